@@ -16,7 +16,7 @@ ANYPY   = $(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON))
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := generated
-.PHONY: help setup kernel node demo test generated check-generated ksy-lint ksy-lint-seeds targets opaque upstream \
+.PHONY: flips help setup kernel node demo test generated check-generated ksy-lint ksy-lint-seeds targets opaque upstream \
         ksy-mutation reads collection differential web-ide lint types docs check-docs json-schemas check samples golden \
         digests faults mutation \
         coverage bench build clean site
@@ -147,6 +147,9 @@ samples: setup  ## write tests/samples/ again (FORMAT=... for one)
 
 golden: setup  ## write tests/golden/ again: all that is said about every broken archive (FORMAT=... for one)
 	@$(BIN)/python -m tests.broken $(FORMAT)
+
+flips: setup  ## flip every bit of a small KV-IR stream, and write into docs/formats/kv_ir.md what is told
+	@$(BIN)/python -m tests.kv_ir.flips --write
 
 mutation: setup  ## change the code that judges archives and see which tests notice (MODULE=zs/verify or zs for some)
 	@nice $(BIN)/python -m tools.mutation $(MODULE)

@@ -82,7 +82,7 @@ def test_verify(evidence: Path, exhume_cli: Cli) -> None:
     assert f"{evidence}/bundle/stranger.zs: zs: ok" in ran.text
     assert f"{evidence}/zs/block-cut.zs: zs: damaged" in ran.text
     assert f"{evidence}/a/note.txt: not recognised\n" in ran.text
-    assert f"{evidence}/named.caf: not recognised (perhaps caf (30%))\n" in ran.text
+    assert f"{evidence}/named.caf: not recognised (perhaps caf (30%: only its name ends in .caf))\n" in ran.text
     assert ran.text.endswith(
         "\n6 archives, 18 files that belong to them, 2 files not recognised, 0 links not followed, 0 unreadable\n"
     )

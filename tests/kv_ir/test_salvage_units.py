@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import zstandard
 from exhume_ksy.facts.clp_kv_ir import Tags
 
 import exhume
@@ -21,6 +22,7 @@ from exhume.formats.kv_ir.build import (
     build_real,
     build_text,
 )
+from exhume.formats.kv_ir.layout import NODES
 from exhume.formats.kv_ir.salvage import EVENTS, UNTOLD, salvage
 from exhume.formats.kv_ir.stream import PIECE
 from exhume.formats.kv_ir.units import AUTO, USER
@@ -101,6 +103,38 @@ def test_a_frame_stays_a_frame(tmp_path: Path) -> None:
         (len(data), len(data) + 4, Fate.IGNORED, "bytes behind the stream", "", None),
     ]
     assert (tmp_path / "out.clp").read_bytes()[:4] == data[:4]
+
+
+def whole_before(size: int) -> list[Pair]:
+    """The events of the small stream that end within its first bytes."""
+    at, found = len(HEAD), 0
+    for unit in UNITS:
+        at += len(unit)
+        found += at <= size and unit[0] not in NODES
+    return HELD[:found]
+
+
+def test_a_cut_at_any_byte_gives_every_whole_event_before_it(tmp_path: Path) -> None:
+    for size in range(len(HEAD), len(SMALL)):
+        _, events = rescued(SMALL[:size], tmp_path)
+        assert events == whole_before(size), size
+    assert events == HELD
+
+
+def test_a_frame_cut_at_any_byte_gives_every_whole_event_that_can_be_decompressed(tmp_path: Path) -> None:
+    engine = zstandard.ZstdCompressor(write_checksum=True).compressobj()
+    frame = b""
+    for unit in (HEAD, *UNITS):  # each in a block of its own, as loggers that are stopped leave them
+        frame += engine.compress(unit) + engine.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK)
+    frame += engine.compress(END) + engine.flush()
+    told = set()
+    for size in range(len(zstandard.MAGIC_NUMBER.to_bytes(4, "little")), len(frame)):
+        inside = zstandard.ZstdDecompressor().decompressobj().decompress(frame[:size])
+        if len(inside) >= len(HEAD):
+            _, events = rescued(frame[:size], tmp_path)
+            assert events == whole_before(len(inside)), size
+            told.add(len(events))
+    assert told == set(range(len(HELD) + 1))
 
 
 def test_a_frame_cut_short_gives_what_can_be_decompressed(tmp_path: Path) -> None:
@@ -426,7 +460,7 @@ def test_units_lie_across_what_is_in_reach(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_groups_lie_across_what_is_in_reach(tmp_path: Path) -> None:
-    behind, found = [], []
+    behind, found = list[bytes](), list[Pair]()
     for number in range(30):
         name = f"key {number} " + "x" * 60_000
         behind += [user(Tags.NODE_INTEGER, name.encode()), event([], [(2 + number, build_integer(number))])]

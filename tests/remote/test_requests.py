@@ -121,6 +121,30 @@ def test_opening_and_describing_a_large_file(name: str, request: pytest.FixtureR
         assert all(end <= HEAD or start >= path.stat().st_size - TAIL for start, end in server.ranges())
 
 
+@pytest.mark.parametrize("name", ["x.clp", "x.clp.zst"])
+def test_a_stream_is_read_once_from_front_to_back(name: str, folder: Path) -> None:
+    """Opening reads the head alone; what goes over all events asks for each byte once."""
+    rnd = random.Random(9)
+    writer: Any = exhume.create(folder / name, "kv-ir", metadata={"host": "a1"})
+    with writer:
+        for i in range(12_000):
+            writer.write({"id": i, "text": f"{rnd.getrandbits(800):x}"}, {"level": {"num": i % 50}})
+    size = (folder / name).stat().st_size
+    assert size > HEAD + TAIL
+    with asked(folder / name) as server:
+        with server.at_most(2, 1), server.open() as archive:
+            assert archive.user_metadata == {"host": "a1"}
+            assert all(end <= 2 * HEAD for _, end in server.ranges())
+        with server.at_most(8), server.open() as archive:
+            assert sum(1 for _ in archive.events()) == 12_000
+            covered = sorted(server.ranges())
+            assert sum(end - start for start, end in covered) <= size + HEAD + TAIL
+        with server.at_most(8), server.open() as archive:
+            assert sum(1 for _ in archive.search("@level.num: 7 and id < 6000")) == 120
+        with server.at_most(8):
+            assert list(exhume.verify(server.url, storage_options={"skip_instance_cache": True})) == []
+
+
 def test_a_large_index_is_one_more(folder: Path) -> None:
     writer: Any = exhume.create(folder / "many.caf", "caf")
     with writer:

@@ -108,7 +108,7 @@ def recognise(source: Source | Tree) -> str:
         within = inside(source)
         hint = f" (but inside it: {within})" if within else ""
         raise UnrecognizedFormatError(f"no known archive format{hint}", span=span)
-    guesses = ", ".join(f"{c.format} ({c.confidence:.0%})" for c in candidates)
+    guesses = ", ".join(f"{c.format} ({c.confidence:.0%}: {', '.join(c.evidence)})" for c in candidates)
     raise UnrecognizedFormatError("not sure which format this is", span=span, actual=guesses)
 
 

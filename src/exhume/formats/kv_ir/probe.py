@@ -8,8 +8,8 @@ from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.registry import Identification
 
-HEAD = 1 << 10
-"""Bytes of the stream that are looked at: enough for what a preamble mostly takes."""
+UNTOLD = 0.2
+"""How sure a zstd frame makes that does not tell what is in it."""
 
 
 def probe(source: Source | Tree) -> Identification | None:
@@ -20,12 +20,15 @@ def probe(source: Source | Tree) -> Identification | None:
     if not source.read_up_to(0, max(map(len, starts))).startswith(starts):
         return None
     from exhume.formats.kv_ir.layout import MAGIC_SIZE, MAGICS, parse_metadata, parse_preamble
-    from exhume.formats.kv_ir.stream import Stream
+    from exhume.formats.kv_ir.stream import HEAD, Stream
 
     stream = Stream(source)
     evidence = ["inside a zstd frame"] if stream.wrapped else []
     data = stream.head(HEAD)
     if data[:MAGIC_SIZE] not in MAGICS:
+        if stream.short and any(magic.startswith(data) for magic in MAGICS):
+            told = "a zstd frame of which nothing can be decompressed"
+            return Identification("kv-ir", UNTOLD, source.span(0, source.size), (told,))
         return None
     evidence.append(f"magic {data[:MAGIC_SIZE].hex(' ').upper()}")
     confidence = 0.8

@@ -13,7 +13,7 @@ from exhume.choices import check_keywords
 from exhume.errors import Span
 from exhume.formats.kv_ir import checks
 from exhume.formats.kv_ir.layout import parse_metadata
-from exhume.formats.kv_ir.stream import Event, Stream, UnitError, Units, lines
+from exhume.formats.kv_ir.stream import Event, Stream, UnitError, Units, lines, read_preamble
 from exhume.formats.kv_ir.units import How
 from exhume.io.source import Source
 from exhume.io.tree import Tree
@@ -50,7 +50,7 @@ class KvIrArchive(RecordArchive):
     def __init__(self, source: Source, *, limits: Limits = DEFAULT_LIMITS) -> None:
         super().__init__(source, limits=limits)
         self.stream = Stream(source)
-        self.preamble = Units(self.stream, limits).preamble
+        self.preamble = read_preamble(self.stream, limits)
         self.metadata = parse_metadata(self.preamble, self.stream.span(0, self.preamble.size))
         self.user_metadata: dict[str, Any] = self.metadata.get("USER_DEFINED_METADATA", {})
 

@@ -27,6 +27,9 @@ from exhume.limits import DEFAULT_LIMITS, Limits
 Event = tuple[dict[str, Any], dict[str, Any]]
 """The pairs of the logger and those of the user."""
 
+HEAD = 1 << 10
+"""Bytes of the stream that a preamble mostly takes."""
+
 STEP = 8 << 10
 """Stored bytes that are decompressed at once: constant bytes become 16,000 times as many."""
 
@@ -44,12 +47,14 @@ class Stream:
         wrapped: Whether it is inside zstd frames.
         size: Bytes of the stream, as far as it was read.
         stored: Bytes of the file, as far as they were needed for that.
+        short: Whether `head` met damage before it had all that it was asked for.
     """
 
     def __init__(self, source: Source) -> None:
         self.source = source
         self.wrapped = source.read_up_to(0, len(ZSTD_MAGIC)) == ZSTD_MAGIC
         self.size = self.stored = 0
+        self.short = False
 
     def span(self, start: int, end: int) -> Span:
         """A range of the stream."""
@@ -71,7 +76,7 @@ class Stream:
         except SourceError:
             raise
         except ExhumeError:
-            pass
+            self.short = True
         return found
 
     def pieces(self) -> Iterator[bytes]:
@@ -326,6 +331,17 @@ class Units:
         if error is not None:
             facts = {"field_path": error.path, "expected": error.expected, "actual": error.actual}
         raise UnitError(checks.UNIT_CUT.error(span=self.stream.span(self.at, end), **facts), Status.MORE, self.at, -1)
+
+
+def read_preamble(stream: Stream, limits: Limits = DEFAULT_LIMITS) -> Preamble:
+    """What stands before the units, of which no more is read than has to be.  Raises as `Units`."""
+    head = stream.head(HEAD)
+    try:
+        return parse_preamble(head, stream.span(0, len(head)))
+    except SourceError:
+        raise
+    except ExhumeError:
+        return Units(stream, limits).preamble  # longer than that, or whatever is wrong with it
 
 
 def lines(units: Units, how: How, target: int = 1 << 20) -> Iterator[bytes]:
