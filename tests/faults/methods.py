@@ -22,7 +22,7 @@ Method = Callable[[Any], Any]
 _ALL: dict[str, Method] = {
     "info": lambda a: a.info().to_dict(),
     "stats": lambda a: a.stats(),
-    "sections": lambda a: [str(one) for one in a.sections()],
+    "sections": lambda a: [(s.name, str(s.span), str(s.kind), s.codec, s.schema, s.note) for s in a.sections()],
     "entries": lambda a: [entry.to_dict() for entry in a.entries()],
     "verify": lambda a: [finding.to_dict() for finding in a.verify()],
     "arrow_tables": lambda a: {name: table().read_all().to_pylist() for name, table in a.arrow_tables().items()},
