@@ -25,7 +25,7 @@ from kaitaistruct import BytesIO, KaitaiStream
 
 from exhume.compiler.model import Model, Type
 from exhume.compiler.text import safe
-from exhume.layout.schema import camel, spec
+from exhume.layout.described import camel, spec
 from tools.blocks import write_block
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -17,15 +17,8 @@ from typing import Any
 import pytest
 
 from exhume.errors import EntryNotFoundError, MissingDependencyError, SourceChangedError, SourceError
-from exhume.formats.caf.catalog import (
-    Catalog,
-    Location,
-    decode_path,
-    encode_path,
-    list_chunks,
-    open_catalog,
-    read_location,
-)
+from exhume.formats.caf.catalog import Catalog, open_catalog
+from exhume.formats.caf.catalog_entries import Location, decode_path, encode_path, list_chunks, read_location
 from exhume.formats.caf.writer import create
 
 from .make_samples import BROKEN

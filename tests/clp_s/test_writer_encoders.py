@@ -13,8 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exhume.formats.clp_s.reader import open_archive
-from exhume.formats.clp_s.write.encoder import Encoder, PureEncoder, make_encoder
+from exhume.formats.clp_s.write.encoder import Encoder
 from exhume.formats.clp_s.write.jsonscan import Status
+from exhume.formats.clp_s.write.kernel import make_encoder
+from exhume.formats.clp_s.write.pykernel import PureEncoder
 from exhume.formats.clp_s.write.texts import encode_formatted_float
 from exhume.formats.clp_s.write.timestamps import TimeDialect, TimestampPatterns
 from exhume.formats.clp_s.writer import create

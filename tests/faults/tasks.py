@@ -106,7 +106,8 @@ def _bad_log(inputs: Path, out: Path) -> None:
 
 
 def _old_catalog(inputs: Path, out: Path) -> None:
-    from exhume.formats.caf.catalog import open_catalog, read_entry
+    from exhume.formats.caf.catalog import open_catalog
+    from exhume.formats.caf.catalog_entries import read_entry
 
     chunk = str(inputs / "a.caf")
     with open_catalog(str(out / "made"), create=True) as catalog:

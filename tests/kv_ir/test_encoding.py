@@ -11,7 +11,9 @@ from exhume_ksy.facts.clp_kv_ir import Tags
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exhume.formats.clp_s.write.encoder import Encoder, PureEncoder, make_encoder
+from exhume.formats.clp_s.write.encoder import Encoder
+from exhume.formats.clp_s.write.kernel import make_encoder
+from exhume.formats.clp_s.write.pykernel import PureEncoder
 from exhume.formats.kv_ir import pykernel
 from exhume.formats.kv_ir.build import build_integer, build_real, build_text
 from exhume.formats.kv_ir.kernel import KvIrDecoder

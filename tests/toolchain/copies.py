@@ -77,7 +77,7 @@ EXCEPTIONS = {
     ("formats/clp_s/read/native.pxi", "digits"): "the nine digits of a second, as text",
     ("formats/clp_s/write/jsonscan.py", ""): "JSON",
     ("formats/clp_s/write/native.pxi", "memcmp(self.at, b"): "JSON",
-    ("formats/clp_s/query/search.py", "int.from_bytes"): "rows that match, a byte each, combined as one number",
+    ("formats/clp_s/query/evaluate.py", "int.from_bytes"): "rows that match, a byte each, combined as one number",
     ("formats/clp_s/writer.py", "data[at:at + "): "the text that goes in",
     ("testing/contracts.py", ""): "reads at places that it makes up",
 }

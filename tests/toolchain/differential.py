@@ -19,9 +19,9 @@ from kaitaistruct import BytesIO, KaitaiStream, KaitaiStruct
 
 from exhume.compiler.model import Bits, Model, Sequence, Type
 from exhume.compiler.text import safe
+from exhume.layout.described import camel, spec
 from exhume.layout.foreign import Specification
 from exhume.layout.kaitai import FAILURES
-from exhume.layout.schema import camel, spec
 from tests.conftest import ROOT
 from tools import ksy_facts
 

@@ -18,7 +18,7 @@ from exhume.cli.runtime import Run, common_options
 if TYPE_CHECKING:
     from exhume.distributed import Result
     from exhume.errors import ExhumeError
-    from exhume.formats.caf.catalog import ChunkEntry
+    from exhume.formats.caf.catalog_entries import ChunkEntry
 
 
 @click.group("catalog", cls=Group)
@@ -42,7 +42,8 @@ def build(run: Run, database: str, targets: tuple[str, ...], many: Many, add: bo
     replaced only when all can be read, and otherwise stays as it was (exit code 1).  With --jobs or --cluster the
     workers read the indexes; the database is written here.
     """
-    from exhume.formats.caf.catalog import list_chunks, open_catalog, read_entry
+    from exhume.formats.caf.catalog import open_catalog
+    from exhume.formats.caf.catalog_entries import list_chunks, read_entry
 
     run.refuse_part()
     chosen = many.targets(run, targets, "CHUNK|DIR|URL...")
@@ -71,7 +72,8 @@ def build(run: Run, database: str, targets: tuple[str, ...], many: Many, add: bo
 @common_options
 def find(run: Run, database: str, patterns: tuple[str, ...], cat: bool, exit_status: bool) -> Outcome:
     """Say in which chunk, and where in it, paths lie; quote globs (`*` also matches `/`)."""
-    from exhume.formats.caf.catalog import open_catalog, read_location
+    from exhume.formats.caf.catalog import open_catalog
+    from exhume.formats.caf.catalog_entries import read_location
 
     if cat and run.machine:
         raise click.UsageError("--cat and --json exclude each other")
@@ -100,7 +102,8 @@ def check(run: Run, database: str, targets: tuple[str, ...], quick: bool) -> Out
 
     Exit code 4 when they differ.
     """
-    from exhume.formats.caf.catalog import list_chunks, open_catalog
+    from exhume.formats.caf.catalog import open_catalog
+    from exhume.formats.caf.catalog_entries import list_chunks
 
     chunks = list_chunks(map(_absolute, targets), run.storage_options) if targets else None
     with (

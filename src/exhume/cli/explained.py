@@ -9,7 +9,7 @@ from exhume.cli.outcome import Outcome
 from exhume.cli.render import cell, printable, table
 from exhume.cli.run import Run
 from exhume.errors import shorten
-from exhume.layout.schema import documented
+from exhume.layout.described import documented
 
 LONGEST_MEANING = 700
 """The most characters of a meaning in the table: other people's specifications may hold whole licences."""

@@ -19,7 +19,8 @@ from exhume.io.source import Source
 from exhume.io.tree import Tree
 
 if TYPE_CHECKING:
-    from exhume.formats.caf.catalog import Catalog, Location
+    from exhume.formats.caf.catalog import Catalog
+    from exhume.formats.caf.catalog_entries import Location
 
 SQLITE = b"SQLite format 3\0"
 
@@ -165,7 +166,7 @@ class CafCatalogFileSystem(ReadOnlyFileSystem):
         return out
 
     def _read_chunk(self, place: Location, spans: list[tuple[int, int]]) -> list[bytes]:
-        from exhume.formats.caf.catalog import open_location
+        from exhume.formats.caf.catalog_entries import open_location
 
         self._locations.add(place.location)
         key = (self._key, place.location)

@@ -7,14 +7,11 @@ they came from makes them absolute, through substreams and `io:` instances alike
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 import functools
 import importlib
-import importlib.resources
-import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,12 +21,12 @@ from kaitaistruct import BytesIO, KaitaiStruct
 from exhume.compiler.model import Type
 from exhume.errors import Span, shorten
 from exhume.findings import Check
+from exhume.layout.described import FieldDoc, camel, describe_traced, describe_type
 from exhume.layout.fast import RAISED
 from exhume.layout.kaitai import FAILURES
 from exhume.layout.tracing import Named, Traced, named, slot, type_of
 
 DEBUG_PACKAGE = "exhume_ksy.debug"
-SPECS_PACKAGE = "exhume_ksy"
 
 ARRAY_SHOWN = 64
 """Elements of an array that are shown one by one, unless all are requested; the rest is summarised in one line."""
@@ -39,21 +36,6 @@ ELSEWHERE = "outside this section"
 
 STOPPED = "parsing stops here"
 """The note of a field that could not be read to its end."""
-
-
-@dataclass(frozen=True, slots=True)
-class FieldDoc:
-    """What a specification says about a field or type."""
-
-    type: str = ""
-    doc: str = ""
-    doc_ref: str = ""
-    enum: str = ""
-    checksum: str = ""
-    unit: str = ""
-    representation: str = ""
-    is_scalar: bool = False
-    parsed_as: str = ""
 
 
 @dataclass(slots=True)
@@ -100,121 +82,6 @@ def debug_class(name: str) -> Any:
     return found
 
 
-def camel(name: str) -> str:
-    """`block_body` as the compiler names its class: `BlockBody`."""
-    return "".join(part[:1].upper() + part[1:] for part in name.split("_"))
-
-
-@functools.cache
-def spec(id: str) -> dict[str, Any]:
-    """A whole specification as its JSON form; raises `KeyError` for unknown ids."""
-    resource = importlib.resources.files(SPECS_PACKAGE) / "specs" / f"{id}.json"
-    try:
-        loaded: dict[str, Any] = json.loads(resource.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise KeyError(id) from None
-    return loaded
-
-
-@functools.cache
-def _type_specs(id: str) -> dict[str, dict[str, Any]]:
-    """Every type of a specification by the qualified name of its generated class."""
-    found: dict[str, dict[str, Any]] = {}
-
-    def add(qualname: str, content: dict[str, Any]) -> None:
-        found[qualname] = content
-        for name, inner in content.get("types", {}).items():
-            add(f"{qualname}.{camel(name)}", inner)
-
-    add(camel(id), spec(id))
-    return found
-
-
-def documented(name: str) -> str:
-    """What the specification says about a type, `id` or `id::type::subtype`; raises `KeyError` for unknown ids."""
-    id, *types = name.split("::")
-    content = spec(id)
-    for type in types:
-        content = content.get("types", {}).get(type, {})
-    return _text(content.get("doc"))
-
-
-@functools.cache
-def describe_type(cls: Any) -> dict[str, FieldDoc]:
-    """What the specification says about each field and instance of a generated class; key "" is the type itself."""
-    try:
-        types = _type_specs(cls.__module__.rsplit(".", 1)[-1])
-    except KeyError:
-        return {}
-    parts = cls.__qualname__.split(".")
-    return _described([types.get(".".join(parts[:depth]), {}) for depth in range(1, len(parts) + 1)])
-
-
-@functools.cache
-def _describe_traced(type: Type) -> dict[str, FieldDoc]:
-    """The same as `describe_type` for a type of a specification that was compiled at run time."""
-    around = [type]
-    while around[0].parent is not None:
-        around.insert(0, around[0].parent)
-    return _described([one.raw for one in around])
-
-
-def _described(around: Sequence[Mapping[str, Any]]) -> dict[str, FieldDoc]:
-    """What the specification says in the last of several types, each of which encloses the next."""
-    content, enums = around[-1], _enum_docs(around)
-    described = {"": FieldDoc(doc=_text(content.get("doc")), doc_ref=_text(content.get("doc-ref")))}
-    scalar = content.get("-scalar")
-    line = f"{{{scalar}}}" if scalar else _text(content.get("-webide-representation"))
-    described[""] = dataclasses.replace(described[""], representation=line, is_scalar=bool(scalar))
-    attributes = [(item.get("id", ""), item) for item in content.get("seq", [])]
-    attributes += list(content.get("instances", {}).items())
-    for name, item in attributes:
-        described[name] = FieldDoc(
-            type=_type_text(item),
-            doc=_text(item.get("doc")),
-            doc_ref=_text(item.get("doc-ref")),
-            enum=item.get("enum", ""),
-            checksum=_text(item.get("-checksum")),
-            unit=_text(item.get("-unit")),
-            parsed_as=_text(item.get("-parsed-as")),
-        )
-    for enum_name, values in enums.items():
-        for key, value in values.items():
-            described[f"enum {enum_name} {key}"] = value
-    return described
-
-
-def _enum_docs(around: Sequence[Mapping[str, Any]]) -> dict[str, dict[int, FieldDoc]]:
-    """The documentation of the enum values that a type can see: its own, those of enclosing types, and the file's."""
-    found: dict[str, dict[int, FieldDoc]] = {}
-    for content in around:
-        for name, values in content.get("enums", {}).items():
-            texts = {}
-            for key, item in values.items():
-                if isinstance(item, dict):
-                    doc, checksum = _text(item.get("doc")), _text(item.get("-checksum"))
-                    texts[int(str(key), 0)] = FieldDoc(doc=doc, checksum=checksum)
-            found[name] = texts
-    return found
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, list):
-        value = "; ".join(map(str, value))
-    return " ".join(str(value).split()) if value else ""
-
-
-def _type_text(item: dict[str, Any]) -> str:
-    kind = item.get("type")
-    if isinstance(kind, dict):
-        kind = "switch on " + str(kind.get("switch-on"))
-    if kind is None:
-        kind = "value" if "value" in item else "contents" if "contents" in item else "bytes"
-    if "enum" in item:
-        kind = f"{kind} ({item['enum']})"
-    return f"{kind}[]" if "repeat" in item else str(kind)
-
-
 class Explainer:
     """Builds the field tree of one parsed window of bytes.
 
@@ -256,7 +123,7 @@ class Explainer:
         except RAISED as error:
             note = f"{STOPPED}: {shorten(error, 160)}"
             made = getattr(error, "partial", None)
-        return self._tree(type.id, made, len(data), note, _describe_traced(type))
+        return self._tree(type.id, made, len(data), note, describe_traced(type))
 
     def _tree(self, schema: str, made: Any, size: int, note: str, docs: dict[str, FieldDoc]) -> Field:
         doc = docs.get("", FieldDoc())
@@ -275,7 +142,7 @@ class Explainer:
         return self._where.sub(start, end)
 
     def _traced_children(self, parsed: Traced, parent: Field) -> None:
-        docs = _describe_traced(type_of(parsed))
+        docs = describe_traced(type_of(parsed))
         for one in type_of(parsed).seq:
             if one.id in parsed.PLACES:
                 self._traced_attribute(parsed, one.id, getattr(parsed, slot(one.id), None), docs, parent)
@@ -378,7 +245,7 @@ class Explainer:
         if isinstance(value, (KaitaiStruct, Traced)):
             if span is not None and isinstance(value, KaitaiStruct):
                 self._base(value._io, self._relative(span))  # noqa: SLF001 - the stream is what the position is known by
-            said = _describe_traced(type_of(value)) if isinstance(value, Traced) else describe_type(value.__class__)
+            said = describe_traced(type_of(value)) if isinstance(value, Traced) else describe_type(value.__class__)
             kind = said.get("", FieldDoc())
             made.doc = made.doc or kind.doc
             made.doc_ref = made.doc_ref or kind.doc_ref

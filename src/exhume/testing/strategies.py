@@ -24,8 +24,8 @@ from exhume.codecs import checksums as algorithms
 from exhume.compiler.instances.seal import KNOWN, Checksums
 from exhume.compiler.model import Model, Type
 from exhume.compiler.strategies import Instance, Nearly, instances, nearly_instances, type_of
+from exhume.layout.described import spec
 from exhume.layout.foreign import compile_ksy
-from exhume.layout.schema import spec
 
 __all__ = ["Instance", "Nearly", "from_ksy", "nearly_from_ksy"]
 

@@ -18,9 +18,10 @@ from typing import Any, Final
 from exhume.archive import Progress, Writer, no_progress
 from exhume.errors import Span, WriterError
 from exhume.formats.clp_s.write.assemble import write_archive
-from exhume.formats.clp_s.write.encoder import Encoder, make_encoder
+from exhume.formats.clp_s.write.encoder import Encoder
 from exhume.formats.clp_s.write.inputs import STDIN, Input, name_of, read_ahead, read_pieces
 from exhume.formats.clp_s.write.jsonscan import REASONS, Status
+from exhume.formats.clp_s.write.kernel import make_encoder
 from exhume.formats.clp_s.write.options import (
     DEFAULT_DOCUMENT_SIZE,
     DEFAULT_TABLE_SIZE,

@@ -50,8 +50,8 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from exhume.formats.clp_s.layout import RangeEntry, SchemaTree, TableMetadata, TimestampRange
+    from exhume.formats.clp_s.query.arrays import ArrayTest
     from exhume.formats.clp_s.query.lookup import Dictionaries
-    from exhume.formats.clp_s.query.search import ArrayTest
     from exhume.formats.clp_s.query.texts import TextQuery
 
     class Searched(Protocol):

@@ -488,7 +488,7 @@ cdef int enc_compare_ids(const void* a, const void* b) noexcept nogil:
 
 
 cdef class ClpsEncoder:
-    """Encodes JSON documents; see `exhume.formats.clp_s.write.encoder.PureEncoder`."""
+    """Encodes JSON documents; see `exhume.formats.clp_s.write.pykernel.PureEncoder`."""
 
     cdef bint core, structurize, retain_floats, time_nodes, lossy
     cdef uint8_t log_type

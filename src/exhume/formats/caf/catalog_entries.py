@@ -1,0 +1,202 @@
+"""What a catalog keeps of each chunk, and where it says that a path lies."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from exhume.errors import SourceChangedError, Span, shorten
+from exhume.formats.caf.chunk import DIGEST_WINDOW
+from exhume.formats.caf.reader import CafArchive, open_archive
+from exhume.io.opening import open_target
+from exhume.io.parallel import map_ordered
+from exhume.io.source import Source
+from exhume.io.tree import Tree
+from exhume.limits import DEFAULT_LIMITS, Limits
+
+LISTERS = 8
+"""Targets that are examined at the same time: each may cost a round trip."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkRecord:
+    """A chunk as the catalog knows it; sizes in bytes, `location` a path or URL that opens it."""
+
+    caf_file_id: str
+    location: str
+    chunk_size: int
+    data_size: int
+    tail_sha256: str
+    num_files: int
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """Where one member lies: `size` bytes at `start_byte` of a chunk."""
+
+    file_path: str
+    caf_file_id: str
+    location: str
+    start_byte: int
+    size: int
+    chunk_size: int
+    tail_sha256: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form documented for `exhume catalog find --json`."""
+        return {
+            "file_path": self.file_path,
+            "caf_file_id": self.caf_file_id,
+            "location": self.location,
+            "start_byte": self.start_byte,
+            "end_byte": self.start_byte + self.size,
+            "size": self.size,
+            "chunk_size": self.chunk_size,
+            "tail_sha256": self.tail_sha256,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One difference found by `check`: `kind` is missing, moved, extra (files), chunk-missing, -changed or -extra."""
+
+    kind: str
+    caf_file_id: str
+    file_path: str | None = None
+    expected: str | None = None
+    actual: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form documented for `exhume catalog check --json`."""
+        return {
+            "kind": self.kind,
+            "caf_file_id": self.caf_file_id,
+            "file_path": self.file_path,
+            "expected": self.expected,
+            "actual": self.actual,
+        }
+
+    def __str__(self) -> str:
+        what = shorten(self.file_path) if self.file_path is not None else f"chunk {self.caf_file_id}"
+        line = f"{self.kind}: {what}"
+        if self.expected is not None:
+            line += f": catalog says {self.expected}"
+        return line + (f", found {self.actual}" if self.actual is not None else "")
+
+
+def encode_path(name: str) -> tuple[str, str | None]:
+    """A member name as `(file_path, name_json)`: databases cannot hold NUL or lone surrogates.
+
+    `name_json` is None for every ordinary name; otherwise it is the exact name as JSON, `file_path` its escaped form.
+    """
+    try:
+        name.encode("utf-8")
+    except UnicodeEncodeError:
+        pass
+    else:
+        if "\0" not in name:
+            return name, None
+    exact = json.dumps(name)
+    return exact[1:-1], exact
+
+
+def decode_path(file_path: str, name_json: str | None) -> str:
+    """The exact member name."""
+    return file_path if name_json is None else str(json.loads(name_json))
+
+
+def list_chunks(targets: Iterable[str], storage_options: Mapping[str, Any] | None = None) -> list[str]:
+    """Paths or URLs of chunks: files as they are, directories and prefixes searched for `*.caf`, in sorted order."""
+    found: dict[str, None] = {}
+    for names in map_ordered(functools.partial(_chunks_of, storage_options), targets, LISTERS):
+        found.update(dict.fromkeys(names))
+    return list(found)
+
+
+def _chunks_of(storage_options: Mapping[str, Any] | None, target: str) -> list[str]:
+    with open_target(target, storage_options=storage_options) as opened:
+        if not isinstance(opened, Tree):
+            return [target]
+        root = (opened.location or target).rstrip("/")
+        return [f"{root}/{name}" for name in opened.names() if name.lower().endswith(".caf")]
+
+
+def tail_digest(source: Source) -> str:
+    """SHA-256 of the last `DIGEST_WINDOW` bytes: footer and (at least the end of) the index."""
+    window = min(DIGEST_WINDOW, source.size)
+    return hashlib.sha256(source.read_at(source.size - window, window)).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkEntry:
+    """The catalog's data about one chunk, picklable: `rows` are (ordinal, file_path, start_byte, size, name_json)."""
+
+    location: str
+    chunk_size: int
+    data_size: int
+    tail_sha256: str
+    num_files: int
+    rows: tuple[tuple[int, str, int, int, str | None], ...]
+
+
+def read_entry(
+    location: str, limits: Limits = DEFAULT_LIMITS, storage_options: Mapping[str, Any] | None = None
+) -> ChunkEntry:
+    """Reads the index of a chunk for the catalog.  Raises what opening the chunk raises."""
+    with open_chunk(location, limits, storage_options) as archive:
+        index = archive.index
+        rows = []
+        for ordinal, name in index.items():
+            if ordinal not in index.flaws:
+                path, exact = encode_path(name)
+                start = index.starts[ordinal]
+                rows.append((ordinal, path, start, index.ends[ordinal] - start, exact))
+        return ChunkEntry(
+            location, archive.source.size, archive.data_size, tail_digest(archive.source), len(index.table), tuple(rows)
+        )
+
+
+def place_text(caf_file_id: str, start: int, end: int) -> str:
+    """A range of a chunk as a difference shows it."""
+    return f"[{start}, {end}) of {caf_file_id}"
+
+
+def open_chunk(location: str, limits: Limits, storage_options: Mapping[str, Any] | None = None) -> CafArchive:
+    """The chunk at a location, opened.  Raises what `open_archive` raises."""
+    source = open_target(location, storage_options=storage_options)
+    try:
+        return open_archive(source, limits=limits)
+    except BaseException:
+        source.close()
+        raise
+
+
+def open_location(place: Location, storage_options: Mapping[str, Any] | None = None) -> Source:
+    """The chunk that a location is in; an HTTP or S3 object is not requested before it is read.
+
+    Raises `SourceChangedError` when its size is not the catalogued one.
+    """
+    source = open_target(place.location, storage_options=storage_options, size=place.chunk_size)
+    if isinstance(source, Tree) or source.size != place.chunk_size:
+        actual = "a directory" if isinstance(source, Tree) else f"{source.size} bytes"
+        source.close()
+        raise SourceChangedError(
+            "the chunk is not the catalogued one any more (see: exhume catalog check)",
+            span=Span(place.location, 0, 0),
+            expected=f"{place.chunk_size} bytes",
+            actual=actual,
+        )
+    return source
+
+
+def read_location(
+    place: Location, start: int = 0, stop: int | None = None, storage_options: Mapping[str, Any] | None = None
+) -> bytes:
+    """Bytes `[start, stop)` of a catalogued member; raises `SourceChangedError` when the chunk's size is another."""
+    first, last, _ = slice(start, stop).indices(place.size)
+    with open_location(place, storage_options) as source:
+        return source.read_at(place.start_byte + first, max(0, last - first))

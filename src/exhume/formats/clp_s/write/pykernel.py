@@ -1,0 +1,467 @@
+"""The encoder of JSON records without the compiled kernel: its interpreted twin."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final
+
+from exhume.formats.clp_s.layout import COLUMN_TYPES, MAX_NODE_ID, ROOT, NodeType, pack_marker
+from exhume.formats.clp_s.layout_packed import (
+    DATE_SIZE,
+    ENTRY,
+    FORMATTED_FLOAT_SIZE,
+    INTEGER_SIZE,
+    NUM_VARIABLES,
+    TIMESTAMP_SIZE,
+    VARIABLE_SIZE,
+    WORD_SIZE,
+)
+from exhume.formats.clp_s.layout_words import ClpWord
+from exhume.formats.clp_s.write.build import build_dictionary
+from exhume.formats.clp_s.write.encoder import Leaf, ResolveTimestamp, double_bits
+from exhume.formats.clp_s.write.jsonscan import Kind, ScanError, Scanner, Status, Token, fits_integer
+from exhume.formats.clp_s.write.texts import Dialect, VariableKind, encode_dictionary_id, encode_text
+
+MAX_IDS: Final = MAX_NODE_ID + 1
+MASK64: Final = (1 << 64) - 1
+_TEXT_TYPES: Final = (NodeType.CLP_STRING, NodeType.UNSTRUCTURED_ARRAY)
+
+
+class _RefusedError(Exception):
+    def __init__(self, status: Status) -> None:
+        super().__init__(status)
+        self.status = status
+
+
+class _Column:
+    """A growing column."""
+
+    def __init__(self, node_type: int) -> None:
+        self.type = node_type
+        self.a = array("Q")
+        self.flags = bytearray()
+        self.b = array("H") if node_type == NodeType.FORMATTED_FLOAT else array("Q")
+        self.last = 0
+
+    def pieces(self) -> Iterator[bytes]:
+        yield bytes(self.flags) if self.type == NodeType.BOOLEAN else self.a.tobytes()
+        if self.type in _TEXT_TYPES:
+            yield NUM_VARIABLES.pack(len(self.b))
+        yield self.b.tobytes()
+
+    def __len__(self) -> int:
+        return sum(map(len, self.pieces()))
+
+
+class _Table:
+    def __init__(self, entries: list[int], num_ordered: int, columns: list[_Column]) -> None:
+        self.entries, self.num_ordered, self.columns = entries, num_ordered, columns
+        self.rows = 0
+
+
+def _losses(tokens: Sequence[Token], values: Iterable[Iterable[_Value]]) -> int:
+    """Keys, strings and numbers of a record that are not kept as they are."""
+    return sum(token.broken for token in tokens) + sum(value.lost for part in values for value in part)
+
+
+def _close(unordered: list[int], marker: int, kind: NodeType) -> None:
+    """Writes into the marker how many ids follow it.  Raises `_RefusedError` for more than it can hold."""
+    length = len(unordered) - marker - 1
+    if length >= MAX_IDS:
+        raise _RefusedError(Status.TOO_LARGE)
+    unordered[marker] = pack_marker(kind, length)
+
+
+class _Value:
+    """A token on its way into a column."""
+
+    __slots__ = ("epoch", "is_time", "lost", "node", "number", "pattern", "text", "type", "word")
+
+    def __init__(self, text: bytes) -> None:
+        self.text = text
+        self.node = self.type = self.number = self.epoch = self.pattern = self.word = 0
+        self.is_time = self.lost = False
+
+
+class PureEncoder:
+    """The encoder in pure Python; see `Encoder`."""
+
+    def __init__(
+        self,
+        *,
+        core: bool,
+        structurize: bool,
+        retain_floats: bool,
+        time_nodes: bool,
+        lossy: bool,
+        max_document: int,
+        log_order_type: int | None,
+        path: Sequence[bytes],
+        root: bytes = b"",
+        resolve_timestamp: ResolveTimestamp,
+        encode_float: Callable[[bytes], tuple[float, int] | None],
+    ) -> None:
+        self._dialect = Dialect.CORE if core else Dialect.CLASSIC
+        self._structurize, self._retain_floats = structurize, retain_floats
+        self._time_nodes, self._lossy, self._max_document = time_nodes, lossy, max_document
+        self._path, self._root = tuple(path), root
+        self._resolve_timestamp, self._encode_float = resolve_timestamp, encode_float
+        self.records = self.losses = self.size = 0
+        self.saw_integer_time = self.saw_float_time = False
+        self.time_min = self.time_max = 0
+        self.float_time_min = self.float_time_max = 0.0
+        self._nodes: list[tuple[int, bytes, int]] = []
+        self._ids: dict[tuple[int, bytes, int], int] = {}
+        self._depths: list[int] = []  # per node: keys of the timestamp path that lead here, or -1
+        self._time_ids: set[int] = set()
+        self._dictionaries: tuple[dict[bytes, int], ...] = ({}, {}, {})
+        self._payload_size = [0, 0, 0]
+        self._tables: dict[tuple[int, tuple[int, ...]], _Table] = {}
+        self._log_node = -1
+        if log_order_type is not None:
+            metadata = self._node(ROOT, b"", NodeType.METADATA)
+            self._log_node = self._node(metadata, b"log_event_idx", log_order_type)
+
+    # --- records ---
+
+    def feed(self, data: bytes, start: int, final: bool, target: int, single: bool) -> tuple[int, int, int, bool]:
+        """See `Encoder.feed`."""
+        scanner = Scanner(data, structurize=self._structurize, arrays=self._lossy)
+        at = start
+        while True:
+            at = scanner.skip_space(at)
+            if at >= len(data):
+                return Status.DONE, at, at, False
+            try:
+                end = scanner.document(at)
+            except ScanError as error:
+                status = error.status
+                if status is Status.MORE and final:
+                    status = Status.CUT_SHORT
+                    if error.position < len(data):
+                        status = Status.BAD_UTF8 if data[error.position] >= 0x80 else Status.BAD_JSON
+                return status, at, error.position, False
+            if end - at > self._max_document:
+                return Status.TOO_LARGE, at, end, True
+            if single and scanner.skip_space(end) < len(data):
+                return Status.BAD_JSON, at, scanner.skip_space(end), False
+            count = len(scanner.tokens)
+            if len(self._nodes) + count >= MAX_IDS or any(len(d) + count >= MAX_IDS for d in self._dictionaries[1:]):
+                return Status.FULL, at, at, False
+            known = len(self._nodes)
+            try:
+                record = self._resolve(scanner.tokens)
+            except _RefusedError as error:
+                self._forget(known)
+                return error.status, at, end, True
+            self._commit(*record)
+            at = end
+            if self.size >= target:
+                return Status.SPLIT, at, at, False
+
+    def add_leaves(self, leaves: Sequence[Leaf]) -> Status | None:
+        """Adds a record that is not JSON but known by its leaves, in the order in which their nodes are made.
+
+        Returns why it is refused, None when it is not.
+        """
+        count = sum(len(leaf.keys) for leaf in leaves)
+        if len(self._nodes) + count >= MAX_IDS or any(len(d) + count >= MAX_IDS for d in self._dictionaries[1:]):
+            return Status.FULL
+        known = len(self._nodes)
+        ordered = [self._log_node] if self._log_node >= 0 else []
+        values: list[_Value] = []
+        try:
+            for leaf in leaves:
+                value = self._leaf(leaf)
+                ordered.append(value.node)
+                if value.type in COLUMN_TYPES:
+                    values.append(value)
+        except _RefusedError as error:
+            self._forget(known)
+            return error.status
+        self._commit(ordered, [], values, [])
+        return None
+
+    def _leaf(self, leaf: Leaf) -> _Value:
+        value = _Value(leaf.text)
+        value.type, value.number = leaf.type, leaf.number
+        parent = ROOT
+        for key in leaf.keys[:-1]:
+            parent = self._node(parent, key, NodeType.OBJECT)
+        is_time = self._is_time(parent, leaf.keys[-1])
+        if leaf.type in (NodeType.VAR_STRING, NodeType.CLP_STRING):
+            if is_time and self._timestamp(value, True):
+                value.type = NodeType.TIMESTAMP if self._time_nodes else NodeType.DATE_STRING
+        elif leaf.type == NodeType.INTEGER and is_time and not self._time_nodes:
+            value.is_time, value.epoch = True, leaf.number
+        elif leaf.type in (NodeType.INTEGER, NodeType.FLOAT):
+            if is_time and self._time_nodes and self._timestamp(value, False):
+                value.type = NodeType.TIMESTAMP
+            elif leaf.exact and math.isfinite(float(leaf.text)):
+                self._float(value)
+            elif leaf.exact and self._retain_floats:
+                value.type = NodeType.DICTIONARY_FLOAT
+            value.is_time |= is_time and not self._time_nodes
+        value.node = self._node(parent, leaf.keys[-1], value.type)
+        return value
+
+    def _forget(self, known: int) -> None:
+        """Takes back the nodes behind so many."""
+        while len(self._nodes) > known:
+            del self._ids[self._nodes.pop()]
+            self._depths.pop()
+
+    def _node(self, parent: int, key: bytes, node_type: int) -> int:
+        triple = (parent, key, node_type)
+        found = self._ids.get(triple)
+        if found is None:
+            found = self._ids[triple] = len(self._nodes)
+            self._nodes.append(triple)
+            depth = -1
+            if node_type == NodeType.OBJECT:
+                above = self._depths[parent] if parent >= 0 else -1
+                if parent < 0:
+                    depth = 0 if key == self._root else -1
+                elif 0 <= above < len(self._path) and self._path[above] == key:
+                    depth = above + 1
+            self._depths.append(depth)
+        return found
+
+    def _is_time(self, parent: int, key: bytes) -> bool:
+        depth = self._depths[parent] if parent >= 0 else -1
+        return 0 <= depth == len(self._path) - 1 and self._path[depth] == key
+
+    def _resolve(  # noqa: C901 - one loop, which every token of every record goes through
+        self, tokens: list[Token]
+    ) -> tuple[list[int], list[int], list[_Value], list[_Value]]:
+        """Nodes and values of a record: ordered and unordered ids, ordered and unordered values."""
+        ordered = [self._log_node] if self._log_node >= 0 else []
+        unordered: list[int] = []
+        values: tuple[list[_Value], list[_Value]] = ([], [])
+        used: set[int] = set()
+        # Frames: node, keys seen, is an array, inside an array, where its marker lies.
+        frames: list[tuple[int, set[bytes], bool, bool, int]] = []
+        for token in tokens:
+            if token.kind is Kind.CLOSE_OBJECT or token.kind is Kind.CLOSE_ARRAY:
+                _, _, was_array, _, marker = frames.pop()
+                if marker >= 0:
+                    _close(unordered, marker, NodeType.STRUCTURED_ARRAY if was_array else NodeType.OBJECT)
+                continue
+            if token.broken and not self._lossy:
+                raise _RefusedError(Status.BAD_SURROGATE)
+            parent, keys, in_elements, in_array, _ = frames[-1] if frames else (ROOT, set[bytes](), True, False, -1)
+            if not in_elements:
+                if token.key in keys and not self._lossy:
+                    raise _RefusedError(Status.DUPLICATE_KEY)
+                keys.add(token.key)
+            value = self._value(token, not in_array and self._is_time(parent, token.key))
+            value.node = self._node(parent, token.key, value.type)
+            if token.kind is Kind.OPEN_OBJECT or token.kind is Kind.OPEN_ARRAY:
+                is_array = token.kind is Kind.OPEN_ARRAY
+                marker = -1
+                if is_array or (frames and in_elements):
+                    marker = len(unordered)
+                    unordered.append(0)
+                frames.append((value.node, set(), is_array, in_array or is_array, marker))
+                continue
+            region = in_array or token.kind is Kind.EMPTY_ARRAY
+            if region:
+                unordered.append(value.node)
+            else:
+                if value.node in used:
+                    raise _RefusedError(Status.DUPLICATE_KEY)
+                used.add(value.node)
+                ordered.append(value.node)
+            if value.type in COLUMN_TYPES:
+                values[region].append(value)
+        if self._lossy:
+            self.losses += _losses(tokens, values)
+        return ordered, unordered, *values
+
+    def _value(self, token: Token, is_time: bool) -> _Value:
+        value = _Value(token.text)
+        match token.kind:
+            case Kind.STRING:
+                value.type = NodeType.CLP_STRING if b" " in token.text else NodeType.VAR_STRING
+                if is_time and self._timestamp(value, True):
+                    value.type = NodeType.TIMESTAMP if self._time_nodes else NodeType.DATE_STRING
+            case Kind.INTEGER:
+                self._integer(value, is_time)
+            case Kind.FLOAT:
+                if is_time and self._time_nodes and self._timestamp(value, False):
+                    value.type = NodeType.TIMESTAMP
+                else:
+                    self._float(value)
+                    value.is_time = is_time and not self._time_nodes
+            case Kind.BOOLEAN:
+                value.type, value.number = NodeType.BOOLEAN, token.text == b"true"
+            case Kind.NULL:
+                value.type = NodeType.NULL_VALUE
+            case Kind.ARRAY_TEXT:
+                value.type = NodeType.UNSTRUCTURED_ARRAY
+            case Kind.OPEN_OBJECT | Kind.EMPTY_OBJECT:
+                value.type = NodeType.OBJECT
+            case _:
+                value.type = NodeType.STRUCTURED_ARRAY
+        return value
+
+    def _integer(self, value: _Value, is_time: bool) -> None:
+        value.type = NodeType.INTEGER
+        value.number, signed, fits = fits_integer(value.text)
+        if not fits or not (signed or self._lossy):
+            raise _RefusedError(Status.BIG_INTEGER)
+        value.lost = not signed
+        if is_time and self._time_nodes:
+            if not signed:
+                raise _RefusedError(Status.BAD_TIMESTAMP)
+            if self._timestamp(value, False):
+                value.type = NodeType.TIMESTAMP
+        elif is_time:
+            value.is_time, value.epoch = True, value.number
+
+    def _float(self, value: _Value) -> None:
+        number = float(value.text)
+        if number - number != 0:
+            raise _RefusedError(Status.BIG_FLOAT)
+        value.number = double_bits(number)
+        value.type = NodeType.FLOAT
+        if self._retain_floats:
+            encoded = self._encode_float(value.text)
+            value.type = NodeType.DICTIONARY_FLOAT if encoded is None else NodeType.FORMATTED_FLOAT
+            value.word = 0 if encoded is None else encoded[1]
+
+    def _timestamp(self, value: _Value, quoted: bool) -> bool:
+        answer = self._resolve_timestamp(value.text, quoted)
+        if answer is None:
+            raise _RefusedError(Status.BAD_TIMESTAMP)
+        epoch, pattern, _, lost = answer
+        value.lost |= lost
+        if pattern < 0:
+            return False
+        value.is_time, value.epoch, value.pattern = True, epoch, pattern
+        return True
+
+    # --- columns ---
+
+    def _commit(self, ordered: list[int], unordered: list[int], values: list[_Value], more: list[_Value]) -> None:
+        order = sorted(ordered)
+        key = (len(order), (*order, *unordered))
+        table = self._tables.get(key)
+        if table is None:
+            types = [self._nodes[entry][2] for entry in key[1] if entry < MAX_IDS]
+            columns = [_Column(node_type) for node_type in types if node_type in COLUMN_TYPES]
+            table = self._tables[key] = _Table(list(key[1]), len(order), columns)
+        at = 0
+        if self._log_node >= 0:
+            column = table.columns[0]
+            column.a.append(self.records - column.last & MASK64)
+            column.last = self.records if column.type == NodeType.DELTA_INTEGER else 0
+            self.size += INTEGER_SIZE
+            at = 1
+        for value in sorted(values, key=lambda value: value.node):
+            self._put(table.columns[at], value)
+            at += 1
+        for value in more:
+            self._put(table.columns[at], value)
+            at += 1
+        table.rows += 1
+        self.records += 1
+
+    def _entry(self, which: int, text: bytes) -> int:
+        dictionary = self._dictionaries[which]
+        known = len(dictionary)
+        found = dictionary.setdefault(text, known)
+        if found == known:
+            self._payload_size[which] += ENTRY.size + len(text)
+            self.size += ENTRY.size + len(text)
+        return found
+
+    def _put(self, column: _Column, value: _Value) -> None:
+        match column.type:
+            case NodeType.VAR_STRING | NodeType.DICTIONARY_FLOAT:
+                column.a.append(self._entry(0, value.text))
+                self.size += WORD_SIZE
+            case NodeType.CLP_STRING | NodeType.UNSTRUCTURED_ARRAY:
+                self._put_text(column, value.text)
+            case NodeType.FORMATTED_FLOAT:
+                column.a.append(value.number)
+                column.b.append(value.word)
+                self.size += FORMATTED_FLOAT_SIZE
+            case NodeType.BOOLEAN:
+                column.flags.append(value.number)
+                self.size += 1
+            case NodeType.TIMESTAMP:
+                column.a.append(value.epoch - column.last & MASK64)
+                column.last = value.epoch
+                column.b.append(value.pattern)
+                self.size += TIMESTAMP_SIZE
+            case NodeType.DATE_STRING:
+                column.a.append(value.epoch & MASK64)
+                column.b.append(value.pattern)
+                self.size += DATE_SIZE
+            case _:
+                column.a.append(value.number & MASK64)
+                self.size += INTEGER_SIZE
+        if value.is_time:
+            self._note_time(value)
+
+    def _put_text(self, column: _Column, text: bytes) -> None:
+        encoded = encode_text(text, self._dialect)
+        first = len(column.b)
+        for variable in encoded.variables:
+            word = variable.encoded
+            if variable.kind is VariableKind.DICTIONARY or word is None:
+                word = encode_dictionary_id(self._entry(0, variable.text), self._dialect)
+            column.b.append(word & MASK64)
+        which = 1 if column.type == NodeType.CLP_STRING else 2
+        known = len(self._dictionaries[which])
+        log_type = self._entry(which, encoded.log_type)
+        if log_type == known:  # upstream counts the positions of placeholders into the size of a new log type
+            self.size += VARIABLE_SIZE * len(encoded.variables)
+        column.a.append(log_type << ClpWord.shift.log_type_id | first << ClpWord.shift.ofs_variable)
+        self.size += WORD_SIZE + VARIABLE_SIZE * len(encoded.variables)
+
+    def _note_time(self, value: _Value) -> None:
+        self._time_ids.add(value.node)
+        if value.type in (NodeType.FLOAT, NodeType.FORMATTED_FLOAT, NodeType.DICTIONARY_FLOAT):
+            (number,) = array("d", array("Q", [value.number]).tobytes())
+            first = not self.saw_float_time
+            self.float_time_min = number if first else min(self.float_time_min, number)
+            self.float_time_max = number if first else max(self.float_time_max, number)
+            self.saw_float_time = True
+        else:
+            first = not self.saw_integer_time
+            self.time_min = value.epoch if first else min(value.epoch, self.time_min)
+            self.time_max = value.epoch if first else max(value.epoch, self.time_max)
+            self.saw_integer_time = True
+
+    # --- what was built ---
+
+    def nodes_list(self) -> list[tuple[int, bytes, int]]:
+        """See `Encoder.nodes_list`."""
+        return [(parent, key, int(node_type)) for parent, key, node_type in self._nodes]
+
+    def time_nodes_list(self) -> list[int]:
+        """See `Encoder.time_nodes_list`."""
+        return sorted(self._time_ids)
+
+    def dictionary(self, which: int) -> tuple[int, bytes]:
+        """See `Encoder.dictionary`."""
+        entries = self._dictionaries[which]
+        return len(entries), build_dictionary(list(entries))
+
+    def num_schemas(self) -> int:
+        """See `Encoder.num_schemas`."""
+        return len(self._tables)
+
+    def schema(self, index: int) -> tuple[list[int], int, int, int]:
+        """See `Encoder.schema`."""
+        table = list(self._tables.values())[index]
+        return table.entries, table.num_ordered, table.rows, sum(map(len, table.columns))
+
+    def columns(self, index: int) -> Iterator[bytes]:
+        """See `Encoder.columns`."""
+        for column in list(self._tables.values())[index].columns:
+            yield from column.pieces()
