@@ -17,7 +17,8 @@ from typing import Any
 from exhume_ksy.fast._layout import LayoutError
 from kaitaistruct import BytesIO, KaitaiStream, KaitaiStruct
 
-from exhume.compiler.model import Bits, Model, Sequence, Type
+from exhume.compiler.kinds import Bits, Sequence
+from exhume.compiler.model import Model, Type
 from exhume.compiler.text import safe
 from exhume.layout.described import camel, spec
 from exhume.layout.foreign import Specification

@@ -15,7 +15,8 @@ from exhume_ksy.fast._layout import LayoutError
 from kaitaistruct import BytesIO, KaitaiStruct
 
 from exhume.compiler.instances.roles import reached
-from exhume.compiler.model import Bits, Sequence, Type
+from exhume.compiler.kinds import Bits, Sequence
+from exhume.compiler.model import Type
 from exhume.compiler.strategies import type_of
 from exhume.compiler.text import safe
 from exhume.layout.kaitai import FAILURES

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 from exhume_ksy.fast import _layout
 
-from exhume.compiler.elements import covered, unique_name
+from exhume.compiler.c_varints import unique_name
+from exhume.compiler.elements import covered
 from exhume.compiler.fixed import only_number
 from exhume.compiler.instances.tree import BrokenError
 from exhume.compiler.instances.walk import Walk

@@ -15,8 +15,9 @@ from exhume.compiler.code import Module
 from exhume.compiler.columns import rows_are_plain, scan_text
 from exhume.compiler.elements import elements_text
 from exhume.compiler.facts import constants_text, facts_texts
+from exhume.compiler.kinds import structures
 from exhume.compiler.layout import FOREIGN, LAYOUT, NATIVE
-from exhume.compiler.model import Model, structures
+from exhume.compiler.model import Model
 from exhume.compiler.modules import module_texts
 from exhume.compiler.native import native_text
 from exhume.compiler.needs import find_needs

@@ -5,7 +5,8 @@ from __future__ import annotations
 from exhume.compiler import expressions as ex
 from exhume.compiler.code import import_lines
 from exhume.compiler.fixed import bit_order
-from exhume.compiler.model import Field, Structure, Switch, structures
+from exhume.compiler.kinds import Structure, Switch, structures
+from exhume.compiler.model import Field
 from exhume.compiler.needs import is_position, keeps_order, without_rest
 from exhume.compiler.refusal import RefusedError
 from exhume.compiler.statements import Statements

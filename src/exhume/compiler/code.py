@@ -6,7 +6,8 @@ import abc
 
 from exhume.compiler import expressions as ex
 from exhume.compiler.fixed import fixed_size, type_size
-from exhume.compiler.model import BOOL, BYTES, REST, TEXT, Bits, Field, Integer, Kind, Plain, Sequence, Structure, Type
+from exhume.compiler.kinds import BOOL, BYTES, REST, TEXT, Bits, Integer, Kind, Plain, Sequence, Structure
+from exhume.compiler.model import Field, Type
 from exhume.compiler.needs import Needs, without_rest
 from exhume.compiler.refusal import RefusedError
 from exhume.compiler.text import ATOM, BINDS, Lines, bound, literal, one_of, safe

@@ -14,10 +14,12 @@ from __future__ import annotations
 import keyword
 
 from exhume.compiler import expressions as ex
+from exhume.compiler.c_varints import unique_name
 from exhume.compiler.code import Module
-from exhume.compiler.elements import covered, unique_name
+from exhume.compiler.elements import covered
 from exhume.compiler.fixed import fixed_bytes, numbers_of, only_number, type_size
-from exhume.compiler.model import BYTES, DECIDED, TEXT, Bits, Field, Integer, Kind, Plain, Structure, Type
+from exhume.compiler.kinds import BYTES, DECIDED, TEXT, Bits, Integer, Kind, Plain, Structure
+from exhume.compiler.model import Field, Type
 from exhume.compiler.needs import is_position
 from exhume.compiler.reader import Reader
 from exhume.compiler.refusal import RefusedError

@@ -14,12 +14,14 @@ The structure has a field for each column (see `columns`) and for each value ins
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from exhume.compiler import expressions as ex
 from exhume.compiler import words
+from exhume.compiler.c_varints import conditions, opening, short_forms, unique_name, varint_text
 from exhume.compiler.fixed import contents, numbers_of
-from exhume.compiler.model import BYTES, REST, Bits, Field, Integer, Model, Plain, Structure, Type
+from exhume.compiler.kinds import BYTES, REST, Bits, Integer, Plain, Structure
+from exhume.compiler.model import Field, Model, Type
 from exhume.compiler.needs import STREAM_SIZE, without_rest
 from exhume.compiler.refusal import RefusedError
 from exhume.compiler.text import ATOM, BINDS, CODES, Lines, bound
@@ -47,11 +49,6 @@ cdef extern from *:
     uint32_t swap4 "__builtin_bswap32" (uint32_t) noexcept nogil
     uint64_t swap8 "__builtin_bswap64" (uint64_t) noexcept nogil
 """
-
-
-def unique_name(type: Type) -> str:
-    """A name for a type among those of all specifications."""
-    return type.where.replace("::", "_")
 
 
 def structure_name(type: Type) -> str:
@@ -88,96 +85,6 @@ def covered(type: Type) -> Element | None:
     return element
 
 
-def _varint(type: Type) -> str:
-    """The function that reads a variable-length integer."""
-    lines = Lines()
-    lines.add(f"cdef uint64_t {', '.join(group.field.id for group in varint(type))}")
-    for number, group in enumerate(varint(type)):
-        place = f"at + {number}" if number else "at"
-        name = ex.Name(group.field.id)
-        with lines.block(f"if {place} >= end:"):
-            lines.add("return -1")
-        lines.add(f"{group.field.id} = p[{place}]")
-        for condition in _rules(group.field, name):
-            with lines.block(f"if not ({_small(condition)}):"):
-                lines.add("return -1")
-        done = [f"out[0] = {_small(group.value)}", f"return at + {number + 1}"]
-        if group.last is None:
-            lines.add(*done)
-        else:
-            with lines.block(f"if {_small(group.last)}:"):
-                lines.add(*done)
-    return "\n".join([_opening(type, "uint64_t", ""), *lines.lines]) + "\n"
-
-
-INLINE = 2
-"""So many bytes of a variable-length integer are read in place; longer ones take a call."""
-
-
-def _short(type: Type) -> Iterator[tuple[str, str]]:
-    """When a variable-length integer ends within its first bytes, and its value then; for each number of bytes."""
-    known: dict[ex.Expr, ex.Expr] = {}
-    rules: list[ex.Expr] = []
-    for number, group in enumerate(varint(type)[:INLINE]):
-        place = f"at + {number}" if number else "at"
-        byte = ex.Name(f"(<uint64_t> p[{place}])")
-        known[ex.Name(group.field.id)] = byte
-        rules += _rules(group.field, byte)
-        if group.last is not None:
-            last = ex.fold(group.last, known)
-            holds = " and ".join(_small(one, BINDS["and"]) for one in (*rules, last))
-            yield f"{place} < end and {holds}", _small(ex.fold(group.value, known))
-
-
-def _opening(type: Type, out: str, how: str = "inline ") -> str:
-    given = f"const uint8_t *p, int64_t at, int64_t end, {out} *out"
-    return f"cdef {how}int64_t read_{unique_name(type)}({given}) noexcept nogil:"
-
-
-def _rules(field: Field, value: ex.Expr) -> list[ex.Expr]:
-    """What `valid` demands of a value, as conditions."""
-    valid = field.raw.get("valid")
-    if valid is None:
-        return []
-    found: list[ex.Expr] = []
-    for key, said in (valid if isinstance(valid, dict) else {"eq": valid}).items():
-        if key in ("eq", "min", "max"):
-            found.append(ex.Binary({"eq": "==", "min": ">=", "max": "<="}[key], value, ex.parse(said)))
-        elif key == "any-of":
-            found.append(_any([ex.Binary("==", value, ex.parse(one)) for one in said]))
-        elif key == "in-enum":
-            enum = field.one.enum if isinstance(field.one, (Integer, Bits)) else None
-            if enum is None or len(enum.values) > 64:
-                raise RefusedError("this enum is not covered by compiled code")
-            found.append(_any([ex.Binary("==", value, ex.Literal(number)) for number in sorted(enum.values)]))
-        elif key == "expr":
-            found.append(ex.fold(ex.parse(said), {ex.Name("_"): value}))
-        else:
-            raise RefusedError(f"`valid: {key}` is not covered by compiled code")
-    return found
-
-
-def _any(choices: Sequence[ex.Expr]) -> ex.Expr:
-    found = choices[0]
-    for one in choices[1:]:
-        found = ex.Binary("or", found, one)
-    return found
-
-
-def _small(expr: ex.Expr, level: int = 0) -> str:
-    """An expression over bytes, in C's integers of 64 bits."""
-    match expr:
-        case ex.Name(id):
-            return id
-        case ex.Literal(value) if isinstance(value, int):
-            return hex(value) if value > 99 else str(value)
-        case ex.Binary(op, left, right):
-            binds = BINDS[op]
-            text = f"{_small(left, binds + 1)} {'//' if op == '/' else op} {_small(right, binds + 1)}"
-            return bound(text, binds, level)
-    raise RefusedError("this is not covered by compiled code")
-
-
 class Element:
     """The reader of one type; structures within it are read in place."""
 
@@ -205,7 +112,7 @@ class Element:
         fields = [(name, C_TYPES[code], local) for name, code, local in self.columns]
         fields += [(name, "wide", code) for name, code in values]
         out = [f"cdef struct {name}:", *(f"    {kind} {name}" for name, kind, _ in fields), "", ""]
-        out.append(_opening(self.type, name))
+        out.append(opening(self.type, name))
         head = Lines()
         body = "\n".join(self.lines.lines)
         head.add(*(["cdef int64_t first = at"] if re.search(r"\bfirst\b", body) else []))
@@ -298,7 +205,7 @@ class Element:
     def _check(self, field: Field) -> None:
         value: ex.Expr = ex.Name(field.id)
         self.read.add(field.id)
-        for condition in _rules(field, value):
+        for condition in conditions(field, value):
             self.fail(f"not ({self.code(condition)})")
             match ex.fold(without_rest(condition)):
                 case ex.Binary("<=", left, right) if right == REST and self._unsigned(left):
@@ -332,12 +239,12 @@ class Element:
         self._check(field)
 
     def _varint(self, field: Field, type: Type) -> None:
-        self.scalars.setdefault(unique_name(type), _varint(type))
+        self.scalars.setdefault(unique_name(type), varint_text(type))
         into = self.variable(f"{field.id}_", "uint64_t")
         # A variable of its own: one whose address is taken stays out of the registers, and would be stored each time.
         long = self.variable(f"{field.id}_long_", "uint64_t", "")
         lines, word = self.lines, "if"
-        for size, (condition, value) in enumerate(_short(type), 1):
+        for size, (condition, value) in enumerate(short_forms(type), 1):
             with lines.block(f"{word} {condition}:"):
                 lines.add(f"{into} = {value}", f"at += {size}")
             word = "elif"

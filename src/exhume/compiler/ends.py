@@ -14,7 +14,8 @@ from collections import Counter
 from exhume.compiler import expressions as ex
 from exhume.compiler.code import Module
 from exhume.compiler.fixed import element_size, fixed_size
-from exhume.compiler.model import Field, Structure, Switch, Type
+from exhume.compiler.kinds import Structure, Switch
+from exhume.compiler.model import Field, Type
 from exhume.compiler.reader import Reader
 from exhume.compiler.refusal import RefusedError
 from exhume.compiler.text import ATOM, annotation, written_doc

@@ -42,7 +42,8 @@ from exhume.compiler.fixed import (
     struct_format,
     type_size,
 )
-from exhume.compiler.model import BYTES, Bits, Enum, Field, Integer, Kind, Model, Plain, Structure, Switch, Type
+from exhume.compiler.kinds import BYTES, Bits, Enum, Integer, Kind, Plain, Structure, Switch
+from exhume.compiler.model import Field, Model, Type
 from exhume.compiler.needs import STREAM_SIZE
 from exhume.compiler.text import literal, safe, written_doc
 from exhume.compiler.varints import number_of

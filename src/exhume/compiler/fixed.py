@@ -6,7 +6,8 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 
 from exhume.compiler import expressions as ex
-from exhume.compiler.model import BYTES, DECIDED, Bits, Field, Integer, Kind, Plain, Structure, Switch, Type, structures
+from exhume.compiler.kinds import BYTES, DECIDED, Bits, Integer, Kind, Plain, Structure, Switch, structures
+from exhume.compiler.model import Field, Type
 from exhume.compiler.text import CODES
 
 

@@ -9,9 +9,9 @@ not fit raises what the reader raises.
 
 from __future__ import annotations
 
+from exhume.compiler.c_varints import unique_name
 from exhume.compiler.code import Module
 from exhume.compiler.columns import Scan
-from exhume.compiler.elements import unique_name
 from exhume.compiler.model import Type
 from exhume.compiler.text import Lines, written_doc
 

@@ -12,11 +12,22 @@ from functools import cached_property
 from typing import Any
 
 from exhume.compiler import expressions as ex
+from exhume.compiler.inference import typed
+from exhume.compiler.kinds import (
+    BYTES,
+    DECIDED,
+    UNKNOWN,
+    Enum,
+    Integer,
+    Kind,
+    Sequence,
+    Structure,
+    Switch,
+    primitive,
+    structures,
+)
 from exhume.compiler.refusal import RefusedError
 
-_INTEGER = re.compile(r"([us])([1248])(le|be)?$")
-_FLOAT = re.compile(r"f([48])(le|be)?$")
-_BITS = re.compile(r"b([0-9]+)(le|be)?$")
 _CALL = re.compile(r"([\w:]+)\s*\((.*)\)$", re.DOTALL)
 
 _SIZES = ("size", "size-eos", "pad-right", "terminator", "consume", "include", "eos-error", "encoding", "process")
@@ -27,95 +38,6 @@ RESERVED = frozenset(("None", "True", "False", "LayoutError", "View", "UnicodeDe
 
 KNOWN = frozenset(("id", "type", *_SIZES, "enum", "valid", "contents", *_REPEATS, "doc", "doc-ref", *_PLACES))
 """Keys of a field that readers are made from; others are refused unless they start with `-`."""
-
-
-# What an expression or field is.
-
-
-@dataclass(frozen=True, slots=True)
-class Integer:
-    """An integer; `enum` when its values have names, `size` in bytes where it is stored in as many.
-
-    The byte order of one that is `decided` depends on the data.
-    """
-
-    enum: Enum | None = None
-    size: int = 0
-    signed: bool = False
-    big: bool = False
-    decided: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Bits:
-    """An integer of `width` bits within bytes; of one bit a truth value."""
-
-    width: int
-    big: bool
-    enum: Enum | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Plain:
-    """`float`, `bool`, `text`, `bytes`, `stream` or `unknown`; `size` in bytes where a float is stored."""
-
-    kind: str
-    size: int = 0
-    big: bool = False
-    decided: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Structure:
-    """A value of a type of some specification."""
-
-    type: Type
-    arguments: tuple[ex.Expr, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Sequence:
-    """Many of the same."""
-
-    of: Kind
-
-
-@dataclass(frozen=True, slots=True)
-class Switch:
-    """One of several kinds, by the value of an expression; `default` when no case fits (None: bytes or nothing)."""
-
-    on: ex.Expr
-    cases: tuple[tuple[ex.Expr, Kind], ...]
-    default: Kind | None
-
-
-Kind = Integer | Bits | Plain | Structure | Sequence | Switch
-
-DECIDED = "decided"
-"""The byte order of types that find out by their data."""
-
-REST = ex.Name("_rest")
-"""Bytes from here to the end of the stream: what `_io.size - _io.pos` says."""
-
-FLOAT, BOOL, TEXT, BYTES, STREAM = (Plain(kind) for kind in ("float", "bool", "text", "bytes", "stream"))
-UNKNOWN = Plain("unknown")
-INTEGER = Integer()
-
-
-@dataclass(eq=False, slots=True)
-class Enum:
-    """Names of integers."""
-
-    id: str
-    values: dict[int, str]
-    type: Type
-
-    def number(self, name: str) -> int:
-        """The integer of a name; raises `RefusedError` for an unknown one."""
-        for number, known in self.values.items():
-            if known == name:
-                return number
-        raise RefusedError(f"enum {self.id} has no {name}")
 
 
 @dataclass(eq=False)
@@ -231,33 +153,6 @@ class Field:
     def kind(self) -> Kind:
         """What the field holds."""
         return Sequence(self.one) if self.repeat else self.one
-
-
-def primitive(name: str, owner: Type, enum: Enum | None = None, *, stored: bool = True) -> Kind | None:
-    """The kind of a built-in type; None for names of structures.
-
-    Raises `RefusedError` when byte order is missing from what is `stored`.
-    """
-
-    def big(said: str | None, otherwise: str | None, size: int) -> bool:
-        order = said or otherwise
-        if order is None and size > 1 and stored:
-            raise RefusedError(f"{name} has no byte order")
-        return size > 1 and order == "be"
-
-    decided = owner.endian == DECIDED
-    if found := _INTEGER.match(name):
-        size = int(found[2])
-        ordered = big(found[3], owner.endian, size)
-        return Integer(enum, size, found[1] == "s", ordered, decided and size > 1 and not found[3])
-    if found := _FLOAT.match(name):
-        size = int(found[1])
-        return Plain("float", size, big(found[2], owner.endian, size), decided and not found[2])
-    if found := _BITS.match(name):
-        return Bits(int(found[1]), (found[2] or owner.bit_endian) != "le", enum)
-    if name in ("str", "strz"):
-        return TEXT
-    return {"bool": BOOL, "bytes": BYTES, "io": STREAM, "struct": UNKNOWN, "any": UNKNOWN}.get(name)
 
 
 def _word(name: Any) -> str:
@@ -410,88 +305,7 @@ class Type:
 
     def kind_of(self, expr: ex.Expr, item: Kind = UNKNOWN) -> Kind:
         """What an expression gives in this type; `item` is what `_` is."""
-        return _typed(expr, self, item)
-
-
-_LITERALS: dict[type, Kind] = {bool: BOOL, int: INTEGER, float: FLOAT, str: TEXT, bytes: BYTES}
-
-
-def _typed(expr: ex.Expr, here: Type, item: Kind) -> Kind:  # noqa: C901 - one case for each form of expression
-    match expr:
-        case ex.Literal(value):
-            return _LITERALS[type(value)]
-        case ex.Array(items):
-            return Sequence(_typed(items[0], here, item) if items else UNKNOWN)
-        case ex.EnumValue(path, _):
-            return Integer(here.enum("::".join(path)))
-        case ex.Name(id):
-            return _named(id, here, item)
-        case ex.Member(of, name):
-            return _member(_typed(of, here, item), name)
-        case ex.Index(of, _):
-            inner = _typed(of, here, item)
-            return inner.of if isinstance(inner, Sequence) else INTEGER
-        case ex.Call(_, name, _):
-            return INTEGER if name == "to_i" else TEXT
-        case ex.Cast(_, name) if name.endswith("[]"):
-            return Sequence(_typed(ex.Cast(expr.of, name[:-2]), here, item))
-        case ex.Cast(_, name):
-            return primitive(name, here, stored=False) or Structure(here.find(name))
-        case ex.SizeOf():
-            return INTEGER
-        case ex.Format():
-            return TEXT
-        case ex.Unary(op, of):
-            return BOOL if op == "not" else _typed(of, here, item)
-        case ex.Binary(op, left, right):
-            return _arithmetic(op, _typed(left, here, item), _typed(right, here, item))
-        case ex.Choice(_, then, otherwise):
-            first, second = _typed(then, here, item), _typed(otherwise, here, item)
-            return second if first == UNKNOWN else first
-
-
-def _arithmetic(op: str, left: Kind, right: Kind) -> Kind:
-    if op in ("and", "or", "<", "<=", ">", ">=", "==", "!="):
-        return BOOL
-    if left in (TEXT, UNKNOWN):
-        return left
-    floating = any(isinstance(one, Plain) and one.kind == "float" for one in (left, right))
-    return FLOAT if floating else INTEGER
-
-
-def _named(id: str, here: Type, item: Kind) -> Kind:
-    if id == "_":
-        return item
-    if id in ("_index", REST.id):
-        return INTEGER
-    if id == "_io":
-        return STREAM
-    if id == "_root":
-        return Structure(here.root)
-    if id == "_parent":
-        kinds = {one.where for one in here.parents}
-        return Structure(here.parents[0]) if len(kinds) == 1 else UNKNOWN
-    return here.field(id).kind
-
-
-def _member(of: Kind, name: str) -> Kind:
-    if name in ("to_i", "_sizeof") or (name in ("size", "length", "pos") and not isinstance(of, Structure)):
-        return INTEGER
-    if name == "eof":
-        return BOOL
-    if name == "to_s":
-        return TEXT
-    if name == "_io":
-        return STREAM
-    if isinstance(of, Sequence) and name in ("first", "last", "min", "max"):
-        return of.of
-    if isinstance(of, Structure):
-        if name == "_parent":
-            return Structure(of.type.parents[0]) if of.type.parents else UNKNOWN
-        if name == "_root":
-            return Structure(of.type.root)
-        return of.type.field(name).kind
-    return UNKNOWN
+        return typed(expr, self, item)
 
 
 class Model:
@@ -536,16 +350,3 @@ class Model:
                     seen.add(name)
                     waiting.append(self.schemas[name])
         raise RefusedError(f"no type {id}")
-
-
-def structures(kind: Kind) -> Iterator[Structure]:
-    """The structures that a kind may be."""
-    if isinstance(kind, Structure):
-        yield kind
-    elif isinstance(kind, Sequence):
-        yield from structures(kind.of)
-    elif isinstance(kind, Switch):
-        for _, one in kind.cases:
-            yield from structures(one)
-        if kind.default is not None:
-            yield from structures(kind.default)

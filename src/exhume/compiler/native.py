@@ -6,7 +6,8 @@ fit it leaves to the interpreted loop, which begins there and says what is wrong
 
 from __future__ import annotations
 
-from exhume.compiler.elements import C_TYPES, Element, covered, element_types, structure_name, unique_name
+from exhume.compiler.c_varints import unique_name
+from exhume.compiler.elements import C_TYPES, Element, covered, element_types, structure_name
 from exhume.compiler.fixed import only_number
 from exhume.compiler.model import Model
 from exhume.compiler.text import Lines

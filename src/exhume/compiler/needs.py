@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from exhume.compiler import expressions as ex
-from exhume.compiler.model import DECIDED, REST, UNKNOWN, Field, Model, Type, structures
+from exhume.compiler.kinds import DECIDED, REST, UNKNOWN, structures
+from exhume.compiler.model import Field, Model, Type
 
 KEYS = ("if", "size", "pos", "io", "repeat-expr", "repeat-until", "value")
 

@@ -16,7 +16,8 @@ from exhume.compiler.fixed import (
     stored_size,
     struct_format,
 )
-from exhume.compiler.model import Bits, Field, Integer, Plain, Structure, Type
+from exhume.compiler.kinds import Bits, Integer, Plain, Structure
+from exhume.compiler.model import Field, Type
 from exhume.compiler.needs import inherits_order, is_position, keeps_order
 from exhume.compiler.refusal import RefusedError
 from exhume.compiler.statements import Statements

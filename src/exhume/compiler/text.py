@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from exhume.compiler import expressions as ex
-from exhume.compiler.model import Bits, Field, Integer, Kind, Plain, Sequence, Structure, Type
+from exhume.compiler.kinds import Bits, Integer, Kind, Plain, Sequence, Structure
+from exhume.compiler.model import Field, Type
 from exhume.compiler.varints import number_of
 
 TAKEN = frozenset(

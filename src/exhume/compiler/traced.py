@@ -15,7 +15,8 @@ import contextlib
 from collections.abc import Iterator
 
 from exhume.compiler.classes import Class, kept_as
-from exhume.compiler.model import Bits, Field
+from exhume.compiler.kinds import Bits
+from exhume.compiler.model import Field
 from exhume.compiler.reader import Reader
 from exhume.compiler.statements import Statements
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from exhume.compiler import expressions as ex
-from exhume.compiler.model import Field, Integer, Kind, Structure, Type
+from exhume.compiler.kinds import Integer, Kind, Structure
+from exhume.compiler.model import Field, Type
 
 
 def scalar_of(kind: Kind) -> Type | None:

@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 
 from exhume.compiler import expressions as ex
-from exhume.compiler.model import Field, Integer, Type
+from exhume.compiler.kinds import Integer
+from exhume.compiler.model import Field, Type
 from exhume.compiler.refusal import RefusedError
 from exhume.compiler.text import BINDS, annotation, bound, literal, safe, written_doc
 

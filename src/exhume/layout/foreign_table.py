@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from exhume.compiler.model import BOOL, BYTES, TEXT, Bits, Integer, Kind, Plain, Structure, Type
+from exhume.compiler.kinds import BOOL, BYTES, TEXT, Bits, Integer, Kind, Plain, Structure
+from exhume.compiler.kinds import Sequence as Many
 from exhume.compiler.model import Field as Described
-from exhume.compiler.model import Sequence as Many
+from exhume.compiler.model import Type
 from exhume.errors import SpecificationError
 from exhume.layout.tracing import slot
 from exhume.tabular.arrow import import_pyarrow

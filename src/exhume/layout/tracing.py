@@ -6,7 +6,8 @@ import keyword
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
-from exhume.compiler.model import Bits, Integer, Type
+from exhume.compiler.kinds import Bits, Integer
+from exhume.compiler.model import Type
 from exhume.errors import shorten
 from exhume.layout.fast import LayoutError
 

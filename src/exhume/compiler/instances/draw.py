@@ -17,7 +17,8 @@ from exhume.compiler.instances.roles import Use, uses_of
 from exhume.compiler.instances.solve import LARGEST, Key, Solver, limits
 from exhume.compiler.instances.structures import Structures
 from exhume.compiler.instances.tree import BrokenError, Node, Rule, Stream, Sum
-from exhume.compiler.model import BYTES, TEXT, Bits, Field, Integer, Kind, Plain, Sequence, Type
+from exhume.compiler.kinds import BYTES, TEXT, Bits, Integer, Kind, Plain, Sequence
+from exhume.compiler.model import Field, Type
 from exhume.compiler.refusal import RefusedError
 
 PASSES = 60

@@ -12,7 +12,8 @@ from exhume.compiler.instances.roles import Use
 from exhume.compiler.instances.said import rules_of
 from exhume.compiler.instances.solve import Key, limits
 from exhume.compiler.instances.tree import Node, Scope, Stream, UnknownError
-from exhume.compiler.model import Bits, Field, Integer, Plain
+from exhume.compiler.kinds import Bits, Integer, Plain
+from exhume.compiler.model import Field
 
 
 class Numbers(Draft):

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from exhume.compiler import expressions as ex
 from exhume.compiler.instances.said import expression, rules_of, varint
-from exhume.compiler.model import Field, Kind, Switch, Type, structures
+from exhume.compiler.kinds import Kind, Switch, structures
+from exhume.compiler.model import Field, Type
 from exhume.compiler.needs import KEYS, nodes
 from exhume.compiler.refusal import RefusedError
 

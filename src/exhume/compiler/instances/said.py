@@ -9,7 +9,8 @@ from typing import Any
 
 from exhume.compiler import expressions as ex
 from exhume.compiler import varints
-from exhume.compiler.model import Bits, Field, Integer, Plain
+from exhume.compiler.kinds import Bits, Integer, Plain
+from exhume.compiler.model import Field
 from exhume.compiler.refusal import RefusedError
 
 varint = functools.cache(varints.varint)

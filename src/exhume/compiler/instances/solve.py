@@ -10,7 +10,8 @@ from exhume.compiler import expressions as ex
 from exhume.compiler.instances.said import encoding_of, expression, varint
 from exhume.compiler.instances.tree import Node, Raw, Scope, Stream, UnknownError
 from exhume.compiler.instances.walk import Walk
-from exhume.compiler.model import BYTES, TEXT, Bits, Field, Integer, Kind
+from exhume.compiler.kinds import BYTES, TEXT, Bits, Integer, Kind
+from exhume.compiler.model import Field
 
 Key = tuple[str, str]
 """What is free: `value`, `bytes` or `count` of the field at a path, or the `size` of the stream that it holds."""

@@ -12,7 +12,8 @@ from exhume.compiler.instances.said import packed, rules_of, varint
 from exhume.compiler.instances.solve import limits
 from exhume.compiler.instances.tree import BrokenError, Node, Rule, UnknownError
 from exhume.compiler.instances.walk import Walk
-from exhume.compiler.model import Bits, Integer, Type
+from exhume.compiler.kinds import Bits, Integer
+from exhume.compiler.model import Type
 
 TRIED = 60
 """Ways to break a rule that are looked at."""

@@ -10,7 +10,8 @@ from exhume.compiler.instances.numbers import Numbers
 from exhume.compiler.instances.said import encoding_of, ending, packed, rules_of, shifted, unpacked
 from exhume.compiler.instances.solve import LARGEST, in_range, limits
 from exhume.compiler.instances.tree import Node, Raw, Scope, Stream
-from exhume.compiler.model import TEXT, Bits, Field, Integer, Kind, Plain
+from exhume.compiler.kinds import TEXT, Bits, Integer, Kind, Plain
+from exhume.compiler.model import Field
 
 
 class StoredValues(Numbers):

@@ -12,7 +12,8 @@ from exhume.compiler.instances.said import expression, varint
 from exhume.compiler.instances.solve import LARGEST
 from exhume.compiler.instances.stored import StoredValues
 from exhume.compiler.instances.tree import Node, Raw, Scope, Stream
-from exhume.compiler.model import Field, Kind, Structure, Switch
+from exhume.compiler.kinds import Kind, Structure, Switch
+from exhume.compiler.model import Field
 
 
 class Structures(StoredValues):

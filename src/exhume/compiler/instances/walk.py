@@ -14,7 +14,8 @@ from exhume.compiler.fixed import contents
 from exhume.compiler.instances.evaluate import Evaluator
 from exhume.compiler.instances.said import covers, encoding_of, ending, expression, rules_of, shifted, unpacked
 from exhume.compiler.instances.tree import BrokenError, Node, Raw, Rule, Scope, Stream, Sum, UnknownError
-from exhume.compiler.model import BYTES, TEXT, Bits, Field, Integer, Kind, Plain, Structure, Switch, Type
+from exhume.compiler.kinds import BYTES, TEXT, Bits, Integer, Kind, Plain, Structure, Switch
+from exhume.compiler.model import Field, Type
 from exhume.compiler.refusal import RefusedError
 
 DEEPEST = 60

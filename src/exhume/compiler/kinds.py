@@ -1,0 +1,144 @@
+"""What a field or an expression is: numbers, bits, bytes, texts, structures, many of the same, or one of several."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from exhume.compiler import expressions as ex
+from exhume.compiler.refusal import RefusedError
+
+if TYPE_CHECKING:
+    from exhume.compiler.model import Type
+
+_INTEGER = re.compile(r"([us])([1248])(le|be)?$")
+_FLOAT = re.compile(r"f([48])(le|be)?$")
+_BITS = re.compile(r"b([0-9]+)(le|be)?$")
+
+
+@dataclass(frozen=True, slots=True)
+class Integer:
+    """An integer; `enum` when its values have names, `size` in bytes where it is stored in as many.
+
+    The byte order of one that is `decided` depends on the data.
+    """
+
+    enum: Enum | None = None
+    size: int = 0
+    signed: bool = False
+    big: bool = False
+    decided: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Bits:
+    """An integer of `width` bits within bytes; of one bit a truth value."""
+
+    width: int
+    big: bool
+    enum: Enum | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """`float`, `bool`, `text`, `bytes`, `stream` or `unknown`; `size` in bytes where a float is stored."""
+
+    kind: str
+    size: int = 0
+    big: bool = False
+    decided: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Structure:
+    """A value of a type of some specification."""
+
+    type: Type
+    arguments: tuple[ex.Expr, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence:
+    """Many of the same."""
+
+    of: Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """One of several kinds, by the value of an expression; `default` when no case fits (None: bytes or nothing)."""
+
+    on: ex.Expr
+    cases: tuple[tuple[ex.Expr, Kind], ...]
+    default: Kind | None
+
+
+Kind = Integer | Bits | Plain | Structure | Sequence | Switch
+
+DECIDED = "decided"
+"""The byte order of types that find out by their data."""
+
+REST = ex.Name("_rest")
+"""Bytes from here to the end of the stream: what `_io.size - _io.pos` says."""
+
+FLOAT, BOOL, TEXT, BYTES, STREAM = (Plain(kind) for kind in ("float", "bool", "text", "bytes", "stream"))
+UNKNOWN = Plain("unknown")
+INTEGER = Integer()
+
+
+@dataclass(eq=False, slots=True)
+class Enum:
+    """Names of integers."""
+
+    id: str
+    values: dict[int, str]
+    type: Type
+
+    def number(self, name: str) -> int:
+        """The integer of a name; raises `RefusedError` for an unknown one."""
+        for number, known in self.values.items():
+            if known == name:
+                return number
+        raise RefusedError(f"enum {self.id} has no {name}")
+
+
+def primitive(name: str, owner: Type, enum: Enum | None = None, *, stored: bool = True) -> Kind | None:
+    """The kind of a built-in type; None for names of structures.
+
+    Raises `RefusedError` when byte order is missing from what is `stored`.
+    """
+
+    def big(said: str | None, otherwise: str | None, size: int) -> bool:
+        order = said or otherwise
+        if order is None and size > 1 and stored:
+            raise RefusedError(f"{name} has no byte order")
+        return size > 1 and order == "be"
+
+    decided = owner.endian == DECIDED
+    if found := _INTEGER.match(name):
+        size = int(found[2])
+        ordered = big(found[3], owner.endian, size)
+        return Integer(enum, size, found[1] == "s", ordered, decided and size > 1 and not found[3])
+    if found := _FLOAT.match(name):
+        size = int(found[1])
+        return Plain("float", size, big(found[2], owner.endian, size), decided and not found[2])
+    if found := _BITS.match(name):
+        return Bits(int(found[1]), (found[2] or owner.bit_endian) != "le", enum)
+    if name in ("str", "strz"):
+        return TEXT
+    return {"bool": BOOL, "bytes": BYTES, "io": STREAM, "struct": UNKNOWN, "any": UNKNOWN}.get(name)
+
+
+def structures(kind: Kind) -> Iterator[Structure]:
+    """The structures that a kind may be."""
+    if isinstance(kind, Structure):
+        yield kind
+    elif isinstance(kind, Sequence):
+        yield from structures(kind.of)
+    elif isinstance(kind, Switch):
+        for _, one in kind.cases:
+            yield from structures(one)
+        if kind.default is not None:
+            yield from structures(kind.default)
