@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from xml.sax.saxutils import escape
 
-from exhume.layout.schema import spec
+from exhume.layout.described import spec
 
 DRAWN = {
     "clp_s": ("clp_s",),
