@@ -1,4 +1,4 @@
-"""The first ten minutes and the three walks of the documentation, run as they stand (one with an object store)."""
+"""Pages with scripts, run as they stand: the first ten minutes, the library, the three walks (one with a store)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.cli.test_docs import examples
 from tests.conftest import ROOT
 
 FILE = re.compile(r'```\w+ title="([\w.]+)"\n(.*?)```', re.DOTALL)
-WALKS = ("examiner", "engineer", "format-author", "ten-minutes")
+WALKS = ("start/examiner", "start/engineer", "start/format-author", "start/ten-minutes", "library")
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def store() -> Iterator[dict[str, str]]:
 @pytest.mark.slow
 @pytest.mark.parametrize("walk", WALKS)
 def test_a_walk_goes_as_the_page_says(walk: str, tmp_path: Path, store: dict[str, str]) -> None:
-    page = f"docs/start/{walk}.md"
+    page = f"docs/{walk}.md"
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     files = FILE.findall((ROOT / page).read_text(encoding="utf-8"))
     assert files
@@ -67,7 +67,7 @@ def test_a_walk_goes_as_the_page_says(walk: str, tmp_path: Path, store: dict[str
 def test_the_scripts_of_a_walk_are_typed(walk: str, tmp_path: Path) -> None:
     """`mypy --strict` takes every script that a walk shows."""
     mypy = pytest.importorskip("mypy.api", reason="mypy is not installed")
-    for name, text in FILE.findall((ROOT / f"docs/start/{walk}.md").read_text(encoding="utf-8")):
+    for name, text in FILE.findall((ROOT / f"docs/{walk}.md").read_text(encoding="utf-8")):
         (tmp_path / name).write_text(text, encoding="utf-8")
     for script in tmp_path.glob("*.py"):
         told, wrong, status = mypy.run(["--strict", "--ignore-missing-imports", "--config-file", "", str(script)])
