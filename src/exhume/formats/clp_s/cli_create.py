@@ -103,11 +103,13 @@ def create(
     else:
         total = human_size(sum(map(_size, writer.paths)))
         count = len(writer.paths)
-        run.note(f"{writer.records} records in {count} archive{'s' * (count > 1)} ({total})")
+        run.note(
+            f"{writer.records} record{'s' * (writer.records != 1)} in {count} archive{'s' * (count > 1)} ({total})"
+        )
     if not writer.records:
         run.note("there are no records: clp-s itself cannot open such an archive")
     if writer.skipped:
-        run.note(f"{writer.skipped} records were skipped")
+        run.note(f"{writer.skipped} record{'s were' if writer.skipped != 1 else ' was'} skipped")
     if writer.losses:
         run.note(f"{writer.losses} values do not come back the same")
     return Outcome.LOSS if writer.skipped or writer.losses else Outcome.DONE

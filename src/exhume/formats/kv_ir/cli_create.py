@@ -38,4 +38,4 @@ def create(run: Run, inputs: tuple[str, ...], output: str, metadata: str | None,
     if run.machine:
         run.document("create", body)
     else:
-        run.note(f"{output}: {writer.events} events")
+        run.note(f"{output}: {writer.events} event{'s' * (writer.events != 1)}")
