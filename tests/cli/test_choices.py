@@ -71,6 +71,22 @@ def test_names_that_an_archive_does_not_have(args: list[str], told: str, exhume_
 
 
 @pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        ("level = ERROR", "found '=' (did you mean level: ERROR?)"),
+        ("level == ERROR", "(did you mean level: ERROR?)"),
+        ("level != ERROR", "(did you mean NOT level: ERROR?)"),
+        ("level: ERROR && n: 1", "(did you mean AND?)"),
+        ("level: ERROR || n: 1", "(did you mean OR?)"),
+    ],
+)
+def test_signs_of_other_query_languages(query: str, told: str, exhume_cli: Cli, samples: Path) -> None:
+    ran = exhume_cli("search", samples / CLP, query)
+    assert ran.code == 1
+    assert told in ran.err
+
+
+@pytest.mark.parametrize(
     ("alias", "id"),
     [
         ("clps", "clp-s"), ("clp_s", "clp-s"), (".clps", "clp-s"), ("CLPS", "clp-s"), ("bundle", "databundle"),

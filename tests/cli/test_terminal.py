@@ -100,3 +100,55 @@ def test_messages_of_the_library_name_no_options() -> None:
                 ]
                 raised += [f"{file.name}: {text}" for text in texts if re.search(r"(?<![\w-])--[a-z]", text)]
     assert raised == []
+
+
+@pytest.mark.parametrize(
+    ("progress", "words"),
+    [
+        ((2 << 20, 13 << 19, "bytes"), "2.0 MiB of 6.5 MiB"),
+        ((12 << 20, None, "bytes"), "12.0 MiB"),
+        ((1 << 20, 1 << 20, "bytes verified"), "1.0 MiB of 1.0 MiB verified"),
+        ((3, 8, "splits"), "3 of 8 splits"),
+        ((1, None, "entries"), "1 entry"),
+        ((1, 1, "versions of keys"), "1 of 1 version of keys"),
+        ((1024, None, "records"), "1,024 records"),
+    ],
+)
+def test_progress_in_words(progress: tuple[int, int | None, str], words: str) -> None:
+    from exhume.cli.run import told
+
+    assert told(*progress) == words
+
+
+def test_the_size_of_what_goes_in_is_the_total(tmp_path: Path) -> None:
+    from exhume.cli.run import towards
+
+    (tmp_path / "a").write_bytes(bytes(100))
+    calls: list[tuple[int, int | None, str]] = []
+    report = towards(lambda *args: calls.append(args), str(tmp_path / "a"))
+    for args in ((40, None, "bytes"), (400, None, "bytes"), (4, None, "records"), (4, 9, "bytes")):
+        report(*args)
+    assert calls == [(40, 100, "bytes"), (400, None, "bytes"), (4, None, "records"), (4, 9, "bytes")]
+    missing = towards(lambda *args: calls.append(args), "-")
+    missing(1, None, "bytes")
+    assert calls[-1] == (1, None, "bytes")
+
+
+@pytest.mark.parametrize(
+    ("count", "plural", "words"),
+    [
+        (1, "messages", "1 message"), (0, "messages", "0 messages"), (1, "entries", "1 entry"), (1, "bytes", "1 byte"),
+        (1, "names of files", "1 name of files"), (2, "entries", "2 entries"), (1, "data", "1 data"),
+    ],
+)  # fmt: skip
+def test_one_thing_is_not_several(count: int, plural: str, words: str) -> None:
+    from exhume.cli.render import counted
+
+    assert counted(count, plural) == words
+
+
+def test_what_was_written_is_counted_in_good_english(tmp_path: Path, exhume_cli: Cli) -> None:
+    (tmp_path / "one.txt").write_text("apple\n")
+    said = exhume_cli("create", "zs", tmp_path / "one.txt", "-o", tmp_path / "one.zs").err
+    assert "1 record," in said
+    assert "recovered: 1 record" in exhume_cli("salvage", tmp_path / "one.zs", "-o", tmp_path / "again.zs").text

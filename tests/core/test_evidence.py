@@ -13,6 +13,7 @@ import pytest
 
 import exhume
 from exhume.errors import SourceError
+from exhume.io.source import Source
 from tests.real import RealSamples
 
 pytest.importorskip("pyewf")
@@ -40,6 +41,7 @@ def test_an_archive_inside_is_opened_and_verified_in_place(
     assert list(exhume.verify(image, offset=at, length=size)) == []
     with exhume.open(image, offset=at, length=size) as archive, exhume.open(samples / name) as original:
         assert archive.format == format
+        assert isinstance(archive.source, Source)
         assert archive.source.read_at(0, size) == (samples / name).read_bytes()
         assert archive.info().to_dict() == original.info().to_dict()
     assert exhume_cli("verify", image, "--offset", at, "--length", size).code == 0

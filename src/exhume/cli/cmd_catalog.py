@@ -12,7 +12,7 @@ import click
 from exhume.cli.many import Many, many_options
 from exhume.cli.outcome import Outcome
 from exhume.cli.params import Group, Verb
-from exhume.cli.render import cell, printable, table
+from exhume.cli.render import cell, counted, printable, table
 from exhume.cli.runtime import Run, common_options
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def build(run: Run, database: str, targets: tuple[str, ...], many: Many, add: bo
         lost = [{"location": location, "code": error.code, "message": error.message} for location, error in failed]
         run.document("catalog", {"catalog": database, "chunks": count, "files": files, "failed": lost})
     else:
-        run.note(f"{count} chunks, {files} files, {len(failed)} left out")
+        run.note(f"{counted(count, 'chunks')}, {counted(files, 'files')}, {len(failed)} left out")
     return Outcome.LOSS if failed else Outcome.DONE
 
 

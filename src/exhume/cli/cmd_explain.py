@@ -11,7 +11,7 @@ import click
 from exhume.cli.many import Many, recursive_options
 from exhume.cli.outcome import Outcome
 from exhume.cli.params import SIZE, Verb
-from exhume.cli.render import printable
+from exhume.cli.render import counted, printable
 from exhume.cli.runtime import Run, common_options
 
 if TYPE_CHECKING:
@@ -186,5 +186,5 @@ def _coverage(run: Run, target: str, opened: Any) -> Outcome:
         for name in ("fields", "data", "padding", "gap", "overlap", "total"):
             run.say(f"{name.ljust(11)} {getattr(totals, name):>15,}")
         for hole in totals.unexplained:
-            run.say(f"unexplained: {printable(str(hole))}, {hole.size} bytes")
+            run.say(f"unexplained: {printable(str(hole))}, {counted(hole.size, 'bytes')}")
     return outcome or (Outcome.NO if totals.unexplained else Outcome.DONE)

@@ -7,6 +7,7 @@ import click
 from exhume.cli.formatcli import require_format
 from exhume.cli.outcome import Outcome
 from exhume.cli.params import Verb
+from exhume.cli.render import counted
 from exhume.cli.runtime import Run, common_options
 
 
@@ -40,5 +41,6 @@ def command(run: Run, target: str, name: str | None, log: str | None) -> Outcome
             run.note(f"left out split {split}: {reason}")
         for old, new in report.rebuilt.items():
             run.note(f"split {old} was rebuilt as {new}")
-        run.note(f"{report.recovered_messages} messages recovered that no index counted, {report.lost_messages} lost")
+        found = counted(report.recovered_messages, "messages")
+        run.note(f"{found} recovered that no index counted, {report.lost_messages} lost")
     return Outcome.LOSS if report.dropped or report.lost_messages else None

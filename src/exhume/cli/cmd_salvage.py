@@ -11,7 +11,7 @@ from exhume.cli.many import Many, many_options
 from exhume.cli.outcome import Outcome
 from exhume.cli.outputs import prepare_directory, sweep
 from exhume.cli.playback import each_target, worst
-from exhume.cli.render import printable
+from exhume.cli.render import counted, printable
 from exhume.cli.runtime import Run, common_options
 from exhume.io.jsonout import dumps
 from exhume.recovery import SalvageReport, Verified
@@ -131,15 +131,16 @@ def _outcome(result: SalvageReport) -> Outcome:
 
 
 def _say(run: Run, result: SalvageReport) -> None:
-    counts = [f"{n} {kind}" for kind, n in result.recovered.items() if n]
+    counts = [counted(n, kind) for kind, n in result.recovered.items() if n]
     run.say(f"recovered: {', '.join(counts) or 'nothing'}")
-    lost = [f"{n} {kind}" for kind, n in result.lost.items() if n]
+    lost = [counted(n, kind) for kind, n in result.lost.items() if n]
     nothing = "nothing" if result.verified is Verified.CHECKSUMS else "nothing that would show"
     run.say(f"lost: {', '.join(lost) or nothing}")
     for fate in result.spans:
         if run.verbose or str(fate.fate) == "lost":
             why = f" ({fate.why})" if fate.why else ""
-            run.say(f"  {fate.fate}: {printable(str(fate.span))}, {fate.span.size} bytes: {printable(fate.what)}{why}")
+            size = counted(fate.span.size, "bytes")
+            run.say(f"  {fate.fate}: {printable(str(fate.span))}, {size}: {printable(fate.what)}{why}")
     for note in result.notes:
         run.say(f"note: {printable(note)}")
     for finding in result.findings:

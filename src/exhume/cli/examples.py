@@ -8,6 +8,7 @@ They are run by the tests in a folder that holds `image.dd` (a disk image), `eve
 from __future__ import annotations
 
 EXAMPLES: dict[str, tuple[str, ...]] = {
+    "audit": ("exhume verify words.zs --audit case.jsonl && exhume audit case.jsonl",),
     "carve": ("exhume carve image.dd", "exhume carve image.dd --only zs -o found"),
     "cat": (
         "exhume cat words.zs --prefix ap",

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from exhume.cli.outcome import Outcome
-from exhume.cli.render import cell, printable, table
+from exhume.cli.render import cell, counted, printable, table
 from exhume.cli.run import Run
 from exhume.errors import shorten
 from exhume.layout.described import documented
@@ -99,7 +99,7 @@ def tell_fields(run: Run, item: Any, depth: int | None, selection: Any, told: se
     section = item.section
     place = f"{section.span.start}..{section.span.end}"
     codec = f", {section.codec}" if section.codec else ""
-    size = f"{section.span.size} bytes{codec}"
+    size = f"{counted(section.span.size, 'bytes')}{codec}"
     run.say(f"== {printable(section.name)}  {place}  ({size}, {section.kind}) {printable(section.span.source)}")
     if item.skipped:
         more = f": {printable(item.note)}" if item.note else ""

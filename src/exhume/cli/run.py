@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from click import UsageError
 
 from exhume.archive import Archive, Progress, no_progress
+from exhume.cli.render import counting, human_size
 from exhume.errors import WriterError
 from exhume.limits import DEFAULT_LIMITS, Limits
 
@@ -217,14 +218,39 @@ class ProgressBar:
             self._bar = Progress(
                 TextColumn("{task.description}"),
                 BarColumn(),
-                TextColumn("{task.completed:,.0f}/{task.total:,.0f} {task.fields[unit]}"),
+                TextColumn("{task.fields[told]}"),
                 TimeRemainingColumn(),
                 console=Console(stderr=True),
                 transient=True,
             )
             self._bar.start()
-            self._task = self._bar.add_task(self._label, total=total or 0, unit=unit)
-        self._bar.update(self._task, completed=done, total=total, unit=unit)
+            self._task = self._bar.add_task(self._label, total=total, told="")
+        self._bar.update(self._task, completed=done, total=total, told=told(done, total, unit))
+
+
+def told(done: int, total: int | None, unit: str) -> str:
+    """How far work has come: `2.0 MiB of 6.5 MiB`, `3 of 8 splits`, or without a known total `1,024 records`."""
+    head, _, rest = unit.partition(" ")
+    if head == "bytes":
+        parts = [human_size(one) for one in (done, total) if one is not None]
+        return " of ".join(parts) + (f" {rest}" if rest else "")
+    return f"{done:,} {counting(unit, done)}" if total is None else f"{done:,} of {total:,} {counting(unit, total)}"
+
+
+def towards(progress: Progress, *names: str) -> Progress:
+    """The same callback with the size of these files as the total of bytes; none for what is not a plain file."""
+    from pathlib import Path
+
+    try:
+        size = sum(Path(name).stat().st_size for name in names)
+    except OSError:
+        return progress
+
+    def report(done: int, total: int | None, unit: str) -> None:
+        known = size if total is None and unit == "bytes" and done <= size else total
+        progress(done, known, unit)
+
+    return report
 
 
 class Output:

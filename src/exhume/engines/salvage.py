@@ -82,7 +82,7 @@ def salvage(
     finally:
         if source is not target:
             source.close()
-    report.findings = list(_reread(path, id, mode, limits)) if path.exists() else []
+    report.findings = list(_reread(path, id, mode, limits, progress)) if path.exists() else []
     if report.findings:
         report.verified = Verified.FAILED
     if witness.active is not None:
@@ -123,15 +123,20 @@ def _refuse_in_place(source: Source | Tree, output: Path) -> None:
         )
 
 
-def _reread(path: Path, id: str, mode: SalvageMode, limits: Limits) -> Iterator[Finding]:
+def _reread(path: Path, id: str, mode: SalvageMode, limits: Limits, progress: Progress) -> Iterator[Finding]:
     """The errors of what was written: an archive is verified, lines are parsed; plain files have no rules to break."""
     try:
         if mode is SalvageMode.ARCHIVE:
-            yield from (f for f in Verification(path, format=id, limits=limits) if f.severity is Severity.ERROR)
+            found = Verification(path, format=id, limits=limits, progress=_verifying(progress))
+            yield from (f for f in found if f.severity is Severity.ERROR)
         elif mode is SalvageMode.RECORDS:
             _parse_lines(path)
     except ExhumeError as error:
         yield Finding.from_error(error)
+
+
+def _verifying(progress: Progress) -> Progress:
+    return lambda done, total, unit: progress(done, total, f"{unit} verified")
 
 
 def _parse_lines(path: Path) -> None:

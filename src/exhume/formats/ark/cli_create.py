@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exhume.cli.params import SIZE, Choice, Verb
+from exhume.cli.render import counted
 from exhume.cli.runtime import plain_options
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def create(
     if run.machine:
         run.document("create", {"format": "ark", "target": output, "manifest": manifest, "messages": count})
     else:
-        run.note(f"{count} messages: {manifest}")
+        run.note(f"{counted(count, 'messages')}: {manifest}")
 
 
 def _pair(ctx: click.Context, text: str) -> tuple[str, str]:

@@ -10,7 +10,7 @@ import click
 
 from exhume.cli.outcome import Outcome
 from exhume.cli.params import SIZE, Choice, Verb
-from exhume.cli.render import human_size, printable
+from exhume.cli.render import counted, human_size, printable
 from exhume.cli.runtime import Run, plain_options
 
 if TYPE_CHECKING:
@@ -130,5 +130,5 @@ def _report(run: Run, writer: CafWriter, skipped: list[tuple[str, str]]) -> Outc
     else:
         total = sum(chunk.size for chunk in writer.chunks)
         count = len(chunks)
-        run.note(f"{writer.added} files in {count} chunk{'s' * (count > 1)} ({human_size(total)})")
+        run.note(f"{counted(writer.added, 'files')} in {counted(count, 'chunks')} ({human_size(total)})")
     return Outcome.LOSS if skipped or writer.lossy_names else Outcome.DONE

@@ -9,7 +9,8 @@ import click
 
 from exhume.cli.outcome import Outcome
 from exhume.cli.params import SIZE, Choice, Verb
-from exhume.cli.render import human_size, printable
+from exhume.cli.render import counted, human_size, printable
+from exhume.cli.run import towards
 from exhume.cli.runtime import Run, plain_options
 
 SHOWN = 10
@@ -88,7 +89,7 @@ def create(
 
     writer.on_bad_record = report
     with run.progress("create") as progress, writer:
-        writer.add_files(inputs, progress=progress)
+        writer.add_files(inputs, progress=towards(progress, *inputs))
     body = {
         "format": "clp-s",
         "version": writer.options.version,
@@ -103,15 +104,13 @@ def create(
     else:
         total = human_size(sum(map(_size, writer.paths)))
         count = len(writer.paths)
-        run.note(
-            f"{writer.records} record{'s' * (writer.records != 1)} in {count} archive{'s' * (count > 1)} ({total})"
-        )
+        run.note(f"{counted(writer.records, 'records')} in {counted(count, 'archives')} ({total})")
     if not writer.records:
         run.note("there are no records: clp-s itself cannot open such an archive")
     if writer.skipped:
-        run.note(f"{writer.skipped} record{'s were' if writer.skipped != 1 else ' was'} skipped")
+        run.note(f"{counted(writer.skipped, 'records')} {'were' if writer.skipped != 1 else 'was'} skipped")
     if writer.losses:
-        run.note(f"{writer.losses} values do not come back the same")
+        run.note(f"not the same when they come back: {counted(writer.losses, 'values')}")
     return Outcome.LOSS if writer.skipped or writer.losses else Outcome.DONE
 
 

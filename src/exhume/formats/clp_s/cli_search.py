@@ -8,6 +8,7 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from exhume.cli.outcome import Outcome
+from exhume.cli.render import counted
 from exhume.errors import QueryError
 from exhume.formats.clp_s.layout import NodeType
 from exhume.formats.clp_s.query import kql
@@ -131,16 +132,18 @@ def plan_lines(explained: dict[str, Any], archive: ClpSArchive) -> Iterator[str]
     """An explained plan for people."""
     tables = explained["tables"]
     records = sum(table["records"] for table in tables)
-    yield f"{explained['target']}: {len(tables)} of {explained['num_tables']} tables to read, {records} records"
+    read = f"{len(tables)} of {counted(explained['num_tables'], 'tables')} to read"
+    yield f"{explained['target']}: {read}, {counted(records, 'records')}"
     for reason, count in explained["dropped"].items():
-        yield f"  {count} tables dropped: {reason}"
+        yield f"  {counted(count, 'tables')} dropped: {reason}"
     if explained["dictionaries"]:
         yield f"  dictionaries searched: {', '.join(explained['dictionaries'])}"
     for column in explained["unknown_columns"]:
         yield f"  no column: {column}"
     for table in tables:
         stored = archive.tables[table["table"]].size
-        yield f"  table {table['table']}: schema {table['schema']}, {table['records']} records, {stored} bytes"
+        sizes = f"{counted(table['records'], 'records')}, {counted(stored, 'bytes')}"
+        yield f"  table {table['table']}: schema {table['schema']}, {sizes}"
         for check in table["checks"] or ["every record matches"]:
             yield f"    {check}"
 

@@ -55,7 +55,7 @@ def create(
     A single directory gives its content; of several INPUTs each keeps its last component.  The bundle appears only
     when it is complete.
     """
-    from exhume.cli.render import human_size, printable
+    from exhume.cli.render import counted, human_size, printable
     from exhume.formats.data_bundle.inputs import add_inputs
     from exhume.formats.data_bundle.writer import DataBundleWriter
 
@@ -73,7 +73,7 @@ def create(
         body = {"format": "databundle", "output": output, **counts, "size": writer.size, "stored_size": stored}
         run.document("create", {**body, "skipped": left_out})
     else:
-        run.note(f"{counts['files']} files, {human_size(writer.size)} in {human_size(stored)}")
+        run.note(f"{counted(counts['files'], 'files')}, {human_size(writer.size)} in {human_size(stored)}")
     return Outcome.LOSS if skipped else Outcome.DONE
 
 

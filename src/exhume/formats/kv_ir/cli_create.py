@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exhume.cli.params import Choice, Verb
+from exhume.cli.render import counted
 from exhume.cli.runtime import Run, plain_options
 
 if TYPE_CHECKING:
@@ -38,4 +39,4 @@ def create(run: Run, inputs: tuple[str, ...], output: str, metadata: str | None,
     if run.machine:
         run.document("create", body)
     else:
-        run.note(f"{output}: {writer.events} event{'s' * (writer.events != 1)}")
+        run.note(f"{output}: {counted(writer.events, 'events')}")

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exhume.cli.params import BYTES, SIZE, Choice, Verb
+from exhume.cli.render import counted, human_size
+from exhume.cli.run import towards
 from exhume.cli.runtime import Run, plain_options
 
 if TYPE_CHECKING:
@@ -88,16 +90,18 @@ def create(
         for name in inputs:
             with nullcontext(sys.stdin.buffer) if name == "-" else open_input(name) as stream:
                 if sort:
-                    feed(sorter, stream, shape, progress=progress)
+                    feed(sorter, stream, shape, progress=towards(progress, name))
                 else:
-                    writer.add_file(stream, terminator=end, length_prefixed=length_prefixed, progress=progress)
+                    writer.add_file(
+                        stream, terminator=end, length_prefixed=length_prefixed, progress=towards(progress, name)
+                    )
         if sort:
             writer.add_records(sorter)
     facts = {"output": output, "format": "zs", "records": writer.records, "bytes": writer.size}
     if run.machine:
         run.document("create", facts)
     else:
-        run.note(f"{output}: {writer.records} records, {writer.size} bytes")
+        run.note(f"{output}: {counted(writer.records, 'records')}, {human_size(writer.size)}")
 
 
 def _metadata(text: str, record_format: str | None) -> dict[str, Any]:

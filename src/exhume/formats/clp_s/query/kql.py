@@ -73,6 +73,26 @@ class _SyntaxFailureError(Exception):
         self.position = position
 
 
+_MEANT = {
+    "=": "level: ERROR",
+    "==": "level: ERROR",
+    "!=": "NOT level: ERROR",
+    "<>": "NOT level: ERROR",
+    "&&": "AND",
+    "&": "AND",
+    "||": "OR",
+    "|": "OR",
+    ",": "AND, or OR",
+}
+"""For signs of other query languages, what KQL has."""
+
+
+def _meant(token: Token) -> str:
+    """The suggestion behind an unexpected token, "" without one."""
+    meant = _MEANT.get(token.text) if token.kind != QUOTED else None
+    return "" if meant is None else f" (did you mean {meant}?)"
+
+
 def _fail(message: str, position: int) -> NoReturn:
     raise _SyntaxFailureError(message, position)
 
@@ -187,7 +207,7 @@ class _Parser:
                     self.push(stack[-1], self.close(frame), self.depth(frame))
                     continue
                 if token.kind != END:
-                    _fail(f"expected AND, OR or the end of the query, found {token}", token.position)
+                    _fail(f"expected AND, OR or the end of the query, found {token}{_meant(token)}", token.position)
                 if frame.opener:
                     _fail(f"the {frame.opener} that opens here is not closed", frame.position)
                 return self.close(frame)
