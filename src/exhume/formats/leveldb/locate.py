@@ -23,9 +23,9 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS) -> Carv
     footer = tail.footer_or_none()
     if footer is None:
         return None
-    ends = [h.offset + h.size + 5 for h in (footer.metaindex, footer.index) if h is not None]
+    ends = [h.offset + h.size + 5 for h in (footer.metaindex, footer.index_handle) if h is not None]
     size = max(ends) + footer.size
-    if footer.index is None:  # the metaindex handle was computed from the place of the footer in the window
+    if footer.index_handle is None:  # the metaindex handle was computed from the place of the footer in the window
         return None
     if size > _LARGEST:
         return None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from exhume.errors import Span
@@ -163,19 +162,19 @@ class Version(NamedTuple):
         return out
 
 
-@dataclass(frozen=True, slots=True)
-class Footer:
+class Footer(NamedTuple):
     """The footer of a table.
 
     `family` is `leveldb` or `rocksdb`, `checksum` one of `none crc32c xxhash32 xxhash64 xxh3` or `type-N`.  From
-    RocksDB version 6 the index handle is in the metaindex (`index` None), and checksums are modified by `base_context`.
+    RocksDB version 6 the index handle is in the metaindex (`index_handle` None), and checksums are modified by
+    `base_context`.
     """
 
     family: str
     version: int
     checksum: str
     metaindex: Handle
-    index: Handle | None
+    index_handle: Handle | None
     offset: int
     size: int
     padding: bytes

@@ -110,8 +110,8 @@ def table_sections(table: Table, rows: str = "leveldb_data_block", check: RowChe
             schema = "leveldb_data_block"
         if name != "rocksdb.index":
             handles.append((name, handle, schema))
-    if footer.index is not None:
-        handles.append(("index", footer.index, _index_schema(table)))
+    if footer.index_handle is not None:
+        handles.append(("index", footer.index_handle, _index_schema(table)))
     elif (index := table.metaindex(checks.ignore).get("rocksdb.index")) is not None:
         handles.append(("index", index, _index_schema(table)))
     for name, handle in table.partitions():

@@ -318,9 +318,9 @@ class Table:
         if footer is None:
             return None, False, False, False
         if footer.family == "leveldb":
-            return footer.index, False, False, False
-        facts = self.properties(report if footer.version >= 3 or footer.index is None else checks.ignore)
-        top = footer.index
+            return footer.index_handle, False, False, False
+        facts = self.properties(report if footer.version >= 3 or footer.index_handle is None else checks.ignore)
+        top = footer.index_handle
         if top is None:
             top = self.metaindex(report).get("rocksdb.index")
             if top is None:

@@ -122,7 +122,7 @@ class TableVerifier:
         self.claimed.append((footer.offset - source.origin, source.size, "footer"))
         self._claim(footer.metaindex, "metaindex")
         metaindex = table.metaindex(report)
-        index = footer.index or metaindex.get("rocksdb.index")
+        index = footer.index_handle or metaindex.get("rocksdb.index")
         if index is not None:
             self._claim(index, "index")
         for name, handle in metaindex.items():
