@@ -111,6 +111,7 @@ def test_a_page_of_a_large_archive_is_bounded(large: Path) -> None:
     for at, part in parts.items():
         assert data[at : at + CHUNK] == part
     assert "tree" in damaged
+    assert "payload" in sections["index-0"], "what is small has its fields, however much there is before it"
     assert {at // CHUNK for at in (damaged["start"], finding["start"], damaged["end"] - 1)} <= {
         at // CHUNK for at in parts
     }

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 BULK_SECTIONS = 16
 """Sections of one sort that are explained before the rest is summarised, unless all are requested."""
 
+SMALL = 64 << 10
+"""Sections and payloads up to this size are given with their fields even when `Selection.parsed_in_all` is used up."""
+
 UNBOUNDED = 1 << 62
 
 
@@ -40,8 +43,9 @@ class Selection:
 
     Of everything, `bulk` sections of each sort are explained and the rest is summarised; those with findings are
     explained however many there are, up to `damaged`.  Without `fields`, fields are given of sections with findings
-    only, and of these the ones that findings concern.  Sections larger than `parsed` bytes, and all further ones when
-    `parsed_in_all` are used up (half of them are kept for sections with findings), are given without their fields.
+    only, and of these the ones that findings concern.  Sections larger than `parsed` bytes, and further ones that are
+    not small when `parsed_in_all` are used up (half of them are kept for sections with findings), are given without
+    their fields.
     """
 
     section: str | None = None
@@ -161,7 +165,7 @@ def _explain(
             _leave_out(left_out.setdefault(sort, Explained(section)), section)
             continue
         fields = bool(near) or selection.fields
-        limit = UNBOUNDED if selection.narrow else min(selection.parsed, max(0, left[bool(near)])) if fields else -1
+        limit = UNBOUNDED if selection.narrow else min(selection.parsed, max(SMALL, left[bool(near)])) if fields else -1
         explained = explain_section(
             found, section, whole=selection.narrow, limit=limit, marks=[span for _, span in near if span.size]
         )
