@@ -484,6 +484,16 @@ FORMS: dict[str, list[Form]] = {
         {"format": "text", "query": "any", "plans!": ["object"]},
     ],
     "sections": listed(WHERE, "sections", SECTION),
+    "selftest": [
+        {
+            "ok!": "bool",
+            "installation!": "object",
+            "count!": "int",
+            "seed!": "int",
+            "made_ns!": "int",
+            "checks!": [{"part!": "text", "name!": "text", "tried!": "int", "results!": "counts", "ok!": "bool"}],
+        }
+    ],
     "snippet": [{"target!": "text", "manifest!": "text", "log_identifier!": "text"}],
     "verify": [
         {**WHERE, "ok!": "bool", "checked": "texts", "unchecked": "texts", "findings!": ["$finding"]},

@@ -33,9 +33,9 @@ ROOMS = {
     "filesystems": "archives as fsspec file systems, and catalogues of many of them",
     "distributed": "one command over many archives: partitions, workers, clusters",
     "view": "the page and the picture",
+    "testing": "damage, failing disks, the self-test; contracts and drawn instances for the tests of others",
     "cli": "the command line, one module per verb",
     "format commands": "what a format adds to the command line: its `cli` modules, which the verbs load by name",
-    "testing": "contracts, corruption and drawn instances for the tests of others",
 }
 """Each room with what it is for; every one imports those before it only."""
 

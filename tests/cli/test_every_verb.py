@@ -59,6 +59,7 @@ CALLS: dict[str, list[str]] = {
     "salvage": ["T -o OUT", "T -o OUT --as-files", "T -o OUT --jsonl"],
     "schema": ["T", "zs", "zs --bundle"],
     "search": ["T a", "T T ((", "T a --count"],
+    "selftest": ["T", "--count 1 -o T"],
     "snippet": ["T -o OUT", "T --from-ns 9 --to-ns 1"],
     "verify": ["T", "T --quick", "T T --jobs 1"],
 }

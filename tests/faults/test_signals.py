@@ -19,6 +19,7 @@ from pathlib import Path
 
 import pytest
 
+from exhume.cli.main import invoke
 from tests.conftest import ROOT
 from tests.faults import run
 from tests.faults.tasks import TASKS, Task, make_inputs, repeatable
@@ -78,7 +79,7 @@ def rounds(task: Task, folder: Path, count: int, seed: int) -> Iterator[tuple[fl
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     before = tempfile.tempdir
     made = tmp_path_factory.mktemp("signals")
     run.prepare(made)
@@ -109,7 +110,7 @@ def test_ctrl_c_inside_a_writer_leaves_nothing(tmp_path: Path, monkeypatch: pyte
         with monkeypatch.context() as patch, repeatable():
             patch.setattr(os, name, interrupt)
             words = task.words.format(i=tmp_path / "in", o=bench.out).split()
-            assert int(run.invoke([task.verb, *words])) == 130
+            assert int(invoke([task.verb, *words])) == 130
         assert bench.state() == {}
 
 

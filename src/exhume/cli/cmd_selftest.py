@@ -1,0 +1,61 @@
+"""`exhume selftest`: a record that this installation does on this machine what it is said to do."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import click
+
+from exhume.cli.outcome import Outcome
+from exhume.cli.params import Verb
+from exhume.cli.runtime import Run, plain_options
+
+
+@click.command("selftest", cls=Verb)
+@click.option("-o", "--output", metavar="DIR", help="Also write report.json and report.html into this new directory.")
+@click.option("--count", type=click.IntRange(1), default=40, show_default=True, help="Damages and faults of each kind.")
+@click.option("--seed", type=int, default=1, show_default=True, help="Which of them are drawn.")
+@plain_options
+def command(run: Run, output: str | None, count: int, seed: int) -> Outcome:
+    """Test this installation on this machine: damaged archives, carving, a failing disk.
+
+    It makes small archives in a temporary directory, damages bits, cuts and sectors of them, hides them in images as
+    the NIST plan for testing carvers names it (contiguous, fragmented, interleaved, truncated, nested, decoys), and
+    lets calls of the system fail while it writes.  Exit code 4 when something does not come out as it must.
+    """
+    from exhume.cli.about import about
+    from exhume.io.jsonout import dumps
+    from exhume.io.output.atomic import AtomicDirectory
+    from exhume.testing.selftest import page
+    from exhume.testing.selftest import run as run_checks
+
+    here = about().to_dict()
+    with run.progress("selftest") as progress:
+        rows = run_checks(count=count, seed=seed, progress=progress)
+    ok = all(row.ok for row in rows)
+    body = {
+        "ok": ok,
+        "installation": here,
+        "count": count,
+        "seed": seed,
+        "made_ns": str(time.time_ns()),
+        "checks": [row._asdict() for row in rows],
+    }
+    if output is not None:
+        facts = {"verdict": "as it must be" if ok else "NOT as it must be", "made (UTC)": time.asctime(time.gmtime()),
+                 "count": count, "seed": seed, "exhume": here["version"], "python": here["python"],
+                 "platform": here["platform"], "kernel": here["kernel"], **here["libraries"]}  # fmt: skip
+        with AtomicDirectory(Path(output)) as folder:
+            with folder.create("report.json") as file:
+                file.write((dumps({"schema": "exhume.selftest/1", **body}, pretty=True) + "\n").encode())
+            with folder.create("report.html") as file:
+                file.write(page("exhume selftest", facts, rows).encode("utf-8"))
+    if run.machine:
+        run.document("selftest", body)
+    else:
+        for row in rows:
+            results = ", ".join(f"{number} {what}" for what, number in sorted(row.results.items()))
+            run.say(f"{'ok    ' if row.ok else 'NOT ok'} {row.part}: {row.name}: {results}")
+        run.say(f"{'ok' if ok else 'NOT ok'}: {len(rows)} checks, {sum(row.tried for row in rows)} attempts")
+    return Outcome.DONE if ok else Outcome.NO

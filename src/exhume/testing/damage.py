@@ -1,0 +1,112 @@
+"""Every damage of a kind, one after the other, and what a reader makes of each: the one place for both."""
+
+from __future__ import annotations
+
+import enum
+import hashlib
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import exhume
+from exhume.archive import MemberArchive
+from exhume.errors import ExhumeError
+from exhume.findings import Severity
+from exhume.io.tree import MemoryTree
+from exhume.testing.corrupt import flip, swap, zero_sector
+
+SECTOR = 512
+
+
+class Damage(NamedTuple):
+    """One change of a file: what kind, where it begins, and the file afterwards."""
+
+    kind: str
+    offset: int
+    data: bytes
+
+
+class Judgement(enum.StrEnum):
+    """What became of a damage."""
+
+    FOUND = "found"  # verify, or reading all of it, says that something is wrong
+    HARMLESS = "harmless"  # nothing is found, and the content is what it was
+    UNNOTICED = "unnoticed"  # nothing is found, and the content is another
+    CRASHED = "crashed"  # something else than an error of ours came out
+
+
+def every_bit(data: bytes) -> Iterator[Damage]:
+    """Each bit the other way round."""
+    for offset in range(len(data)):
+        for bit in range(8):
+            yield Damage("bit", offset, flip(data, offset, 1 << bit))
+
+
+def every_cut(data: bytes) -> Iterator[Damage]:
+    """The file cut at each byte."""
+    for offset in range(len(data)):
+        yield Damage("cut", offset, data[:offset])
+
+
+def every_sector(data: bytes, size: int = SECTOR) -> Iterator[Damage]:
+    """Each sector zeroed, then exchanged with the one behind it; what changes nothing is left out."""
+    for offset in range(0, len(data), size):
+        if (zeroed := zero_sector(data, offset, size)) != data:
+            yield Damage("zeroed sector", offset, zeroed)
+        end = min(offset + 2 * size, len(data))
+        if offset + size < end:
+            swapped = swap(data, (offset, offset + size), (offset + size, end))
+            if swapped != data:
+                yield Damage("swapped sectors", offset, swapped)
+
+
+def every_damage(data: bytes) -> Iterator[Damage]:
+    """All of these, one kind after the other."""
+    yield from every_bit(data)
+    yield from every_cut(data)
+    yield from every_sector(data)
+
+
+Files = Mapping[str, bytes]
+"""The files of an archive by name; one that is a single file has the name ""."""
+
+
+def content(archive: Any) -> str:
+    """SHA-256 over all that an archive holds, in its order."""
+    found = hashlib.sha256()
+    for item in _items(archive):
+        found.update(b"%d\0" % len(item) + item)
+    return found.hexdigest()
+
+
+def _items(archive: Any) -> Iterator[bytes]:
+    if isinstance(archive, MemberArchive):
+        for name in sorted(archive.names()):
+            yield name.encode("utf-8", "surrogatepass")
+            if archive.stat(name).kind != "directory":
+                yield archive.read_member(name)
+    elif archive.format == "zs":
+        yield from archive.records()
+    elif archive.format == "ark":
+        for message in archive.messages():
+            yield f"{message.time_ns} {message.channel}".encode() + bytes(message.data)
+    else:
+        yield from archive.json_lines()
+
+
+def target_of(files: Files) -> Any:
+    """What opens as the archive that the files are."""
+    return files[""] if set(files) == {""} else MemoryTree(files)
+
+
+def judge(files: Files, name: str, damage: Damage, format: str, usual: str) -> Judgement:
+    """What becomes of a damage of the file `name`; `usual` is the `content` of the undamaged archive."""
+    damaged = {**files, name: damage.data}
+    try:
+        if any(one.severity is Severity.ERROR for one in exhume.verify(target_of(damaged), format=format)):
+            return Judgement.FOUND
+        with exhume.open(target_of(damaged), format=format) as archive:
+            return Judgement.HARMLESS if content(archive) == usual else Judgement.UNNOTICED
+    except ExhumeError:
+        return Judgement.FOUND
+    except Exception:  # that nothing else comes out is what is tested
+        return Judgement.CRASHED

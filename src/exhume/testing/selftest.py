@@ -1,0 +1,243 @@
+"""`exhume selftest`: damage, carving and a failing disk in short, on the machine that exhume is used on.
+
+Every check is a `Row`: what was tried, how often, what came of it, and whether that is as it must be.
+"""
+
+from __future__ import annotations
+
+import html
+import os
+import random
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import exhume
+from exhume.archive import Progress, no_progress
+from exhume.errors import ExhumeError
+from exhume.findings import Severity
+from exhume.io.output.tree import OutputTree
+from exhume.recovery import Verdict
+from exhume.testing.damage import Files, Judgement, content, every_bit, every_cut, every_sector, judge, target_of
+from exhume.testing.faults import CALLS, Disk, ways
+
+CHECKSUMMED = frozenset({"zs", "databundle"})
+"""Formats whose content is covered by checksums: there, no damage may go unnoticed."""
+
+
+class Row(NamedTuple):
+    """One check: `results` counts what came of `tried` attempts; `ok` says that nothing of it must not be."""
+
+    part: str
+    name: str
+    tried: int
+    results: dict[str, int]
+    ok: bool
+
+
+def _zs(path: Path) -> None:
+    with exhume.create(path, "zs", codec="deflate", block_size=400, default_metadata=False) as writer:
+        records: Any = writer
+        records.add_records([b"%04d of many records" % number for number in range(60)])
+
+
+def _caf(path: Path) -> None:
+    with exhume.create(path, "caf") as writer:
+        members: Any = writer
+        for number in range(6):
+            members.add_bytes(f"folder/{number}", b"member %d\n" % number * (9 * number))
+
+
+def _clp_s(path: Path) -> None:
+    with exhume.create(path, "clp-s", creator_id="selftest") as writer:
+        events: Any = writer
+        for number in range(30):
+            events.write({"n": number, "text": f"took {number}.5 ms id=a{number}", "level": "INFO"})
+
+
+def _kv_ir(path: Path) -> None:
+    with exhume.create(path, "kv-ir") as writer:
+        events: Any = writer
+        for number in range(30):
+            events.write({"n": number, "text": f"request {number} of a{number}"})
+
+
+def _databundle(path: Path) -> None:
+    with exhume.create(path, "databundle", record_size=300, compression="zlib") as writer:
+        members: Any = writer
+        for number in range(6):
+            members.add(f"folder/{number}", b"member %d\n" % number * (9 * number))
+
+
+MAKERS: Mapping[str, Callable[[Path], None]] = {
+    "zs": _zs, "caf": _caf, "clp-s": _clp_s, "kv-ir": _kv_ir, "databundle": _databundle,
+}  # fmt: skip
+"""How a small archive of each format is made that is written without a description of types."""
+
+
+def files_of(path: Path) -> Files:
+    """The files of an archive, as `judge` takes them."""
+    if path.is_file():
+        return {"": path.read_bytes()}
+    return {one.relative_to(path).as_posix(): one.read_bytes() for one in sorted(path.rglob("*")) if one.is_file()}
+
+
+def check_damage(folder: Path, count: int, chance: random.Random) -> Iterator[Row]:
+    """Bits, cuts and sectors of each format; `count` of each kind for each file, drawn."""
+    for format, make in MAKERS.items():
+        make(folder / format)
+        files = files_of(folder / format)
+        with exhume.open(target_of(files), format=format) as archive:
+            usual = content(archive)
+        for name, every in (("bits", every_bit), ("cuts", every_cut), ("sectors", every_sector)):
+            results: Counter[str] = Counter()
+            for file, data in files.items():
+                found = list(every(data))
+                drawn = found if len(found) <= count else chance.sample(found, count)
+                results.update(str(judge(files, file, damage, format, usual)) for damage in drawn)
+            bad = results[Judgement.CRASHED] + (results[Judgement.UNNOTICED] if format in CHECKSUMMED else 0)
+            yield Row("damage", f"{format}: {name}", results.total(), dict(results), not bad)
+
+
+def check_carving(folder: Path, chance: random.Random) -> Iterator[Row]:
+    """The cases of the NIST plan for testing file carving, with archives of the formats that are one file."""
+    for format in ("zs", "caf", "clp-s"):
+        MAKERS[format](folder / f"carve-{format}")
+        whole = (folder / f"carve-{format}").read_bytes()
+        noise = chance.randbytes(4096)
+        size, half = len(whole), len(whole) // 2
+        other = chance.randbytes(1024)
+        cases: dict[str, tuple[bytes, list[tuple[int, int]]]] = {
+            # the image, and where whole archives are
+            "contiguous": (noise + whole + noise + whole + noise, [(4096, size), (8192 + size, size)]),
+            "fragmented": (noise + whole[:half] + other + whole[half:] + noise, []),
+            "interleaved": (noise + whole[:half] + other + whole[half:] + whole[:half] + other + noise, []),
+            "truncated": (noise + whole[: len(whole) * 2 // 3] + noise, []),
+            "decoys": (noise + whole[:16] + noise + whole[-16:] + noise, []),
+        }  # fmt: skip
+        for name, (image, places) in cases.items():
+            found = [one for one in exhume.carve(image, only=[format]) if one.verdict is Verdict.WHOLE]
+            results = Counter(
+                "whole" if (one.offset, one.length) in places else f"called whole, proved by {one.proved_by}"
+                for one in found
+            )
+            missed = len(places) - results["whole"]
+            results["missed"] = missed
+            others = sum(results.values()) - missed - results["whole"]
+            unproven = results["called whole, proved by nothing"]  # the words say that nothing stands behind it
+            ok = not missed and others == unproven and all(_holds(image, one, format) for one in found)
+            yield Row("carving", f"{format}: {name}", 1, +results, ok)
+    outer = folder / "outer"
+    inner = (folder / "carve-zs").read_bytes()
+    with exhume.create(outer, "caf") as writer:
+        members: Any = writer
+        members.add_bytes("inner.zs", inner)
+    image = chance.randbytes(4096) + outer.read_bytes()
+    found = list(exhume.carve(image, only=["caf", "zs"]))
+    nested = [one for one in found if one.format == "zs" and one.nested_in is not None]
+    ok = len(nested) == 1 and found[nested[0].nested_in or 0].format == "caf"
+    yield Row("carving", "zs in caf: nested", 1, {"nested": len(nested)}, ok)
+
+
+def _holds(image: bytes, found: Any, format: str) -> bool:
+    """Whether what is called whole verifies by itself."""
+    data = image[found.offset : found.end]
+    return not any(one.severity is Severity.ERROR for one in exhume.verify(data, format=format))
+
+
+def check_faults(folder: Path, count: int, chance: random.Random) -> Iterator[Row]:
+    """A call of the system fails while an archive is written, salvaged or extracted; `count` faults of each, drawn."""
+    for format, make in MAKERS.items():
+        yield _faults(folder / f"write-{format}", f"{format}: create", make, count, chance)
+        damaged = folder / f"evidence-{format}"
+        make(damaged)
+        work: list[tuple[str, Callable[[Path], Any]]] = [("salvage", partial(exhume.salvage, damaged))]
+        if format in ("caf", "databundle"):
+            work.append(("extract", partial(_extract, damaged)))
+        for name, call in work:
+            yield _faults(folder / f"{name}-{format}", f"{format}: {name}", call, count, chance)
+
+
+def _extract(archive: Path, path: Path) -> None:
+    from exhume.engines.extract import extract
+
+    with exhume.open(archive) as opened, OutputTree(path) as tree:
+        members: Any = opened
+        extract(members, tree)
+
+
+def _faults(folder: Path, name: str, work: Callable[[Path], Any], count: int, chance: random.Random) -> Row:
+    folder.mkdir()
+    with Disk() as disk:
+        work(folder / "made")
+    usual = files_of(folder / "made")
+    _clear(folder)
+    every = [(kind, n, how) for kind in CALLS for n in range(disk.calls[kind]) for how in ways(kind)]
+    results: Counter[str] = Counter()
+    for fault in every if len(every) <= count else chance.sample(every, count):
+        with tempfile.TemporaryDirectory(dir=folder) as place:
+            results[_one_fault(Path(place), work, usual, Disk(*fault))] += 1
+    return Row("failing disk", name, results.total(), dict(results), not set(results) - {"nothing", "complete", "told"})
+
+
+def _one_fault(place: Path, work: Callable[[Path], Any], usual: Files, disk: Disk) -> str:
+    failed = False
+    try:
+        with disk:
+            report = work(place / "made")
+            failed = bool(getattr(report, "lost", None)) or bool(getattr(report, "notes", None))
+    except ExhumeError:
+        failed = True
+    except Exception:  # that nothing else comes out is what is tested
+        return "crashed"
+    left = sorted(path.name for path in place.iterdir())
+    if left not in ([], ["made"]):
+        return "left something behind"
+    if not left:
+        return "nothing" if failed else "lost in silence"
+    if files_of(place / "made") == usual:
+        return "complete"
+    return "told" if failed else "incomplete in silence"
+
+
+def _clear(folder: Path) -> None:
+    from exhume.io.output.scratch import discard
+
+    for path in folder.iterdir():
+        discard(path)
+
+
+def run(*, count: int = 40, seed: int = 1, progress: Progress = no_progress) -> list[Row]:
+    """All checks, with `count` damages or faults of a kind for each; in a temporary directory, which is removed."""
+    chance = random.Random(seed)  # noqa: S311 - reproducible is what is wanted
+    rows: list[Row] = []
+    with tempfile.TemporaryDirectory(prefix="exhume-selftest-") as temporary:
+        folder = Path(os.path.realpath(temporary))
+        for checks in (
+            check_damage(folder, count, chance), check_carving(folder, chance), check_faults(folder, count, chance),
+        ):  # fmt: skip
+            for row in checks:
+                rows.append(row)
+                progress(len(rows), None, "checks")
+    return rows
+
+
+def page(title: str, facts: Mapping[str, Any], rows: Sequence[Row]) -> str:
+    """One self-contained page that says what was tested with what, and what came of it."""
+    told = "".join(f"<tr><th>{html.escape(str(k))}</th><td>{html.escape(str(v))}</td></tr>" for k, v in facts.items())
+    lines = []
+    for row in rows:
+        results = ", ".join(f"{number} {what}" for what, number in sorted(row.results.items()))
+        cells = (row.part, row.name, str(row.tried), results, "as it must be" if row.ok else "NOT as it must be")
+        lines.append("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>")
+    heads = "".join(f"<th>{head}</th>" for head in ("part", "check", "tried", "what came of it", "verdict"))
+    style = "body{font:14px sans-serif;margin:2em}td,th{padding:2px 8px;text-align:left;border-bottom:1px solid #ccc}"
+    return (
+        '<!doctype html><html lang="en"><meta charset="utf-8">'
+        f"<title>{html.escape(title)}</title><style>{style}</style>"
+        f"<h1>{html.escape(title)}</h1><table>{told}</table><h2>Checks</h2><table><tr>{heads}</tr>"
+        f"{''.join(lines)}</table></html>\n"
+    )
