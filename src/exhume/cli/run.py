@@ -90,7 +90,10 @@ class Run:
         known = self._sources.get(target)
         if known is None:
             known = self._sources[target] = open_target(
-                target, storage_options=self.storage_options, offset=self.offset, length=self.length
+                standard_input() if target == "-" else target,
+                storage_options=self.storage_options,
+                offset=self.offset,
+                length=self.length,
             )
         return known
 
@@ -251,6 +254,23 @@ def towards(progress: Progress, *names: str) -> Progress:
         progress(done, known, unit)
 
     return report
+
+
+def standard_input() -> Source:
+    """What is piped in, to be read at any place: kept in a file that has no name.
+
+    Raises `click.UsageError` when nothing is piped in, `SourceError` where it cannot be kept.
+    """
+    import shutil
+
+    from exhume.io.local import OwnFileSource
+    from exhume.io.output.scratch import scratch_file
+
+    if sys.stdin.isatty():
+        raise UsageError("- is standard input, and nothing is piped into it")
+    file = scratch_file()
+    shutil.copyfileobj(sys.stdin.buffer, file)
+    return OwnFileSource(file, "-")
 
 
 class Output:

@@ -124,6 +124,13 @@ class FileObjectSource(Source):
         return b"".join(parts)
 
 
+class OwnFileSource(FileObjectSource):
+    """The same for a file that belongs to the source and is closed with it."""
+
+    def close(self) -> None:
+        self._file.close()
+
+
 class LocalTree(Tree):
     """A local directory.  Symbolic links that lead outside it are refused."""
 
