@@ -44,7 +44,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "salvage": ("exhume salvage words.zs -o rescued.zs", "exhume salvage files.caf -o rescued --as-files"),
     "schema": ("exhume schema", "exhume schema zs --bundle"),
     "search": ("exhume search events.clps 'level: ERROR'", "exhume search words.zs ap --count"),
-    "selftest": ("exhume selftest --count 2", "exhume selftest -o report"),
+    "selftest": ("exhume selftest --count 2", "exhume selftest --count 3 -o report"),
     "snippet": ("exhume snippet robot --topic /robot/pose -o poses",),
     "verify": ("exhume verify words.zs files.caf", "exhume verify --recursive files"),
 }
