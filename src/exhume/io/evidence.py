@@ -73,7 +73,7 @@ def is_evidence(path: str) -> bool:
     if not path.lower().endswith(ENDINGS):
         return False
     try:
-        if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116 - without importing pathlib
+        if not stat.S_ISREG(os.stat(path).st_mode):
             return False
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
     except OSError:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from exhume.archive import Entry, Progress, RecordArchive, no_progress
 from exhume.choices import check_keywords, hint
@@ -24,8 +24,10 @@ from exhume.formats.ark.query import OnError, Query, Topics
 from exhume.formats.ark.splits import ObjectStatistics, Split, SplitFacts
 from exhume.io.source import Source
 from exhume.io.tree import Tree
-from exhume.layout.sections import SectionMap
 from exhume.limits import DEFAULT_LIMITS, Limits
+
+if TYPE_CHECKING:
+    from exhume.layout.sections import SectionMap
 
 OnMissing = Literal["error", "skip"]
 

@@ -12,7 +12,7 @@ import io
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from exhume.archive import Entry, Info, MemberArchive, MemberFile, Progress, no_progress
 from exhume.errors import EntryNotFoundError, ExhumeError, Span, UnrecognizedFormatError, shorten
@@ -24,8 +24,10 @@ from exhume.formats.caf.lookup import Lookup, find_member
 from exhume.formats.caf.table import Index
 from exhume.io.source import STREAM_CHUNK, Source
 from exhume.io.tree import Tree
-from exhume.layout.sections import SectionMap
 from exhume.limits import DEFAULT_LIMITS, Limits
+
+if TYPE_CHECKING:
+    from exhume.layout.sections import SectionMap
 
 TAIL = 256 << 10
 """Bytes of the first read: the footer, and for most chunks (some 3,500 files) the whole index."""

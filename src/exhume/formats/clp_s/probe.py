@@ -22,6 +22,8 @@ def probe(source: Source | Tree) -> Identification | None:
     """
     if isinstance(source, Source):
         return _probe_header(source, None)
+    if FILES.isdisjoint(source.files()):
+        return None
     from exhume.formats.clp_s.read.places import files_of
 
     here = Span(source.name, 0, 0)

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from exhume.archive import Entry, Info, MemberArchive, Progress, no_progress
 from exhume.errors import EntryNotFoundError, ExhumeError, FormatError, Span, shorten
@@ -28,8 +28,10 @@ from exhume.formats.data_bundle.shard import read_header
 from exhume.formats.leveldb.database import Database
 from exhume.io.source import STREAM_CHUNK, Source
 from exhume.io.tree import Tree
-from exhume.layout.sections import SectionMap
 from exhume.limits import DEFAULT_LIMITS, Limits
+
+if TYPE_CHECKING:
+    from exhume.layout.sections import SectionMap
 
 
 @dataclass(frozen=True, slots=True)

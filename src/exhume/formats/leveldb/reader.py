@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from exhume.archive import Entry, Info, Progress, RecordArchive, no_progress
 from exhume.choices import check_keywords
@@ -21,8 +21,10 @@ from exhume.formats.leveldb.layout_facts import LEVELDB_FOOTER, LEVELDB_MAGIC, M
 from exhume.formats.leveldb.model import Role, SequenceRule, Status, Version, type_name
 from exhume.io.source import Source, WindowSource
 from exhume.io.tree import MemoryTree, Tree
-from exhume.layout.sections import SectionMap
 from exhume.limits import DEFAULT_LIMITS, Limits
+
+if TYPE_CHECKING:
+    from exhume.layout.sections import SectionMap
 
 
 @dataclass(frozen=True, slots=True)
