@@ -215,7 +215,8 @@ def merged(spans: list[tuple[int, int]]) -> list[list[int]]:
 def audited(path: str, call: Callable[[], Any]) -> Any:
     """What `call` gives, with a record of it added to a file; its digest goes to standard error.
 
-    Raises what `call` raises, and `SourceError` or `WriterError` where the record cannot be written.
+    Raises what `call` raises, `SourceError` or `WriterError` where the record cannot be written, and
+    `click.UsageError` where other processes would do the work.
     """
     context = click.get_current_context()
     if "retries" in context.params and (context.params["cluster"] or context.params["jobs"] != 1):
