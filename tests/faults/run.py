@@ -37,6 +37,7 @@ from exhume.errors import ExhumeError
 from exhume.io import small_files
 from exhume.io.output.tree import UNFINISHED
 from exhume.testing.faults import CALLS, KILL, SHORT, Disk, ways
+from tests.archives import descriptors
 from tests.faults.tasks import TASKS, Task, make_inputs, repeatable
 from tools.blocks import write_block
 
@@ -208,10 +209,9 @@ def try_task(folder: Path, task: Task, every: int = 1, *, kill: bool = False) ->
 
 def _failed(bench: Bench, disk: Disk, before: State, usual: tuple[int, str], after: State) -> str | None:
     """Runs the task on a failing disk and says what is wrong with what came of it."""
-    descriptors = len(os.listdir("/proc/self/fd"))
     told, error = bench.run(disk)
     gc.collect()
-    leaked = len(os.listdir("/proc/self/fd")) - descriptors
+    leaked = descriptors(bench.out.parent)
     found = bench.state()
     if error is not None:
         return f"not an error of ours: {error!r}"

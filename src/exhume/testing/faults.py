@@ -14,6 +14,7 @@ import io
 import os
 import signal
 import sys
+import threading
 from collections import Counter
 from collections.abc import Callable
 from typing import Any, Self
@@ -60,8 +61,8 @@ def ways(kind: str) -> tuple[str, ...]:
 class Disk:
     """A context manager that counts calls by kind (`calls`) and has call `number` of `kind`, from 0, fail as told.
 
-    `struck` is the name of the function that failed, None while none did.  Files of the interpreter and its packages
-    are not looked at.  Only one may be entered at a time.
+    `struck` is the name of the function that failed, None while none did.  Calls of other threads, and files of the
+    interpreter and its packages, are not looked at.  Only one may be entered at a time.
     """
 
     def __init__(self, kind: str | None = None, number: int = 0, how: str = "EIO") -> None:
@@ -73,6 +74,7 @@ class Disk:
         self._own: set[int] = set()
 
     def __enter__(self) -> Self:
+        self._thread = threading.get_ident()
         for kind, names in CALLS.items():
             for name in names:
                 if hasattr(os, name):
@@ -90,6 +92,8 @@ class Disk:
     def _counted(self, kind: str, real: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(real)
         def call(*args: Any, **more: Any) -> Any:
+            if threading.get_ident() != self._thread:
+                return real(*args, **more)
             if self._is_own(kind, args):
                 return self._pass(kind, real, args, more)
             here = (kind, self.calls[kind])
