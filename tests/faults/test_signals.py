@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from exhume.cli.main import invoke
+from exhume.cli.main import ending, invoke
 from tests.conftest import ROOT
 from tests.faults import run
 from tests.faults.tasks import TASKS, Task, make_inputs, repeatable
@@ -112,6 +112,16 @@ def test_ctrl_c_inside_a_writer_leaves_nothing(tmp_path: Path, monkeypatch: pyte
             words = task.words.format(i=tmp_path / "in", o=bench.out).split()
             assert int(invoke([task.verb, *words])) == 130
         assert bench.state() == {}
+
+
+def test_ctrl_c_while_a_class_is_made(capsys: pytest.CaptureFixture[str]) -> None:
+    """Python before 3.12 wraps what comes out of `__set_name__`."""
+    error = RuntimeError("Error calling __set_name__")
+    error.__cause__ = KeyboardInterrupt()
+    assert int(ending(error, [])) == 130
+    assert capsys.readouterr().err == "exhume: interrupted\n"
+    with pytest.raises(RuntimeError):
+        ending(RuntimeError("a bug"), [])
 
 
 def main() -> None:

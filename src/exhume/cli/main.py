@@ -113,6 +113,8 @@ def invoke(args: list[str] | None = None) -> Outcome:
 
 def ending(error: BaseException, argv: list[str]) -> Outcome:
     """The outcome of a run that raised `error`, which is printed on standard error; a bug is raised again."""
+    if isinstance(error, RuntimeError) and isinstance(error.__cause__, KeyboardInterrupt):
+        error = error.__cause__  # Python before 3.12 says it so while a class is made
     try:
         raise error
     except click.exceptions.NoArgsIsHelpError as usage:
