@@ -18,6 +18,7 @@ import pytest
 from exhume.cli import audit
 from exhume.cli.main import main
 from exhume.io import witness
+from exhume.io.output import ledger
 from exhume.testing.faults import FULL, Disk
 from tests.faults.methods import ARCHIVES
 
@@ -134,6 +135,57 @@ def test_the_chain(tmp_path: Path, archive: Path, exhume_cli: Cli) -> None:
     assert ran.code == 4
     assert "expected" in ran.text
     assert exhume_cli("audit", tmp_path / "missing").code == 1
+
+
+@pytest.mark.parametrize("special", ["fifo", "/dev/zero", "/dev/null"])
+def test_only_regular_files_hold_records(tmp_path: Path, archive: Path, exhume_cli: Cli, special: str) -> None:
+    """What waits for others, or has no end, is refused at once."""
+    os.mkfifo(tmp_path / "fifo")
+    for words in (("audit", tmp_path / special), ("verify", archive, "--audit", tmp_path / special)):
+        ran = exhume_cli(*words)
+        assert ran.code == 1
+        assert "not a regular file" in ran.err
+
+
+def test_records_of_others_are_not_trusted(tmp_path: Path, exhume_cli: Cli) -> None:
+    """Whoever can write a record can give it a digest that fits."""
+    os.mkfifo(tmp_path / "fifo")
+    log = tmp_path / "log"
+    wrong = (
+        [{"sha256": "0"}],
+        [{"name": 5, "sha256": "0"}],
+        [{"name": "x", "sha256": {}}],
+        5,
+        [5],
+        ["sha256"],
+        {"a": 1},
+    )
+    for named in wrong:
+        for role in ("inputs", "outputs"):
+            log.write_bytes(forged({role: named}))
+            ran = exhume_cli("audit", log)
+            assert (ran.code, "not a record" in ran.text) == (4, True), (named, ran.text)
+    for name in ("/dev/zero", os.fspath(tmp_path / "fifo"), "", "\0"):
+        log.write_bytes(forged({"inputs": [{"name": name, "sha256": "0"}]}))
+        ran = exhume_cli("audit", log)
+        assert "missing" in ran.text
+
+
+def test_a_line_without_an_end_is_no_record(tmp_path: Path, archive: Path, exhume_cli: Cli, monkeypatch: Any) -> None:
+    monkeypatch.setattr(audit, "LONGEST_LINE", 1 << 20)
+    monkeypatch.setattr(ledger, "LONGEST_LINE", 1 << 20)
+    log = tmp_path / "log"
+    log.write_bytes(b" " * (3 << 20) + b"\n")
+    assert "not a record" in exhume_cli("audit", log).text
+    ran = exhume_cli("verify", archive, "--audit", log)
+    assert ran.code == 1
+    assert "too long for a record" in ran.err
+
+
+def forged(facts: dict[str, Any]) -> bytes:
+    """A first record that has its digest."""
+    record = {"schema": audit.SCHEMA, "number": 1, "previous": None, **facts}
+    return json.dumps({**record, "digest": audit.digest_of(record)}).encode() + b"\n"
 
 
 def test_files_that_changed_or_went(tmp_path: Path, archive: Path, exhume_cli: Cli) -> None:

@@ -24,9 +24,10 @@ import click
 from exhume.cli.outcome import Outcome
 from exhume.errors import ExhumeError
 from exhume.io import witness
+from exhume.io.files import open_regular
 from exhume.io.jsonout import jsonable
 from exhume.io.local import open_untouched
-from exhume.io.output.ledger import Ledger
+from exhume.io.output.ledger import LONGEST_LINE, Ledger
 from exhume.io.source import STREAM_CHUNK
 
 SCHEMA = "exhume.audit-record/1"
@@ -48,6 +49,8 @@ def digest_of(record: Mapping[str, Any]) -> str:
 def facts_of(path: str) -> dict[str, Any]:
     """What can be said of a file without changing it: size, SHA-256, times, mode, extended attributes; or the error."""
     try:
+        if not _is_file(Path(path).stat().st_mode):
+            return {"error": "not a regular file"}
         fd = open_untouched(path)
         try:
             found = os.fstat(fd)
@@ -84,8 +87,12 @@ def files_of(path: str) -> Iterator[str]:
                 inner = Path(folder) / name
                 if stat.S_ISREG(inner.lstat().st_mode):
                     yield os.fspath(inner)
-    elif stat.S_ISREG(kind) or stat.S_ISBLK(kind):
+    elif _is_file(kind):
         yield path
+
+
+def _is_file(mode: int) -> bool:
+    return stat.S_ISREG(mode) or stat.S_ISBLK(mode)
 
 
 def _absolute(path: witness.Path) -> str:
@@ -261,29 +268,40 @@ def check(path: str, *, files: bool = True) -> Iterator[tuple[int, str, dict[str
     """What is wrong, as pairs of the number of a record and words, and `("file", ...)` for each file that is compared.
 
     Yields `(line, "record", facts)` for each record, with `problem` where it does not hold, and `(line, "file", facts)`
-    for each of its inputs and outputs, with `state`: `same`, `changed` or `missing`.
+    for each of its inputs and outputs, with `state`: `same`, `changed` or `missing`.  Nothing behind what is no record
+    is looked at.  Raises `SourceError` when the file cannot be read, or is no regular file.
     """
     before: str | None = None
     states: dict[tuple[str, str], str] = {}
-    with Path(path).open("rb") as lines:
-        for number, line in enumerate(lines, 1):
+    with open_regular(path) as lines:
+        number = 0
+        while line := lines.readline(LONGEST_LINE + 1):
+            number += 1
             try:
                 record = json.loads(line)
                 digest = record["digest"]
                 problem = _problem(record, number, before, line)
-            except (ValueError, KeyError, TypeError, RecursionError):
+                named = list(_files(record)) if files else []
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
                 yield number, "record", {"problem": "not a record"}
                 return
             yield number, "record", {"digest": digest, **({"problem": problem} if problem else {})}
             before = digest
-            for role in ("inputs", "outputs") if files else ():
-                for one in record.get(role, ()):
-                    if "sha256" in one:
-                        kept = _after(one) if role == "inputs" else one["sha256"]
-                        key = (one["name"], kept)
-                        if key not in states:
-                            states[key] = _state(one["name"], kept)
-                        yield number, "file", {"name": one["name"], "role": role[:-1], "state": states[key]}
+            for role, name, kept in named:
+                if (name, kept) not in states:
+                    states[name, kept] = _state(name, kept)
+                yield number, "file", {"name": name, "role": role, "state": states[name, kept]}
+
+
+def _files(record: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """The files that a record has digests of: the role, the name, and what its digest was at the end."""
+    for role in ("inputs", "outputs"):
+        for one in record.get(role, ()):
+            if "sha256" in one:
+                kept = _after(one) if role == "inputs" else one["sha256"]
+                if not (isinstance(one["name"], str) and isinstance(kept, str)):
+                    raise TypeError
+                yield role[:-1], one["name"], kept
 
 
 def _after(one: dict[str, Any]) -> str:

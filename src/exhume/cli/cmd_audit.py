@@ -22,9 +22,7 @@ def command(run: Run, records: str, expect: str | None, no_files: bool) -> Outco
     tell that records are missing at its end: --expect can.  Exit code 4 when anything does not hold.
     """
     from exhume.cli.audit import check
-    from exhume.io.files import open_input
 
-    open_input(records).close()  # in our words when it cannot be read
     count, last = 0, None
     problems: list[dict[str, object]] = []
     files: list[dict[str, object]] = []

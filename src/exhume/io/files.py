@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import stat
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, BinaryIO
 
-from exhume.errors import ExhumeError
+from exhume.errors import ExhumeError, SourceError, Span
 from exhume.io import witness
 from exhume.io.source import STREAM_CHUNK, source_error
 
@@ -96,6 +98,15 @@ class RawFile(io.RawIOBase):
         if fd >= 0:
             with naming(self.name):
                 os.close(fd)
+
+
+def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
+    """As `open_input`, of a regular file only: what waits for others, or has no end, is not opened."""
+    with naming(path):
+        kind = Path(path).stat().st_mode
+    if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind)):  # `open_input` says what is wrong with a directory
+        raise SourceError("not a regular file", span=Span(os.fspath(path), 0, 0))
+    return open_input(path)
 
 
 def open_input(path: str | os.PathLike[str]) -> BinaryIO:

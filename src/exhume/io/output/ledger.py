@@ -5,12 +5,16 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import stat
 from collections.abc import Callable
 
-from exhume.errors import Span, WriterError
+from exhume.errors import SourceError, Span, WriterError
 from exhume.io.files import naming
 from exhume.io.output.copying import read_all, write_all
 from exhume.io.source import close_quietly
+
+LONGEST_LINE = 64 << 20
+"""Bytes of a line, at most: the findings of a record are bounded in number."""
 
 _PIECE = 64 << 10
 
@@ -25,6 +29,9 @@ class Ledger:
         self.path = os.fspath(path)
         with naming(path):
             self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
+        if not stat.S_ISREG(os.fstat(self._fd).st_mode):
+            self.close()
+            raise SourceError("not a regular file", span=self._span(0))
 
     def last(self) -> bytes | None:
         """The last line, without its end; None when there is none.  Raises `WriterError` when it was cut short."""
@@ -33,7 +40,9 @@ class Ledger:
             tail = b""
             at = end
             while at and tail.count(b"\n", 0, -1) == 0:
-                step = min(_PIECE, at)
+                if len(tail) > LONGEST_LINE:
+                    raise WriterError("the last line is too long for a record", span=self._span(end))
+                step = min(max(_PIECE, len(tail)), at)  # twice as much each time
                 at -= step
                 tail = read_all(self._fd, step, at) + tail
         if not tail:
