@@ -60,8 +60,8 @@ def facts_of(path: str) -> dict[str, Any]:
                 size += len(piece)
         finally:
             os.close(fd)
-    except OSError as error:
-        return {"error": error.strerror or str(error)}
+    except (OSError, ValueError) as error:
+        return {"error": getattr(error, "strerror", None) or str(error)}
     facts: dict[str, Any] = {"size": size, "sha256": hashed.hexdigest(), "mtime_ns": str(found.st_mtime_ns)}
     facts |= {"atime_ns": str(found.st_atime_ns), "mode": oct(found.st_mode), "xattrs": _xattrs(path)}
     return facts

@@ -101,7 +101,7 @@ class RawFile(io.RawIOBase):
 
 
 def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
-    """As `open_input`, of a regular file only: what waits for others, or has no end, is not opened."""
+    """As `open_input`, of a regular file only; raises `SourceError` for what waits for others, or has no end."""
     with naming(path):
         kind = Path(path).stat().st_mode
     if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind)):  # `open_input` says what is wrong with a directory
