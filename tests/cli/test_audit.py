@@ -158,7 +158,6 @@ def test_records_of_others_are_not_trusted(tmp_path: Path, exhume_cli: Cli) -> N
         5,
         [5],
         ["sha256"],
-        {"a": 1},
     )
     for named in wrong:
         for role in ("inputs", "outputs"):
