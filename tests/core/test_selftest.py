@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import random
+import tracemalloc
 from collections.abc import Callable
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +15,7 @@ import pytest
 
 import exhume
 from exhume.testing import selftest
+from exhume.testing.corrupt import flip
 from exhume.testing.damage import Damage, Judgement, content, every_bit, every_cut, every_damage, every_sector, judge
 from exhume.testing.faults import Disk
 
@@ -21,12 +25,25 @@ Cli = Callable[..., Any]
 def test_every_damage_is_one() -> None:
     data = random.Random(1).randbytes(1280)
     assert sum(1 for _ in every_bit(data)) == 8 * len(data)
-    assert [damage.data for damage in every_cut(data[:4])] == [data[:n] for n in range(4)]
+    assert [damage.change(data) for damage in every_cut(data[:4])] == [data[:n] for n in range(4)]
     sectors = list(every_sector(data))
     assert [damage.kind for damage in sectors].count("zeroed sector") == 3
-    assert all(damage.data != data for damage in sectors)
+    assert all(damage.change(data) != data for damage in sectors)
     assert {damage.kind for damage in every_damage(data)} == {"bit", "cut", "zeroed sector", "swapped sectors"}
     assert list(every_sector(bytes(2000))) == []
+
+
+def test_draws_hold_no_more_than_they_give() -> None:
+    data = bytes(1 << 20)
+    chance = random.Random(1)
+    drawn = selftest.draw(islice(every_bit(data), 200_000), 5, chance)
+    assert len({damage.offset for damage in drawn}) == 5
+    assert len(selftest.draw(every_cut(data[:3]), 5, chance)) == 3
+    tracemalloc.start()
+    selftest.draw(islice(every_bit(data), 20_000), 5, chance)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < len(data)
 
 
 def test_the_judge(tmp_path: Path) -> None:
@@ -36,9 +53,9 @@ def test_the_judge(tmp_path: Path) -> None:
         usual = content(archive)
     data = files[""]
     at = data.index(b"member 1")
-    assert judge(files, "", Damage("none", 0, data), "caf", usual) is Judgement.HARMLESS
+    assert judge(files, "", Damage("none", 0, bytes), "caf", usual) is Judgement.HARMLESS
     assert judge(files, "", next(every_cut(data)), "caf", usual) is Judgement.FOUND
-    assert judge(files, "", Damage("bit", at, data[:at] + b"M" + data[at + 1 :]), "caf", usual) is Judgement.UNNOTICED
+    assert judge(files, "", Damage("bit", at, partial(flip, offset=at)), "caf", usual) is Judgement.UNNOTICED
 
 
 def test_a_crash_and_a_lie_are_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import enum
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import exhume
@@ -18,11 +20,11 @@ SECTOR = 512
 
 
 class Damage(NamedTuple):
-    """One change of a file: what kind, where it begins, and the file afterwards."""
+    """One change of a file: what kind, where it begins, and what makes the damaged file of the whole one."""
 
     kind: str
     offset: int
-    data: bytes
+    change: Callable[[bytes], bytes]
 
 
 class Judgement(enum.StrEnum):
@@ -38,25 +40,25 @@ def every_bit(data: bytes) -> Iterator[Damage]:
     """Each bit the other way round."""
     for offset in range(len(data)):
         for bit in range(8):
-            yield Damage("bit", offset, flip(data, offset, 1 << bit))
+            yield Damage("bit", offset, partial(flip, offset=offset, mask=1 << bit))
 
 
 def every_cut(data: bytes) -> Iterator[Damage]:
     """The file cut at each byte."""
     for offset in range(len(data)):
-        yield Damage("cut", offset, data[:offset])
+        yield Damage("cut", offset, itemgetter(slice(offset)))
 
 
 def every_sector(data: bytes, size: int = SECTOR) -> Iterator[Damage]:
     """Each sector zeroed, then exchanged with the one behind it; what changes nothing is left out."""
     for offset in range(0, len(data), size):
-        if (zeroed := zero_sector(data, offset, size)) != data:
-            yield Damage("zeroed sector", offset, zeroed)
+        changes = {"zeroed sector": partial(zero_sector, offset=offset, size=size)}
         end = min(offset + 2 * size, len(data))
         if offset + size < end:
-            swapped = swap(data, (offset, offset + size), (offset + size, end))
-            if swapped != data:
-                yield Damage("swapped sectors", offset, swapped)
+            changes["swapped sectors"] = partial(swap, first=(offset, offset + size), second=(offset + size, end))
+        for kind, change in changes.items():
+            if change(data) != data:
+                yield Damage(kind, offset, change)
 
 
 def every_damage(data: bytes) -> Iterator[Damage]:
@@ -100,7 +102,7 @@ def target_of(files: Files) -> Any:
 
 def judge(files: Files, name: str, damage: Damage, format: str, usual: str) -> Judgement:
     """What becomes of a damage of the file `name`; `usual` is the `content` of the undamaged archive."""
-    damaged = {**files, name: damage.data}
+    damaged = {**files, name: damage.change(files[name])}
     try:
         if any(one.severity is Severity.ERROR for one in exhume.verify(target_of(damaged), format=format)):
             return Judgement.FOUND

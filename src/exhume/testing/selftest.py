@@ -10,7 +10,7 @@ import os
 import random
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,7 +21,17 @@ from exhume.errors import ExhumeError
 from exhume.findings import Severity
 from exhume.io.output.tree import OutputTree
 from exhume.recovery import Verdict
-from exhume.testing.damage import Files, Judgement, content, every_bit, every_cut, every_sector, judge, target_of
+from exhume.testing.damage import (
+    Damage,
+    Files,
+    Judgement,
+    content,
+    every_bit,
+    every_cut,
+    every_sector,
+    judge,
+    target_of,
+)
 from exhume.testing.faults import CALLS, Disk, ways
 
 CHECKSUMMED = frozenset({"zs", "databundle"})
@@ -85,6 +95,17 @@ def files_of(path: Path) -> Files:
     return {one.relative_to(path).as_posix(): one.read_bytes() for one in sorted(path.rglob("*")) if one.is_file()}
 
 
+def draw(found: Iterable[Damage], count: int, chance: random.Random) -> list[Damage]:
+    """At most `count` of them, each as likely as any other; no more are held at a time."""
+    kept: list[Damage] = []
+    for number, one in enumerate(found):
+        if number < count:
+            kept.append(one)
+        elif (place := chance.randrange(number + 1)) < count:
+            kept[place] = one
+    return kept
+
+
 def check_damage(folder: Path, count: int, chance: random.Random) -> Iterator[Row]:
     """Bits, cuts and sectors of each format; `count` of each kind for each file, drawn."""
     for format, make in MAKERS.items():
@@ -95,8 +116,7 @@ def check_damage(folder: Path, count: int, chance: random.Random) -> Iterator[Ro
         for name, every in (("bits", every_bit), ("cuts", every_cut), ("sectors", every_sector)):
             results: Counter[str] = Counter()
             for file, data in files.items():
-                found = list(every(data))
-                drawn = found if len(found) <= count else chance.sample(found, count)
+                drawn = draw(every(data), count, chance)
                 results.update(str(judge(files, file, damage, format, usual)) for damage in drawn)
             bad = results[Judgement.CRASHED] + (results[Judgement.UNNOTICED] if format in CHECKSUMMED else 0)
             yield Row("damage", f"{format}: {name}", results.total(), dict(results), not bad)
