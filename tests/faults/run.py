@@ -163,17 +163,16 @@ def judge(task: Task, before: State, after: State, found: State, *, killed: bool
     return f"a part of the outputs that looks whole: {', '.join(new)}"
 
 
-def faults(calls: Counter[str], every: int, *, kill: bool) -> Iterator[tuple[str, int, str]]:
-    """Every kind of call, each of its calls, and how it fails; only every so many of them on request."""
-    number = 0
-    for kind in CALLS:
-        if kind == "read" and kill:
-            continue
-        for call in range(calls[kind]):
-            for how in (KILL,) if kill else ways(kind):
-                number += 1
-                if number % every == 0:
-                    yield kind, call, how
+def faults(calls: Counter[str], every: int, *, kill: bool) -> list[tuple[str, int, str]]:
+    """Every kind of call, each of its calls, and how it fails; only every so many on request, but at least one."""
+    found = [
+        (kind, call, how)
+        for kind in CALLS
+        if not (kind == "read" and kill)
+        for call in range(calls[kind])
+        for how in ((KILL,) if kill else ways(kind))
+    ]
+    return found[len(found) // 2 % every :: every]
 
 
 def try_task(folder: Path, task: Task, every: int = 1, *, kill: bool = False) -> Tally:

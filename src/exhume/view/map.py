@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 from xml.sax.saxutils import escape, quoteattr
 
 from exhume.archive import Archive
-from exhume.errors import ExhumeError, MissingDependencyError, Span
+from exhume.errors import ExhumeError, MissingDependencyError, SourceError, Span
 from exhume.findings import Finding, Severity
 from exhume.io.source import Source
 from exhume.layout.sections import Section, SectionKind
@@ -106,7 +106,8 @@ class _Sort:
 def draw_map(archive: Archive, findings: Iterable[Finding] | None) -> Drawing:
     """The picture of an archive; errors among `findings` are drawn at their place.  None means it was not verified.
 
-    Unless it was not verified, sections that do not say their decompressed size are decompressed to know it.
+    Unless it was not verified, sections that do not say their decompressed size are decompressed to know it.  Raises
+    `SourceError` where one cannot be read that verifying could read.
     """
     errors = [finding for finding in findings or () if finding.severity is Severity.ERROR]
     found = archive.sections()
@@ -125,7 +126,7 @@ def draw_map(archive: Archive, findings: Iterable[Finding] | None) -> Drawing:
     for name, source in found.sources.items():
         y = _strip(drawing, y, name, source, [s for s in found.tiles() if s.span.source == name], errors)
     y = _legend(drawing, y + 8)
-    y = _table(drawing, y + 8, _sorts(found.tiles(), decode=findings is not None), total.total)
+    y = _table(drawing, y + 8, _sorts(found.tiles(), decode=findings is not None, sound=not errors), total.total)
     drawing.height = int(y + MARGIN)
     return drawing
 
@@ -209,23 +210,28 @@ def _legend(drawing: Drawing, y: float) -> float:
     return y + 20
 
 
-def _sorts(tiles: Iterable[Section], *, decode: bool) -> list[_Sort]:
+def _sorts(tiles: Iterable[Section], *, decode: bool, sound: bool) -> list[_Sort]:
     """The totals of the sections by kind, largest first."""
     found: dict[str, _Sort] = {}
     for section in tiles:
         pattern = re.sub(r"\d+", "#", section.name)
         sort = found.setdefault(f"{section.kind} {pattern}", _Sort(section.name, section.name, section.kind))
-        sort.add(section, _payload_size(section, decode=decode))
+        sort.add(section, _payload_size(section, decode=decode, sound=sound))
     return sorted(found.values(), key=lambda s: (-s.stored, s.name))
 
 
-def _payload_size(section: Section, *, decode: bool) -> int | None:
-    """The decompressed size of a section; None when it has none, or it is not known."""
+def _payload_size(section: Section, *, decode: bool, sound: bool) -> int | None:
+    """The decompressed size of a section; None when it has none, or it is not known.
+
+    A section of an archive in which no error was found (`sound`) is read or raises `SourceError`.
+    """
     if section.payload_size is not None or section.load is None or not decode:
         return section.payload_size
     try:
         return len(section.load())
-    except ExhumeError:
+    except ExhumeError as error:
+        if sound and isinstance(error, SourceError):
+            raise
         return None
 
 

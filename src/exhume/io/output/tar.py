@@ -6,7 +6,7 @@ import io
 import itertools
 import tarfile
 from collections.abc import Iterable
-from typing import IO, Self
+from typing import IO, Any, Self
 
 from exhume.errors import ExhumeError, SourceError, Span
 from exhume.io.output.names import safe_parts
@@ -19,7 +19,8 @@ class TarSink:
 
     def __init__(self, file: IO[bytes], *, limits: Limits = DEFAULT_LIMITS) -> None:
         self._quota = Quota(limits, Span("", 0, 0))
-        self._tar = tarfile.open(fileobj=file, mode="w|", format=tarfile.PAX_FORMAT)
+        # Not a stream of the library's own ("w|"): one that is given up would still be written to when it is collected.
+        self._tar = tarfile.open(fileobj=_Counted(file), mode="w", format=tarfile.PAX_FORMAT)
 
     def write(self, name: str, size: int, chunks: Iterable[bytes]) -> int:
         """Adds one file of a known size; raises `UnsafePathError` for names that extraction would refuse, and
@@ -61,6 +62,23 @@ class TarSink:
     def __exit__(self, exc_type: object, *exc: object) -> None:
         if exc_type is None:
             self.close()
+
+
+class _Counted(io.RawIOBase):
+    """A file, or a pipe, that only grows."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        super().__init__()
+        self._file = file
+        self._at = 0
+
+    def tell(self) -> int:
+        return self._at
+
+    def write(self, data: Any, /) -> int:
+        self._file.write(data)
+        self._at += len(data)
+        return len(data)
 
 
 class _ChunkReader(io.RawIOBase):
