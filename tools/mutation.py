@@ -39,7 +39,10 @@ from typing import Any
 from tools.blocks import ROOT, read_block, write_block
 from tools.mutants import Mutant, find_mutants
 
-FORMATS = {"ark": "ark", "caf": "caf", "clp_s": "clp-s", "data_bundle": "databundle", "leveldb": "leveldb", "zs": "zs"}
+FORMATS = {
+    "ark": "ark", "caf": "caf", "clp_s": "clp-s", "data_bundle": "databundle", "kv_ir": "kv-ir", "leveldb": "leveldb",
+    "zs": "zs",
+}  # fmt: skip
 MODULES = ("verify", "checks", "layout", "salvage")
 NAMES = tuple(f"{folder}/{module}" for folder in sorted(FORMATS) for module in MODULES)
 KEPT = ROOT / "build" / "mutation"
