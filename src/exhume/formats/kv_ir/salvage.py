@@ -75,8 +75,9 @@ def salvage(
     """
     report = SalvageReport("kv-ir", os.fspath(output))
     with ExitStack() as stack:
-        file = stack.enter_context(AtomicFile(output)).file
-        _Salvage(source, limits, report, progress).write(file, lines=mode is SalvageMode.RECORDS)
+        out = stack.enter_context(AtomicFile(output))
+        if not _Salvage(source, limits, report, progress).write(out.file, lines=mode is SalvageMode.RECORDS):
+            out.abort()
     return report
 
 
@@ -100,8 +101,8 @@ class _Salvage:
         """Trees (of the logger: True) whose keys may have become known unseen."""
         self.fillers = 0
 
-    def write(self, file: BinaryIO, *, lines: bool) -> None:
-        """Everything, and what became of each byte."""
+    def write(self, file: BinaryIO, *, lines: bool) -> bool:
+        """Everything, and what became of each byte; False where there is no stream to be written."""
         self.how = How.BOTH if lines else How.CHECK
         packer: Callable[[bytes], object] = file.write
         held: list[bytes] = []
@@ -112,7 +113,7 @@ class _Salvage:
         if units is None:
             self.report.account(self.source.span(0, self.source.size), Fate.LOST, "stream", "nothing of it can be read")
             self.report.lose("streams")
-            return
+            return False
         self.units = units
         start = units.at
         if not lines:
@@ -130,6 +131,7 @@ class _Salvage:
             self.report.vouch(Verified.REREAD)
         if self.stream.wrapped:
             self._account_frames()
+        return True
 
     def _open(self) -> Units | None:
         try:

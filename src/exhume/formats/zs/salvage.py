@@ -107,6 +107,9 @@ def salvage(
     report.keep("data blocks", len(recovery.kept))
     if recovery.lost_blocks:
         report.lose("data blocks", recovery.lost_blocks)
+    if not recovery.kept and not recovery.header_holds:  # then none is made anew either
+        report.lose("headers")
+        recovery.passages[0] = replace(recovery.passages[0], fate=Fate.LOST)
     for p in recovery.passages:
         report.account(source.span(p.start, p.end), p.fate, p.what, p.why, p.code)
     return report
