@@ -331,7 +331,7 @@ def test_nothing_half_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(RuntimeError):
         fail()
     assert list(tmp_path.iterdir()) == []
-    monkeypatch.setattr("exhume.formats.clp_s.writer._PENDING", 1)
+    monkeypatch.setattr("exhume.formats.clp_s.write.series._PENDING", 1)
     with pytest.raises(RuntimeError):
         fail()
     assert list(tmp_path.iterdir()) == []

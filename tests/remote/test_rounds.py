@@ -323,7 +323,8 @@ def test_structures_of_a_clp_s_archive_come_together(
     store.wire.clear()
     assert describe(url, store.options)["schemas"] == 25_000
     assert len(store.wire.requests) == 2, store.wire.requests
-    monkeypatch.setattr("exhume.formats.clp_s.reader.STRUCTURES_TOGETHER", 1000)  # not all at once, however large
+    # Not all at once, however large they are.
+    monkeypatch.setattr("exhume.formats.clp_s.read.container.STRUCTURES_TOGETHER", 1000)
     store.wire.clear()
     assert describe(url, store.options)["schemas"] == 25_000
     assert len(store.wire.requests) == 4, store.wire.requests

@@ -11,17 +11,13 @@ import json
 import os
 import re
 from collections.abc import Callable, Generator, Iterable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 from exhume.archive import Progress, Writer, no_progress
 from exhume.errors import Span, WriterError
-from exhume.formats.clp_s.write.assemble import write_archive
-from exhume.formats.clp_s.write.encoder import Encoder
 from exhume.formats.clp_s.write.inputs import STDIN, Input, name_of, read_ahead, read_pieces
 from exhume.formats.clp_s.write.jsonscan import REASONS, Status
-from exhume.formats.clp_s.write.kernel import make_encoder
 from exhume.formats.clp_s.write.options import (
     DEFAULT_DOCUMENT_SIZE,
     DEFAULT_TABLE_SIZE,
@@ -30,16 +26,11 @@ from exhume.formats.clp_s.write.options import (
     WriterOptions,
     check_properties,
 )
-from exhume.formats.clp_s.write.rewrap import reserve
-from exhume.formats.clp_s.write.texts import Dialect, encode_formatted_float
-from exhume.formats.clp_s.write.timestamps import TimeDialect, TimestampPatterns
+from exhume.formats.clp_s.write.series import Series
 from exhume.formats.kv_ir.ingest import Ingest, is_kv_ir
 from exhume.formats.kv_ir.units import Status as IrStatus
-from exhume.io.output.atomic import AtomicDirectory, AtomicFile
 
 _NOT_SPACE: Final = re.compile(rb"[^ \t\r\n]")
-_PENDING: Final = 100
-"""Finished archives that wait under temporary names until all are finished; more are put in place one by one."""
 
 
 class BadRecordError(WriterError):
@@ -50,29 +41,6 @@ class BadRecordError(WriterError):
         where = f"line {line}: " if line else ""
         super().__init__(f"{where}{reason}", format="clp-s", span=span, actual=snippet)
         self.name, self.line, self.status, self.reason = name, line, status, reason
-
-
-@dataclass(slots=True)
-class _Unit:
-    """An ingestion unit within the archive under way."""
-
-    name: str
-    properties: Mapping[str, Any]
-    split: int = 0
-    start: int = 0
-    end: int = 0
-
-
-@dataclass(slots=True)
-class _Part:
-    """The archive under way."""
-
-    encoder: Encoder
-    patterns: TimestampPatterns
-    units: list[_Unit] = field(default_factory=list)
-    consumed: int = 0
-    full: bool = False
-    """Whether the target size is reached: the next record goes into another archive."""
 
 
 class ClpSWriter(Writer):
@@ -92,15 +60,9 @@ class ClpSWriter(Writer):
     def __init__(self, target: str | os.PathLike[str], options: WriterOptions) -> None:
         self.options = options
         self.target = Path(target)
-        self.records = self.skipped = 0
+        self.skipped = 0
         self.reasons: collections.Counter[str] = collections.Counter()
         self.on_bad_record: Callable[[BadRecordError], None] | None = None
-        self.paths: list[Path] = []
-        self._losses = 0
-        self._creator = options.new_creator_id()
-        self._finished: list[AtomicFile | AtomicDirectory] = []
-        self._part: _Part | None = None
-        self._unit: _Unit | None = None
         self._line = self._offset = 0
         self._held: list[bytes] = []
         self._num_held = self._wanted = 0
@@ -108,14 +70,24 @@ class ClpSWriter(Writer):
         self._events: Ingest | None = None
         self._lead: bytes | None = b""
         self._state = "open"
-        self._reserve(0)
+        self._series = Series(self.target, options)
 
     # --- records ---
 
     @property
+    def records(self) -> int:
+        """Records in the archives that are complete."""
+        return self._series.records
+
+    @property
+    def paths(self) -> list[Path]:
+        """The archives that are complete."""
+        return self._series.paths
+
+    @property
     def losses(self) -> int:
         """Values that do not come back the same."""
-        return self._losses + (self._part.encoder.losses if self._part else 0)
+        return self._series.losses
 
     def unit(self, name: str, properties: Mapping[str, Any] | None = None) -> None:
         """Begins an ingestion unit: what is written from now on has this `_filename` and these properties.
@@ -127,10 +99,9 @@ class ClpSWriter(Writer):
         check_properties(merged)
         if merged and not self.options.has_range_index:
             raise WriterError("properties need a range index, which is not written without log order")
-        self._unit = _Unit(name, merged)
         self._line, self._offset = 1, 0
         self._events, self._lead = None, b""
-        self._join(self._current())
+        self._series.begin_unit(name, merged)
 
     def write(self, event: Mapping[str, Any]) -> None:
         """Adds one record.  Raises `BadRecordError` (or skips it) when the archive cannot hold it."""
@@ -149,7 +120,7 @@ class ClpSWriter(Writer):
         Raises `BadRecordError` (or skips it) when the text is not one JSON object or the archive cannot hold it.
         """
         self._require_open()
-        if self._unit is None:
+        if self._series.unit is None:
             self.unit(STDIN)
         if isinstance(line, str):
             line = line.encode("utf-8", "surrogatepass")
@@ -158,7 +129,7 @@ class ClpSWriter(Writer):
         self._offset += len(line)
 
     def _write_one(self, line: bytes) -> None:
-        part = self._room()
+        part = self._series.room()
         before = part.encoder.records
         status, document, at, _ = part.encoder.feed(line, 0, True, self.options.target_encoded_size, True)
         if status == Status.FULL and before:
@@ -258,13 +229,13 @@ class ClpSWriter(Writer):
                 if self._skipping:
                     self._skipping = not final
                     return at
-            part = self._current()
+            part = self._series.current()
             if part.full:
                 text = _NOT_SPACE.search(data, at)
                 at = self._advance(data, at, text.start() if text else len(data))
                 if text is None:
                     return at
-                part = self._room()
+                part = self._series.room()
             target = self.options.target_encoded_size
             status, document, stopped, whole = part.encoder.feed(data, at, final, target, False)
             at = self._advance(data, at, document)
@@ -290,7 +261,7 @@ class ClpSWriter(Writer):
             return None
         self._lead = None
         if found:
-            self._events = Ingest(self._unit.name if self._unit else STDIN)
+            self._events = Ingest(self._series.unit.name if self._series.unit else STDIN)
         return lead
 
     def _skip_line(self, data: bytes, at: int) -> int:
@@ -305,11 +276,12 @@ class ClpSWriter(Writer):
             return
         known, counted = events.metadata, events.at
         events.push(piece, final=final)
-        if known is None and events.metadata is not None and self._unit is not None:
+        unit = self._series.unit
+        if known is None and events.metadata is not None and unit is not None:
             check_properties(events.metadata)
-            self._unit.properties = {**self._unit.properties, **events.metadata}
+            unit.properties = {**unit.properties, **events.metadata}
         while not events.ended:
-            part = self._room()
+            part = self._series.room()
             start, before = events.at, part.encoder.records
             status, error = events.run(part.encoder, self.options.target_encoded_size, final=final)
             part.consumed += events.at - counted
@@ -332,12 +304,12 @@ class ClpSWriter(Writer):
         """Counts the bytes and lines of consumed input."""
         self._line += data.count(b"\n", start, stop)
         self._offset += stop - start
-        if self._part is not None:
-            self._part.consumed += stop - start
+        if self._series.part is not None:
+            self._series.part.consumed += stop - start
         return stop
 
     def _refuse(self, status: Status, start: int, stop: int, snippet: bytes, detail: str = "") -> None:
-        name = self._unit.name if self._unit else STDIN
+        name = self._series.unit.name if self._series.unit else STDIN
         error = BadRecordError(name, self._line, status, Span(name, start, stop), snippet[:80], detail)
         if self.options.on_error == "fail":
             raise error
@@ -352,84 +324,13 @@ class ClpSWriter(Writer):
         if self._state != "open":
             raise WriterError(f"the writer is {self._state}")
 
-    def _current(self) -> _Part:
-        """The archive under way, begun if there is none."""
-        if self._part is None:
-            self._part = _Part(*begin(self.options))
-            if self._unit is not None:
-                self._join(self._part)
-        return self._part
-
-    def _join(self, part: _Part) -> None:
-        """Adds the current unit to an archive; the unit before it ends there."""
-        if self._unit is None or any(unit is self._unit for unit in part.units):
-            return
-        if part.units:
-            part.units[-1].end = part.encoder.records
-        self._unit.start = self._unit.end = part.encoder.records
-        part.units.append(self._unit)
-
-    def _room(self) -> _Part:
-        """The archive that the next record goes into."""
-        if self._part is not None and self._part.full:
-            self._close_part()
-        return self._current()
-
-    def _close_part(self) -> None:
-        """Writes the archive under way under its temporary name; the current unit goes on in the next one."""
-        part = self._part
-        if part is None:
-            return
-        if part.units:
-            part.units[-1].end = part.encoder.records
-        if part.full and part.units and part.units[-1] is self._unit and self._unit.start == self._unit.end:
-            part.units.pop()  # nothing of it is here: it begins in the next archive
-            self._unit.split -= 1
-        self._losses += part.encoder.losses
-        self.records += part.encoder.records
-        ranges = [
-            (
-                unit.start,
-                unit.end,
-                {
-                    **unit.properties,
-                    "_archive_creator_id": self._creator,
-                    "_file_split_number": unit.split,
-                    "_filename": unit.name,
-                },
-            )
-            for unit in part.units
-        ]
-        file = self._reserve(len(self.paths))
-        self.paths.append(file.path)
-        write_archive(file, part.encoder, part.patterns, self.options, ranges, part.consumed)
-        self._part = None
-        if self._unit is not None:
-            self._unit = _Unit(self._unit.name, self._unit.properties, self._unit.split + 1)
-
-    def _reserve(self, number: int) -> AtomicFile | AtomicDirectory:
-        """The temporary file or directory of archive `number`; the first is made at once, so that errors show early."""
-        if number == len(self._finished):
-            path = self.target
-            if number:
-                path = path.with_name(f"{path.stem}.{number}{path.suffix}")
-            self._finished.append(reserve(path, self.options.directory, overwrite=self.options.overwrite))
-            if number > _PENDING:
-                self._finished[number - _PENDING].commit()
-        return self._finished[number]
-
     def finish(self) -> None:
         """Completes the last archive and puts all in place; harmless to repeat.  Raises `WriterError` when aborted."""
         if self._state == "finished":
             return
         self._require_open()
         try:
-            if self._part is None and not self.paths:
-                self._current()
-            if self._part is not None and (self._part.encoder.records or not self.paths):
-                self._close_part()
-            for file in reversed(self._finished):  # with the name that was asked for the others are there
-                file.commit()
+            self._series.finish()
         except BaseException:
             self.abort()
             raise
@@ -439,29 +340,7 @@ class ClpSWriter(Writer):
         """Removes everything that was written; harmless to repeat and after `finish`."""
         if self._state == "open":
             self._state = "aborted"
-            self._part = None
-            for file in self._finished:
-                file.withdraw()  # some may have been put in place already
-
-
-def begin(options: WriterOptions) -> tuple[Encoder, TimestampPatterns]:
-    """The encoder and the patterns of a new archive."""
-    version = options.version_tuple
-    patterns = TimestampPatterns(TimeDialect.of_version(version), lossy=options.allow_loss)
-    encoder = make_encoder(
-        core=Dialect.of_version(version) is Dialect.CORE,
-        structurize=options.structurize_arrays,
-        retain_floats=options.keeps_floats,
-        time_nodes=version >= (0, 5, 0),
-        lossy=options.allow_loss,
-        max_document=options.max_document_size,
-        log_order_type=options.log_order_type,
-        path=options.key_path,
-        root=options.key_root,
-        resolve_timestamp=patterns.resolve,
-        encode_float=encode_formatted_float,
-    )
-    return encoder, patterns
+            self._series.withdraw()
 
 
 def create(

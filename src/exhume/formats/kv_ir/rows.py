@@ -16,7 +16,7 @@ from exhume.formats.clp_s.write.assemble import parts_of_archive
 from exhume.formats.clp_s.write.jsonscan import REASONS
 from exhume.formats.clp_s.write.jsonscan import Status as Refusal
 from exhume.formats.clp_s.write.options import WriterOptions
-from exhume.formats.clp_s.writer import begin
+from exhume.formats.clp_s.write.series import begin
 from exhume.formats.kv_ir import checks
 from exhume.formats.kv_ir.ingest import Ingest
 from exhume.formats.kv_ir.stream import Stream

@@ -1,0 +1,312 @@
+"""`Container`: a file or a directory with the header, the metadata packets and the sections of a clp-s archive.
+
+It finds sections and decompresses them; `reader.ClpSArchive` knows what they mean together.
+
+Spec: clp_s.txt; what it leaves open: `docs/formats/clp_s.md`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from exhume.archive import RecordArchive
+from exhume.codecs import zstd
+from exhume.codecs.common import Buffer
+from exhume.errors import CodecError, ExhumeError, LimitExceededError, Span
+from exhume.formats.clp_s import checks, layout
+from exhume.formats.clp_s.layout import (
+    DICTIONARY_HEAD,
+    HEADER_FIELDS,
+    HEADER_SIZE,
+    Compression,
+    Header,
+    Packet,
+    PacketType,
+)
+from exhume.formats.clp_s.layout_packed import ENTRY, NUM_ENTRIES
+from exhume.formats.clp_s.names import DICTIONARIES, HEADER_FILE, STRUCTURES, TIMESTAMP_FILE
+from exhume.formats.clp_s.read import packets
+from exhume.formats.clp_s.read.kernel import ClpsStrings
+from exhume.formats.clp_s.read.places import Place, files_of, in_directory, read_together
+from exhume.io.source import Source
+from exhume.io.tree import Tree
+from exhume.limits import DEFAULT_LIMITS, Limits
+
+if TYPE_CHECKING:
+    from exhume.findings import Finding
+
+STRUCTURES_TOGETHER = 8 << 20
+"""Stored bytes up to which the structures of a remote archive are one request; larger ones are read one by one."""
+
+SMALL_DICTIONARY = 64 << 10
+"""Stored bytes up to which a dictionary comes along with another one from a remote archive."""
+
+
+def _header_file(tree: Tree) -> Source:
+    """The file of a directory that says what the others are.  Raises CLPS-101, 105 or 307 where there is none."""
+    names = files_of(tree)
+    if HEADER_FILE in names:
+        return tree.source(HEADER_FILE)
+    if not names:
+        raise checks.BAD_MAGIC.error("a directory", span=Span(tree.name, 0, 0))
+    if TIMESTAMP_FILE in names:
+        raise checks.NO_HEADER_FILE.error(span=Span(TIMESTAMP_FILE, 0, 0))
+    raise checks.MISSING_SECTION.error(HEADER_FILE, span=Span(HEADER_FILE, 0, 0), expected=HEADER_FILE)
+
+
+class Container(RecordArchive):
+    """Header, metadata section, and the sections as stored and decompressed.  Opening it reads the header only.
+
+    `head` is the file that begins with header and metadata section: the archive itself, or `header` in a directory.
+    """
+
+    format = "clp-s"
+
+    def __init__(self, source: Source | Tree, *, limits: Limits = DEFAULT_LIMITS) -> None:
+        super().__init__(source, limits=limits)
+        self.head = source if isinstance(source, Source) else _header_file(source)
+        where = self.head.span(0, min(HEADER_SIZE, self.head.size))
+        self.header: Header = layout.parse_header(self.head.read_up_to(0, HEADER_SIZE), where)
+        if self.header.compression_type != Compression.ZSTD:
+            raise checks.BAD_COMPRESSION.error(
+                span=where.sub(*HEADER_FIELDS.compression_type),
+                field_path="compression_type",
+                expected=int(Compression.ZSTD),
+                actual=self.header.compression_type,
+            )
+        self._opened = [self.head] if isinstance(source, Tree) else []
+        self._fetched: dict[Place, bytes] = {}
+        self._has_fetched_structures = False
+        self._small_dictionaries: dict[str, bytes] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def end(self) -> int:
+        """End of the archive in its file: what the header says, or the end of the file if that comes first.
+
+        Of a directory, the end of what the archive has in `header`.
+        """
+        stated = self.header.files_base if isinstance(self.source, Tree) else self.header.archive_size
+        return min(stated, self.head.size)
+
+    def close(self) -> None:
+        super().close()
+        for source in self._opened:
+            source.close()
+
+    @property
+    def cut(self) -> Finding | None:
+        """Rule CLPS-302, where the file ends before the archive does; None for a directory, whose files end each."""
+        size = self.head.size
+        if self.header.archive_size <= size or isinstance(self.source, Tree):
+            return None
+        return checks.FILE_TOO_SHORT.finding(
+            span=self.head.span(size, size),
+            field_path="header.len_archive",
+            expected=f"{self.header.archive_size} bytes",
+            actual=f"{size} bytes",
+        )
+
+    @cached_property
+    def metadata_place(self) -> Place:
+        """Where the compressed metadata section lies."""
+        return Place("metadata", self.head, HEADER_SIZE, self.header.files_base)
+
+    @property
+    def metadata_span(self) -> Span:
+        """The same as a span."""
+        return self.metadata_place.span
+
+    @cached_property
+    def metadata_payload(self) -> bytes:
+        """The decompressed metadata section.  Raises CLPS-304, CLPS-309; of a directory, CLPS-302."""
+        place = self.metadata_place
+        if place.end > self.header.archive_size or (place.is_cut and not isinstance(self.source, Tree)):
+            raise checks.BAD_METADATA_SIZE.error(
+                span=self.head.span(*HEADER_FIELDS.len_metadata),
+                field_path="header.len_metadata",
+                expected=f"at most {max(0, self.end - HEADER_SIZE)}",
+                actual=self.header.metadata_size,
+            )
+        return self.inflate(place, self.limits.structure_size)
+
+    @cached_property
+    def packets(self) -> list[Packet]:
+        """Metadata packets in file order, those of unknown type included.  Raises CLPS-305."""
+        data = self.metadata_payload
+        return layout.parse_packets(data, self.metadata_span.in_payload(0, len(data)))[0]
+
+    def packets_of(self, kind: PacketType) -> list[Packet]:
+        """The packets of one type."""
+        return [packet for packet in self.packets if packet.type == kind]
+
+    @cached_property
+    def _file_list(self) -> tuple[list[Place], dict[str, ExhumeError]]:
+        for packet in self.packets_of(PacketType.ARCHIVE_INFO):
+            count = packets.segment_count(packet)
+            if count is not None and count != 1:
+                raise checks.BAD_SEGMENT_COUNT.error(span=packet.span, expected=1, actual=count)
+        listing = self.packets_of(PacketType.ARCHIVE_FILE_INFO)
+        listed, problems = packets.section_list(listing, self.header, self.head)
+        if isinstance(self.source, Tree):
+            listed, problems = in_directory(self.source, listed, problems, listing[0].span)
+            self._opened += [place.source for place in listed]
+        return listed, problems
+
+    @property
+    def files(self) -> list[Place]:
+        """The sections of the files part, in stored order, with their place; of a directory, those that are there.
+
+        Raises CLPS-306, CLPS-313.
+        """
+        return self._file_list[0]
+
+    @property
+    def section_problems(self) -> Mapping[str, ExhumeError]:
+        """Sections whose place makes no sense or whose file is missing or too long, and why."""
+        return self._file_list[1]
+
+    # -- sections -----------------------------------------------------------------------------------------------
+
+    def file_entry(self, name: str) -> Place:
+        """The section of that name.  Raises CLPS-307 (missing), CLPS-308 (impossible place), CLPS-312 (too long)."""
+        problems = self.section_problems
+        for known in (name, "/tables") if name == "/0" else (name,):
+            if known in problems:
+                raise problems[known]
+            for place in self.files:
+                if place.name == known:
+                    return place
+        raise checks.MISSING_SECTION.error(span=self.metadata_span, expected=name)
+
+    def section_span(self, name: str) -> Span:
+        """Where a section lies."""
+        return self.file_entry(name).span
+
+    def fetch(self, place: Place) -> None:
+        """Reads the stored bytes of a dictionary or stream, which whoever decompresses it then takes from here."""
+        self._fetched[place] = place.read()
+
+    def forget(self, place: Place) -> None:
+        """Drops what was fetched, if nobody took it."""
+        self._fetched.pop(place, None)
+
+    def inflate(self, place: Place, max_size: int, size: int | None = None, stored: Buffer | None = None) -> bytes:
+        """Decompresses the zstd frames that lie there; bytes after the frames are left to `verify`.
+
+        `size`, where it is told elsewhere, only makes it faster: what is there may be more or less.  `stored` are the
+        bytes there, if they were read already.
+
+        Raises CLPS-302 (behind the end of the file), CLPS-309 (damaged frame), CLPS-501 (too large).
+        """
+        span = place.span
+        if place.is_cut:
+            end = place.source.size
+            raise checks.FILE_TOO_SHORT.error(
+                span=place.source.span(end, end), expected=f"{place.end} bytes", actual=f"{end} bytes"
+            )
+        if stored is None:
+            stored = self._fetched.pop(place, None) or place.read()
+        if size is not None and size <= max_size:
+            whole = zstd.zstd_sized(stored, size)
+            if whole is not None:
+                return whole
+        cap = min(max_size, max(self.limits.expansion_floor, len(stored) * self.limits.expansion))
+        if len(stored) >= 1 << 16:
+            whole = zstd.zstd_whole(stored, max_size=cap)
+            if whole is not None:
+                return whole
+        parts: list[bytes] = []
+        try:
+            parts.extend(part for _, _, part in zstd.zstd_frames(stored, max_size=cap))
+        except CodecError as error:
+            if not parts:
+                raise checks.BAD_FRAME.error(error.message, span=span, actual=error.actual) from error
+        except LimitExceededError as error:
+            raise checks.TOO_LARGE.error(error.message, span=span, expected=error.expected) from error
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def structure(self, name: str) -> tuple[bytes, Span]:
+        """The decompressed payload of a section that is parsed as a whole, and where it lies."""
+        if self.source.cost.wait and not self._has_fetched_structures:
+            self._has_fetched_structures = True
+            self._fetch_structures()
+        entry = self.file_entry(name)
+        data = self.inflate(entry, self.limits.structure_size)
+        return data, entry.span.in_payload(0, len(data))
+
+    def _fetch_structures(self) -> None:
+        """Reads the stored bytes of all structures at once."""
+        try:
+            places = [self.file_entry(name) for name in STRUCTURES]
+            if sum(place.size for place in places) <= STRUCTURES_TOGETHER:
+                self._fetched |= zip(places, read_together(places), strict=True)
+        except ExhumeError:
+            return  # it is raised again where the damaged one is read
+
+    def dictionary(self, name: str) -> ClpsStrings:
+        """A dictionary section, read anew.  Raises CLPS-350."""
+        entry = self.file_entry(name)
+        span = entry.span
+        if entry.size < DICTIONARY_HEAD:
+            raise checks.BAD_DICTIONARY.error(
+                f"{name} has no count", span=span, expected=f"{DICTIONARY_HEAD} bytes", actual=entry.size
+            )
+        if entry.is_cut:
+            self.inflate(entry, 0)  # raises CLPS-302
+        head, body = self._stored_dictionary(entry)
+        (count,) = NUM_ENTRIES.unpack(head)
+        most = self.limits.payload_size
+        rest = entry.part(DICTIONARY_HEAD)
+        payload = self.inflate(rest, most, stored=body) if rest.size else b""
+        where = span.sub(DICTIONARY_HEAD, span.size).in_payload(0, len(payload))
+        most = len(payload) // ENTRY.size
+        if count > most:
+            raise checks.BAD_DICTIONARY.error(
+                f"{name} ends before its last entry",
+                span=span.sub(0, DICTIONARY_HEAD),
+                field_path="num_entries",
+                expected=f"at most {most}",
+                actual=count,
+            )
+        self.limits.check("entries", count, span)
+        try:
+            return ClpsStrings(payload, count)
+        except ValueError as error:
+            entries, _, problem = layout.parse_dictionary(payload, count)
+            assert problem is not None  # the kernel read the same
+            raise checks.BAD_DICTIONARY.error(
+                f"{name} ends inside entry {len(entries)}",
+                span=where.sub(problem.at, min(problem.stop, len(payload))),
+                field_path=problem.path,
+                expected=problem.expected,
+                actual=problem.actual,
+            ) from error
+
+    def _stored_dictionary(self, entry: Place) -> tuple[Buffer, Buffer | None]:
+        """The count of a dictionary, and its stored body where the same request brought it.
+
+        Over a network one request brings a whole dictionary, and the small ones come with it.
+        """
+        if not self.source.cost.wait:
+            fetched = self._fetched.pop(entry, None)
+            if fetched is None:
+                return entry.part(0, DICTIONARY_HEAD).read(), None
+            return fetched[:DICTIONARY_HEAD], memoryview(fetched)[DICTIONARY_HEAD:]
+        with self._lock:
+            stored = self._small_dictionaries.get(entry.name)
+            if stored is None:
+                others = [
+                    other
+                    for other in self.files
+                    if other.name in DICTIONARIES and other != entry
+                    and DICTIONARY_HEAD <= other.size <= SMALL_DICTIONARY
+                    and other.name not in self.section_problems and not other.is_cut
+                ]  # fmt: skip
+                wanted = [entry, *(o for o in others if o.name not in self._small_dictionaries)]
+                stored, *more = read_together(wanted)
+                self._small_dictionaries.update(zip((one.name for one in wanted[1:]), more, strict=True))
+        return stored[:DICTIONARY_HEAD], stored[DICTIONARY_HEAD:]
