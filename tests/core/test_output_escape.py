@@ -72,6 +72,7 @@ ACTIONS = st.lists(
 
 
 @given(ACTIONS, st.booleans())
+@pytest.mark.slow
 def test_nothing_is_written_outside(actions: list[tuple[str, str]], overwrite: bool) -> None:
     with place() as (out, outside):
         before = snapshot(outside)

@@ -41,7 +41,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.mark.parametrize(
     "task", TASKS, ids=lambda task: task.label.replace(" ", "_").replace("{o}/", "").replace("{i}/", "")
 )
-@pytest.mark.bulk
+@pytest.mark.slow
 def test_one_call_fails(task: Task, bench: Path) -> None:
     tally = run.try_task(bench, task, size(43, 1))
     assert tally.wrong == []

@@ -439,6 +439,7 @@ def test_what_is_no_unit_is_not_believed(tmp_path: Path, what: str) -> None:
         assert events[-3:] == [({}, {"n": 5})] * 3
 
 
+@pytest.mark.slow
 def test_damage_is_searched_far(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """More is read until a place is found that can be believed, or the end is met."""
     monkeypatch.setattr(module, "WINDOW", 100)

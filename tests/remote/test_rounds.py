@@ -124,6 +124,7 @@ def test_small_files_are_one_request(path: Path, store: Store) -> None:
     assert (len(requests), waits) == ((1, 1) if path.stat().st_size <= HEAD else (2, 2)), requests
 
 
+@pytest.mark.slow
 def test_a_member_of_a_bundle_is_two_round_trips_more_at_most(store: Store, archives: dict[str, Path]) -> None:
     """Its row, the rows of its shard's records and the shard's head, unless they are there; and its record."""
     url = store.put("rounds/databundle", archives["databundle"]) + "/"
@@ -140,6 +141,7 @@ def test_a_member_of_a_bundle_is_two_round_trips_more_at_most(store: Store, arch
             assert archive.read_member(name) == data
 
 
+@pytest.mark.slow
 def test_verifying_a_bundle_reads_large_pieces(tmp_path: Path, store: Store) -> None:
     rnd = random.Random(8)
     writer: Any = exhume.create(tmp_path / "b", "databundle", shards=2, record_size=16 << 10)
@@ -311,6 +313,7 @@ def test_a_large_caf_index_is_read_once(store: Store, tmp_path: Path, monkeypatc
             act(archive)
 
 
+@pytest.mark.slow
 def test_structures_of_a_clp_s_archive_come_together(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
