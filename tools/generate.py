@@ -188,6 +188,7 @@ def orphans(root: Path) -> list[str]:
     names = (*specs(root), "__init__", "_layout")
     own = [f"{COMPILED}/{kind}/{name}.py" for kind in ("fast", "facts") for name in names]
     own += [f"{COMPILED}/fast/{name}" for name in ("_native.pyx", "_elements.pxi", "_facts.pxi")]
+    own.append(f"{COMPILED}/facts/_tiling.py")
     wanted = {*output_paths(root), *own}
     found = []
     for folder in (*(folder for _, folder in FLAVOURS), SPECS, f"{COMPILED}/fast", f"{COMPILED}/facts"):

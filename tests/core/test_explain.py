@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 import exhume
-from exhume.engines.explain import Selection, coverage, explain_archive, innermost
+from exhume.engines.coverage import coverage
+from exhume.engines.explain import Selection, explain_archive, innermost
 from exhume.errors import ExhumeError
 from exhume.io.jsonout import dumps
 from exhume.io.source import Source

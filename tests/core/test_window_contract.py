@@ -25,7 +25,8 @@ import pytest
 import exhume
 from exhume.archive import Archive, MemberArchive
 from exhume.engines.carve import carve
-from exhume.engines.explain import Selection, coverage, explain_archive
+from exhume.engines.coverage import coverage
+from exhume.engines.explain import Selection, explain_archive
 from exhume.engines.identify import identify_source
 from exhume.errors import ExhumeError, Span, WriterError
 from exhume.findings import Finding

@@ -175,7 +175,7 @@ def coverage_one(run: Run, target: str) -> Outcome:
 
 
 def _coverage(run: Run, target: str, opened: Any) -> Outcome:
-    from exhume.engines.explain import coverage
+    from exhume.engines.coverage import coverage
 
     with opened as archive:
         totals = coverage(archive)

@@ -22,6 +22,7 @@ from exhume.compiler.modules import module_texts
 from exhume.compiler.native import native_text
 from exhume.compiler.needs import find_needs
 from exhume.compiler.refusal import RefusedError
+from exhume.compiler.tiling import tiling_text
 from exhume.compiler.validate import validate
 
 __all__ = ["RefusedError", "compile_foreign", "compile_specs"]
@@ -32,6 +33,8 @@ Specs = Mapping[str, Mapping[str, Any]]
 
 def compile_specs(specs: Specs) -> dict[str, str]:
     """The Python of specifications by path: `fast/<id>.py` with readers, `facts/<id>.py` with what is fixed.
+
+    `facts/_tiling.py` names the structures that leave no byte out.
 
     Raises `RefusedError` naming the field and what is not covered.
     """
@@ -45,6 +48,7 @@ def compile_specs(specs: Specs) -> dict[str, str]:
     texts["fast/_native.pyx"] = native_text(model, source)
     texts["fast/_facts.pxi"] = facts
     texts["fast/_elements.pxi"] = elements + f"\n\nELEMENTS = {included!r}\n"
+    texts["facts/_tiling.py"] = tiling_text(model)
     return texts | {f"facts/{id}.py": text for id, text in facts_texts(model).items()}
 
 

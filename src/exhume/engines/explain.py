@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
@@ -261,79 +261,6 @@ def _holds(outer: Span, inner: Span) -> bool:
         return False
     (a, b), (c, d) = _range(outer), _range(inner)
     return a <= c < d <= b
-
-
-@dataclass(slots=True)
-class FieldCoverage:
-    """Byte totals over an archive, at the level of fields; `unexplained` lists what no field or known kind claims."""
-
-    fields: int = 0
-    data: int = 0
-    padding: int = 0
-    gap: int = 0
-    overlap: int = 0
-    total: int = 0
-    unexplained: list[Span] = field(default_factory=list)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON form documented for `exhume explain --coverage --json`."""
-        out: dict[str, Any] = {
-            name: getattr(self, name) for name in ("fields", "data", "padding", "gap", "overlap", "total")
-        }
-        out["unexplained"] = [span.to_dict() for span in self.unexplained]
-        return out
-
-
-def coverage(archive: Archive | SpecifiedFile) -> FieldCoverage:
-    """Counts what claims each byte: fields of a schema, opaque data, padding, or nothing."""
-    found = archive.sections()
-    out = FieldCoverage(total=found.coverage().total, overlap=found.coverage().overlap)
-    for section in found.tiles():
-        size = section.span.size
-        if section.kind is SectionKind.GAP or section.kind is SectionKind.UNREAD:
-            out.gap += size
-            out.unexplained.append(section.span)
-        elif section.schema is not None:
-            covered, holes = _leaf_coverage(found, section)
-            out.fields += covered
-            out.unexplained += holes
-            out.gap += sum(hole.size for hole in holes)
-        elif section.kind is SectionKind.PADDING:
-            out.padding += size
-        elif section.kind is SectionKind.DATA or section.payload_schema or any(s.parent == section.name for s in found):
-            out.data += size
-        elif section.note:  # text that a schema cannot describe (JSON, one-line files): its note says what it is
-            out.fields += size
-        elif size:
-            out.gap += size
-            out.unexplained.append(section.span)
-    return out
-
-
-def _leaf_coverage(found: SectionMap, section: Section) -> tuple[int, list[Span]]:
-    explained = explain_section(found, section, payload=False)
-    if explained.stored is None:  # too large to parse in one piece: claimed by its schema as a whole
-        return section.span.size, []
-    spans = sorted(
-        (min(node.span.start, section.span.end), min(node.span.end, section.span.end))  # an instance may lie elsewhere
-        for _, node in explained.stored.walk()
-        if node.span is not None and (_is_leaf(node) or node.omitted) and node.path != explained.stored.path
-    )
-    holes: list[Span] = []
-    at, covered = section.span.start, 0
-    for start, end in spans:
-        if start > at:
-            holes.append(Span(section.span.source, at, start))
-        covered += max(0, end - max(at, start))
-        at = max(at, end)
-    if at < section.span.end:
-        holes.append(Span(section.span.source, at, section.span.end))
-    return covered, holes
-
-
-def _is_leaf(node: Field) -> bool:
-    """Whether no part of a field has a place of its own: it has no parts, or they are decoded from its bytes."""
-    return all(child.span is None for child in node.children)
 
 
 def innermost(trees: Iterable[Field], offset: int, payload_offset: int | None = None) -> list[Field]:

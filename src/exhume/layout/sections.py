@@ -33,7 +33,8 @@ class Section(NamedTuple):
     with `schema_args` / `payload_args` as parameters.  `load()` returns the decompressed payload.  `parent` names an
     enclosing section: only sections without one take part in the tiling.  `check` takes a chain of nested fields, of
     which the last is a checksum, computes it and compares.  `parse` gives the field tree of stored bytes that no schema
-    of exhume describes.
+    of exhume describes.  `claims` tells without a field tree whether every stored byte belongs to a field; False says
+    nothing.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Section(NamedTuple):
     parse: Callable[[Explainer, bytes], Field] | None = None
     parent: str | None = None
     note: str = ""
+    claims: Callable[[], bool] | None = None
 
     @property
     def sort(self) -> tuple[object, ...]:

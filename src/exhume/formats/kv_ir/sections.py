@@ -73,7 +73,8 @@ def _sections(archive: KvIrArchive, *, walked: bool) -> Iterator[Section]:
     )
     end, good, why = (source.size, source.size, "") if not walked else _walk(archive)
     if good > start:
-        yield Section("units", source.span(start, good), SectionKind.DATA, schema="clp_kv_ir::units")
+        span = source.span(start, good)
+        yield Section("units", span, SectionKind.DATA, schema="clp_kv_ir::units", claims=lambda: walked)
     if end > good:
         yield Section("unread", source.span(good, end), SectionKind.UNREAD, note=why)
 

@@ -14,7 +14,7 @@ from exhume_ksy.facts.leveldb_footer import ChecksumTypes
 from exhume_ksy.facts.leveldb_write_batch import OperationTypes
 from exhume_ksy.fast import leveldb_version_edit as edits
 from exhume_ksy.fast._layout import LayoutError as LayoutError
-from exhume_ksy.fast.leveldb_block import read_leveldb_block
+from exhume_ksy.fast.leveldb_block import read_leveldb_block, scan_entry
 from exhume_ksy.fast.leveldb_block_handle import LeveldbBlockHandle, flat_leveldb_block_handle
 from exhume_ksy.fast.leveldb_bytes import LeveldbBytes
 from exhume_ksy.fast.leveldb_filter import read_leveldb_filter
@@ -31,6 +31,7 @@ from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.layout_facts import (
     BATCH,
     LEVELDB_FOOTER,
+    NUM_BUCKETS,
     NUM_RESTARTS,
     RESTART,
     ROCKSDB_FOOTER,
@@ -41,7 +42,7 @@ from exhume.formats.leveldb.layout_facts import (
 )
 from exhume.formats.leveldb.model import Footer, TableFile, VersionEdit
 from exhume.formats.leveldb.wire import MAX_SEQUENCE, Handle, InternalKey
-from exhume.layout.fast import reading, refused
+from exhume.layout.fast import FAILURES, reading, refused
 
 NEWEST_VERSION = 7
 """Newest `format_version` of RocksDB tables that is read."""
@@ -137,6 +138,22 @@ def parse_tail(block: bytes, where: Span) -> Tail:
                 actual=raw.num_restarts,
             )
         return Tail(end, raw.restarts)
+
+
+def fills_block(block: bytes) -> bool:
+    """Whether entries, restart points and what stands between and behind them are all that a decompressed block is.
+
+    What is in keys and values is not looked at.
+    """
+    try:
+        raw, _ = read_leveldb_block(block, 0, len(block))
+        after = len(raw.restarts) * RESTART.size + len(raw.buckets or b"")
+    except FAILURES:
+        return False
+    end = raw.ofs_restarts
+    columns = scan_entry(block, 0, end)
+    fixed = NUM_RESTARTS.size + (NUM_BUCKETS.size if raw.has_hash_index else 0)
+    return columns.problem is None and columns.resume_at == end == len(block) - fixed - after
 
 
 _COUNTERS: Final[Mapping[int, str]] = {

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 _MANY = frozenset({"data", "index-part", "filter-part"})
 """Kinds of blocks that a table has several of, told apart by their offsets."""
 
+_FRAMED = frozenset({"leveldb_block", "leveldb_data_block"})
+"""Schemas of blocks of entries with restart points, in whose keys and values no byte is without a field."""
+
 
 RowCheck = Callable[[Table, Handle, Sequence["Field"]], Check]
 """Computes a checksum that stands in a row of a data block: the table, the block, the fields around it."""
@@ -159,10 +162,14 @@ def _block_sections(
             raise FormatError("the block cannot be read", span=source.span(handle.offset, end))
         return block.data
 
+    def fills() -> bool:
+        return layout.fills_block(source.read_at(handle.offset, handle.size))
+
     contents = Section(
         label, source.span(handle.offset, end), SectionKind.DATA if name == "data" else SectionKind.STRUCTURE, codec,
         schema=(schema or None) if stored else None, payload_schema=None if stored else schema or None, load=load,
         check=partial(check, table, handle) if check is not None else None,
+        claims=fills if stored and schema in _FRAMED else None,
         note="" if schema else "a kind of block that no schema describes",
     )  # fmt: skip
     trailer = source.span(end, end + layout.BLOCK_TRAILER)

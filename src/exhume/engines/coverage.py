@@ -1,0 +1,105 @@
+"""How much of an archive is explained: the bytes that fields, data and padding claim, and those that nothing does.
+
+A structure that leaves no byte out, whatever it holds, is read by its fast reader; when that gets to the end, all of it
+belongs to fields.  Only where it does not, the fields themselves are laid side by side, to see what lies between them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+from exhume.archive import Archive
+from exhume.engines.explained import PARSED_SIZE, explain_section
+from exhume.errors import Span
+from exhume.layout.sections import Section, SectionKind, SectionMap
+from exhume.layout.tiling import claimed
+
+if TYPE_CHECKING:
+    from exhume.layout.foreign import SpecifiedFile
+    from exhume.layout.schema import Field
+
+
+@dataclasses.dataclass(slots=True)
+class FieldCoverage:
+    """Byte totals over an archive, at the level of fields; `unexplained` lists what no field or known kind claims."""
+
+    fields: int = 0
+    data: int = 0
+    padding: int = 0
+    gap: int = 0
+    overlap: int = 0
+    total: int = 0
+    unexplained: list[Span] = dataclasses.field(default_factory=list)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form documented for `exhume explain --coverage --json`."""
+        out: dict[str, Any] = {
+            name: getattr(self, name) for name in ("fields", "data", "padding", "gap", "overlap", "total")
+        }
+        out["unexplained"] = [span.to_dict() for span in self.unexplained]
+        return out
+
+
+def coverage(archive: Archive | SpecifiedFile) -> FieldCoverage:
+    """Counts what claims each byte: fields of a schema, opaque data, padding, or nothing."""
+    found = archive.sections()
+    totals, parents = found.coverage(), {section.parent for section in found}
+    out = FieldCoverage(total=totals.total, overlap=totals.overlap)
+    for section in found.tiles():
+        size = section.span.size
+        if section.kind is SectionKind.GAP or section.kind is SectionKind.UNREAD:
+            out.gap += size
+            out.unexplained.append(section.span)
+        elif section.schema is not None:
+            covered, holes = _claimed(found, section)
+            out.fields += covered
+            out.unexplained += holes
+            out.gap += sum(hole.size for hole in holes)
+        elif section.kind is SectionKind.PADDING:
+            out.padding += size
+        elif section.kind is SectionKind.DATA or section.payload_schema or section.name in parents:
+            out.data += size
+        elif section.note:  # text that a schema cannot describe (JSON, one-line files): its note says what it is
+            out.fields += size
+        elif size:
+            out.gap += size
+            out.unexplained.append(section.span)
+    return out
+
+
+def _claimed(found: SectionMap, section: Section) -> tuple[int, list[Span]]:
+    """How many bytes of a section fields claim, and the spans that none does."""
+    size = section.span.size
+    source = found.sources[section.span.source]
+    if (section.claims is not None and section.claims()) or (
+        section.parse is None
+        and not section.schema_args
+        and claimed(
+            section.schema or "", size, PARSED_SIZE, lambda: source.read_at(section.span.start - source.origin, size)
+        )
+    ):
+        return size, []
+    explained = explain_section(found, section, payload=False)
+    if explained.stored is None:  # too large to parse in one piece: claimed by its schema as a whole
+        return size, []
+    spans = sorted(
+        (min(node.span.start, section.span.end), min(node.span.end, section.span.end))  # an instance may lie elsewhere
+        for _, node in explained.stored.walk()
+        if node.span is not None and (_is_leaf(node) or node.omitted) and node.path != explained.stored.path
+    )
+    holes: list[Span] = []
+    at, covered = section.span.start, 0
+    for start, end in spans:
+        if start > at:
+            holes.append(Span(section.span.source, at, start))
+        covered += max(0, end - max(at, start))
+        at = max(at, end)
+    if at < section.span.end:
+        holes.append(Span(section.span.source, at, section.span.end))
+    return covered, holes
+
+
+def _is_leaf(node: Field) -> bool:
+    """Whether no part of a field has a place of its own: it has no parts, or they are decoded from its bytes."""
+    return all(child.span is None for child in node.children)

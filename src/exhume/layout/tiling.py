@@ -1,0 +1,29 @@
+"""Whether a structure claims all of its bytes, as its fast reader tells: without a field tree."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+
+from exhume_ksy.facts._tiling import ROWS, TILING
+
+from exhume.layout.fast import FAILURES
+
+
+def claimed(schema: str, size: int, most: int, read: Callable[[], bytes]) -> bool:
+    """Whether fields of a schema claim every one of `size` bytes, which `read` gives: at most so many at once.
+
+    False says nothing: the schema may leave bytes out, they may not fit it, or they are too many.
+    """
+    if schema in ROWS:
+        return size % ROWS[schema] == 0
+    if schema not in TILING or size > most:
+        return False
+    module, reader, listed = TILING[schema]
+    try:
+        value, end = getattr(importlib.import_module(f"exhume_ksy.fast.{module}"), reader)(data := read(), 0, size)
+        if listed:  # it is nothing but a list to the end, which is read when it is asked for
+            end = len(data) if getattr(value, listed) is not None else 0
+    except FAILURES:
+        return False
+    return bool(end == size)
