@@ -6,6 +6,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.exhume-stamp
 TOOLS  := $(VENV)/.tools-stamp
 ORACLES := .venv-oracles/.stamp
+PLUGINS := .venv-plugins/.stamp
 PYX    := $(wildcard src/exhume/native/_kernel*.pyx src/exhume/native/_kernel*.pxi generated/exhume_ksy/fast/_*.pyx generated/exhume_ksy/fast/_*.pxi)
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # What runs the tools that need only the standard library: the project's own Python when it is there.
@@ -27,16 +28,16 @@ help:  ## list the targets
 demo: $(STAMP)  ## build, identify, list, verify, search and read a small archive of every format
 	@PATH="$(CURDIR)/$(BIN):$$PATH" bash examples/demo.sh
 
-test: setup node oracles  ## run every test (ARGS=... goes to pytest)
+test: setup node oracles plugins  ## run every test (ARGS=... goes to pytest)
 	$(BIN)/python -m pytest -q -n auto --dist loadgroup $(ARGS)
 
-skips: setup node oracles  ## run every test as a fresh clone would, and write what it skips, and why, into docs/trust.md
+skips: setup node oracles plugins  ## run every test as a fresh clone would, and write what it skips, and why, into docs/trust.md
 	@EXHUME_MORE_SAMPLES= $(BIN)/python -m pytest -q -n auto --dist loadgroup -p tools.skips
 
 test-quick: setup node  ## the tests that are not slow, over every tenth sample: for while you work (ARGS=... goes to pytest)
 	$(BIN)/python -m pytest -q -n auto --dist loadgroup -m "not slow" $(ARGS)
 
-test-thorough: setup node oracles  ## every test at full size, and 2000 examples where others try 60: takes hours
+test-thorough: setup node oracles plugins  ## every test at full size, and 2000 examples where others try 60: takes hours
 	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -q -n auto --dist loadgroup $(ARGS)
 
 check: lint types ksy-lint check-generated check-docs  ## everything that is not a test: lint, types, freshness
@@ -58,13 +59,26 @@ $(TOOLS): pyproject.toml | $(STAMP)
 	$(PIP) install --group test --group lint --group oracles
 	@touch $@
 
-.PHONY: oracles rooms skips test-quick test-thorough
+.PHONY: oracles plugins rooms skips test-quick test-thorough
 oracles: $(ORACLES)  ## make .venv-oracles with the oracles that pin old libraries, for the tests that ask them
 
 $(ORACLES): pyproject.toml | $(TOOLS)
 	@rm -rf $(@D)
 	$(BIN)/python -m venv --without-pip $(@D)
 	$(PIP) --python $(@D) install --no-deps --group oracles-apart
+	@touch $@
+
+plugins: $(PLUGINS)  ## make .venv-plugins with the tools that exhume plugs into, for the tests that run them
+
+# It sees what .venv has, exhume first of all.  What Debian has is fetched without being installed, where it can be.
+$(PLUGINS): pyproject.toml tools/debian.py | $(TOOLS)
+	@rm -rf $(@D)
+	$(BIN)/python -m venv --without-pip $(@D)
+	$(PIP) --python $(@D) install --group plugins
+	$(PIP) --python $(@D) install --no-deps --group plugins-apart
+	@$(BIN)/python -c 'import sysconfig; print("import site; site.addsitedir(%r)" % sysconfig.get_path("purelib"))' \
+	  > $$($(@D)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/venv.pth
+	@$(BIN)/python -m tools.debian lnav $(@D)/debian
 	@touch $@
 
 kernel:  ## rebuild the optional compiled module in place
@@ -174,7 +188,7 @@ build: setup  ## sdist and wheel in dist/
 	PYTHONWARNINGS=ignore $(BIN)/python -m build --quiet
 
 clean:  ## remove everything that can be made again
-	rm -rf $(VENV) .venv-node .venv-oracles node_modules build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis tests/.cache
+	rm -rf $(VENV) .venv-node .venv-oracles .venv-plugins node_modules build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis tests/.cache
 	rm -f src/exhume/native/_kernel.c src/exhume/native/_kernel.*.so generated/exhume_ksy/fast/_native.c generated/exhume_ksy/fast/_native.*.so
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 	rm -rf src/*.egg-info generated/*.egg-info

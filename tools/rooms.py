@@ -34,6 +34,7 @@ ROOMS = {
     "distributed": "one command over many archives: partitions, workers, clusters",
     "view": "the page and the picture",
     "testing": "damage, failing disks, the self-test; contracts and drawn instances for the tests of others",
+    "plugins": "what other tools load by their own entry points; imported by nothing here",
     "cli": "the command line, one module per verb",
     "format commands": "what a format adds to the command line: its `cli` modules, which the verbs load by name",
 }

@@ -23,6 +23,9 @@ from exhume.cli.runtime import Run, common_options
 from exhume.registry import Format, formats, resolve
 from exhume.tabular.report import refuse_options
 
+_SUFFIXES = {"fsspec-reference": "json", "timesketch": "jsonl"}
+"""Endings of files where they are not the target's name."""
+
 
 def generic_targets() -> list[str]:
     """Names of the targets in `exhume.export`."""
@@ -74,7 +77,11 @@ def split_columns(texts: tuple[str, ...]) -> list[str]:
 @click.command("export", cls=FormatCommand, verb="export")
 @click.argument("targets", nargs=-1, metavar="TARGET...")
 @click.option(
-    "--to", "to", required=True, metavar="KIND", help="jsonl, csv, arrow, parquet, tar, zip, mcap or fsspec-reference."
+    "--to",
+    "to",
+    required=True,
+    metavar="KIND",
+    help="jsonl, csv, arrow, parquet, timesketch, tar, zip, mcap or fsspec-reference.",
 )
 @click.option(
     "-o", "--output", default="-", show_default=True, metavar="FILE", help="Where to write ('-': standard output)."
@@ -83,6 +90,9 @@ def split_columns(texts: tuple[str, ...]) -> list[str]:
 @click.option(
     "--columns", multiple=True, metavar="NAME[,NAME...]", help="Tables: only these columns, in this order (repeatable)."
 )
+@click.option("--time", metavar="NAME[:UNIT]", help="Timesketch: column of the time; integers with s, ms, us or ns.")
+@click.option("--message", metavar="NAME", help="Timesketch: column that is the message (default: message).")
+@click.option("--clock-start", metavar="TIME", help="Timesketch: UTC time at which the clock of an Ark log was 0.")
 @many_options
 @common_options
 def command(
@@ -93,6 +103,9 @@ def command(
     output: str,
     overwrite: bool,
     columns: tuple[str, ...],
+    time: str | None,
+    message: str | None,
+    clock_start: str | None,
     **values: Any,
 ) -> Outcome:
     """Write the content of TARGET in another form.
@@ -102,11 +115,16 @@ def command(
     """
     ctx = click.get_current_context()
     chosen = many.targets(run, targets)
-    options: dict[str, Any] = {"to": to, "columns": columns, "values": values, "given": given_options(ctx)}
+    events = {"time": time, "message": message, "clock_start": clock_start}
+    events = {name: value for name, value in events.items() if value is not None}
+    if events and to != "timesketch":
+        names = ", ".join(f"--{name.replace('_', '-')}" for name in events)
+        raise click.UsageError(f"{names}: only for --to timesketch")
+    options: dict[str, Any] = {"to": to, "columns": columns, "values": values, "given": given_options(ctx), **events}
     if not chosen.several:
         return _export(run, chosen.only, output, overwrite=overwrite, **options)
     folder = prepare_directory(output, overwrite=overwrite)
-    chosen = chosen.with_outputs(f".{to.replace('fsspec-reference', 'json')}", keep_extension=False)
+    chosen = chosen.with_outputs(f".{_SUFFIXES.get(to, to)}", keep_extension=False)
     try:
         outcomes = each_target(
             run, many, "export", export_one, chosen, folder=str(folder), overwrite=overwrite, **options
@@ -136,6 +154,7 @@ def _export(
     overwrite: bool,
     values: dict[str, Any],
     given: frozenset[str],
+    **events: str,
 ) -> Outcome:
     if run.machine and output == "-":
         raise click.UsageError("--json reports on a file: give -o FILE (what is exported goes to standard output else)")
@@ -147,7 +166,7 @@ def _export(
     if columns:
         mine["columns"] = split_columns(columns)
     with run.open(target, **opening) as archive, run.progress(f"export to {to}") as progress:
-        report = function(archive, output, overwrite=overwrite, progress=progress, **mine)
+        report = function(archive, output, overwrite=overwrite, progress=progress, **mine, **events)
     lead = f"{printable(target)}: " if run.several else ""
     if run.machine:
         run.document("export", {"target": target, "to": to, "output": output, **report.to_dict()})

@@ -1,0 +1,247 @@
+"""`--to timesketch`: rows as the events of a timeline, JSON lines or (to a FILE that ends with `.csv`) CSV.
+
+Each event has what Timesketch asks for, `message`, `datetime` (ISO 8601, UTC, microseconds) and `timestamp_desc`, and
+the fields of the row.  The time is, in this order: the column that `time` names; the time of the log's own clock,
+counted from `clock_start`; the first column of calendar times; the last change of the file that the row names
+(LevelDB).  Rows without any are left out and counted.  Fields that Timesketch would take for its own get a trailing
+underscore, nested values are JSON text, and bytes are text with escapes.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from exhume.archive import Archive, Progress, no_progress
+from exhume.choices import hint
+from exhume.errors import EntryNotFoundError, QueryError, shorten
+from exhume.export._tables import json_column
+from exhume.io.jsonout import dumps
+from exhume.io.output.stream import text_output
+from exhume.tabular.arrow import NESTED, import_pyarrow
+from exhume.tabular.report import ExportReport
+
+ACCEPTS = "tables"
+
+REQUIRED: Final = ("message", "datetime", "timestamp_desc")
+RESERVED: Final = frozenset((*REQUIRED, "timestamp", "label", "tag"))
+
+UNITS: Final = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
+"""Nanoseconds of each unit that integers can be counted in."""
+
+NO_TIME: Final = "rows without a time"
+
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class Clock(NamedTuple):
+    """Where the time of a row comes from: a column, and how its values become nanoseconds since 1970."""
+
+    column: str
+    described: str
+    times: Callable[[Any], list[int | None]]
+
+
+def export(
+    archive: Archive,
+    output: str,
+    *,
+    overwrite: bool = False,
+    progress: Progress = no_progress,
+    columns: Sequence[str] | None = None,
+    time: str | None = None,
+    message: str | None = None,
+    clock_start: str | None = None,
+    **options: Any,
+) -> ExportReport:
+    """Writes the rows of all tables as events; `options` are those of the archive's `to_arrow`.
+
+    Args:
+        archive: Any that has tables.
+        output: Path, or `-` for standard output.
+        overwrite: Replaces a file.
+        progress: Called with (done, total or None, unit).
+        columns: Fields of the events; the column of the time is read in any case.
+        time: Column of the time, `NAME` for times and ISO texts, `NAME:UNIT` (s, ms, us, ns) for integers.
+        message: Column whose text is the message; without one `message`, or else the row as JSON text.
+        clock_start: ISO 8601 time at which the log's own clock (`time_ns`) was 0.
+        options: Further options of `to_arrow`.
+
+    Raises:
+        EntryNotFoundError: No table has the column.
+        QueryError: The unit or the start of the clock cannot be read.
+    """
+    pa = import_pyarrow()
+    report = ExportReport()
+    start_ns = None if clock_start is None else _iso_ns(clock_start)
+    if clock_start is not None and start_ns is None:
+        raise QueryError("not an ISO 8601 time", actual=shorten(clock_start), expected="such as 2026-11-22T08:00:00Z")
+    tables = archive.arrow_tables(lost=report.lost, **options)
+    schemas = {name: make().schema for name, make in tables.items()}
+    known = list(dict.fromkeys(field for schema in schemas.values() for field in schema.names))
+    for wanted in (*(columns or ()), *filter(None, (time and _split(time)[0], message))):
+        if wanted not in known:
+            raise EntryNotFoundError(
+                f"the table has no such column{hint(wanted, known)}",
+                expected=f"one of {', '.join(known)}",
+                actual=shorten(wanted),
+            )
+    shown = [name for name in known if (columns is None or name in columns) and name != (message or "message")]
+    with text_output(output, overwrite=overwrite) as file:
+        write = _csv(file, shown) if output.lower().endswith(".csv") else _json_lines(file)
+        for name, make in tables.items():
+            clock = _clock(pa, archive, schemas[name], time, start_ns)
+            if clock is None:
+                told = "give --time COLUMN" + (" or --clock-start TIME" if "time_ns" in schemas[name].names else "")
+                report.notes.append(f"{name}: no column has a calendar time: {told}")
+            lead = f"{name}: " if len(tables) > 1 else ""
+            for event in _events(pa, make(), clock, message, shown, lead, report):
+                write(event)
+                report.written["events"] += 1
+                progress(report.written["events"], None, "events")
+    return report.without_zeros()
+
+
+def _events(
+    pa: Any, reader: Any, clock: Clock | None, message: str | None, shown: list[str], lead: str, report: ExportReport
+) -> Iterator[dict[str, Any]]:
+    said = message if message in reader.schema.names else "message" if "message" in reader.schema.names else None
+    for batch in reader:
+        if clock is None:
+            report.lost[NO_TIME] += batch.num_rows
+            continue
+        times = clock.times(batch.column(batch.schema.get_field_index(clock.column)))
+        values = [json_column(pa, column) for column in batch.columns]
+        for time_ns, *row in zip(times, *values, strict=True):
+            when = None if time_ns is None else _text(time_ns)
+            if when is None:
+                report.lost[NO_TIME] += 1
+                continue
+            whole = {name: value for name, value in zip(reader.schema.names, row, strict=True) if value is not None}
+            text = _flat(whole[said], report) if said in whole else dumps(whole)
+            event = {"message": f"{lead}{text}", "datetime": when, "timestamp_desc": clock.described}
+            for name in shown:
+                if name in whole and name != said:
+                    event[_field(name)] = _flat(whole[name], report)
+            yield event
+
+
+def _flat(value: Any, report: ExportReport) -> Any:
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "backslashreplace")
+    if isinstance(value, (Mapping, list, tuple)):
+        report.lost[NESTED] += 1
+        return dumps(value)
+    return value
+
+
+# --- clocks -----------------------------------------------------------------------------------------------------------
+
+
+def _clock(pa: Any, archive: Archive, schema: Any, time: str | None, start_ns: int | None) -> Clock | None:
+    if time is not None:
+        name, unit_ns = _split(time)
+        return _column_clock(pa, name, schema.field(name).type, unit_ns) if name in schema.names else None
+    if start_ns is not None and "time_ns" in schema.names:
+        return Clock("time_ns", "time_ns", lambda column: [_sum(value, start_ns) for value in column.to_pylist()])
+    for field in schema:
+        if pa.types.is_timestamp(field.type):
+            return _column_clock(pa, field.name, field.type, None)
+    if "file" in schema.names:
+        changed = _Changes(Path(archive.name))
+        return Clock("file", "File Modified", lambda column: [changed.time_ns(name) for name in column.to_pylist()])
+    return None
+
+
+def _column_clock(pa: Any, name: str, kind: Any, unit_ns: int | None) -> Clock:
+    if pa.types.is_timestamp(kind):
+        return Clock(name, name, lambda column: column.cast(pa.timestamp("ns", "UTC")).cast(pa.int64()).to_pylist())
+    if pa.types.is_integer(kind):
+        if unit_ns is None:
+            raise QueryError(
+                f"column {shorten(name)} holds integers: say their unit", expected=f"{name}:ms or its like"
+            )
+        return Clock(name, name, lambda column: [None if v is None else v * unit_ns for v in column.to_pylist()])
+    return Clock(name, name, lambda column: [_iso_ns(value) for value in column.to_pylist()])
+
+
+def _sum(value: int | None, start_ns: int) -> int | None:
+    return None if value is None else value + start_ns
+
+
+class _Changes:
+    """When files were last changed, in nanoseconds since 1970; None for those that are not at hand."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._known: dict[str, int | None] = {}
+
+    def time_ns(self, name: str | None) -> int | None:
+        """The time of a file that a row names: a path, or a name below the archive."""
+        if name is None:
+            return None
+        if name not in self._known:
+            paths = (path for path in (self._folder / Path(name).name, self._folder / name, Path(name)))
+            self._known[name] = next((path.stat().st_mtime_ns for path in paths if path.is_file()), None)
+        return self._known[name]
+
+
+def _split(time: str) -> tuple[str, int | None]:
+    """Column and unit of `NAME` or `NAME:UNIT`."""
+    name, colon, unit = time.rpartition(":")
+    if colon and unit in UNITS:
+        return name, UNITS[unit]
+    return time, None
+
+
+def _iso_ns(value: Any) -> int | None:
+    """Nanoseconds since 1970 of an ISO text, taken for UTC where it names no zone; None for anything else."""
+    try:
+        moment = datetime.fromisoformat(value)
+    except (TypeError, ValueError):
+        return None
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return (moment - EPOCH) // timedelta(microseconds=1) * 1000
+
+
+def _text(time_ns: int) -> str | None:
+    """ISO text of a time, to the microsecond; None outside the years 1 to 9999."""
+    try:
+        return (EPOCH + timedelta(microseconds=time_ns // 1000)).isoformat(timespec="microseconds")
+    except OverflowError:
+        return None
+
+
+# --- files ------------------------------------------------------------------------------------------------------------
+
+
+def _json_lines(file: Any) -> Callable[[dict[str, Any]], None]:
+    def write(event: dict[str, Any]) -> None:
+        file.write((dumps(event) + "\n").encode("ascii"))
+
+    return write
+
+
+def _csv(file: Any, shown: Sequence[str]) -> Callable[[dict[str, Any]], None]:
+    line = io.StringIO(newline="")
+    writer = csv.DictWriter(line, [*REQUIRED, *map(_field, shown)], restval="")
+    writer.writeheader()
+
+    def write(event: dict[str, Any]) -> None:
+        writer.writerow(event)
+        file.write(line.getvalue().encode())
+        line.seek(0)
+        line.truncate()
+
+    file.write(line.getvalue().encode())
+    line.seek(0)
+    line.truncate()
+    return write
+
+
+def _field(name: str) -> str:
+    return name + "_" * (name in RESERVED)
