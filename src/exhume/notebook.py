@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from exhume.counts import counting
+
 if TYPE_CHECKING:
     from exhume.archive import Archive
     from exhume.engines.explained import Explained
@@ -37,6 +39,7 @@ def archive_html(archive: Archive) -> str:
 def sections_html(sections: SectionMap) -> str:
     """A row per section in file order, and how much of the file is accounted for."""
     several = len(sections.sources) > 1
+    total = sections.coverage().total
     heads = [*(["file"] if several else []), "offset", "size", "section", "kind", "codec", "note"]
     rows = (
         [
@@ -50,7 +53,12 @@ def sections_html(sections: SectionMap) -> str:
         ]
         for section in sections
     )
-    return _table(f"{len(sections):,} sections, {sections.coverage().total:,} bytes", heads, rows, len(sections))
+    return _table(
+        f"{len(sections):,} {counting('sections', len(sections))}, {total:,} {counting('bytes', total)}",
+        heads,
+        rows,
+        len(sections),
+    )
 
 
 def finding_html(finding: Finding) -> str:

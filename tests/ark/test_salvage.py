@@ -382,7 +382,7 @@ def test_messages_without_their_index(tmp_path: Path, capacity: int, *, header: 
     assert report.recovered["messages without time"] == 3
     assert report.lost["messages"] == 3
     assert report.verified is Verified.REREAD
-    assert report.notes[-1] == f"split {path.name}: no index, 3 messages without times are in untimed/"
+    assert report.notes[-1] == f"split {path.name}: no index: untimed/ has 3 messages without times"
     lines = [json.loads(line) for line in (tmp_path / f"out/untimed/{path.name}.jsonl").read_text().splitlines()]
     assert [(line["split"], line["offset"], line["size"]) for line in lines] == [
         (path.name, start + n * SIZE, SIZE) for n in range(3)
@@ -417,7 +417,7 @@ def test_a_split_that_is_cut_within_its_index(log: Log, tmp_path: Path) -> None:
     report = salvaged(log.root, tmp_path / "out")
     assert report.lost["messages"] == 6
     assert not report.complete
-    assert [note for note in report.notes if "the header counts 6 messages, 0 entries are there" in note]
+    assert [note for note in report.notes if "the header counts 6 messages, the index has 0 entries" in note]
 
 
 def test_filters(log: Log, tmp_path: Path) -> None:

@@ -142,7 +142,7 @@ def test_the_size_of_what_goes_in_is_the_total(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_one_thing_is_not_several(count: int, plural: str, words: str) -> None:
-    from exhume.cli.render import counted
+    from exhume.counts import counted
 
     assert counted(count, plural) == words
 

@@ -73,6 +73,35 @@ def test_a_damaged_container_is_told_even_where_libewf_reads_on(image: Path, tmp
     assert 1 in outcomes
 
 
+def test_workers_searched_it_and_the_whole_is_compared_all_the_same(
+    image: Path, tmp_path: Path, exhume_cli: Cli
+) -> None:
+    ran = exhume_cli("carve", image, "--jobs", 2, "--span", "128K", "-q")
+    alone = exhume_cli("carve", image, "-q")
+    assert (ran.code, ran.out) == (0, alone.out)
+    assert "MD5 of the image: matches" in exhume_cli("carve", image, "--jobs", 2).err
+    damaged = bytearray(image.read_bytes())
+    damaged[2231] ^= 0x10
+    (tmp_path / "damaged.E01").write_bytes(damaged)
+    ran = exhume_cli("carve", tmp_path / "damaged.E01", "--jobs", 2)
+    assert (ran.code, "MD5 of the image: MISMATCH" in ran.err) == (1, True)
+
+
+def test_verify_compares_it_and_info_says_that_it_does_not(image: Path, tmp_path: Path, exhume_cli: Cli) -> None:
+    damaged = bytearray(image.read_bytes())
+    damaged[3783] ^= 0x10  # behind both archives, where libewf reads on
+    (tmp_path / "damaged.E01").write_bytes(damaged)
+    where = ("--offset", 0x8000, "--length", 862)
+    ran = exhume_cli("verify", image, *where)
+    assert (ran.code, "MD5 of the image: matches" in ran.err) == (0, True)
+    ran = exhume_cli("verify", tmp_path / "damaged.E01", *where)
+    assert (ran.code, "MD5 of the image: MISMATCH, stored " in ran.err) == (1, True)
+    ran = exhume_cli("verify", tmp_path / "damaged.E01", *where, "--quick")
+    assert (ran.code, "MD5 of the image: not checked: --quick" in ran.err) == (0, True)
+    ran = exhume_cli("info", tmp_path / "damaged.E01", *where)
+    assert (ran.code, "MD5 of the image: not checked: verify compares it" in ran.err) == (0, True)
+
+
 def test_a_name_alone_makes_no_container(samples: Path, tmp_path: Path) -> None:
     shutil.copy(samples / "zs/words-none.zs", tmp_path / "words.E01")
     assert [one.format for one in exhume.identify(tmp_path / "words.E01")] == ["zs"]

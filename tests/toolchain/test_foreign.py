@@ -288,7 +288,7 @@ def test_the_harmless_one_is_covered(compiled: Any) -> None:
         2,
         "text",
     )
-    with pytest.raises(TruncatedError, match=r"offset 4 .*\[c\]: expected 2 bytes, found 1 bytes"):
+    with pytest.raises(TruncatedError, match=r"offset 4 .*\[c\]: expected 2 bytes, found 1 byte"):
         specification.read(b"\x01abcx")
     with pytest.raises(StructureError, match=r"offset 0 .*\[a\]: expected \(1, 2\), found 9"):
         specification.read(b"\x09abcx\x01\x05")
@@ -368,9 +368,9 @@ def test_the_tree_of_a_whole_file(compiled: Any) -> None:
 @pytest.mark.parametrize(
     ("data", "broken", "note", "known"),
     [
-        (b"\x02\x05\x00\x01a\x06", "rows[1].id", "expected 2 bytes, found 1 bytes", "rows[0].data"),
+        (b"\x02\x05\x00\x01a\x06", "rows[1].id", "expected 2 bytes, found 1 byte", "rows[0].data"),
         (b"\x02\x05\x00\x01a\x06\x00\x09", "rows[1].len", "expected at most 3, found 9", "rows[1].len"),
-        (b"\x00\x81\x03", "coded", "expected 2 bytes, found 1 bytes", "kind"),
+        (b"\x00\x81\x03", "coded", "expected 2 bytes, found 1 byte", "kind"),
     ],
 )
 def test_the_tree_goes_as_far_as_the_file(compiled: Any, data: bytes, broken: str, note: str, known: str) -> None:
@@ -392,7 +392,7 @@ def test_explain_by_a_specification(tmp_path: Path, exhume_cli: Any) -> None:
     assert b"How many." in whole.out
     broken = exhume_cli("explain", "--ksy", spec, cut, "--json")
     assert broken.code == 3
-    assert b"parsing stops here: expected 1 bytes, found 0 bytes" in broken.out
+    assert b"parsing stops here: expected 1 byte, found 0 bytes" in broken.out
     assert json.loads(broken.out)["format"] == "ksy:one"
     assert exhume_cli("explain", "--ksy", spec, cut, "--html", tmp_path / "cut.html").code == 3
     page = (tmp_path / "cut.html").read_text(encoding="utf-8")

@@ -34,7 +34,7 @@ def test_index_round_trips(entries: list[layout.IndexEntry]) -> None:
     ("payload", "code", "span", "path", "expected", "actual"),
     [
         (b"\x00\x05\x06\x03ab", "ZS-310", (3, 6), "entries[1].len_key", "3 bytes", "2 bytes"),
-        (b"\x01a\x85", "ZS-310", (2, 3), "entries[0].ofs_block", "a whole length", "1 bytes"),
+        (b"\x01a\x85", "ZS-310", (2, 3), "entries[0].ofs_block", "a whole length", "1 byte"),
         (b"\x01a\x05", "ZS-310", (3, 3), "entries[0].len_block", "a whole length", "0 bytes"),
         (b"\x01a\x85\x00\x07", "ZS-311", (2, 5), "entries[0].ofs_block", None, None),
     ],

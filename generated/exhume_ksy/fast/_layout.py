@@ -67,10 +67,14 @@ def short(path: Any, at: int, end: int, size: int) -> LayoutError:
             start = at + stop
     if size < 0:
         return LayoutError(path, start, end, "a size of at least 0", size)
-    return LayoutError(path, start, end, f"{size} bytes", f"{max(0, end - start)} bytes", short=True)
+    return LayoutError(path, start, end, _bytes(size), _bytes(max(0, end - start)), short=True)
 
 
-SOURCE = "2701c9f68bf85707"
+def _bytes(count: int) -> str:
+    return "1 byte" if count == 1 else f"{count} bytes"
+
+
+SOURCE = "344588893390456b"
 """What these readers were compiled from; compiled code that was built from anything else is not used."""
 
 

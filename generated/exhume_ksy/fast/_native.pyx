@@ -7,7 +7,7 @@ from libc.stdlib cimport free, realloc
 
 include "_elements.pxi"
 
-SOURCE = '2701c9f68bf85707'
+SOURCE = '344588893390456b'
 """What this was compiled from: a module built from other specifications is not used."""
 
 

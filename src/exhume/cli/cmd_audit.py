@@ -8,6 +8,7 @@ from exhume.cli.outcome import Outcome
 from exhume.cli.params import Verb
 from exhume.cli.render import printable
 from exhume.cli.runtime import Run, plain_options
+from exhume.counts import counted
 
 
 @click.command("audit", cls=Verb)
@@ -49,6 +50,7 @@ def command(run: Run, records: str, expect: str | None, no_files: bool) -> Outco
             if one["state"] != "same":
                 run.say(f"record {one['record']}: {one['role']} {printable(str(one['name']))}: {one['state']}")
         same = sum(one["state"] == "same" for one in files)
-        run.say(f"{'ok' if ok else 'NOT ok'}: {count} records, {same} of {len(files)} files are there and the same")
+        kept = f"{same} of {counted(len(files), 'files')}"
+        run.say(f"{'ok' if ok else 'NOT ok'}: {counted(count, 'records')}; there and the same: {kept}")
         run.say(f"last: {last}")
     return Outcome.DONE if ok else Outcome.NO

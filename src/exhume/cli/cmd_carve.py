@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from exhume.cli.container import check_container
 from exhume.cli.many import Many, many_options
 from exhume.cli.outcome import Outcome
 from exhume.cli.outputs import OutputNames, prepare_directory
@@ -16,12 +17,12 @@ from exhume.cli.params import FORMAT, SIZE, Verb
 from exhume.cli.playback import say_failed, worst
 from exhume.cli.render import printable, table
 from exhume.cli.runtime import Run, common_options
-from exhume.findings import CheckOutcome
+from exhume.errors import ExhumeError
 from exhume.recovery import Carved, Verdict
 
 if TYPE_CHECKING:
     from exhume.archive import Progress
-    from exhume.distributed.carving import Image
+    from exhume.distributed.carving import Image, Search
     from exhume.io.source import Source
 
 _SUFFIX = {"clp-s": "clps", "zs": "zs", "caf": "caf"}
@@ -82,9 +83,11 @@ def command(
                 with search.open(image.target) as opened:
                     _write(run, opened, image.archives, place)
             _report(run, image.target, image.archives, place)
+            sound = bool(image.errors) or _is_sound(run, search, image, progress)
             for error in image.errors:
                 say_failed(run, image.target, error)
-            outcomes.add(Outcome.FAILED if image.errors else Outcome.DONE if image.archives else Outcome.NO)
+            failed = image.errors or not sound
+            outcomes.add(Outcome.FAILED if failed else Outcome.DONE if image.archives else Outcome.NO)
     return Outcome.DONE if outcomes <= {Outcome.DONE, Outcome.NO} and Outcome.DONE in outcomes else worst(outcomes)
 
 
@@ -111,25 +114,19 @@ def _in_one_pass(
         place = None if output is None else Path(output)
         if place is not None:
             _write(run, opened, found, place)
-        sound = _check_container(run, opened, progress)
+        sound = check_container(run, opened, progress)
     _report(run, image, found, place)
     return Outcome.FAILED if not sound else Outcome.DONE if found else Outcome.NO
 
 
-def _check_container(run: Run, opened: Source, progress: Progress) -> bool:
-    """Says whether the content of an evidence container is what was put into it; False when it is not."""
-    if opened.location is None or not opened.location.endswith("01"):
-        return True
-    from exhume.io.evidence import EvidenceSource
-
-    whole = opened.outermost
-    if not isinstance(whole, EvidenceSource):
-        return True
-    from exhume.engines.evidence import check_evidence
-
-    check = check_evidence(whole, progress)
-    run.note(f"{printable(whole.name)}: MD5 of the image: {check}")
-    return check.outcome is not CheckOutcome.MISMATCH
+def _is_sound(run: Run, search: Search, image: Image, progress: Progress) -> bool:
+    """`check_container` for an image that workers searched; what cannot be read for it is among the image's errors."""
+    try:
+        with search.open(image.target) as opened:
+            return check_container(run, opened, progress)
+    except ExhumeError as error:
+        image.errors.append(error)
+        return False
 
 
 def _write(run: Run, opened: Source, found: Iterable[Carved], folder: Path) -> None:

@@ -12,8 +12,9 @@ import click
 from exhume.cli.many import Many, many_options
 from exhume.cli.outcome import Outcome
 from exhume.cli.params import Group, Verb
-from exhume.cli.render import cell, counted, printable, table
+from exhume.cli.render import cell, printable, table
 from exhume.cli.runtime import Run, common_options
+from exhume.counts import counted
 
 if TYPE_CHECKING:
     from exhume.distributed import Result
@@ -117,7 +118,7 @@ def check(run: Run, database: str, targets: tuple[str, ...], quick: bool) -> Out
     else:
         for one in found:
             run.say(cell(str(one)))
-        run.note(f"{len(found)} differences" if found else "the catalog and the chunks agree")
+        run.note(counted(len(found), "differences") if found else "the catalog and the chunks agree")
     return Outcome.NO if found else Outcome.DONE
 
 

@@ -8,6 +8,7 @@ import click
 
 from exhume.cli.params import Verb
 from exhume.cli.runtime import Run, plain_options
+from exhume.counts import counted
 
 
 @click.command("compile", cls=Verb)
@@ -37,8 +38,6 @@ def command(run: Run, spec: str, output: str | None, imports: tuple[str, ...], o
         return
     root = specification.model.schemas[specification.id]
     read = len(specification.specs)
-    run.say(
-        f"{specification.id}: {len(types)} type{'s' * (len(types) != 1)} of {read} specification{'s' * (read != 1)}"
-    )
+    run.say(f"{specification.id}: {counted(len(types), 'types')} of {counted(read, 'specifications')}")
     if output is not None:
         run.say(f"written to {output}: from {Path(output).name}.{specification.id} import {root.reader_name}")

@@ -8,15 +8,22 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from exhume.cli.formatcli import given_options, refuse_beside
 from exhume.cli.many import Many, recursive_options
 from exhume.cli.outcome import Outcome
 from exhume.cli.params import SIZE, Verb
-from exhume.cli.render import counted, printable
+from exhume.cli.render import printable
 from exhume.cli.runtime import Run, common_options
+from exhume.counts import counted
 
 if TYPE_CHECKING:
     from exhume.engines.explain import Selection
     from exhume.engines.explained import Explained
+
+
+_CHOSEN = ("at", "span", "section", "source", "depth", "whole")
+WITHOUT_EFFECT = {"coverage_": (*_CHOSEN, "html"), "at": ("span", "depth", "whole")}
+"""By the names of parameters: each option with those that have no effect beside it."""
 
 
 @click.command("explain", cls=Verb)
@@ -66,6 +73,7 @@ def command(
     from exhume.cli.explained import tell_byte, tell_fields, tell_sections
     from exhume.engines.explain import Selection, explain_archive
 
+    _refuse_without_effect(ksy)
     asked = any(one is not None for one in (at, span, section, source, depth, ksy)) or whole
     selection = Selection(section=section, source=source, whole=whole, fields=asked)
     if at is not None:
@@ -106,6 +114,15 @@ def command(
             tell_sections(run, seen)
             run.note("fields: --section NAME, --at OFFSET, --range A:B, --depth N, or --all")
     return outcome if seen.complete else Outcome.LOSS
+
+
+def _refuse_without_effect(ksy: str | None) -> None:
+    """Raises a usage error for options that leave others nothing to do."""
+    given = given_options(click.get_current_context())
+    for option, others in WITHOUT_EFFECT.items():
+        refuse_beside(given, option, others)
+    if "imports" in given and ksy is None:
+        raise click.UsageError("--import is for --ksy")
 
 
 def _refuse_recursion(ksy: str | None, coverage_: bool) -> None:

@@ -20,6 +20,7 @@ from exhume.cli.outputs import prepare_directory, sweep
 from exhume.cli.playback import each_target, worst
 from exhume.cli.render import printable
 from exhume.cli.runtime import Run, common_options
+from exhume.counts import counted
 from exhume.registry import Format, formats, resolve
 from exhume.tabular.report import refuse_options
 
@@ -171,10 +172,10 @@ def _export(
     if run.machine:
         run.document("export", {"target": target, "to": to, "output": output, **report.to_dict()})
     else:
-        run.note(lead + (", ".join(f"{n} {kind}" for kind, n in report.written.items()) or "nothing written"))
+        run.note(lead + (", ".join(counted(n, kind) for kind, n in report.written.items()) or "nothing written"))
         for kind, count in report.lost.items():
             if count:
-                run.note(f"{lead}lost: {count} {kind}")
+                run.note(f"{lead}lost: {kind}: {count}")
         for note in report.notes:
             run.note(lead + note)
     return Outcome.DONE if report.complete else Outcome.LOSS

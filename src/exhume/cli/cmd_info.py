@@ -6,6 +6,8 @@ from typing import Any
 
 import click
 
+from exhume.archive import no_progress
+from exhume.cli.container import check_container
 from exhume.cli.formatcli import FormatCommand, given_options, recognised_format, split_options
 from exhume.cli.many import Many, recursive_options
 from exhume.cli.outcome import Outcome
@@ -40,6 +42,7 @@ def info_one(run: Run, target: str, *, stats: bool, values: dict[str, Any], give
         statistics = {"statistics": archive.stats()} if stats else {}
         info = archive.info()  # which may know more then
         outcome = run.tell_problems(archive)
+        check_container(run, archive.source, no_progress, unless="verify compares it with the one that is stored")
         body: dict[str, Any] = {"target": target, "format": archive.format, **info.to_dict(), **statistics}
     if run.machine:
         run.document("info", body)

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exhume.archive import Entry
-from exhume.cli.formatcli import FormatCommand, format_cli, given_options, recognised_format, split_options
+from exhume.cli.formatcli import (
+    FormatCommand,
+    format_cli,
+    given_options,
+    recognised_format,
+    refuse_beside,
+    split_options,
+)
 from exhume.cli.many import Many, recursive_options
 from exhume.cli.outcome import Outcome
 from exhume.cli.render import printable, table
@@ -55,6 +62,7 @@ def list_one(
     described = recognised_format(run, target)
     mine, opening = split_options(click.Context(command), "list", described, values, given)
     if sections:
+        refuse_beside(given, "sections", ["long", "glob", *mine])
         with run.inspect(target, **opening) as inspected:
             return _list_sections(run, target, inspected)
     with run.open(target, **opening) as archive:

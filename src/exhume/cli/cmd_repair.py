@@ -7,8 +7,8 @@ import click
 from exhume.cli.formatcli import require_format
 from exhume.cli.outcome import Outcome
 from exhume.cli.params import Verb
-from exhume.cli.render import counted
 from exhume.cli.runtime import Run, common_options
+from exhume.counts import counted
 
 
 @click.command("repair", cls=Verb)

@@ -11,8 +11,9 @@ from exhume.cli.many import Many, many_options
 from exhume.cli.outcome import Outcome
 from exhume.cli.outputs import prepare_directory, sweep
 from exhume.cli.playback import each_target, worst
-from exhume.cli.render import counted, printable
+from exhume.cli.render import printable
 from exhume.cli.runtime import Run, common_options
+from exhume.counts import counted
 from exhume.io.jsonout import dumps
 from exhume.recovery import SalvageReport, Verified
 

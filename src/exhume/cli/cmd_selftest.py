@@ -10,6 +10,7 @@ import click
 from exhume.cli.outcome import Outcome
 from exhume.cli.params import Verb
 from exhume.cli.runtime import Run, plain_options
+from exhume.counts import counted
 
 
 @click.command("selftest", cls=Verb)
@@ -57,5 +58,6 @@ def command(run: Run, output: str | None, count: int, seed: int) -> Outcome:
         for row in rows:
             results = ", ".join(f"{number} {what}" for what, number in sorted(row.results.items()))
             run.say(f"{'ok    ' if row.ok else 'NOT ok'} {row.part}: {row.name}: {results}")
-        run.say(f"{'ok' if ok else 'NOT ok'}: {len(rows)} checks, {sum(row.tried for row in rows)} attempts")
+        attempts = counted(sum(row.tried for row in rows), "attempts")
+        run.say(f"{'ok' if ok else 'NOT ok'}: {counted(len(rows), 'checks')}, {attempts}")
     return Outcome.DONE if ok else Outcome.NO

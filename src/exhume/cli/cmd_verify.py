@@ -6,11 +6,13 @@ from typing import Any
 
 import click
 
+from exhume.cli.container import check_container
 from exhume.cli.many import Many, many_options, recursive_option
 from exhume.cli.outcome import Outcome
 from exhume.cli.params import Choice, Verb
 from exhume.cli.render import printable
 from exhume.cli.runtime import Run, common_options
+from exhume.counts import counted
 from exhume.errors import ExhumeError
 from exhume.findings import Finding, Severity
 
@@ -28,7 +30,8 @@ def command(run: Run, targets: tuple[str, ...], many: Many, quick: bool, fail_on
     """Check every rule of the format of each TARGET and report what is broken.
 
     Goes on after each finding.  Exit code 4 when there are errors (or, with --fail-on warning, warnings).  Of several
-    targets, one that cannot be read is reported (code EX-6xx), and the exit code is 1.
+    targets, one that cannot be read is reported (code EX-6xx), and the exit code is 1, as it is when an archive lies in
+    an evidence container (.E01) whose content has not the MD5 that it stores (--quick does not compute that).
     """
     chosen = many.targets(run, targets)
     options: dict[str, Any] = {"quick": quick, "fail_on": fail_on}
@@ -72,13 +75,14 @@ def verify_one(run: Run, target: str, *, quick: bool, fail_on: str, jobs: int = 
                 kept.append(finding.to_dict())
             else:
                 _say(run, finding)
+        sound = check_container(run, source, progress, unless="--quick" if quick else "")
     ok = counts[Severity.ERROR] == 0
     if run.json:
         checksums = {"checked": list(verification.checked), "unchecked": list(verification.unchecked)}
         body = {"target": target, "format": verification.format, "ok": ok, **checksums, "findings": kept}
         run.document("verify", body)
     elif not run.ndjson:
-        told = [f"{n} {severity}{'s' if n != 1 else ''}" for severity, n in counts.items() if n]
+        told = [counted(n, f"{severity}s") for severity, n in counts.items() if n]
         if ok and verification.unchecked:
             told.append(f"without the {', '.join(verification.unchecked)}: --quick")
         elif ok and not verification.checked:
@@ -87,6 +91,8 @@ def verify_one(run: Run, target: str, *, quick: bool, fail_on: str, jobs: int = 
         verdict = "ok" if ok else "damaged" if verification.format else "not recognised"
         lead = f"{printable(target)}: {verification.format}" if verification.format else printable(target)
         run.say(f"{lead}: {verdict}{f' ({summary})' if summary else ''}")
+    if not sound:
+        return Outcome.FAILED
     return Outcome.NO if not ok or (fail_on == "warning" and counts[Severity.WARNING]) else Outcome.DONE
 
 

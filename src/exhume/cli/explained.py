@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from exhume.cli.outcome import Outcome
-from exhume.cli.render import cell, counted, printable, table
+from exhume.cli.render import cell, printable, table
 from exhume.cli.run import Run
+from exhume.counts import counted
 from exhume.errors import shorten
 from exhume.layout.described import documented
 
@@ -103,9 +104,7 @@ def tell_fields(run: Run, item: Any, depth: int | None, selection: Any, told: se
     run.say(f"== {printable(section.name)}  {place}  ({size}, {section.kind}) {printable(section.span.source)}")
     if item.skipped:
         more = f": {printable(item.note)}" if item.note else ""
-        run.say(
-            f"   … {item.skipped} such section{'' if item.skipped == 1 else 's'} summed up (--all shows them){more}"
-        )
+        run.say(f"   … {counted(item.skipped, 'such sections')} summed up (--all shows them){more}")
         return
     if item.note:
         run.say(f"   {printable(item.note)}")
@@ -160,7 +159,9 @@ def tell_byte(run: Run, target: str, explained: Sequence[Any], offset: int) -> O
         run.say(f"offset {offset} is outside the archive")
         return Outcome.NO
     for node in reversed(chain):
-        run.say(f"{_offset(node)}  {_size(node)} bytes  {node.path}  {node.type}  {_value(node)}".rstrip())
+        size = _size(node)
+        what = f"{size} {'byte' if size == '1' else 'bytes'}  {node.path}  {node.type}  {_value(node)}"
+        run.say(f"{_offset(node)}  {what}".rstrip())
         if text := _meaning(node):
             run.say(f"    {text}")
         if node.doc_ref:

@@ -2,7 +2,10 @@
 
 A format's `cli.py` (light: click and `exhume.cli.params` only at the top) may define
 
-- `OPTIONS`: `{verb: [click.Option, …]}`; `"open"` holds options of every reading verb, handed to the format's `open`
+- `OPTIONS`: `{verb: [click.Option, …]}`; `"open"` holds options of every reading verb, handed to the format's `open`;
+  `"describe"` those of `info` and `list` alone, handed to it as well
+- `WITHOUT_EFFECT`: `{verb: {option: (others, …)}}`, by the names of their parameters: `option` leaves the others
+  nothing to do, so that giving both is refused
 - `cat(run, archive, names, options) -> Outcome | None`
 - `search(run, archives, query, options) -> Outcome | None`
 - `entries(run, archive, options) -> Iterator[Entry]` for a `list` with options of its own
@@ -18,6 +21,7 @@ A format that can be written has a `cli_create.py` as well, whose `create`, a `c
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import click
@@ -56,8 +60,7 @@ def contributed(verb: str) -> dict[str, click.Option]:
     for described in formats().values():
         table = getattr(format_cli(described), "OPTIONS", {})
         options: list[click.Option] = [*table.get(verb, ())]
-        if verb in READING_VERBS:
-            options += table.get("open", ())
+        options += _opening(table, verb)
         for option in options:
             found.setdefault(option.name or "", (option, []))[1].append(described.id)
     for option, ids in found.values():
@@ -66,10 +69,31 @@ def contributed(verb: str) -> dict[str, click.Option]:
     return {name: option for name, (option, _) in found.items()}
 
 
+def _opening(table: Mapping[str, Sequence[click.Option]], verb: str) -> list[click.Option]:
+    """Those of a format's options that a verb hands to its `open`."""
+    describing = table.get("describe", ()) if verb in ("info", "list") else ()
+    return [*(table.get("open", ()) if verb in READING_VERBS else ()), *describing]
+
+
 def given_options(ctx: click.Context) -> frozenset[str]:
     """Names of the options that the user gave, not the defaults."""
     defaults = (ParameterSource.DEFAULT, ParameterSource.DEFAULT_MAP, None)
     return frozenset(name for name in ctx.params if ctx.get_parameter_source(name) not in defaults)
+
+
+def refuse_beside(given: Collection[str], name: str, others: Iterable[str]) -> None:
+    """Raises `click.UsageError` for options that have no effect beside the option `name`, when the user gave both."""
+    for other in others if name in given else ():
+        if other in given:
+            context = click.get_current_context(silent=True)
+            raise click.UsageError(f"{_flag(other, context)} has no effect with {_flag(name, context)}", context)
+
+
+def _flag(name: str, context: click.Context | None) -> str:
+    """An option as it is typed."""
+    params = context.command.get_params(context) if context is not None else ()
+    typed = next((param.opts for param in params if param.name == name), [])
+    return next((opt for opt in typed if opt.startswith("--")), "--" + name.replace("_", "-"))
 
 
 def split_options(
@@ -87,7 +111,7 @@ def split_options(
     given = given_options(ctx) if given is None else given
     table = getattr(format_cli(described), "OPTIONS", {})
     mine = {option.name: option for option in table.get(verb, ())}
-    opening = {option.name for option in table.get("open", ())} if verb in READING_VERBS else set()
+    opening = {option.name for option in _opening(table, verb)}
     verb_options: dict[str, Any] = {}
     open_options: dict[str, Any] = {}
     for name, value in values.items():
@@ -97,9 +121,10 @@ def split_options(
             if name in given:
                 open_options[name] = value
         elif name in given:
-            flag = "--" + name.replace("_", "-")
             asked = click.get_current_context(silent=True)  # the context given may have no name
-            raise click.UsageError(f"{flag} does not apply to {described.id} archives", asked)
+            raise click.UsageError(f"{_flag(name, asked)} does not apply to {described.id} archives", asked)
+    for name, others in getattr(format_cli(described), "WITHOUT_EFFECT", {}).get(verb, {}).items():
+        refuse_beside(given, name, others)
     for name, option in mine.items():
         if verb_options.get(name or "") is None and option.multiple:
             verb_options[name or ""] = ()

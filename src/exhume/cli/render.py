@@ -23,24 +23,6 @@ def human_size(size: int | None) -> str:
     return f"{size / (1 << 10 * power):,.1f} {'KMGT'[power - 1]}iB"
 
 
-def counting(plural: str, count: int) -> str:
-    """The word for so many things: `1 record`, `2 records`; of several words the one before `of`, `in` or `with`."""
-    if count != 1:
-        return plural
-    head, space, rest = plural.partition(" of ")
-    if not space:
-        head, space, rest = plural, "", ""
-    for many, one in (("ies", "y"), ("ches", "ch"), ("sses", "ss"), ("xes", "x"), ("s", "")):
-        if head.endswith(many) and not head.endswith("ss"):
-            return head.removesuffix(many) + one + space + rest
-    return plural
-
-
-def counted(count: int, plural: str) -> str:
-    """`1 record`, `2 records`."""
-    return f"{count} {counting(plural, count)}"
-
-
 def cell(value: Any) -> str:
     """One value as text."""
     if value is None:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from click import UsageError
 
 from exhume.archive import Archive, Progress, no_progress
-from exhume.cli.render import counting, human_size
+from exhume.cli.render import human_size
+from exhume.counts import counting
 from exhume.errors import WriterError
 from exhume.limits import DEFAULT_LIMITS, Limits
 

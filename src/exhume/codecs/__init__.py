@@ -11,6 +11,7 @@ import functools
 import importlib
 
 from exhume.codecs.common import Buffer, Decoded, Decoder, over_budget
+from exhume.counts import counted
 from exhume.errors import CodecError, UnsupportedFeatureError
 
 
@@ -26,8 +27,8 @@ def decompress(codec: str, data: Buffer, *, max_size: int, size: int | None = No
     if decoded.consumed != len(data):
         raise CodecError(
             f"{codec}: bytes after the end of the compressed stream",
-            expected=f"{decoded.consumed} bytes",
-            actual=f"{len(data)} bytes",
+            expected=counted(decoded.consumed, "bytes"),
+            actual=counted(len(data), "bytes"),
         )
     return decoded.data
 
@@ -43,7 +44,9 @@ def decompress_prefix(codec: str, data: Buffer, *, max_size: int, size: int | No
     decoded = decoder(data, max_size, size)
     if size is not None and len(decoded.data) != size:
         raise CodecError(
-            f"{codec}: wrong decompressed size", expected=f"{size} bytes", actual=f"{len(decoded.data)} bytes"
+            f"{codec}: wrong decompressed size",
+            expected=counted(size, "bytes"),
+            actual=counted(len(decoded.data), "bytes"),
         )
     return decoded
 

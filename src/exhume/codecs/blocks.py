@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 from exhume.codecs.common import Buffer, Decoded, over_budget
+from exhume.counts import counted
 from exhume.errors import CodecError, MissingDependencyError, UnsupportedFeatureError
 
 
@@ -31,7 +32,9 @@ def snappy_end(data: Buffer) -> tuple[int, int]:
     end, out = len(data), 0
     while out < size:
         if at >= end:
-            raise CodecError("snappy: the block is cut short", expected=f"{size} bytes", actual=f"{out} bytes")
+            raise CodecError(
+                "snappy: the block is cut short", expected=counted(size, "bytes"), actual=counted(out, "bytes")
+            )
         tag = data[at]
         at += 1
         kind = tag & 3
@@ -51,9 +54,13 @@ def snappy_end(data: Buffer) -> tuple[int, int]:
             at += 2 if kind == 2 else 4
         out += length
         if at > end:
-            raise CodecError("snappy: the block is cut short", expected=f"{size} bytes", actual=f"{out} bytes")
+            raise CodecError(
+                "snappy: the block is cut short", expected=counted(size, "bytes"), actual=counted(out, "bytes")
+            )
     if out != size:
-        raise CodecError("snappy: elements pass the declared length", expected=f"{size} bytes", actual=f"{out} bytes")
+        raise CodecError(
+            "snappy: elements pass the declared length", expected=counted(size, "bytes"), actual=counted(out, "bytes")
+        )
     return at, size
 
 
@@ -82,7 +89,7 @@ def lz4_block(data: Buffer, max_size: int, size: int | None) -> Decoded:
         raise UnsupportedFeatureError("lz4: a block without its decompressed size cannot be decoded")
     if size == 0:
         if bytes(data) not in (b"", b"\0"):
-            raise CodecError("lz4: corrupt block", expected="an empty block", actual=f"{len(data)} bytes")
+            raise CodecError("lz4: corrupt block", expected="an empty block", actual=counted(len(data), "bytes"))
         return Decoded(b"", len(data))
     out = bytearray(size)
     try:
@@ -91,7 +98,9 @@ def lz4_block(data: Buffer, max_size: int, size: int | None) -> Decoded:
     except Exception as error:  # cramjam.DecompressionError is not a stable name
         raise CodecError("lz4: corrupt block", actual=str(error)) from error
     if written != size:
-        raise CodecError("lz4: wrong decompressed size", expected=f"{size} bytes", actual=f"{written} bytes")
+        raise CodecError(
+            "lz4: wrong decompressed size", expected=counted(size, "bytes"), actual=counted(written, "bytes")
+        )
     return Decoded(bytes(out), len(data))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from exhume.counts import counted
 from exhume.errors import CodecError, LimitExceededError
 
 Buffer = bytes | bytearray | memoryview
@@ -25,7 +26,7 @@ def over_budget(codec: str, max_size: int, actual: Any = None) -> LimitExceededE
     """The error of a payload that would pass its output budget."""
     return LimitExceededError(
         f"{codec}: the payload decompresses to more than is allowed (raise the limit payload_size or expansion)",
-        expected=f"at most {max_size} bytes",
+        expected=f"at most {counted(max_size, 'bytes')}",
         actual=actual,
     )
 
@@ -36,5 +37,7 @@ def none(data: Buffer, max_size: int, size: int | None) -> Decoded:
     if length > max_size:
         raise over_budget("none", max_size, length)
     if length > len(data):
-        raise CodecError("none: the payload is cut short", expected=f"{length} bytes", actual=f"{len(data)} bytes")
+        raise CodecError(
+            "none: the payload is cut short", expected=counted(length, "bytes"), actual=counted(len(data), "bytes")
+        )
     return Decoded(bytes(data[:length]), length)

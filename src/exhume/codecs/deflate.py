@@ -7,6 +7,7 @@ import zlib
 from typing import Any
 
 from exhume.codecs.common import Buffer, Decoded, Decoder, over_budget
+from exhume.counts import counted
 from exhume.errors import CodecError, MissingDependencyError
 
 INFLATE_FIRST = 1 << 20
@@ -18,7 +19,7 @@ def _ended(name: str, engine: Any, data: Buffer, out: bytes, max_size: int) -> D
     if len(out) > max_size:
         raise over_budget(name, max_size)
     if not engine.eof:
-        raise CodecError(f"{name}: the stream is cut short", actual=f"{len(data)} bytes without an end")
+        raise CodecError(f"{name}: the stream is cut short", actual=f"{counted(len(data), 'bytes')} without an end")
     return Decoded(out, len(data) - len(engine.unused_data))
 
 

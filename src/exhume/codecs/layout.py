@@ -7,6 +7,7 @@ from exhume_ksy.fast._layout import LayoutError
 from exhume_ksy.fast.zstd_frame import read_frame, read_skippable_body
 
 from exhume.codecs.common import Buffer
+from exhume.counts import counted
 from exhume.errors import CodecError
 
 DESCRIPTOR_AT = Frame.at.magic[1]
@@ -33,7 +34,7 @@ def skip_skippable(data: Buffer, at: int) -> int:
         except LayoutError as error:
             if error.short:
                 return at
-            raise CodecError("zstd: a skippable frame is cut short", expected=f"{error.actual} bytes") from error
+            raise CodecError("zstd: a skippable frame is cut short", expected=counted(error.actual, "bytes")) from error
     return at
 
 

@@ -6,6 +6,7 @@ import zlib
 from typing import Any
 
 from exhume.codecs.common import Buffer
+from exhume.counts import counted
 from exhume.errors import CodecError
 
 
@@ -50,5 +51,7 @@ class Stepwise:
             raise CodecError(f"{self._codec}: corrupt stream", actual=str(error)) from error
         self._rest = getattr(self._engine, "unconsumed_tail", b"")  # zlib hands back what the others keep
         if not piece and not self.finished:
-            raise CodecError(f"{self._codec}: the stream is cut short", actual=f"{self._size} bytes without an end")
+            raise CodecError(
+                f"{self._codec}: the stream is cut short", actual=f"{counted(self._size, 'bytes')} without an end"
+            )
         return piece

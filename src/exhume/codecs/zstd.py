@@ -10,6 +10,7 @@ import zstandard
 from exhume.codecs.common import Buffer, Decoded, over_budget
 from exhume.codecs.layout import DESCRIPTOR_AT, HAS_CHECKSUM, skip_skippable, stored_checksum
 from exhume.codecs.layout import ZSTD_MAGIC as ZSTD_MAGIC
+from exhume.counts import counted
 from exhume.errors import CodecError, LimitExceededError, UnsupportedFeatureError
 
 ZSTD_WINDOW_MAX = 1 << 27
@@ -67,7 +68,7 @@ def zstd_one(data: Buffer, max_size: int, size: int | None) -> Decoded:
             return Decoded(b"".join(parts) if len(parts) != 1 else parts[0], at - len(engine.unused_data))
         # A frame of constant bytes grows 2^14-fold and more; go on in small steps when little room is left.
         step = max(1024, min(1 << 16, (max_size - total) // 8192))
-    raise CodecError("zstd: the frame is cut short", actual=f"{len(data)} bytes without an end")
+    raise CodecError("zstd: the frame is cut short", actual=f"{counted(len(data), 'bytes')} without an end")
 
 
 def zstd_sized(data: Buffer, size: int) -> bytes | None:

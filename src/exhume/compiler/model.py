@@ -133,7 +133,9 @@ class Field:
         if self.parameter:  # it is given as it is
             return Structure(found)
         if len(items) != len(found.params):
-            raise RefusedError(f"{name} takes {len(found.params)} parameters, not {len(items)}")
+            raise RefusedError(
+                f"{name} takes {len(found.params)} parameter{'s' * (len(found.params) != 1)}, not {len(items)}"
+            )
         return Structure(found, items)
 
     def _switch(self, type: Mapping[str, Any]) -> Switch:

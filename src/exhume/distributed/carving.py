@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any
 
 from exhume.archive import Progress, no_progress
+from exhume.counts import counted
 from exhume.distributed.runner import run
 from exhume.engines.carve import find, join
 from exhume.errors import ExhumeError, SourceError, Span
@@ -150,8 +151,8 @@ def _refuse_download(image: Source, search: Search, start: int, stop: int) -> No
             "this reads most of a remote object: allow a full download to go on",
             code="EX-607",
             span=Span(image.name, 0, 0),
-            expected=f"at most {max(FREE_BYTES, image.size // 2)} bytes",
-            actual=f"{stop - start} bytes",
+            expected=f"at most {counted(max(FREE_BYTES, image.size // 2), 'bytes')}",
+            actual=counted(stop - start, "bytes"),
         )
 
 

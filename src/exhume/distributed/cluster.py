@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from exhume.counts import counted
 from exhume.distributed.work import Answer, Lost, failure, work
 from exhume.errors import ExhumeError, MissingDependencyError, SourceError, Span
 
@@ -82,7 +83,7 @@ class Cluster:
         error = future.exception()
         if type(error).__name__ == "KilledWorker":
             times = getattr(error, "allowed_failures", 0) + 1
-            return task, Lost(f"on {times} workers, one after the other", final=True)
+            return task, Lost(f"on {counted(times, 'workers')}, one after the other", final=True)
         return task, [Answer(error=failure("the work on a unit failed", error), passing=True)] * count
 
     def close(self) -> None:

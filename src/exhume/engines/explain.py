@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from exhume.archive import Archive
 from exhume.choices import check_keywords, hint
+from exhume.counts import counted
 from exhume.engines.explained import PARSED_SIZE, Explained, check_fields, explain_section, only_damage, parsed_whole
 from exhume.engines.opening import open_archive
 from exhume.errors import EntryNotFoundError, Span, shorten
@@ -186,7 +187,7 @@ def _count_elsewhere(tree: Field, schemas: Mapping[str | None, int]) -> None:
     """Counts the elements of lists whose elements are sections of their own."""
     for node in tree.children:
         if node.value == ELSEWHERE and (count := schemas[f"{tree.type}::{node.type.removesuffix('[]')}"]):
-            node.value = f"{count} element{'' if count == 1 else 's'}, each a section of its own"
+            node.value = f"{counted(count, 'elements')}, each a section of its own"
 
 
 def _leave_out(summed: Explained, section: Section) -> None:

@@ -12,6 +12,7 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
+from exhume.counts import counted
 from exhume.errors import ShortReadError, SourceError, Span, TruncatedError, source_error_type
 from exhume.io.cost import AT_HAND, Cost
 
@@ -80,8 +81,8 @@ class Source(abc.ABC):
             raise TruncatedError(
                 "the file ends too early",
                 span=self.span(max(0, min(offset, self.size)), self.size),
-                expected=f"{size} bytes at offset {self.origin + offset}",
-                actual=f"{max(0, self.size - offset)} bytes",
+                expected=f"{counted(size, 'bytes')} at offset {self.origin + offset}",
+                actual=counted(max(0, self.size - offset), "bytes"),
             )
         if size == 0:
             return b""
@@ -90,8 +91,8 @@ class Source(abc.ABC):
             raise ShortReadError(
                 "short read",
                 span=self.span(offset, offset + size),
-                expected=f"{size} bytes",
-                actual=f"{len(data)} bytes",
+                expected=counted(size, "bytes"),
+                actual=counted(len(data), "bytes"),
             )
         return data
 
@@ -141,7 +142,7 @@ class Source(abc.ABC):
         self.close()
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.name!r} {self.size} bytes>"
+        return f"<{type(self).__name__} {self.name!r} {counted(self.size, 'bytes')}>"
 
 
 class PositionedFile(io.RawIOBase):
@@ -227,7 +228,7 @@ class WindowSource(Source):
             raise TruncatedError(
                 "the window reaches outside the file",
                 span=base.span(0, base.size),
-                expected=f"a range within {base.size} bytes",
+                expected=f"a range within {counted(base.size, 'bytes')}",
                 actual=f"[{start}, {end})",
             )
         self._base, self._start, self._end = base, start, end

@@ -26,6 +26,7 @@ from exhume.compiler import RefusedError, compile_foreign
 from exhume.compiler.layout import FOREIGN
 from exhume.compiler.model import Model, Type
 from exhume.compiler.modules import module_texts
+from exhume.counts import counted
 from exhume.errors import EntryNotFoundError, ExhumeError, MissingDependencyError, Span, SpecificationError, shorten
 from exhume.findings import Finding
 from exhume.io.opening import Target, open_target
@@ -168,7 +169,9 @@ class Specification:
         names = [one["id"] for one in self.specs[self.id].get("params", ())]
         if len(given) != len(names):
             said = (
-                f"{self.id} takes {len(names)} parameters ({', '.join(names)})" if names else "it takes no parameters"
+                f"{self.id} takes {counted(len(names), 'parameters')} ({', '.join(names)})"
+                if names
+                else "it takes no parameters"
             )
             raise SpecificationError(said, actual=len(given))
 

@@ -9,6 +9,7 @@ from typing import Any, BinaryIO, TypeVar
 import kaitaistruct
 from kaitaistruct import BytesIO, KaitaiStream, KaitaiStruct
 
+from exhume.counts import counted
 from exhume.errors import ExhumeError, Span, StructureError, TruncatedError, shorten
 
 T = TypeVar("T", bound=KaitaiStruct)
@@ -68,8 +69,8 @@ def translate(error: BaseException, stream: Any, where: Span, field: str | None 
             "the data ends in the middle of a structure",
             span=here,
             field_path=path,
-            expected=f"{needed} bytes" if needed is not None else None,
-            actual=f"{available} bytes" if available is not None else None,
+            expected=counted(needed, "bytes") if needed is not None else None,
+            actual=counted(available, "bytes") if available is not None else None,
         )
     if isinstance(error, kaitaistruct.ValidationFailedError):
         return StructureError(

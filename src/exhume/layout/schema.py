@@ -19,6 +19,7 @@ from exhume_ksy.debug._stream import KaitaiStream, Position
 from kaitaistruct import BytesIO, KaitaiStruct
 
 from exhume.compiler.model import Type
+from exhume.counts import counted
 from exhume.errors import Span, shorten
 from exhume.findings import Check
 from exhume.layout.described import FieldDoc, camel, describe_traced, describe_type
@@ -229,7 +230,7 @@ class Explainer:
         self, made: Field, values: list[Any], places: list[dict[str, Any]], doc: FieldDoc, docs: dict[str, FieldDoc]
     ) -> None:
         shown = len(values) if self._whole else min(len(values), ARRAY_SHOWN)
-        made.value = f"{len(values)} element{'' if len(values) == 1 else 's'}"
+        made.value = counted(len(values), "elements")
         marked = [index for index in range(shown, len(places)) if self._is_marked(places[index])] if self._marks else []
         indexes = [*range(shown), *marked[:ARRAY_SHOWN]]
         made.omitted = len(values) - len(indexes)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from exhume.choices import hint
+from exhume.counts import counted
 from exhume.errors import EntryNotFoundError, Span, shorten
 from exhume.findings import Check
 from exhume.io.source import Source
@@ -105,7 +106,7 @@ def _clipped(sections: Iterable[Section], end: int) -> Iterator[Section]:
         if span.end <= end:
             yield section
         elif span.start < end:
-            note = f"cut short: {span.end - end} bytes are not there"
+            note = f"cut short: {counted(span.end - end, 'bytes')} are not there"
             note = f"{section.note}; {note}" if section.note else note
             yield section._replace(span=span._replace(end=end), kind=SectionKind.UNREAD, note=note)
 

@@ -13,6 +13,7 @@ from pathlib import PurePosixPath
 from xml.sax.saxutils import escape, quoteattr
 
 from exhume.archive import Archive
+from exhume.counts import counted, counting
 from exhume.errors import ExhumeError, MissingDependencyError, SourceError, Span
 from exhume.findings import Finding, Severity
 from exhume.io.source import Source
@@ -118,8 +119,9 @@ def draw_map(archive: Archive, findings: Iterable[Finding] | None) -> Drawing:
     if findings is None:
         verdict, colour = "not verified", DIM
     elif errors:
-        verdict, colour = f"{len(errors)} error{'s' if len(errors) != 1 else ''}", DAMAGE
-    title = f"{PurePosixPath(archive.name).name or archive.name}   {archive.format}   {total.total:,} bytes"
+        verdict, colour = counted(len(errors), "errors"), DAMAGE
+    size = f"{total.total:,} {counting('bytes', total.total)}"
+    title = f"{PurePosixPath(archive.name).name or archive.name}   {archive.format}   {size}"
     drawing.shapes.append(Text(MARGIN, y, title, size=16, bold=True))
     drawing.shapes.append(Text(WIDTH - MARGIN - 120, y, verdict, colour, bold=True))
     y += 16
@@ -134,7 +136,7 @@ def draw_map(archive: Archive, findings: Iterable[Finding] | None) -> Drawing:
 def _strip(
     drawing: Drawing, y: float, name: str, source: Source, sections: Sequence[Section], errors: Sequence[Finding]
 ) -> float:
-    drawing.shapes.append(Text(MARGIN, y + 14, f"{name}  {source.size:,} bytes", DIM))
+    drawing.shapes.append(Text(MARGIN, y + 14, f"{name}  {source.size:,} {counting('bytes', source.size)}", DIM))
     y += 20
     inner = WIDTH - 2 * MARGIN
     scale = inner / source.size if source.size else 0.0
@@ -258,7 +260,13 @@ def _table(drawing: Drawing, y: float, sorts: Sequence[_Sort], total: int) -> fl
     if len(sorts) > TABLE_ROWS:
         rest = sum(sort.stored for sort in sorts[TABLE_ROWS:])
         drawing.shapes.append(
-            Text(MARGIN + 16, y + 12, f"{len(sorts) - TABLE_ROWS} more sorts, {rest:,} bytes", DIM, 12)
+            Text(
+                MARGIN + 16,
+                y + 12,
+                f"{counted(len(sorts) - TABLE_ROWS, 'more sorts')}, {rest:,} {counting('bytes', rest)}",
+                DIM,
+                12,
+            )
         )
         y += ROW
     return y

@@ -66,5 +66,5 @@ def stored(one: Sum, data: bytes, checksums: Checksums) -> bytes:
     else:
         found = value.to_bytes(one.stop - one.start, "big" if one.field.owner.endian == "be" else "little")
     if len(found) != one.stop - one.start:
-        raise RefusedError(f"the checksum {name} takes {len(found)} bytes", one.field.where)
+        raise RefusedError(f"the checksum {name} takes {len(found)} byte{'s' * (len(found) != 1)}", one.field.where)
     return found

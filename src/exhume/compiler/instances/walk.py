@@ -256,7 +256,7 @@ class Walk(Evaluator):
         size = stream.end - at if one.size is None else self.ask(one.size, one, scope)
         stop = max(at, stream.end) if one.size is None else at + size
         if one.size is not None and not 0 <= size <= max(0, stream.end - at):
-            raise BrokenError(scope.path, at, "short" if size >= 0 else "size", f"{size} bytes")
+            raise BrokenError(scope.path, at, "short" if size >= 0 else "size", _bytes(size))
         if one.size is not None:
             self.note(one, "short", scope, stop, None)
         inner = Stream(at, max(0, size), scope.path, stream)
@@ -278,7 +278,7 @@ class Walk(Evaluator):
     def take(self, one: Field, scope: Scope, stream: Stream, size: int) -> bytes:
         """The bytes of a field of a fixed size. Raises `BrokenError` when they are not all there."""
         if scope.at + size > stream.end:
-            raise BrokenError(scope.path, scope.at, "short", f"{size} bytes")
+            raise BrokenError(scope.path, scope.at, "short", _bytes(size))
         self.note(one, "short", scope, scope.at + size, None)
         return self.data[scope.at : scope.at + size]
 
@@ -323,7 +323,7 @@ class Walk(Evaluator):
                 raise RefusedError("bytes without a size are not covered", one.where)
             size = max(0, stream.end - at) if one.size is None else self.ask(one.size, one, scope)
             if not 0 <= size <= max(0, stream.end - at):
-                raise BrokenError(scope.path, at, "short" if size >= 0 else "size", f"{size} bytes")
+                raise BrokenError(scope.path, at, "short" if size >= 0 else "size", _bytes(size))
             if one.size is not None:
                 self.note(one, "short", scope, at + size, None)
             value, after = Raw(at, size, scope.path, one, scope), at + size
@@ -380,3 +380,7 @@ class Walk(Evaluator):
         if rule == "eq":
             return bool(value == found)
         return bool(value >= found if rule == "min" else value <= found)
+
+
+def _bytes(size: int) -> str:
+    return f"{size} byte{'s' * (size != 1)}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 from typing import Final
 
+from exhume.counts import counted
 from exhume.errors import ExhumeError, Span
 from exhume.findings import Finding
 from exhume.formats.ark.checks import RUNG
@@ -77,7 +78,7 @@ def attach_splits(data: bytes, span: Span, root: Tree, error: ExhumeError | None
     identifier = (read_guid_at(data, MANIFEST_FIELDS.log_identifier) if common else None) or NIL
     manifest = Manifest(identifier, common or NIL, _name(data), (ManifestSection(tuple(joined), identifier),))
     findings = [Finding.from_error(error)] if error is not None else []
-    detail = f"{Rung.SALVAGE}: {sum(len(column.splits) for column in joined)} splits, filters are not known"
+    detail = f"{Rung.SALVAGE}: {counted(sum(len(column.splits) for column in joined), 'splits')}, filters are not known"
     findings.append(RUNG.finding(detail, span=span))
     return LoadedManifest(manifest, Rung.SALVAGE, tuple(findings))
 

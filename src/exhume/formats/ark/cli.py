@@ -36,6 +36,8 @@ OPTIONS = {
             type=Choice(["error", "skip"]),
             help="What to do about split files that are missing (default: error).",
         ),
+    ],
+    "describe": [
         click.Option(
             ["--by-manifest", "by_manifest"],
             is_flag=True,

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exhume.cli.params import SIZE, Choice, Verb
-from exhume.cli.render import counted
 from exhume.cli.runtime import plain_options
+from exhume.counts import counted
 
 if TYPE_CHECKING:
     from exhume.cli.runtime import Run

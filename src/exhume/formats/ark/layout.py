@@ -23,6 +23,7 @@ from exhume_ksy.fast.ark_split import read_file_header
 from exhume_ksy.fast.ark_stored_message import MessageFooter, read_message_footer
 from exhume_ksy.fast.ark_stored_message import flat_message_footer as flat_message_footer
 
+from exhume.counts import counted
 from exhume.errors import Span
 from exhume.formats.ark.checks import (
     FOOTER_MISSING,
@@ -268,7 +269,7 @@ def parse_serializable_file(data: bytes, where: Span) -> SerializableFile:
     if content_size + trailer_size != footer_at:
         raise TRAILER_SIZES.error(
             span=where.sub(footer_at + at.len_trailer[0], footer_at + at.len_content[1]),
-            expected=f"{footer_at} bytes of content and trailer",
+            expected=f"{counted(footer_at, 'bytes')} of content and trailer",
             actual=f"{content_size} + {trailer_size}",
         )
     if not trailer_size:
@@ -277,7 +278,9 @@ def parse_serializable_file(data: bytes, where: Span) -> SerializableFile:
         trailer, used = read_file_trailer(data, content_size, footer_at)
     if used != footer_at:
         raise TRAILER_SIZES.error(
-            span=where.sub(used, footer_at), expected=f"{used - content_size} bytes", actual=f"{trailer_size} bytes"
+            span=where.sub(used, footer_at),
+            expected=counted(used - content_size, "bytes"),
+            actual=counted(trailer_size, "bytes"),
         )
     return SerializableFile(data[:content_size], trailer.type_name, trailer.schema_registry)
 

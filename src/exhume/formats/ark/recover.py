@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from exhume.counts import counted
 from exhume.errors import ExhumeError
 from exhume.findings import Finding
 from exhume.formats.ark.assumptions import UNUSED_INDEX_SLOTS_ARE_ZERO
@@ -161,7 +162,9 @@ def _listed(split: Split, reference: SplitReference, notes: list[str]) -> tuple[
     fits = _fits(split, reference, found)
     wrong = np.flatnonzero(~fits)
     kept = found[: int(wrong[0])] if len(wrong) else found
-    notes.append(f"the header counts {header.item_count} messages, {len(kept)} entries are there")
+    notes.append(
+        f"the header counts {counted(header.item_count, 'messages')}, the index has {counted(len(kept), 'entries')}"
+    )
     split.header = split.header._replace(item_count=len(kept))
     lies = len(kept) < len(found) and header.item_count > header.maximum_count
     return kept, 0 if lies else header.item_count - len(kept)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from exhume.archive import Progress, no_progress
+from exhume.counts import counted
 from exhume.errors import ExhumeError
 from exhume.findings import Finding
 from exhume.formats.ark.attach import column_of_split
@@ -351,7 +352,7 @@ class _Salvage:
         self.report.keep("messages without time", len(rows))
         self.report.vouch(Verified.REREAD)
         self.report.notes.append(
-            f"split {reference.identifier}: no index, {len(rows)} messages without times are in untimed/"
+            f"split {reference.identifier}: no index: untimed/ has {counted(len(rows), 'messages')} without times"
         )
 
     def _data_starts(self, reference: SplitReference, source: Source, found: Survey | None) -> Iterator[int]:

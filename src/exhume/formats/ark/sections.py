@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from exhume.counts import counted
 from exhume.errors import ExhumeError, SourceError
 from exhume.formats.ark.layout import ENTRY_SIZE, SPLIT_STARTS, TRAILER_FOOTER_SIZE, parse_file_footer
 from exhume.formats.ark.messages import Decompressor, column_codec
@@ -140,7 +141,7 @@ def split_sections(identifier: str, source: Source, codec: str | None, limits: L
             out += _messages(limits, split, label, name, offset, size, inside, codec)
     for position in np.flatnonzero(~usable & (offset < source.size)).tolist()[:1]:
         start = max(int(offset[position]), *(end for _, end in runs), index_end)
-        note = f"message {position} is cut short, {int((~usable).sum())} messages are not all there"
+        note = f"message {position} is cut short, not all there: {counted(int((~usable).sum()), 'messages')}"
         if start < source.size:
             out.append(Section(f"{label} unread", source.span(start, source.size), SectionKind.UNREAD, note=note))
     return out

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from exhume.counts import counted
 from exhume.errors import ExhumeError, Span
 from exhume.formats.ark.checks import (
     ENTRY_EMPTY,
@@ -136,7 +137,7 @@ class Split:
         if header.index_end > size:
             raise INDEX_OUTSIDE.error(
                 span=self.source.span(*HEADER_FIELDS.num_indexed_items),
-                expected=f"at most {(size - header.index_offset) // ENTRY_SIZE} items",
+                expected=f"at most {counted((size - header.index_offset) // ENTRY_SIZE, 'items')}",
                 actual=header.item_count,
             )
 
@@ -224,7 +225,7 @@ class Split:
             return ENTRY_OUTSIDE.error(
                 span=self.entry_span(position, name),
                 field_path=f"{path}.{name}",
-                expected=f"a range within {self.source.size} bytes",
+                expected=f"a range within {counted(self.source.size, 'bytes')}",
                 actual=f"[{offset}, {offset + size})",
             )
         if not self.known_objects()[short]:

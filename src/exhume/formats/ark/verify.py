@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from exhume.archive import Progress
+from exhume.counts import counted
 from exhume.errors import ExhumeError
 from exhume.findings import Capped, Finding, Severity
 from exhume.formats.ark.assumptions import MAXIMUM_SPLIT_REFERENCES, MINIMUM_SPLIT_SIZE
@@ -227,7 +228,7 @@ def _check_open_split(reader: ArkReader, reference: SplitReference, split: Split
     if len(more):
         start = header.index_end
         span = source.span(start, start + len(more) * ENTRY_SIZE)
-        yield UNCLOSED.finding(f"{len(more)} messages", span=span, actual=header.item_count)
+        yield UNCLOSED.finding(counted(len(more), "messages"), span=span, actual=header.item_count)
     yield from _check_coverage(reader, reference, source)
     if not quick:
         yield from _check_messages(reader, reference, split, entries, usable)
@@ -310,12 +311,14 @@ def _check_statistics(
             wrong |= each.minimum_ns is not None and each.minimum_ns != real.minimum_ns
             wrong |= each.maximum_ns is not None and each.maximum_ns != real.maximum_ns
         if wrong:
+            numbers = ((each.count, "messages"), (each.size, "bytes"))
+            stated_as = ", ".join(counted(number, word) for number, word in numbers if number is not None)
             yield STATISTICS.finding(
                 f"split {reference.identifier}",
                 span=reader.manifest_span,
                 field_path=identifier,
-                expected=f"{count} messages" + (f", {real.size} bytes" if real is not None else ""),
-                actual=f"{each.count} messages, {each.size} bytes",
+                expected=counted(count, "messages") + (f", {counted(real.size, 'bytes')}" if real is not None else ""),
+                actual=stated_as or None,
             )
     for identifier, real in found.items():
         if real.count and identifier not in stated:
@@ -323,7 +326,7 @@ def _check_statistics(
                 f"split {reference.identifier}",
                 span=reader.manifest_span,
                 field_path=identifier,
-                expected=f"{real.count} messages",
+                expected=counted(real.count, "messages"),
                 actual="none",
             )
 
@@ -335,7 +338,7 @@ def _check_coverage(reader: ArkReader, reference: SplitReference, source: Source
     sections = split_sections(reference.identifier, source, split_codec(reference), reader.limits)
     found = SectionMap([(source, [s for s in sections if s.parent is None])])
     for gap in found.gaps():
-        yield UNEXPLAINED.finding(f"{gap.span.size} bytes", span=gap.span)
+        yield UNEXPLAINED.finding(counted(gap.span.size, "bytes"), span=gap.span)
 
 
 def _check_messages(

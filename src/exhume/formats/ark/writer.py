@@ -18,6 +18,7 @@ from typing import Any, Final
 
 from exhume import codecs
 from exhume.archive import Writer
+from exhume.counts import counted
 from exhume.errors import WriterError, shorten
 from exhume.formats.ark.assumptions import DEFAULT_MAXIMUM_ITEMS
 from exhume.formats.ark.derive import derived_file
@@ -117,15 +118,15 @@ class ColumnWriter:
             if not 0 < size <= self._max_bytes:
                 raise WriterError(
                     "a message that does not fit into a split",
-                    expected=f"1 to {self._max_bytes} bytes",
-                    actual=f"{size} bytes on channel {shorten(declaration.name)}",
+                    expected=f"1 to {counted(self._max_bytes, 'bytes')}",
+                    actual=f"{counted(size, 'bytes')} on channel {shorten(declaration.name)}",
                 )
             split = self._roll()
             if not split.add(declaration.identifier, time_ns, data, size):
                 raise WriterError(
                     "a message that does not fit into a split",
-                    expected=f"at most {split.room} bytes",
-                    actual=f"{size} bytes on channel {shorten(declaration.name)}",
+                    expected=f"at most {counted(split.room, 'bytes')}",
+                    actual=f"{counted(size, 'bytes')} on channel {shorten(declaration.name)}",
                 )
 
     def _roll(self) -> SplitWriter:

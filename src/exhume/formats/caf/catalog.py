@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Self
 
 from exhume.archive import Progress, no_progress
+from exhume.counts import counted
 from exhume.errors import EntryNotFoundError, ExhumeError, SourceError, Span, shorten
 from exhume.formats.caf.catalog_entries import (
     ChunkEntry,
@@ -119,7 +120,7 @@ class Catalog:
                     self._enter(entry)
             if known and failed and not add:
                 raise SourceError(
-                    f"{len(failed)} chunk{'s' * (len(failed) > 1)} could not be read, so the catalog stays as it was"
+                    f"{counted(len(failed), 'chunks')} could not be read, so the catalog stays as it was"
                     " (the others can be added to what it holds)",
                     code="EX-611",
                     span=Span(self._store.name, 0, 0),
@@ -309,13 +310,13 @@ class Catalog:
                 size, digest = archive.source.size, tail_digest(archive.source)
                 same = record is not None and (size, digest) == (record.chunk_size, record.tail_sha256)
                 if record is None:
-                    yield Difference("chunk-extra", caf_file_id, actual=f"{size} bytes")
+                    yield Difference("chunk-extra", caf_file_id, actual=counted(size, "bytes"))
                 elif not same:
                     yield Difference(
                         "chunk-changed",
                         caf_file_id,
-                        expected=f"{record.chunk_size} bytes, tail {record.tail_sha256[:12]}",
-                        actual=f"{size} bytes, tail {digest[:12]}",
+                        expected=f"{counted(record.chunk_size, 'bytes')}, tail {record.tail_sha256[:12]}",
+                        actual=f"{counted(size, 'bytes')}, tail {digest[:12]}",
                     )
                 elif quick:
                     return

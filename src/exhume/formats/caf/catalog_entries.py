@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from exhume.counts import counted
 from exhume.errors import SourceChangedError, Span, shorten
 from exhume.formats.caf.chunk import DIGEST_WINDOW
 from exhume.formats.caf.reader import CafArchive, open_archive
@@ -182,12 +183,12 @@ def open_location(place: Location, storage_options: Mapping[str, Any] | None = N
     """
     source = open_target(place.location, storage_options=storage_options, size=place.chunk_size)
     if isinstance(source, Tree) or source.size != place.chunk_size:
-        actual = "a directory" if isinstance(source, Tree) else f"{source.size} bytes"
+        actual = "a directory" if isinstance(source, Tree) else counted(source.size, "bytes")
         source.close()
         raise SourceChangedError(
             "the chunk is not the catalogued one any more (see: exhume catalog check)",
             span=Span(place.location, 0, 0),
-            expected=f"{place.chunk_size} bytes",
+            expected=counted(place.chunk_size, "bytes"),
             actual=actual,
         )
     return source

@@ -9,6 +9,7 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 
 from exhume.archive import Progress
+from exhume.counts import counted
 from exhume.errors import WriterError
 from exhume.formats.caf.build import IndexOrder, entry_size, iter_index
 from exhume.formats.caf.canonical import PUNCTUATION
@@ -196,8 +197,8 @@ class Chunk:
             raise WriterError(
                 "the index came out larger than the footer can say",
                 format="caf",
-                expected=f"{self.index_size} bytes",
-                actual=f"{index_size} bytes",
+                expected=counted(self.index_size, "bytes"),
+                actual=counted(index_size, "bytes"),
             )
         self.write(build_footer(index_size))
         self.flush()

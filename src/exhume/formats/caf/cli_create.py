@@ -10,8 +10,9 @@ import click
 
 from exhume.cli.outcome import Outcome
 from exhume.cli.params import SIZE, Choice, Verb
-from exhume.cli.render import counted, human_size, printable
+from exhume.cli.render import human_size, printable
 from exhume.cli.runtime import Run, plain_options
+from exhume.counts import counted
 
 if TYPE_CHECKING:
     from exhume.formats.caf.writer import CafWriter

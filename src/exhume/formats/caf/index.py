@@ -14,6 +14,7 @@ import re
 from array import array
 from typing import Any
 
+from exhume.counts import counted
 from exhume.errors import ExhumeError, Span, shorten
 from exhume.findings import Rule
 from exhume.formats.caf import checks
@@ -182,7 +183,7 @@ class _Parser:
         """Yields `(key, key start, key end, value position)`; the caller sends back the position after the value."""
         if depth > self.max_depth:
             raise checks.INDEX_TOO_DEEP.error(
-                span=self.where.sub(pos, pos + 1), expected=f"at most {self.max_depth} levels"
+                span=self.where.sub(pos, pos + 1), expected=f"at most {counted(self.max_depth, 'levels')}"
             )
         data = self.data
         pos = self._blank(pos + 1)
@@ -363,7 +364,7 @@ class _Parser:
     def _array(self, pos: int, path: str, depth: int) -> int:
         if depth > self.max_depth:
             raise checks.INDEX_TOO_DEEP.error(
-                span=self.where.sub(pos, pos + 1), expected=f"at most {self.max_depth} levels"
+                span=self.where.sub(pos, pos + 1), expected=f"at most {counted(self.max_depth, 'levels')}"
             )
         data = self.data
         pos = self._blank(pos + 1)

@@ -12,6 +12,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from exhume.counts import counted
 from exhume.errors import WriterError, shorten
 from exhume.formats.caf.build import ESCAPES, IndexOrder, spell_raw
 from exhume.limits import DEFAULT_LIMITS
@@ -52,7 +53,7 @@ def member_name(name: str | bytes, order: IndexOrder) -> MemberName:
         raise WriterError(
             "member name too long",
             format="caf",
-            expected=f"at most {DEFAULT_LIMITS.name_size} characters",
+            expected=f"at most {counted(DEFAULT_LIMITS.name_size, 'characters')}",
             actual=shorten(text),
         )
     spelled = spell_raw(raw) if raw is not None and order == "sorted" else ESCAPES[order](text)

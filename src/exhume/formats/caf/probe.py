@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from exhume.counts import counted
 from exhume.formats.caf.layout import FOOTER_SIZE, MIN_INDEX, parse_footer
 from exhume.io.source import Source
 from exhume.io.tree import Tree
@@ -32,7 +33,7 @@ def probe(source: Source | Tree) -> Identification | None:
     ofs_index = size - FOOTER_SIZE - index_size
     if ofs_index >= 0 and index_size >= MIN_INDEX and tail[:1] in (b"}", b" ", b"\n", b"\r", b"\t"):
         span = source.span(0, size)
-        evidence = f"the footer says {index_size} bytes of index"
+        evidence = f"the footer says {counted(index_size, 'bytes')} of index"
         if source.cost.wait and index_size > LARGE and _ENTRY_END.search(source.read_at(size - WINDOW, WINDOW)):
             return Identification("caf", 0.95, span, (evidence, "the index ends with ranges of files"))
         head = source.read_at(ofs_index, min(index_size, 4096))

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from exhume.archive import Entry, Info, MemberArchive, MemberFile, Progress, no_progress
+from exhume.counts import counted
 from exhume.errors import EntryNotFoundError, ExhumeError, Span, UnrecognizedFormatError, shorten
 from exhume.findings import Finding, each_once
 from exhume.formats.caf import checks
@@ -98,8 +99,8 @@ class CafArchive(MemberArchive):
         if size < FOOTER_SIZE + MIN_INDEX:
             raise checks.TOO_SMALL.error(
                 span=source.span(0, size),
-                expected=f"a footer plus an index, at least {FOOTER_SIZE + MIN_INDEX} bytes",
-                actual=f"{size} bytes",
+                expected=f"a footer plus an index, at least {counted(FOOTER_SIZE + MIN_INDEX, 'bytes')}",
+                actual=counted(size, "bytes"),
             )
         tail = source.read_up_to(max(0, size - TAIL), TAIL)
         footer = source.span(size - FOOTER_SIZE, size)
@@ -110,7 +111,9 @@ class CafArchive(MemberArchive):
         if not 0 < self.index_size <= size - FOOTER_SIZE:
             rule = checks.INDEX_TOO_LARGE if self.index_size else checks.INDEX_EMPTY
             raise self._appended() or rule.error(
-                span=footer, expected=f"1 to {size - FOOTER_SIZE} bytes", actual=f"{self.index_size} bytes"
+                span=footer,
+                expected=f"1 to {counted(size - FOOTER_SIZE, 'bytes')}",
+                actual=counted(self.index_size, "bytes"),
             )
         limits.check("index_size", self.index_size, footer)
         if self.index_size <= len(tail) - FOOTER_SIZE:
@@ -162,7 +165,9 @@ class CafArchive(MemberArchive):
             raise self._appended() or error from None
         check_version(index, where, self.any_version)
         if not index.has_files:
-            raise checks.NO_FILES.error(span=where, actual=f"{self.data_size} bytes of data that no entry covers")
+            raise checks.NO_FILES.error(
+                span=where, actual=f"{counted(self.data_size, 'bytes')} of data that no entry covers"
+            )
         index.check_ranges(self.data_size, self.source.size)
         self._index = index
 
@@ -175,7 +180,7 @@ class CafArchive(MemberArchive):
         return checks.TRAILING_BYTES.error(
             span=self.source.span(size - extra, size),
             expected="the footer in the last four bytes",
-            actual=f"{extra} byte{'s' * (extra > 1)} more",
+            actual=f"{counted(extra, 'bytes')} more",
         )
 
     # -- names

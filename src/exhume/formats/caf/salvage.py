@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from exhume.archive import Progress, no_progress
+from exhume.counts import counted
 from exhume.errors import ExhumeError, SourceError, shorten
 from exhume.formats.caf.canonical import OFFSET, TEXT
 from exhume.formats.caf.index import parse_partial
@@ -111,7 +112,9 @@ def _number_pieces(source: Source, recovery: Recovery) -> None:
     for number, (start, end, suffix) in enumerate(find_pieces(source, 0, min(recovery.ofs_index, source.size)), 1):
         recovery.members.append(Member(f"piece-{number:04d}.{suffix}", start, end, "a file of a known type"))
     if recovery.members:
-        recovery.notes.append(f"{len(recovery.members)} files of known types were found in the data and numbered")
+        recovery.notes.append(
+            f"found in the data and numbered: {counted(len(recovery.members), 'files')} of known types"
+        )
 
 
 def recover(source: Source, limits: Limits = DEFAULT_LIMITS) -> Recovery:
@@ -276,7 +279,7 @@ def _repair_concurrent(index: Index, found: Recovery, ranges: dict[int, tuple[in
             ranges[ordinal] = (at, ranges[ordinal][1])
             at = ranges[ordinal][1]
         found.notes.append(
-            f"{len(members)} files start at offset {origin + start} and end one after the other, "
+            f"{counted(len(members), 'files')} start at offset {origin + start} and end one after the other, "
             "as concurrent writing leaves them: each was cut at the end of the one before"
         )
 

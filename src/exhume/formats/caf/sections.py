@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from exhume.counts import counted
 from exhume.formats.caf.index import parse_partial
 from exhume.formats.caf.layout import FOOTER_SIZE, parse_footer
 from exhume.formats.caf.table import Index
@@ -62,7 +63,7 @@ def _files(source: Source, index: Index) -> Iterator[Section]:
 
 
 def _index(source: Source, start: int, end: int, index: Index) -> Section:
-    span, note = source.span(start, end), f"JSON, {len(index)} entries"
+    span, note = source.span(start, end), f"JSON, {counted(len(index), 'entries')}"
     if index.broken is not None:
         return Section("index", span, SectionKind.UNREAD, note=f"{note}, then: {index.broken.message}")
     return Section("index", span, payload_size=end - start, note=note)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from operator import le
 from typing import Any, NamedTuple
 
+from exhume.counts import counted
 from exhume.errors import ExhumeError, Span, shorten
 from exhume.findings import Finding, Rule
 from exhume.formats.caf import checks
@@ -105,7 +106,7 @@ class Index:
                             checks.DUPLICATE_NAME,
                             start,
                             end,
-                            f"{shorten(name)!r} also stands {start - first} bytes earlier",
+                            f"{shorten(name)!r} also stands {counted(start - first, 'bytes')} earlier",
                             f"files[{i}]",
                         )
                     )

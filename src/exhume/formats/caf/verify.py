@@ -10,6 +10,7 @@ from operator import le
 from typing import TYPE_CHECKING, Any
 
 from exhume.archive import Progress
+from exhume.counts import counted
 from exhume.errors import ExhumeError, shorten
 from exhume.findings import Finding
 from exhume.formats.caf import checks
@@ -41,7 +42,9 @@ def verify(archive: CafArchive, progress: Progress) -> Iterator[Finding]:
         yield checks.OTHER_FORM.finding(span=where)
     if source.size > HARD_LIMIT:
         yield checks.CHUNK_TOO_LARGE.finding(
-            span=source.span(0, source.size), expected=f"at most {HARD_LIMIT} bytes", actual=f"{source.size} bytes"
+            span=source.span(0, source.size),
+            expected=f"at most {HARD_LIMIT} bytes",
+            actual=counted(source.size, "bytes"),
         )
     yield from _check_layout(archive, index)
     yield from _check_names(archive, index, progress)
@@ -72,7 +75,7 @@ def _check_layout(archive: CafArchive, index: Index) -> Iterator[Finding]:
     inclusive = ends_are_inclusive(ranges, data_size)
     if inclusive:
         yield checks.INCLUSIVE_ENDS.finding(
-            f"{len(ranges)} files, {len(ranges)} gaps of one byte",
+            f"{counted(len(ranges), 'files')}, {counted(len(ranges), 'gaps')} of one byte",
             span=source.span(ranges[0][0], data_size),
             expected="the next start_byte equal to this end_byte",
             actual="one more",
@@ -80,19 +83,21 @@ def _check_layout(archive: CafArchive, index: Index) -> Iterator[Finding]:
     at, holder = 0, -1
     for start, end, ordinal in ranges:
         if start > at and not (inclusive and start - at == 1):
-            yield checks.GAP.finding(_after(index, holder), span=source.span(at, start), actual=f"{start - at} bytes")
+            yield checks.GAP.finding(
+                _after(index, holder), span=source.span(at, start), actual=counted(start - at, "bytes")
+            )
         elif start < at and start != end:
             yield checks.OVERLAP.finding(
                 f"{shorten(index.names[holder], 60)!r} and {shorten(index.names[ordinal], 60)!r}",
                 span=source.span(start, min(at, end)),
                 field_path=f"files[{ordinal}]",
-                actual=f"{min(at, end) - start} bytes",
+                actual=counted(min(at, end) - start, "bytes"),
             )
         if end > at:
             at, holder = end, ordinal
     if at < data_size and not inclusive:
         yield checks.DEAD_TAIL.finding(
-            _after(index, holder), span=source.span(at, data_size), actual=f"{data_size - at} bytes"
+            _after(index, holder), span=source.span(at, data_size), actual=counted(data_size - at, "bytes")
         )
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from exhume.archive import Progress, Writer, no_progress
+from exhume.counts import counted
 from exhume.errors import SourceError, Span, WriterError, shorten
 from exhume.formats.caf.build import ORDERS, IndexOrder, entry_size
 from exhume.formats.caf.chunk import Chunk
@@ -119,8 +120,8 @@ class CafWriter(Writer):
             raise WriterError(
                 "chunk size out of range",
                 format="caf",
-                expected=f"{FOOTER_SIZE + MIN_INDEX} bytes to 32 GiB",
-                actual=f"{chunk_size} bytes",
+                expected=f"{counted(FOOTER_SIZE + MIN_INDEX, 'bytes')} to 32 GiB",
+                actual=counted(chunk_size, "bytes"),
             )
         self.target = Path(target)
         self.order: IndexOrder = order
@@ -211,8 +212,8 @@ class CafWriter(Writer):
             raise WriterError(
                 "the member is larger than a chunk may be",
                 format="caf",
-                expected=f"at most {self.chunk_size} bytes with index and footer",
-                actual=f"{size} bytes in {shorten(name.text)!r}",
+                expected=f"at most {counted(self.chunk_size, 'bytes')} with index and footer",
+                actual=f"{counted(size, 'bytes')} in {shorten(name.text)!r}",
             )
         return chunk
 
@@ -278,12 +279,12 @@ class CafWriter(Writer):
             for piece in pieces:
                 size += len(piece)
                 if length is not None and size > length:
-                    raise _wrong_length(stored, length, f"more than {length}")
+                    raise _wrong_length(stored, length, f"more than {counted(length, 'bytes')}")
                 if length is None and not chunk.fits_at(stored, start, size):
                     chunk, start = self._move_on(chunk, stored, start, size)
                 chunk.write(piece)
             if length is not None and size != length:
-                raise _wrong_length(stored, length, str(size))
+                raise _wrong_length(stored, length, counted(size, "bytes"))
             if length is None and size == 0 and not chunk.fits_at(stored, start, 0):
                 chunk, start = self._move_on(chunk, stored, start, 0)
         except BaseException:
@@ -353,8 +354,8 @@ class CafWriter(Writer):
                     "the file shrank while it was read",
                     format="caf",
                     span=Span(path, done, size),
-                    expected=f"{size} bytes",
-                    actual=f"{done} bytes",
+                    expected=counted(size, "bytes"),
+                    actual=counted(done, "bytes"),
                 )
         except BaseException:
             chunk.take_back(start)
@@ -422,6 +423,6 @@ def _wrong_length(name: MemberName, length: int, got: str) -> WriterError:
     return WriterError(
         "the announced length is wrong",
         format="caf",
-        expected=f"{length} bytes in {shorten(name.text)!r}",
-        actual=f"{got} bytes",
+        expected=f"{counted(length, 'bytes')} in {shorten(name.text)!r}",
+        actual=got,
     )

@@ -77,6 +77,16 @@ OPTIONS = {
 }
 
 
+_PRINTED = ("projection", "ordered", "pairs")
+WITHOUT_EFFECT = {
+    "search": {
+        "explain_plan": ("count", "count_by_time", *_PRINTED),
+        "count_by_time": ("count", *_PRINTED),
+        "count": _PRINTED,
+    }
+}
+
+
 def table_options(options: dict[str, Any]) -> dict[str, Any]:
     """Options of `ClpSArchive.to_arrow` for those of `exhume export`."""
     names = {"query": "query", "ignore_case": "ignore_case", "tge": "begin_ms", "tle": "end_ms"}

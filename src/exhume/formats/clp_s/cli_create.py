@@ -9,9 +9,10 @@ import click
 
 from exhume.cli.outcome import Outcome
 from exhume.cli.params import SIZE, Choice, Verb
-from exhume.cli.render import counted, human_size, printable
+from exhume.cli.render import human_size, printable
 from exhume.cli.run import towards
 from exhume.cli.runtime import Run, plain_options
+from exhume.counts import counted
 
 SHOWN = 10
 """Bad records that are named one by one; all are counted."""

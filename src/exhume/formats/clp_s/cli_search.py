@@ -7,8 +7,9 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
+from exhume.choices import LOOKED_AT, hint
 from exhume.cli.outcome import Outcome
-from exhume.cli.render import counted
+from exhume.counts import counted
 from exhume.errors import QueryError
 from exhume.formats.clp_s.layout import NodeType
 from exhume.formats.clp_s.query import kql
@@ -46,14 +47,14 @@ def search(
 
         def matches() -> Iterator[dict[str, Any]]:
             nonlocal found
-            for name, chunk in _chunks(searches, options):
+            for name, chunk in _chunks(run, searches, options):
                 for line in chunk.split(b"\n")[:-1]:
                     found = True
                     yield {"target": name, "record": parse_json(line)}
 
         run.items("search", {"format": format, "query": query}, "matches", matches())
         return Outcome.DONE if found else Outcome.NO
-    for _, chunk in _chunks(searches, options):
+    for _, chunk in _chunks(run, searches, options):
         found = True
         run.out.write(chunk)
     return Outcome.DONE if found else Outcome.NO
@@ -89,11 +90,21 @@ def _say_count(run: Any, query: str, total: int, format: str) -> Outcome:
     return Outcome.DONE if total else Outcome.NO
 
 
-def _chunks(searches: _Searches, options: dict[str, Any]) -> Iterator[tuple[str, bytes]]:
+def near(archive: ClpSArchive, column: str) -> str:
+    """` (did you mean 'level'?)` for a column that no record has; "" where none is similar."""
+    tree = archive.schema_tree
+    known = [tree.path_text(node) for node in range(min(len(tree), LOOKED_AT))]
+    return "" if column in known else hint(column, known)
+
+
+def _chunks(run: Any, searches: _Searches, options: dict[str, Any]) -> Iterator[tuple[str, bytes]]:
     """Archive names and pieces of the matching lines."""
     columns, roots = options["projection"], options.get("roots", ())
     for one in searches:
         nodes = resolve_projection(one.archive, columns) if columns else None
+        for column in columns:
+            if not resolve_projection(one.archive, [column]):
+                run.note(f"{one.archive.name}: no record has a column {column}{near(one.archive, column)}")
         for chunk in one.ordered_chunks(nodes, roots) if options["ordered"] else one.chunks(nodes):
             yield one.archive.name, chunk
 
@@ -111,7 +122,9 @@ class _Searches:
             one = Search(archive, self.query, self.how, printing=self.printing)
             name = f"{archive.name}: " if len(self.archives) > 1 or self.run.several else ""
             for column in one.plan.unknown:
-                self.run.note(f"{name}no record has a column {column} that this value could match")
+                self.run.note(
+                    f"{name}no record has a column {column} that this value could match{near(archive, column)}"
+                )
             if one.plan.reason:
                 self.run.note(f"{name}nothing to read: {one.plan.reason}")
             yield one

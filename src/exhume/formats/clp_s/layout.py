@@ -29,6 +29,7 @@ from exhume_ksy.fast.clp_s_schema_ids import read_clp_s_schema_ids
 from exhume_ksy.fast.clp_s_schema_tree import read_clp_s_schema_tree
 from exhume_ksy.fast.clp_s_table_metadata import read_clp_s_table_metadata
 
+from exhume.counts import counted
 from exhume.errors import ExhumeError, Span
 from exhume.formats.clp_s import checks
 from exhume.layout.fast import read
@@ -110,7 +111,7 @@ def parse_header(data: bytes, where: Span) -> Header:
         raw, _ = read_file_header(data, 0, len(data))
     except LayoutError as error:
         raise checks.SHORT_HEADER.error(
-            span=where, field_path=error.path, expected=f"{HEADER_SIZE} bytes", actual=f"{len(data)} bytes"
+            span=where, field_path=error.path, expected=f"{HEADER_SIZE} bytes", actual=counted(len(data), "bytes")
         ) from error
     version = (raw.version.major, raw.version.minor, raw.version.patch)
     reserved = bytes(raw.reserved1) + pack(FileHeader.format.reserved2, raw.reserved2)

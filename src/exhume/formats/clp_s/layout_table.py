@@ -20,6 +20,7 @@ from exhume_ksy.fast.clp_s_table import IntegerColumn as IntegerColumn
 from exhume_ksy.fast.clp_s_table import TimestampColumn as TimestampColumn
 from exhume_ksy.fast.clp_s_table import ends_clp_s_table_columns
 
+from exhume.counts import counted
 from exhume.errors import Span
 from exhume.formats.clp_s import checks
 from exhume.formats.clp_s.layout import type_name
@@ -66,7 +67,7 @@ def column_ends(data: memoryview, layout: SchemaLayout, rows: int, place: Callab
         raise checks.BAD_TABLE_SIZE.error(
             "bytes after the last column",
             span=place().sub(end, len(data)),
-            expected=f"{end} bytes",
-            actual=f"{len(data)} bytes",
+            expected=counted(end, "bytes"),
+            actual=counted(len(data), "bytes"),
         )
     return ends

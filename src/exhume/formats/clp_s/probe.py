@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from exhume_ksy.facts.clp_s import FileHeader
 
+from exhume.counts import counted
 from exhume.errors import Span
 from exhume.formats.clp_s.names import FILES, HEADER_FILE, KNOWN_VERSIONS, TABLE_SECTIONS, TIMESTAMP_FILE
 from exhume.io.source import Source
@@ -34,7 +35,7 @@ def probe(source: Source | Tree) -> Identification | None:
             found = _probe_header(header, names >= TELLING and not names.isdisjoint(TABLES))
         if found is not None:
             return Identification("clp-s", found.confidence if telling else 0.4, here, found.evidence)
-    evidence = f"{telling} of the {len(TELLING)} files beside the tables"
+    evidence = f"{telling} of the {counted(len(TELLING), 'files')} beside the tables"
     return Identification("clp-s", 0.6, here, (evidence,)) if telling > 2 else None
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from exhume.archive import Entry, Progress, no_progress
 from exhume.choices import check_keywords
+from exhume.counts import counted
 from exhume.errors import Span
 from exhume.formats.clp_s import checks, layout
 from exhume.formats.clp_s.layout import (
@@ -249,8 +250,8 @@ class ClpSArchive(Container):
             raise checks.BAD_STREAM_SIZE.error(
                 f"stream {stream_id}",
                 span=place.span,
-                expected=f"{size} bytes",
-                actual=f"{len(data)} bytes",
+                expected=counted(size, "bytes"),
+                actual=counted(len(data), "bytes"),
             )
         return data
 

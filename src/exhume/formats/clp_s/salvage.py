@@ -20,6 +20,7 @@ import numpy as np
 from exhume.archive import Progress, no_progress
 from exhume.codecs import decompress
 from exhume.codecs.zstd import zstd_partial
+from exhume.counts import counted
 from exhume.errors import ExhumeError, Span
 from exhume.findings import Finding, Severity
 from exhume.formats.clp_s import layout_packed as packed
@@ -188,7 +189,7 @@ def _whole_tables(
         yield whole
         where = span_of(source, start, end)
         if len(whole) < len(tables):
-            why = f"{len(payload)} of {stream.size} bytes could be decoded: {lost} records are gone"
+            why = f"{len(payload)} of {counted(stream.size, 'bytes')} decoded: {counted(lost, 'records')} lost"
             report.account(where, Fate.LOST, f"stream {number}", why)
             report.lose("records", lost)
             report.lose("tables", len(tables) - len(whole))
@@ -316,7 +317,7 @@ def _faulty(draft: Path, limits: Limits, report: SalvageReport) -> set[int]:
                 bad.add(number)
                 report.lose("records", table.num_messages)
                 report.lose("tables")
-                report.notes.append(f"a table of {table.num_messages} records is left out: {fault.message}")
+                report.notes.append(f"a table of {counted(table.num_messages, 'records')} is left out: {fault.message}")
     return bad
 
 
@@ -342,7 +343,7 @@ def _count(draft: Path, limits: Limits, report: SalvageReport, found: Fragments)
         shown = [f"{a}" if a == b else f"{a}..{b}" for a, b in itertools.islice(missing, SHOWN_GAPS)]
         if shown:
             further = sum(1 for _ in missing)
-            more = f" and {further} more gaps" if further else ""
+            more = f" and {counted(further, 'more gaps')}" if further else ""
             report.notes.append(f"missing records by their position in the input: {', '.join(shown)}{more}")
 
 

@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from exhume.codecs.zstd import zstd_checksum
+from exhume.counts import counted
 from exhume.errors import ExhumeError, SourceError
 from exhume.findings import Check
 from exhume.formats.clp_s.layout import DICTIONARY_HEAD, HEADER_SIZE
@@ -191,7 +192,7 @@ def _streams(archive: ClpSArchive, parent: str) -> Iterator[Section]:
             load=_stream_loader(archive, index),
             check=partial(_frame_check, archive),
             parent=parent,
-            note=f"{len(tables.get(index, ()))} tables",
+            note=counted(len(tables.get(index, ())), "tables"),
         )
         for table in tables.get(index, ()):
             yield _table(table, name)
@@ -215,5 +216,5 @@ def _table(table: Table, parent: str) -> Section:
         payload_size=table.size,
         load=lambda: bytes(table.load().data),
         parent=parent,
-        note=f"{table.num_messages} records of schema {table.schema_id}",
+        note=f"{counted(table.num_messages, 'records')} of schema {table.schema_id}",
     )

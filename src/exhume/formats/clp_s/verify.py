@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from exhume.archive import Progress
 from exhume.codecs import zstd
+from exhume.counts import counted
 from exhume.errors import ExhumeError, Span
 from exhume.findings import Finding
 from exhume.formats.clp_s import checks, layout
@@ -82,8 +83,8 @@ def _header(archive: ClpSArchive) -> Iterator[Finding]:
         yield checks.TRAILING_BYTES.finding(
             span=source.span(archive.end, source.size),
             field_path="header.len_archive",
-            expected=f"{archive.end} bytes",
-            actual=f"{source.size} bytes",
+            expected=counted(archive.end, "bytes"),
+            actual=counted(source.size, "bytes"),
         )
 
 
@@ -210,7 +211,7 @@ def _dictionaries(archive: ClpSArchive) -> Iterator[Finding]:
         payload = archive.inflate(body, archive.limits.payload_size) if body.size else b""
         if found.end < len(payload):
             where = span.sub(DICTIONARY_HEAD, span.size).in_payload(found.end, len(payload))
-            yield checks.TRAILING_PAYLOAD.finding(name, span=where, actual=f"{len(payload) - found.end} bytes")
+            yield checks.TRAILING_PAYLOAD.finding(name, span=where, actual=counted(len(payload) - found.end, "bytes"))
         seen: set[bytes] = set()
         for index, text in enumerate(found):
             if text in seen:
@@ -278,7 +279,7 @@ def _streams(archive: ClpSArchive, quick: bool) -> Iterator[Finding]:
                 continue
         if size != stream.size:
             yield checks.BAD_STREAM_SIZE.finding(
-                f"stream {index}", span=span, expected=f"{stream.size} bytes", actual=f"{size} bytes"
+                f"stream {index}", span=span, expected=counted(stream.size, "bytes"), actual=counted(size, "bytes")
             )
 
 
@@ -361,4 +362,6 @@ def _ranges(archive: ClpSArchive) -> Iterator[Finding]:
             )
         at = max(at, entry.end)
     if at != total:
-        yield checks.RANGE_COVERAGE.finding(span=span, expected=f"{total} records", actual=f"{at} records")
+        yield checks.RANGE_COVERAGE.finding(
+            span=span, expected=counted(total, "records"), actual=counted(at, "records")
+        )

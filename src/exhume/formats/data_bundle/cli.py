@@ -56,6 +56,9 @@ OPTIONS: dict[str, list[click.Option]] = {
 }
 
 
+WITHOUT_EFFECT = {"list": {"all_versions": ("sequence", "directory"), "sequence": ("directory",)}}
+
+
 def table_options(options: dict[str, Any]) -> dict[str, Any]:
     """Options of `to_arrow` for those of `exhume export`."""
     return {"digest": options.pop("digest")} if "digest" in options else {}
@@ -84,8 +87,10 @@ def _directory(archive: DataBundleArchive, name: str) -> Iterator[Entry]:
     if first is not None:
         yield first
         yield from found
-    elif name.strip("/") and archive.stat(name).kind != "directory":
-        raise EntryNotFoundError("not a directory", span=Span(archive.name, 0, 0), actual=shorten(name))
+    elif name.strip("/"):
+        archive.match([name.strip("/")])  # tells the name that is similar to one that is not there
+        if archive.stat(name).kind != "directory":
+            raise EntryNotFoundError("not a directory", span=Span(archive.name, 0, 0), actual=shorten(name))
 
 
 def _versions(archive: DataBundleArchive) -> Iterator[Entry]:

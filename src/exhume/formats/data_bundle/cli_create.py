@@ -55,7 +55,8 @@ def create(
     A single directory gives its content; of several INPUTs each keeps its last component.  The bundle appears only
     when it is complete.
     """
-    from exhume.cli.render import counted, human_size, printable
+    from exhume.cli.render import human_size, printable
+    from exhume.counts import counted
     from exhume.formats.data_bundle.inputs import add_inputs
     from exhume.formats.data_bundle.writer import DataBundleWriter
 

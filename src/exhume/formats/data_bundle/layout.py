@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from exhume_ksy.fast.data_bundle_shard import read_data_bundle_shard
 
+from exhume.counts import counted
 from exhume.errors import Span
 from exhume.formats.data_bundle import checks
 from exhume.formats.data_bundle.layout_fields import FIXED_HEADER, OFS_DATA, SHARD_MAGIC, SHARD_START, HeaderNames
@@ -31,7 +32,7 @@ def shard_header_end(head: bytes, where: Span) -> int:
         )
     if len(head) < FIXED_HEADER:
         raise checks.SHARD_HEADER.error(
-            "it is cut short", span=where, expected=f"{FIXED_HEADER} bytes", actual=f"{len(head)} bytes"
+            "it is cut short", span=where, expected=f"{FIXED_HEADER} bytes", actual=counted(len(head), "bytes")
         )
     _, size, _ = SHARD_START.unpack(head)
     return FIXED_HEADER + int(size)

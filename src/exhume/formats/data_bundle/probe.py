@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from exhume_ksy.facts.data_bundle_shard import DataBundleShard
 
+from exhume.counts import counted
 from exhume.errors import ExhumeError, Span
 from exhume.formats.data_bundle.names import INDEX, hint_opening, shard_number
 from exhume.formats.leveldb.names import classify_name
@@ -35,11 +36,11 @@ def probe(source: Source | Tree) -> Identification | None:
         evidence.append("a database in index/")
     if shards and {"current", "manifest"} <= {classify_name(name[6:])[0] for name in index}:
         confidence += 0.65  # over a network a look at each shard would cost more than it tells
-        evidence.append(f"{len(shards)} shards")
+        evidence.append(counted(len(shards), "shards"))
     elif shards:
         good = any(_is_shard(source, name) for name in shards[:4])
         confidence += 0.65 if good else 0.25
-        evidence.append(f"{len(shards)} shards{', starting with daBS' if good else ''}")
+        evidence.append(f"{counted(len(shards), 'shards')}{', starting with daBS' if good else ''}")
     return Identification("databundle", min(confidence, 0.98), Span(source.name, 0, 0), tuple(evidence))
 
 

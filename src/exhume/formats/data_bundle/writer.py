@@ -24,6 +24,7 @@ from exhume.archive import Progress, Writer, no_progress
 from exhume.codecs import compress
 from exhume.codecs.checksums import crc32c
 from exhume.codecs.stored import store
+from exhume.counts import counted
 from exhume.errors import Span, UnsafePathError, WriterError, shorten
 from exhume.formats.data_bundle.layout_keys import CONFIG_KEY, build_escaped, build_record_key, file_key
 from exhume.formats.data_bundle.messages import (
@@ -418,8 +419,8 @@ def _read(piece: _Piece) -> bytes:
             "a file changed while it was packed",
             format="databundle",
             span=Span(os.fspath(member.path), 0, 0),
-            expected=f"{member.size} bytes",
-            actual=f"{now} bytes",
+            expected=counted(member.size, "bytes"),
+            actual=counted(now, "bytes"),
         )
     return data
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from typing import Final
 
+from exhume.counts import counted
 from exhume.errors import WriterError
 from exhume.formats.kv_ir.layout import (
     LENGTHS,
@@ -91,7 +92,7 @@ def _number(forms: tuple[tuple[int, int, str], ...], value: int) -> bytes:
     for bits, tag, form in forms:
         if -(1 << bits) <= value < 1 << bits:
             return bytes((tag,)) + struct.pack(form, value)
-    raise WriterError("a number does not fit a KV-IR stream", expected=f"{forms[-1][0] + 1} bits", actual=value)
+    raise WriterError("a number does not fit a KV-IR stream", expected=counted(forms[-1][0] + 1, "bits"), actual=value)
 
 
 def _sized(tags: tuple[int, int, int], value: bytes) -> bytes:

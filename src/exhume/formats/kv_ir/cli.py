@@ -37,12 +37,18 @@ _TIME = click.Option(
 
 OPTIONS: dict[str, list[click.Option]] = {
     "cat": [_PAIRS],
-    "search": [*clp_s_cli.OPTIONS["search"], _TIME, _PAIRS_FOUND],
+    "search": [  # always in order
+        *(option for option in clp_s_cli.OPTIONS["search"] if option.name != "ordered"),
+        _TIME,
+        _PAIRS_FOUND,
+    ],
     "recode": [
         click.Option(["--codec"], metavar="CODEC", help="none, or zstd for one zstd frame (default: by the name)."),
         click.Option(["--level"], type=click.IntRange(1, 19), default=3, help="zstd level."),
     ],
 }
+
+WITHOUT_EFFECT = clp_s_cli.WITHOUT_EFFECT
 
 TIMESTAMP_KEY = "@timestamp.unix_millisecs"
 """Where CLP's loggers keep the time of an event."""

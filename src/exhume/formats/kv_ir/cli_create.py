@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exhume.cli.params import Choice, Verb
-from exhume.cli.render import counted
 from exhume.cli.runtime import Run, plain_options
+from exhume.counts import counted
 
 if TYPE_CHECKING:
     pass

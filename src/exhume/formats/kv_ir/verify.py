@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from exhume.archive import Progress, no_progress
+from exhume.counts import counted
 from exhume.errors import ExhumeError, SourceError, Span
 from exhume.findings import Capped, Finding, each_once
 from exhume.formats.kv_ir import checks
@@ -96,7 +97,7 @@ def _rest(units: Units) -> Iterator[Finding]:
         yield Finding.from_error(error)
         return
     if size:
-        yield checks.TRAILING_BYTES.finding(span=stream.span(units.at, units.at + size), actual=f"{size} bytes")
+        yield checks.TRAILING_BYTES.finding(span=stream.span(units.at, units.at + size), actual=counted(size, "bytes"))
     if stream.wrapped and stream.stored < stream.source.size:
         span = stream.source.span(stream.stored, stream.source.size)
-        yield checks.TRAILING_BYTES.finding("behind the zstd frames", span=span, actual=f"{span.size} bytes")
+        yield checks.TRAILING_BYTES.finding("behind the zstd frames", span=span, actual=counted(span.size, "bytes"))

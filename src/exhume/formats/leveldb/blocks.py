@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from exhume.codecs import compress, decompress
 from exhume.codecs.checksums import crc32c, mask_crc32c, xxh3_64, xxhash32, xxhash64
+from exhume.counts import counted
 from exhume.errors import CodecError, UnsupportedFeatureError
 from exhume.formats.leveldb.layout import LayoutError, read_leveldb_varint
 from exhume.formats.leveldb.layout_facts import NUM_RESTARTS, RESTART, TRAILER, ZSTD_MAGIC, Compressions
@@ -104,7 +105,7 @@ def _stated_size(contents: bytes, *, wide: bool) -> tuple[int, int]:
     """
     if wide:
         if len(contents) < 8:
-            raise CodecError("the block is shorter than its size field", actual=f"{len(contents)} bytes")
+            raise CodecError("the block is shorter than its size field", actual=counted(len(contents), "bytes"))
         return int.from_bytes(contents[:8], "little"), 8
     try:
         return read_leveldb_varint(contents, 0, len(contents))

@@ -101,6 +101,7 @@ def cat(run: Run, archive: LevelDbArchive, names: tuple[str, ...], options: dict
 
 def _named(archive: LevelDbArchive, names: tuple[str, ...], sequence: int | None) -> Iterator[tuple[bytes, bytes]]:
     """The rows of these keys.  Raises `EntryNotFoundError`."""
+    from exhume.choices import hint
     from exhume.errors import EntryNotFoundError, Span
 
     database = archive.database
@@ -110,7 +111,8 @@ def _named(archive: LevelDbArchive, names: tuple[str, ...], sequence: int | None
             database.get(key) if sequence is None else next((v for k, v in _rows(archive, sequence) if k == key), None)
         )
         if found is None:
-            raise EntryNotFoundError("no such key", span=Span(archive.name, 0, 0), actual=name)
+            keys = (key.decode(errors="backslashreplace") for key, _ in _rows(archive, sequence))
+            raise EntryNotFoundError(f"no such key{hint(name, keys)}", span=Span(archive.name, 0, 0), actual=name)
         yield key, found
 
 

@@ -26,6 +26,7 @@ from exhume_ksy.fast.leveldb_table import flat_block_trailer as flat_block_trail
 from exhume_ksy.fast.leveldb_varint import read_leveldb_varint as read_leveldb_varint
 from exhume_ksy.fast.leveldb_write_batch import flat_operation
 
+from exhume.counts import counted
 from exhume.errors import ExhumeError, Span, StructureError, TruncatedError
 from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.layout_facts import (
@@ -300,7 +301,9 @@ def parse_batch(payload: bytes, where: Span) -> Batch:
     end = len(payload)
     if end < BATCH.size:
         inside = where.in_payload(0, end)
-        return Batch(0, 0, [], TruncatedError("it is shorter than its header", span=inside, actual=f"{end} bytes"))
+        return Batch(
+            0, 0, [], TruncatedError("it is shorter than its header", span=inside, actual=counted(end, "bytes"))
+        )
     sequence, stated = BATCH.unpack_from(payload)
     operations: list[Operation] = []
     at, number = BATCH.size, 0

@@ -6,6 +6,7 @@ import re
 
 from exhume_ksy.facts.leveldb_footer import LeveldbFooter
 
+from exhume.counts import counted
 from exhume.errors import Span
 from exhume.formats.leveldb.names import (
     CURRENT,
@@ -46,7 +47,7 @@ def probe(source: Source | Tree) -> Identification | None:
     tables, logs = kinds.count("table"), kinds.count("log")
     if tables or (logs and confidence):
         confidence = max(confidence, 0.55 if tables else 0.0)
-        evidence.append(f"{tables} tables, {logs} logs")
+        evidence.append(f"{counted(tables, 'tables')}, {counted(logs, 'logs')}")
     return Identification("leveldb", confidence, here, tuple(evidence)) if confidence else None
 
 

@@ -9,6 +9,7 @@ import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from exhume.counts import counted
 from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.checks import Report
 from exhume.formats.leveldb.files import DbFile
@@ -92,7 +93,7 @@ def _rule_of(batches: list[tuple[int, int]], is_dacha: Callable[[], bool]) -> tu
             per_batch += following == sequence + 1
     if per_operation or per_batch:
         rule = SequenceRule.PER_OPERATION if per_operation >= per_batch else SequenceRule.PER_BATCH
-        return rule, f"{max(per_operation, per_batch)} batches are followed so"
+        return rule, f"as in {counted(max(per_operation, per_batch), 'batches')}"
     if all(count <= 1 for _, count in batches):
         return SequenceRule.PER_OPERATION, "one operation per batch: both rules agree"
     if is_dacha():

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any, NamedTuple
 
+from exhume.counts import counted
 from exhume.errors import CodecError, ExhumeError, FormatError, LimitExceededError, Span, UnsupportedFeatureError
 from exhume.findings import Check, CheckOutcome
 from exhume.formats.leveldb import checks, layout
@@ -193,7 +194,12 @@ class Table:
         end = offset + size + layout.BLOCK_TRAILER
         if end > room:
             span = source.span(min(offset, source.size), source.size)
-            report(checks.HANDLE, span=span, expected=f"a block within {room} bytes", actual=f"[{offset}, {end})")
+            report(
+                checks.HANDLE,
+                span=span,
+                expected=f"a block within {counted(room, 'bytes')}",
+                actual=f"[{offset}, {end})",
+            )
             return None
         if size > self.limits.payload_size:
             self.limits.check("payload_size", size, source.span(offset, end))

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from exhume.counts import counted
 from exhume.errors import ExhumeError, QueryError, StructureError, shorten
 from exhume.formats.zs.metadata import RECORD_FORMAT
 from exhume.tabular.arrow import BAD_RECORD, BAD_TEXT, BATCH_ROWS, batched, choose, import_pyarrow, text_array
@@ -72,7 +73,9 @@ class RecordFormat:
             raise QueryError("record format: column-names are not a list of different texts", actual=shorten(names))
         if not _texts(types) or len(types) != len(names):
             raise QueryError(
-                "record format: column-types do not go with the names", expected=f"{len(names)} texts", actual=types
+                "record format: column-types do not go with the names",
+                expected=counted(len(names), "texts"),
+                actual=types,
             )
         return cls(separator.encode("utf-8", "surrogatepass"), dict(zip(names, types, strict=True)))
 

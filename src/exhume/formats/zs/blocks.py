@@ -10,6 +10,7 @@ from exhume.codecs.common import Decoded
 from exhume.codecs.deflate import inflated_size
 from exhume.codecs.stepwise import Stepwise
 from exhume.codecs.xz import lzma2_extent
+from exhume.counts import counted
 from exhume.errors import CodecError, ExhumeError, LimitExceededError, Span
 from exhume.findings import Check
 from exhume.formats.zs import checks
@@ -91,8 +92,8 @@ class BlockFile:
         if size > self.source.size - offset:
             raise checks.BLOCK_CUT.error(
                 span=self.source.span(min(offset, self.source.size), self.source.size),
-                expected=f"{size} bytes at offset {self.source.origin + offset}",
-                actual=f"{max(0, self.source.size - offset)} bytes",
+                expected=f"{counted(size, 'bytes')} at offset {self.source.origin + offset}",
+                actual=counted(max(0, self.source.size - offset), "bytes"),
             )
         return self.source.read_at(offset, size)
 
@@ -116,8 +117,8 @@ class BlockFile:
             left = self.source.size - offset
             return checks.BLOCK_CUT.error(
                 span=self.source.span(offset, self.source.size),
-                expected=f"{error.needed} bytes" if error.needed else "a length field",
-                actual=f"{left} bytes",
+                expected=counted(error.needed, "bytes") if error.needed else "a length field",
+                actual=counted(left, "bytes"),
             )
         if isinstance(error, MalformedRecordsError):
             return checks.BLOCK_LENGTH.error(span=self.source.span(offset, min(offset + LENGTH_SIZE, self.source.size)))
@@ -248,12 +249,12 @@ class BlockFile:
         try:
             decoded = self._decode(stored, budget)
         except LimitExceededError as error:
-            raise checks.BOMB.error(span=self.span(block), expected=f"at most {budget} bytes") from error
+            raise checks.BOMB.error(span=self.span(block), expected=f"at most {counted(budget, 'bytes')}") from error
         except CodecError as error:
             raise checks.STREAM_CORRUPT.error(error.message, span=self.span(block), actual=error.actual) from error
         if decoded.consumed != len(stored):
             left, end = len(stored) - decoded.consumed, block.end - CRC.size
-            raise checks.STREAM_TRAILING.error(span=self.source.span(end - left, end), actual=f"{left} bytes")
+            raise checks.STREAM_TRAILING.error(span=self.source.span(end - left, end), actual=counted(left, "bytes"))
         return decoded.data
 
     def _decode(self, stored: memoryview, budget: int) -> Decoded:
@@ -289,7 +290,9 @@ class BlockFile:
             return checks.INTEGER_FORM.error(span=span)
         if error.length < 0:
             return checks.RECORD_CUT.error(
-                span=span, expected="a whole length", actual=f"{payload_size - error.offset} bytes"
+                span=span, expected="a whole length", actual=counted(payload_size - error.offset, "bytes")
             )
         left = payload_size - error.offset - len(build_uleb128(error.length))
-        return checks.RECORD_CUT.error(span=span, expected=f"{error.length} bytes", actual=f"{left} bytes")
+        return checks.RECORD_CUT.error(
+            span=span, expected=counted(error.length, "bytes"), actual=counted(left, "bytes")
+        )

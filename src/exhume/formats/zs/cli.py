@@ -105,6 +105,9 @@ def _print(run: Run, archive: ZsReader, bounds: dict[str, bytes | None], options
     check_framing(options)
     jobs = options.get("jobs", 1)
     if run.machine:
+        for name in ("terminator", "length_prefixed"):
+            if options.get(name) is not None:
+                raise click.UsageError(f"--{name.replace('_', '-')} is for text: JSON tells records apart by itself")
         some = False
 
         def items() -> Iterator[dict[str, Any]]:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exhume.cli.params import BYTES, SIZE, Choice, Verb
-from exhume.cli.render import counted, human_size
+from exhume.cli.render import human_size
 from exhume.cli.run import towards
 from exhume.cli.runtime import Run, plain_options
+from exhume.counts import counted
 
 if TYPE_CHECKING:
     pass

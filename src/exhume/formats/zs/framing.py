@@ -6,6 +6,7 @@ import abc
 import struct
 from collections.abc import Iterator
 
+from exhume.counts import counted
 from exhume.errors import WriterError
 from exhume.native.kernel import (
     MalformedRecordsError,
@@ -97,7 +98,7 @@ class PrefixedUleb128(Framing):
         return data[:end], end
 
     def rest_error(self, rest: bytes) -> WriterError:
-        return WriterError("the input ends inside a record", actual=f"{len(rest)} bytes left over")
+        return WriterError("the input ends inside a record", actual=f"{counted(len(rest), 'bytes')} left over")
 
 
 class PrefixedU64(Framing):
@@ -124,7 +125,7 @@ class PrefixedU64(Framing):
         return frame_records(records), at
 
     def rest_error(self, rest: bytes) -> WriterError:
-        return WriterError("the input ends inside a record", actual=f"{len(rest)} bytes left over")
+        return WriterError("the input ends inside a record", actual=f"{counted(len(rest), 'bytes')} left over")
 
 
 def framing(terminator: bytes = b"\n", length_prefixed: str | None = None) -> Framing:

@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from exhume.codecs.checksums import crc64_xz
+from exhume.counts import counted
 from exhume.errors import ExhumeError, Span
 from exhume.formats.zs import checks
 from exhume.formats.zs.blocks import BlockFile
@@ -61,14 +62,16 @@ def read_head(source: Source, limits: Limits) -> Head:
         return Head(magic, None, None, [], data, problems, blocks_offset, None)
 
     if len(data) < PREAMBLE.size:
-        problems.append(checks.HEADER_CUT.error(span=source.span(0, source.size), actual=f"{source.size} bytes"))
+        problems.append(checks.HEADER_CUT.error(span=source.span(0, source.size), actual=counted(source.size, "bytes")))
         return broken()
     size = parse_preamble(data)[1]
     start = PREAMBLE.size
     end = start + size
     if end + CRC.size > source.size:
         where = source.span(HEADER_LENGTH_AT[0], source.size)
-        problems.append(checks.HEADER_CUT.error(span=where, expected=f"{end + CRC.size} bytes", actual=source.size))
+        problems.append(
+            checks.HEADER_CUT.error(span=where, expected=counted(end + CRC.size, "bytes"), actual=source.size)
+        )
         return broken()
     limits.check("structure_size", size, source.span(*HEADER_LENGTH_AT))
     if end + CRC.size > len(data):

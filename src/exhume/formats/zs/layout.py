@@ -19,6 +19,7 @@ from exhume_ksy.fast.zs import flat_block, read_crc64, read_file_header
 from exhume_ksy.fast.zs_index_block import scan_entry
 
 from exhume.codecs.checksums import crc64_xz
+from exhume.counts import counted
 from exhume.errors import ExhumeError, Span
 from exhume.formats.zs import checks
 from exhume.formats.zs.layout_facts import (
@@ -169,7 +170,7 @@ class ShortBlockError(ValueError):
     """More bytes are needed; `needed` is the size of the block as far as it is known (0: its length field is cut)."""
 
     def __init__(self, needed: int) -> None:
-        super().__init__(f"the block needs {needed} bytes")
+        super().__init__(f"the block needs {counted(needed, 'bytes')}")
         self.needed = needed
 
 
@@ -271,8 +272,10 @@ def _bad_entry(error: LayoutError, size: int, where: Span) -> ExhumeError:
     if path != error.path and not error.short:
         return checks.INTEGER_FORM.error(**facts)
     if path != error.path:
-        return checks.ENTRY_CUT.error(**facts, expected="a whole length", actual=f"{size - at} bytes")
-    return checks.ENTRY_CUT.error(**facts, expected=f"{error.actual} bytes", actual=f"{size - error.stop} bytes")
+        return checks.ENTRY_CUT.error(**facts, expected="a whole length", actual=counted(size - at, "bytes"))
+    return checks.ENTRY_CUT.error(
+        **facts, expected=counted(error.actual, "bytes"), actual=counted(size - error.stop, "bytes")
+    )
 
 
 def build_index(entries: list[IndexEntry]) -> bytes:

@@ -14,6 +14,7 @@ from typing import Any
 
 from exhume.archive import Progress, no_progress
 from exhume.codecs.checksums import crc64_xz, sha256
+from exhume.counts import counted
 from exhume.errors import ExhumeError, SourceError
 from exhume.formats.zs import checks
 from exhume.formats.zs.blocks import BlockFile
@@ -143,7 +144,9 @@ def _compare_with_header(recovery: Recovery) -> None:
             for passage in recovery.passages
         ]
     elif recovery.header_holds and header.file_size > size:
-        recovery.notes.append(f"the file ends {header.file_size - size} bytes before the length that its header states")
+        recovery.notes.append(
+            f"the file ends {counted(header.file_size - size, 'bytes')} before the length that its header states"
+        )
         recovery.lost_blocks = max(1, recovery.lost_blocks)
 
 

@@ -12,6 +12,7 @@ from typing import Any, BinaryIO
 
 from exhume.archive import Progress, Writer, no_progress
 from exhume.codecs.checksums import crc64_xz, sha256
+from exhume.counts import counted
 from exhume.errors import Span, WriterError
 from exhume.formats.zs.encode import Encoded, compressor, encode_block, encode_data, shortest_key
 from exhume.formats.zs.framing import Framing, framing
@@ -342,7 +343,7 @@ def iter_payloads(file: BinaryIO, shape: Framing, block_size: int) -> Iterator[t
                 raise WriterError(
                     "no end of a record in sight",
                     expected=f"at most {LARGEST_RECORD} bytes",
-                    actual=f"{len(rest)} bytes",
+                    actual=counted(len(rest), "bytes"),
                 )
             want = 2 * len(rest)  # a record larger than a block: look further, in growing steps
             continue

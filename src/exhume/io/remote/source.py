@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, TypeVar
 
+from exhume.counts import counted
 from exhume.errors import (
     ExhumeError,
     RangeNotSupportedError,
@@ -81,7 +82,7 @@ def attempt(call: Callable[[], T], name: str, start: int = 0, end: int = 0, *, a
             raise SourceNotFoundError("no such file or object", span=span) from error
         except Exception as error:  # backends raise their own types; all of them mean "the read failed"
             if tried == retries or not is_transient(error):
-                times = f" after {tried + 1} attempts" if tried else ""
+                times = f" after {counted(tried + 1, 'attempts')}" if tried else ""
                 found = f"{type(error).__name__}: {error}"
                 kind = SourceAccessError if is_refused(error) else source_error_type(error)
                 raise kind(f"{_what_failed(error)}{times}", span=span, actual=found) from error
@@ -296,18 +297,21 @@ class RemoteSource(Source):
                 "this reads most of a remote object: allow a full download to go on",
                 code="EX-607",
                 span=Span(self.name, 0, 0),
-                expected=f"at most {self._most} bytes",
-                actual=f"an object of {self._size} bytes",
+                expected=f"at most {counted(self._most, 'bytes')}",
+                actual=f"an object of {counted(self._size, 'bytes')}",
             )
 
     def _explain_length(self, offset: int, size: int, got: int) -> None:
         span = self.span(offset, offset + size)
         if got > size:
             raise RangeNotSupportedError(
-                "the server ignored the byte range", span=span, expected=f"{size} bytes", actual=f"{got} bytes"
+                "the server ignored the byte range",
+                span=span,
+                expected=counted(size, "bytes"),
+                actual=counted(got, "bytes"),
             )
         self.check_unchanged()
-        raise ShortReadError("short answer", span=span, expected=f"{size} bytes", actual=f"{got} bytes")
+        raise ShortReadError("short answer", span=span, expected=counted(size, "bytes"), actual=counted(got, "bytes"))
 
     def check_unchanged(self) -> None:
         """Asks for the object's identity again; raises `SourceChangedError` when it is another one now."""
@@ -316,13 +320,13 @@ class RemoteSource(Source):
         now = identity_of(info)
         other = any(now[key] != value for key, value in self._identity.items() if key in now)
         if info.get("size") != self._size or other:
-            raise self._changed(f"{info.get('size')} bytes {now}")
+            raise self._changed(f"{counted(info.get('size'), 'bytes')} {now}")
 
     def _changed(self, now: str) -> SourceChangedError:
         return SourceChangedError(
             "the object changed while it was being read",
             span=Span(self.name, 0, 0),
-            expected=f"{self._size} bytes {self._identity}",
+            expected=f"{counted(self._size, 'bytes')} {self._identity}",
             actual=now,
         )
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from fsspec.asyn import sync
 
+from exhume.counts import counted
 from exhume.errors import RangeNotSupportedError, SourceError
 from exhume.io.remote.source import HEAD, TAIL, RemoteSource, TransientError, attempt, identity_of, is_transient
 
@@ -77,7 +78,7 @@ class HttpSource(_AsyncSource):
                 data = await answer.read()
             start, end, size = edge
             if len(data) != end - start:
-                raise TransientError(f"{len(data)} bytes instead of {end - start}")
+                raise TransientError(f"{counted(len(data), 'bytes')} instead of {end - start}")
             tag = answer.headers.get("ETag")
             return {"size": size, "ETag": tag, "Last-Modified": written, "edge": (start, data)}
 
@@ -121,7 +122,7 @@ class HttpSource(_AsyncSource):
     def _check_range(self, text: str, start: int, end: int) -> None:
         span, _, total = text.removeprefix("bytes ").partition("/")
         if total.isdigit() and int(total) != self._size:
-            raise self._changed(f"{total} bytes")
+            raise self._changed(counted(int(total), "bytes"))
         if span and span != f"{start}-{end - 1}":
             raise RangeNotSupportedError(
                 "the server sent another range", span=self.span(start, end), expected=f"{start}-{end - 1}", actual=span
@@ -185,7 +186,7 @@ class S3Source(_AsyncSource):
             self._identity.setdefault("ETag", answer["ETag"].strip('"'))  # the first answer that names it sets it
             total = answer.get("ContentRange", "").rpartition("/")[2]
             if total.isdigit() and int(total) != self._size:
-                raise self._changed(f"{total} bytes")
+                raise self._changed(counted(int(total), "bytes"))
             body: bytes = await stream.read()
             return body
 
@@ -233,7 +234,7 @@ class GcsSource(_AsyncSource):
                 raise self._changed(f"{key} {value}")
         total = headers.get("Content-Range", "").rpartition("/")[2]
         if total.isdigit() and int(total) != self._size:
-            raise self._changed(f"{total} bytes")
+            raise self._changed(counted(int(total), "bytes"))
         body: bytes = data
         return body
 

@@ -10,6 +10,7 @@ import struct
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from exhume.counts import counted
 from exhume.formats.ark import assumptions
 from exhume.formats.ark.checks import (
     COUNT,
@@ -165,9 +166,9 @@ class Compiler:
                 seen.add(number)
                 plan = plans.get(number)
                 if plan is None:
-                    state.note(GROUP_UNKNOWN, pos, stop, f"group {number}, {size} bytes")
+                    state.note(GROUP_UNKNOWN, pos, stop, f"group {number}, {counted(size, 'bytes')}")
                 elif (at := plan(buf, body, stop, state, out)) != stop:
-                    state.note(GROUP_LENGTH, at, stop, f"group {number} has {stop - at} bytes more")
+                    state.note(GROUP_LENGTH, at, stop, f"group {number} has {counted(stop - at, 'bytes')} more")
                 pos = stop
             if len(seen) < len(plans) or not seen.issuperset(plans):
                 for number, (fill, cost) in fillers.items():
@@ -332,7 +333,7 @@ class Compiler:
     def _list_reader(self, each: Field) -> Read:
         element = each.value
         assert element is not None
-        counted = each.type == "arraylist"
+        has_count = each.type == "arraylist"
         fixed_count = each.array_size
         least = self._field_size(element)
         cost = self._cost(element)
@@ -341,7 +342,7 @@ class Compiler:
 
         def element_count(buf: bytes, pos: int, end: int, state: State) -> tuple[int, int]:
             start = pos
-            if counted:
+            if has_count:
                 try:
                     count, pos = read_count(buf, pos, end)
                 except LayoutError as error:
@@ -349,9 +350,13 @@ class Compiler:
             else:
                 count = fixed_count
             if count * least > end - pos:
-                rule = COUNT if counted else ENDS_EARLY
+                rule = COUNT if has_count else ENDS_EARLY
                 raise DecodeFailure(
-                    rule, start, pos if counted else end, expected=f"{count} elements", actual=f"{end - pos} bytes"
+                    rule,
+                    start,
+                    pos if has_count else end,
+                    expected=counted(count, "elements"),
+                    actual=counted(end - pos, "bytes"),
                 )
             state.spend(count * cost, start)
             return count, pos
@@ -399,7 +404,9 @@ class Compiler:
             except LayoutError as error:
                 raise failed(error) from None
             if count * least > end - pos:
-                raise DecodeFailure(COUNT, start, pos, expected=f"{count} pairs", actual=f"{end - pos} bytes")
+                raise DecodeFailure(
+                    COUNT, start, pos, expected=counted(count, "pairs"), actual=counted(end - pos, "bytes")
+                )
             state.spend(count * cost, start)
             pairs: list[tuple[Any, Any]] = []
             try:
@@ -430,13 +437,13 @@ class Compiler:
             stop = body + size
             known = readers.get(index)
             if known is None:
-                state.note(VARIANT_UNKNOWN, pos, stop, f"index {index}, {size} bytes")
+                state.note(VARIANT_UNKNOWN, pos, stop, f"index {index}, {counted(size, 'bytes')}")
                 return {"index": index, "type": None, "raw": buf[body:stop]}, stop
             name, read_object = known
             value, at = read_object(buf, body, stop, state)
             if at != stop:
                 raise DecodeFailure(
-                    VARIANT_LENGTH, pos + 1, body, expected=f"{at - body} bytes", actual=f"{size} bytes"
+                    VARIANT_LENGTH, pos + 1, body, expected=counted(at - body, "bytes"), actual=counted(size, "bytes")
                 )
             return {"index": index, "type": name, "value": value}, stop
 

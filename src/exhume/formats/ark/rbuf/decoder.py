@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from exhume.counts import counted
 from exhume.errors import ExhumeError, Span
 from exhume.formats.ark.checks import MESSAGE_REST, NESTING
 from exhume.formats.ark.rbuf.compiler import Compiler
@@ -50,7 +51,7 @@ class Decoder:
         value, end = self.decode_prefix(raw, span=span, notes=notes)
         if end != len(raw):
             where = _place(span, len(raw)).sub(end, len(raw))
-            raise MESSAGE_REST.error(span=where, expected=f"{end} bytes", actual=f"{len(raw)} bytes")
+            raise MESSAGE_REST.error(span=where, expected=counted(end, "bytes"), actual=counted(len(raw), "bytes"))
         return value
 
     __call__ = decode

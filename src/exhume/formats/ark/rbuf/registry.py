@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
+from exhume.counts import counted
 from exhume.errors import shorten
 from exhume.formats.ark.checks import REGISTRY_TEXT, REGISTRY_TYPE
 
@@ -222,14 +223,14 @@ class Registry:
         """The schema of that name (a leading `::` is accepted).  Raises ARK-411 when there is none."""
         found = self.schemas.get(name.removeprefix("::"))
         if found is None:
-            raise REGISTRY_TYPE.error(expected=f"one of {len(self.schemas)} schemas", actual=name)
+            raise REGISTRY_TYPE.error(expected=f"one of {counted(len(self.schemas), 'schemas')}", actual=name)
         return found
 
     def enum(self, name: str) -> EnumType:
         """The enumeration of that name.  Raises ARK-411 when there is none."""
         found = self.enums.get(name.removeprefix("::"))
         if found is None:
-            raise REGISTRY_TYPE.error(expected=f"one of {len(self.enums)} enumerations", actual=name)
+            raise REGISTRY_TYPE.error(expected=f"one of {counted(len(self.enums), 'enumerations')}", actual=name)
         return found
 
     def closure(self, name: str) -> Registry:
@@ -258,7 +259,7 @@ class Registry:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"<Registry {len(self.schemas)} schemas, {len(self.enums)} enumerations>"
+        return f"<Registry {counted(len(self.schemas), 'schemas')}, {counted(len(self.enums), 'enumerations')}>"
 
 
 def _walk(each: Field) -> Iterator[Field]:

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from exhume.counts import counted
 from exhume.errors import Span
 from exhume.findings import Finding, Rule
 from exhume.formats.ark import assumptions
@@ -91,7 +92,9 @@ Step = Callable[[bytes, int, int, State, dict[str, Any]], int]
 
 
 def short(position: int, size: int, end: int) -> DecodeFailure:
-    return DecodeFailure(ENDS_EARLY, position, end, expected=f"{size} bytes", actual=f"{max(0, end - position)} bytes")
+    return DecodeFailure(
+        ENDS_EARLY, position, end, expected=counted(size, "bytes"), actual=counted(max(0, end - position), "bytes")
+    )
 
 
 def failed(error: LayoutError, detail: str = "", over: Rule = COUNT, unit: str = "") -> DecodeFailure:

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
+from exhume.counts import counted
 from exhume.errors import ExhumeError, Span
 from exhume.formats.clp_s import checks
 from exhume.formats.clp_s.layout import Header, NodeType, type_name
@@ -318,7 +319,7 @@ class Column:
                 expected = f"below {len(texts.variables)}"
                 return checks.BAD_VARIABLE_ID.error(where, span=row_span, expected=expected, actual=detail)
             case kernel.BAD_OFFSET:
-                expected = f"within {len(self.variables)} variables"
+                expected = f"within {counted(len(self.variables), 'variables')}"
                 return checks.BAD_VARIABLE_OFFSET.error(where, span=row_span, expected=expected, actual=detail)
             case kernel.BAD_FLOAT:
                 return checks.BAD_ENCODED_FLOAT.error(where, span=row_span, actual=f"{detail & (1 << 64) - 1:#x}")

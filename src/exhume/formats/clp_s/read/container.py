@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from exhume.archive import RecordArchive
 from exhume.codecs import zstd
 from exhume.codecs.common import Buffer
+from exhume.counts import counted
 from exhume.errors import CodecError, ExhumeError, LimitExceededError, Span
 from exhume.formats.clp_s import checks, layout
 from exhume.formats.clp_s.layout import (
@@ -106,8 +107,8 @@ class Container(RecordArchive):
         return checks.FILE_TOO_SHORT.finding(
             span=self.head.span(size, size),
             field_path="header.len_archive",
-            expected=f"{self.header.archive_size} bytes",
-            actual=f"{size} bytes",
+            expected=counted(self.header.archive_size, "bytes"),
+            actual=counted(size, "bytes"),
         )
 
     @cached_property
@@ -206,7 +207,7 @@ class Container(RecordArchive):
         if place.is_cut:
             end = place.source.size
             raise checks.FILE_TOO_SHORT.error(
-                span=place.source.span(end, end), expected=f"{place.end} bytes", actual=f"{end} bytes"
+                span=place.source.span(end, end), expected=counted(place.end, "bytes"), actual=f"{end} bytes"
             )
         if stored is None:
             stored = self._fetched.pop(place, None) or place.read()

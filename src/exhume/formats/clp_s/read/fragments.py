@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from exhume.codecs import zstd
+from exhume.counts import counted
 from exhume.errors import ExhumeError, Span
 from exhume.formats.clp_s import checks, layout
 from exhume.formats.clp_s.layout import (
@@ -261,7 +262,7 @@ class Finder:
         found = Dictionary(name, count, entries, Place(name, source, start, end))
         where = span_of(source, start, end)
         if found.lost or not whole or (self._tree is not None and len(raw) < DICTIONARY_HEAD):
-            why = f"the section is damaged: {found.lost} of {found.count} entries are gone"
+            why = f"the section is damaged: {found.lost} of {counted(found.count, 'entries')} lost"
             why = why if len(raw) == DICTIONARY_HEAD else "the file is missing or cut before its first entry"
             self._report.account(where, Fate.LOST, f"dictionary {name}", why)
             self._report.lose("dictionary entries", found.lost)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from exhume.counts import counted
 from exhume.errors import EntryNotFoundError, ExhumeError, Span
 from exhume.formats.clp_s import checks
 from exhume.formats.clp_s.names import FILES, HEADER_FILE, SECTION_NAMES, STRUCTURES
@@ -107,8 +108,8 @@ def in_directory(
                 checks.FILE_TOO_LONG.error(
                     place.name,
                     span=source.span(place.size, source.size),
-                    expected=f"{place.size} bytes",
-                    actual=f"{source.size} bytes",
+                    expected=counted(place.size, "bytes"),
+                    actual=counted(source.size, "bytes"),
                 ),
             )
     if len(told) > max(1, len(found) // 2):

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from exhume.counts import counted
 from exhume.errors import EntryNotFoundError, ExhumeError, Span
 from exhume.formats.clp_s import checks
 from exhume.formats.clp_s.layout import Schema, SchemaTree, TableEntry
@@ -28,7 +29,7 @@ class Table:
         self.entry = entry
 
     def __repr__(self) -> str:
-        return f"<Table {self.index}: {self.num_messages} records of schema {self.schema_id}>"
+        return f"<Table {self.index}: {counted(self.num_messages, 'records')} of schema {self.schema_id}>"
 
     @property
     def archive(self) -> ClpSArchive:

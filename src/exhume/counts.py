@@ -1,0 +1,23 @@
+"""Words for counts: `1 record`, `2 records`."""
+
+from __future__ import annotations
+
+import re
+
+TAIL = re.compile(r"( (?:of|in|with|without|that)\b.*)")
+
+
+def counting(plural: str, count: int) -> str:
+    """The word for so many things: `record` for 1, `records` for others; of several words that before `of`."""
+    if count != 1:
+        return plural
+    head, *rest = TAIL.split(plural, maxsplit=1)
+    for many, one in (("ies", "y"), ("ches", "ch"), ("sses", "ss"), ("xes", "x"), ("s", "")):
+        if head.endswith(many) and not head.endswith("ss"):
+            return "".join([head.removesuffix(many), one, *rest])
+    return plural
+
+
+def counted(count: int, plural: str) -> str:
+    """A count with its word: `1 record`, `2 records`."""
+    return f"{count} {counting(plural, count)}"

@@ -1,0 +1,71 @@
+"""Options that would have no effect are refused, with both names: nothing that is typed is ignored in silence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from exhume.cli.cmd_explain import WITHOUT_EFFECT
+from exhume.cli.formatcli import format_cli
+from exhume.cli.main import main
+from exhume.registry import formats
+from tests.cli.test_every_verb import SAMPLES
+
+Cli = Callable[..., Any]
+
+VALUES = {"glob": "x", "at": "1", "span": "0:1", "section": "header", "source": "x", "depth": "1", "sequence": "1"}
+VALUES |= {"directory": "", "count_by_time": "1", "projection": "x", "pairs": "user", "key": "k", "html": "OUT"}
+
+
+def pairs() -> Iterator[tuple[str, str, str, str]]:
+    """`(verb, sample, option, other)` of all that is declared."""
+    for option, others in WITHOUT_EFFECT.items():
+        yield from (("explain", "caf", option, other) for other in others)
+    for id, described in formats().items():
+        for verb, rules in getattr(format_cli(described), "WITHOUT_EFFECT", {}).items():
+            known = {option.name for option in format_cli(described).OPTIONS[verb]}
+            yield from ((verb, id, name, other) for name, others in rules.items() for other in others if other in known)
+    yield from (("list", "caf", "sections", other) for other in ("long", "glob"))
+    yield from (("list", "leveldb", "sections", other) for other in ("all_versions", "sequence", "key"))
+
+
+def typed(verb: str, name: str, out: Path) -> list[str]:
+    command = main.get_command(click.Context(main), verb)
+    assert command is not None
+    param = next(param for param in command.get_params(click.Context(command)) if param.name == name)
+    flag = next(opt for opt in param.opts if opt.startswith("--"))
+    return [flag] if getattr(param, "is_flag", False) else [flag, VALUES[name].replace("OUT", str(out))]
+
+
+@pytest.mark.parametrize(("verb", "id", "option", "other"), sorted(set(pairs())))
+def test_what_has_no_effect_is_refused(
+    verb: str, id: str, option: str, other: str, samples: Path, tmp_path: Path, exhume_cli: Cli
+) -> None:
+    words = [*typed(verb, option, tmp_path / "out"), *typed(verb, other, tmp_path / "out")]
+    query = ["*: *"] if verb == "search" else []
+    ran = exhume_cli(verb, samples / SAMPLES[id], *query, *words)
+    assert (ran.code, ran.out) == (2, b"")
+    other_flag, flag = (typed(verb, name, tmp_path)[0] for name in (other, option))
+    assert f"{other_flag} has no effect with {flag}" in ran.err
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["explain", "caf", "--import", "x"], "--import is for --ksy"),
+        (["cat", "zs", "--json", "--terminator", "x"], "--terminator is for text"),
+        (["cat", "zs", "--ndjson", "--length-prefixed", "u64le"], "--length-prefixed is for text"),
+        (["cat", "ark", "--by-manifest"], "No such option '--by-manifest'"),
+        (["search", "kv-ir", "a: *", "--ordered"], "--ordered does not apply to kv-ir archives"),
+    ],
+)
+def test_what_belongs_to_another_form_is_refused(words: list[str], told: str, samples: Path, exhume_cli: Cli) -> None:
+    verb, id, *rest = words
+    ran = exhume_cli(verb, samples / SAMPLES[id], *rest)
+    assert (ran.code, ran.out) == (2, b"")
+    assert told in ran.err
