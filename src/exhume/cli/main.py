@@ -86,6 +86,7 @@ def main(context: click.Context, version: bool, verbose: bool) -> None:
 
 def run() -> NoReturn:
     """The console script: runs the command line and exits with its exit code."""
+    gc.set_threshold(20_000)  # what a verb holds are values without cycles: looking among them costs up to a third
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by who started us (`>&-`)
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8"))

@@ -76,6 +76,7 @@ class LogReader:
         parts: list[bytes] = []
         fragments: list[Fragment] = []
         total = 0
+        everything = self.source.span(0, self.source.size)
         for fragment, data in self._fragments():
             if fragment.kind in (FULL, FIRST) and fragments:
                 self._drop(fragments, "a record without its last fragment")
@@ -86,7 +87,7 @@ class LogReader:
             parts.append(data)
             fragments.append(fragment)
             total += len(data)
-            self.limits.check("payload_size", total, self.source.span(0, self.source.size))
+            self.limits.check("payload_size", total, everything)
             if fragment.kind in (FULL, LAST):
                 intact = all(f.intact for f in fragments)
                 yield LogRecord(fragments[0].offset, fragment.end, b"".join(parts), tuple(fragments), intact)

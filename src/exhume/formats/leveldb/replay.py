@@ -68,7 +68,7 @@ def load_log(
             source.name, file.number, None, record.offset, record.end,
             Verdict.GOOD if record.intact else Verdict.BAD, file.role is Role.LIVE,
             batch_sequence=batch.sequence, batch_count=batch.stated,
-            operations=tuple(o.offset for o in batch.operations),
+            operations=tuple([o.offset for o in batch.operations]),
         )  # fmt: skip
         for number, op in enumerate(batch.operations):
             step = number if rule is SequenceRule.PER_OPERATION else 0
