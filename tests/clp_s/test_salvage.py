@@ -6,14 +6,19 @@ import json
 import struct
 import time
 from pathlib import Path
+from typing import Any
 
+import msgpack
 import numpy as np
 import pytest
 
 import exhume
 from exhume.errors import UnsupportedOperationError
+from exhume.formats.clp_s import salvage as module
+from exhume.formats.clp_s.layout import PacketType
 from exhume.formats.clp_s.reader import ClpSArchive
 from exhume.formats.clp_s.salvage import _gaps
+from exhume.limits import Limits
 from exhume.recovery import SalvageMode, SalvageReport, Verified
 from tests.clp_s.build import DEMO_TEXT, Built, clp, demo, i64, tiny, u64
 
@@ -173,3 +178,48 @@ def test_lost_arrays_are_arrays(tmp_path: Path) -> None:
     exhume.salvage(lost.build(), tmp_path / "lines", format="clp-s", mode=SalvageMode.RECORDS)
     records = [json.loads(line) for line in (tmp_path / "lines").read_text().splitlines()]
     assert [record.get("arr") for record in records] == [["<lost array 0>"], ["<lost array 1>"], None]
+
+
+@pytest.mark.parametrize("bad", range(3))
+def test_tables_of_one_stream_are_parted_where_they_end(bad: int, tmp_path: Path) -> None:
+    """The one whose order contradicts itself is left out; those before and behind it keep their own bytes."""
+    tables = [(0, 2, i64(2 * number, -4 if number == bad else 1) + i64(number, number + 10)) for number in range(3)]
+    _, found = salvaged(ORDERED.replace(streams=[tables]), tmp_path)
+    assert found == [value for number in range(3) if number != bad for value in (number, number + 10)]
+
+
+@pytest.mark.parametrize(("type", "patterns"), [(0, 0), (8, 64), (14, 64)])
+def test_metadata_that_is_lost_is_made_anew(type: int, patterns: int, tmp_path: Path) -> None:
+    """Every packet a reader asks for; patterns, which print numbers, only where there are timestamps."""
+    built = ORDERED.replace(
+        nodes=[*ORDERED.nodes, (2, b"t", type)],
+        stored_sections={"metadata": bytes(200)},
+        header={"metadata_size": 200},
+    )
+    damaged = bytearray(built.build())
+    damaged[:64] = bytes(64)
+    report = exhume.salvage(bytes(damaged), tmp_path / "out", format="clp-s")
+    assert report.recovered["records"] == 5
+    with exhume.open(tmp_path / "out") as archive:
+        assert isinstance(archive, ClpSArchive)
+        assert archive.header.original_size == 0
+        [info] = archive.packets_of(PacketType.ARCHIVE_INFO)
+        assert msgpack.unpackb(info.body) == {"num_segments": 1}
+        assert len(archive.packets_of(PacketType.ARCHIVE_FILE_INFO)) == 1
+        assert len(archive.timestamp_dictionary.patterns) == patterns
+        assert list(archive.verify()) == []
+
+
+def test_every_draft_is_read_within_the_limits_that_were_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given, used = Limits(entries=12345), []
+
+    def opened(*arguments: Any, **more: Any) -> ClpSArchive:
+        used.append(more.get("limits"))
+        return ClpSArchive(*arguments, **more)
+
+    monkeypatch.setattr(module, "ClpSArchive", opened)
+    lost = demo(stored_sections={"/var.dict": u64(6)}).build()
+    for mode in (SalvageMode.ARCHIVE, SalvageMode.RECORDS):
+        exhume.salvage(lost, tmp_path / mode, format="clp-s", mode=mode, limits=given)
+    assert len(used) >= 9, "four looks at each draft, and one to print it"
+    assert set(used) == {given}
