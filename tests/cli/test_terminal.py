@@ -120,6 +120,27 @@ def test_progress_in_words(progress: tuple[int, int | None, str], words: str) ->
     assert told(*progress) == words
 
 
+def test_what_goes_into_a_stream_is_counted_in_bytes(tmp_path: Path) -> None:
+    from exhume.cli.run import towards
+    from exhume.formats.kv_ir.lines import records
+
+    path = tmp_path / "events.jsonl"
+    path.write_bytes(b'{"a":1}\n' * 100)
+    told: list[tuple[int, int | None, str]] = []
+    assert len(list(records([str(path)], progress=towards(lambda *one: told.append(one), str(path))))) == 100
+    assert told[-1] == (800, 800, "bytes")
+
+
+def test_what_salvage_wrote_is_read_again_with_progress(samples: Path, tmp_path: Path) -> None:
+    import exhume
+    from exhume.recovery import SalvageMode
+
+    told: list[tuple[int, int | None, str]] = []
+    out = tmp_path / "out.jsonl"
+    exhume.salvage(samples / "clp_s/tiny.clps", out, mode=SalvageMode.RECORDS, progress=lambda *one: told.append(one))
+    assert told[-1] == (out.stat().st_size, out.stat().st_size, "bytes verified")
+
+
 def test_the_size_of_what_goes_in_is_the_total(tmp_path: Path) -> None:
     from exhume.cli.run import towards
 

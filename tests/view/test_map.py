@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 
 import exhume
 from exhume.testing.corrupt import flip
-from exhume.view.map import DAMAGE, MARGIN, WIDTH, Rect, Text, draw_map, to_png, to_svg
+from exhume.view.map import DAMAGE, MARGIN, TABLE_ROWS, WIDTH, Rect, Text, draw_map, to_png, to_svg
 
 Cli = Callable[..., Any]
 
@@ -102,3 +103,24 @@ def test_the_verb(data: bytes, tmp_path: Path, exhume_cli: Cli) -> None:
     assert exhume_cli("map", target, "--svg", tmp_path / "a.svg").code == 0
     assert exhume_cli("map", target, "--svg", tmp_path / "a.svg").code == 1
     assert (tmp_path / "a.svg").read_text().startswith("<svg")
+
+
+def test_many_sorts_are_summed_up(tmp_path: Path) -> None:
+    """Members of names that have nothing in common are a sort each: the table ends with what the others take."""
+    names = ["".join(chr(97 + (number // 26**place) % 26) for place in range(3)) for number in range(40)]
+    with exhume.create(tmp_path / "many.caf", "caf") as writer:
+        members: Any = writer
+        for name in names:
+            members.add_bytes(name, name.encode() * 9)
+    with exhume.open(tmp_path / "many.caf") as archive:
+        texts = [shape.text for shape in draw_map(archive, []).shapes if isinstance(shape, Text)]
+    (rest,) = [text for text in texts if "more sorts" in text]
+    number, stored = (int(one.split()[0]) for one in rest.split(", "))
+    assert number == len(names) + 2 - TABLE_ROWS, "members, index and footer"
+    assert stored == 27 * (number - 1) + 4, "the index is the largest, the footer the smallest"
+
+
+def test_without_pillow_the_extra_is_named(data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    with exhume.open(data) as archive, pytest.raises(exhume.ExhumeError, match=r"exhume\[picture\]"):
+        to_png(draw_map(archive, []))

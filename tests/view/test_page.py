@@ -263,3 +263,20 @@ def test_a_list_of_sections_is_counted() -> None:
     header = contents_of(page)["sections"][0]
     (blocks,) = [one for one in json.loads(chunk_of(page, header["tree"]))["k"] if one["n"] == "blocks"]
     assert blocks["v"] == "9 elements, each a section of its own"
+
+
+def test_progress_tells_the_sections_done() -> None:
+    told: list[tuple[int, int | None, str]] = []
+    with exhume.open(ROOT / "tests/samples/zs/words-none.zs") as archive:
+        write_page(archive, None, io.StringIO(), progress=lambda *one: told.append(one))
+        assert told == [(number, None, "sections") for number in range(1, len(archive.sections()) + 1)]
+
+
+def test_a_finding_without_a_place_leads_nowhere() -> None:
+    from exhume.findings import Finding, Severity
+
+    out = io.StringIO()
+    with exhume.open(ROOT / "tests/samples/zs/words-none.zs") as archive:
+        write_page(archive, [Finding("ZS-201", Severity.ERROR, "somewhere")], out)
+    (finding,) = contents_of(out.getvalue())["findings"]
+    assert (finding["code"], finding["space"]) == ("ZS-201", None)

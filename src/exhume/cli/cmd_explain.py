@@ -89,7 +89,7 @@ def command(
     if coverage_:
         return _coverage(run, target, opened)
     with opened as archive:
-        findings = None if no_verify or ksy is not None else list(archive.verify())
+        findings = None if no_verify or ksy is not None else _findings(run, archive)
         if html is not None:
             outcome = _page(run, target, archive, findings, html, overwrite, selection)
             return run.tell_problems(archive) or outcome
@@ -140,6 +140,11 @@ def _specified(run: Run, target: str, ksy: str, imports: tuple[str, ...]) -> Any
     return SpecifiedFile(one_file(run.take_source(target)), specification)
 
 
+def _findings(run: Run, archive: Any) -> list[Any]:
+    with run.progress("verify") as progress:
+        return list(archive.verify(progress=progress))
+
+
 class _Seen:
     """Passes sections through and remembers whether all of them could be read, decoded and parsed."""
 
@@ -162,9 +167,9 @@ def _page(
     from exhume.io.output.atomic import AtomicFile
     from exhume.view.page import write_page
 
-    with AtomicFile(path, overwrite=overwrite) as file:
+    with AtomicFile(path, overwrite=overwrite) as file, run.progress("page") as progress:
         text = io.TextIOWrapper(file.file, encoding="utf-8", newline="\n")
-        complete = write_page(archive, findings, text, selection)
+        complete = write_page(archive, findings, text, selection, progress)
         text.flush()
         text.detach()
     if run.machine:

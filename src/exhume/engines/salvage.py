@@ -130,7 +130,7 @@ def _reread(path: Path, id: str, mode: SalvageMode, limits: Limits, progress: Pr
             found = Verification(path, format=id, limits=limits, progress=_verifying(progress))
             yield from (f for f in found if f.severity is Severity.ERROR)
         elif mode is SalvageMode.RECORDS:
-            _parse_lines(path)
+            _parse_lines(path, _verifying(progress))
     except ExhumeError as error:
         yield Finding.from_error(error)
 
@@ -139,8 +139,8 @@ def _verifying(progress: Progress) -> Progress:
     return lambda done, total, unit: progress(done, total, f"{unit} verified")
 
 
-def _parse_lines(path: Path) -> None:
-    at = 0
+def _parse_lines(path: Path, progress: Progress) -> None:
+    at, size = 0, path.stat().st_size
     with open_input(path) as file:
         for line in file:
             try:
@@ -149,3 +149,4 @@ def _parse_lines(path: Path) -> None:
                 span = Span(str(path), at, at + len(line))
                 raise WriterError("a line is no JSON", code="EX-706", span=span, actual=str(error)) from error
             at += len(line)
+            progress(at, size, "bytes")

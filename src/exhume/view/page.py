@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import IO, Any
 
 from exhume import __version__
-from exhume.archive import Archive
+from exhume.archive import Archive, Progress, no_progress
 from exhume.codecs import compress
 from exhume.engines.explain import UNBOUNDED, Selection, explain_archive
 from exhume.engines.explained import Explained
@@ -72,8 +72,9 @@ class _Space:
 class PageWriter:
     """Writes the page piece by piece: chunks first, the small table of contents last."""
 
-    def __init__(self, file: IO[str], selection: Selection) -> None:
+    def __init__(self, file: IO[str], selection: Selection, progress: Progress = no_progress) -> None:
         self._file = file
+        self._progress = progress
         self._selection = selection if selection.narrow else replace(BOUNDED, source=selection.source)
         self._chunks = 0
         self._spaces: list[_Space] = []
@@ -96,7 +97,10 @@ class PageWriter:
                 self._stored(source, source.origin, source.origin + source.size, damaged=False)
         unchecked = "" if findings is not None else "the page was made without verifying"
         explained = explain_archive(archive, self._selection, findings or (), unchecked=unchecked)
-        sections = [self._section(found, item, findings or ()) for item in explained]
+        sections = []
+        for done, item in enumerate(explained, 1):
+            sections.append(self._section(found, item, findings or ()))
+            self._progress(done, None, "sections")
         contents = {
             "version": __version__,
             "target": archive.name,
@@ -274,12 +278,13 @@ def write_page(
     findings: Iterable[Finding] | None,
     file: IO[str],
     selection: Selection | None = None,
+    progress: Progress = no_progress,
 ) -> bool:
     """Writes the explain page of an archive; returns whether all of it could be read, decoded and parsed.
 
     With None as `findings`, nothing was verified, and the page says so.  Without a `selection` that asks for a part or
-    for all, the page is bounded: at most 5 MB, whatever the size of the archive.
+    for all, the page is bounded: at most 5 MB, whatever the size of the archive.  `progress` is told the sections done.
     """
-    writer = PageWriter(file, selection or Selection())
+    writer = PageWriter(file, selection or Selection(), progress)
     writer.write(archive, list(findings) if findings is not None else None)
     return writer.complete

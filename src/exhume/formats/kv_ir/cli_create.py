@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exhume.cli.params import Choice, Verb
+from exhume.cli.run import towards
 from exhume.cli.runtime import Run, plain_options
 from exhume.counts import counted
 
@@ -32,9 +33,8 @@ def create(run: Run, inputs: tuple[str, ...], output: str, metadata: str | None,
     told = None if metadata is None else parse_object(metadata.encode(), "--metadata", 1)
     writer = open_writer(output, metadata=told, **options)
     with run.progress("create") as progress, writer:
-        for user, auto in records(inputs, both=pairs == "both"):
+        for user, auto in records(inputs, both=pairs == "both", progress=towards(progress, *inputs)):
             writer.write(user, auto)
-            progress(writer.events, None, "events")
     body = {"format": "kv-ir", "output": output, "events": writer.events}
     if run.machine:
         run.document("create", body)

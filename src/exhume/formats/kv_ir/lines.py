@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from exhume.archive import Progress, no_progress
 from exhume.errors import Span, WriterError
 from exhume.formats.clp_s.write.inputs import Input, name_of, read_pieces
 from exhume.formats.kv_ir.units import AUTO, USER
@@ -18,15 +19,26 @@ LONGEST_LINE = DEFAULT_LIMITS.structure_size
 """The most bytes of one line: input without line ends must not fill the memory."""
 
 
-def records(inputs: Iterable[Input], *, both: bool = False) -> Iterator[tuple[Pairs, Pairs]]:
+def records(
+    inputs: Iterable[Input], *, both: bool = False, progress: Progress = no_progress
+) -> Iterator[tuple[Pairs, Pairs]]:
     """The pairs of the user and those of the logger of each line, empty lines left out.
 
-    With `both` a line has them in members, as `exhume cat` prints them (`units.AUTO`, `units.USER`).  Raises
-    `WriterError`, with the line, and `SourceError`.
+    With `both` a line has them in members, as `exhume cat` prints them (`units.AUTO`, `units.USER`).  `progress` is
+    told the bytes that came in, decompressed.  Raises `WriterError`, with the line, and `SourceError`.
     """
+    done = 0
+
+    def counting(pieces: Iterable[bytes]) -> Iterator[bytes]:
+        nonlocal done
+        for piece in pieces:
+            yield piece
+            done += len(piece)
+            progress(done, None, "bytes")
+
     for one in inputs:
         name = name_of(one)
-        for number, line in enumerate(_lines(read_pieces(one), name), 1):
+        for number, line in enumerate(_lines(counting(read_pieces(one)), name), 1):
             if line.strip():
                 yield _pairs(parse_object(line, name, number), name, number, both=both)
 

@@ -207,7 +207,7 @@ class Container(RecordArchive):
         if place.is_cut:
             end = place.source.size
             raise checks.FILE_TOO_SHORT.error(
-                span=place.source.span(end, end), expected=counted(place.end, "bytes"), actual=f"{end} bytes"
+                span=place.source.span(end, end), expected=counted(place.end, "bytes"), actual=counted(end, "bytes")
             )
         if stored is None:
             stored = self._fetched.pop(place, None) or place.read()
