@@ -19,7 +19,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := generated
 .PHONY: flips help setup kernel node demo test generated check-generated ksy-lint ksy-lint-seeds targets opaque upstream \
         ksy-mutation reads collection differential web-ide lint types docs check-docs json-schemas check samples golden \
-        digests faults mutation \
+        digests faults fuzz fuzz-kernel mutation \
         coverage bench build clean site
 
 help:  ## list the targets
@@ -174,6 +174,13 @@ coverage: setup node  ## branch coverage of all tests with both kernels, and its
 
 faults: setup  ## fail every call of the system once under everything that writes, into docs/trust.md (half an hour)
 	@nice $(BIN)/python -m tests.faults.run --write $(ARGS)
+
+fuzz: setup  ## fuzz every entry (TARGET=kql for one, TIME=60 seconds each, ARGS=...), counts into docs/trust.md
+	@nice $(BIN)/python -m tests.fuzz.run $(TARGET) --time $(or $(TIME),10) --write $(ARGS)
+
+fuzz-kernel: setup  ## compile the kernel with sanitizers for the fuzzers, and run its tests with it
+	@nice $(BIN)/python -m tests.fuzz.run --compile
+	@nice $(BIN)/python -m tests.fuzz.run --tests
 
 digests: setup  ## write tests/digests.json again: what every writer writes (needs AVX-512 and qemu-user)
 	@$(BIN)/python -m tests.reproduce --write

@@ -5,6 +5,7 @@ compiled to.  Where no C compiler (or no Cython) is at hand the build goes on wi
 interpreted, and the same tests run both.
 """
 
+import os
 from pathlib import Path
 
 from setuptools import Extension, setup
@@ -42,7 +43,8 @@ def extensions() -> list[Extension]:
         from Cython.Build import cythonize
     except ImportError:
         return []
-    how = {"optional": True, "extra_compile_args": ["-O3", "-g0"]}
+    # `make fuzz-kernel` compiles with sanitizers instead.
+    how = {"optional": True, "extra_compile_args": os.environ.get("EXHUME_KERNEL_FLAGS", "-O3 -g0").split()}
     found = [Extension(name, [path], **how) for name, path in MODULES.items()]
     return list(cythonize(found, language_level=3))
 

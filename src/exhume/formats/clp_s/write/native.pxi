@@ -114,9 +114,15 @@ cdef inline int enc_buf_room(EncBuf* b, size_t extra) except -1 nogil:
 
 cdef inline int enc_buf_put(EncBuf* b, const void* data, size_t size) except -1 nogil:
     enc_buf_room(b, size)
-    memcpy(b.p + b.n, data, size)
+    if size:
+        memcpy(b.p + b.n, data, size)
     b.n += size
     return 0
+
+
+cdef inline bint same_bytes(const void* one, const void* other, size_t size) noexcept nogil:
+    """Whether they are; of nothing, either may be NULL, which memcmp does not take."""
+    return size == 0 or memcmp(one, other, size) == 0
 
 
 cdef inline int enc_buf_u64(EncBuf* b, uint64_t value) except -1 nogil:
@@ -209,7 +215,7 @@ cdef int64_t enc_dictionary_id(EncDictionary* d, const unsigned char* p, size_t 
         if (slot & <uint64_t>0xFFFFFFFF00000000) == tag:
             start = (<uint64_t*>d.starts.p)[(slot & <uint64_t>0xFFFFFFFF) - 1]
             memcpy(&length, d.data.p + start, sizeof(length))
-            if length == size and memcmp(d.data.p + start + sizeof(length), p, size) == 0:
+            if length == size and same_bytes(d.data.p + start + sizeof(length), p, size):
                 return <int64_t>((slot & <uint64_t>0xFFFFFFFF) - 1)
         at = (at + 1) & d.mask
     if d.count >= <size_t>0xFFFFFFFE:
@@ -982,7 +988,7 @@ cdef class ClpsEncoder:
             guess = self.first_root
         if guess >= 0:
             name = &names[guess]
-            if name.key_size == size and name.parent == parent and memcmp(self.keys.p + name.key, key, size) == 0:
+            if name.key_size == size and name.parent == parent and same_bytes(self.keys.p + name.key, key, size):
                 return guess
         if self.name_slots.n == 0 or self.num_names * 3 >= self.name_mask * 2:
             self.names_grow()
@@ -997,7 +1003,7 @@ cdef class ClpsEncoder:
                 break
             name = &names[slot - 1]
             if name.hash == h and name.parent == parent and name.key_size == size \
-                    and memcmp(self.keys.p + name.key, key, size) == 0:
+                    and same_bytes(self.keys.p + name.key, key, size):
                 found = slot - 1
                 break
             at = (at + 1) & self.name_mask
@@ -1066,7 +1072,7 @@ cdef class ClpsEncoder:
         cdef size_t size
         with gil:
             size = len(self.root)
-            return name.key_size == size and memcmp(self.keys.p + name.key, <char*>self.root, size) == 0
+            return name.key_size == size and same_bytes(self.keys.p + name.key, <char*>self.root, size)
 
     cdef int32_t node_of(self, int32_t parent, int32_t previous, const unsigned char* key, size_t size, uint8_t type,
                          int32_t* name) except -1 nogil:
@@ -1427,8 +1433,8 @@ cdef class ClpsEncoder:
             shape = &(<EncShape*>self.shapes.p)[slot - 1]
             if shape.hash == h and <size_t>shape.num_ordered * sizeof(int32_t) == self.ordered.n \
                     and <size_t>shape.num_unordered * sizeof(int32_t) == self.unordered.n \
-                    and memcmp(self.shape_ids.p + shape.ids, self.ordered.p, self.ordered.n) == 0 \
-                    and memcmp(self.shape_ids.p + shape.ids + self.ordered.n, self.unordered.p, self.unordered.n) == 0:
+                    and same_bytes(self.shape_ids.p + shape.ids, self.ordered.p, self.ordered.n) \
+                    and same_bytes(self.shape_ids.p + shape.ids + self.ordered.n, self.unordered.p, self.unordered.n):
                 return slot - 1
             at = (at + 1) & self.shape_mask
         (<uint32_t*>self.shape_slots.p)[at] = <uint32_t>(self.num_shapes + 1)

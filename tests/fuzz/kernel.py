@@ -1,0 +1,290 @@
+"""The entry points of the kernel and of the generated readers, called with what an input says."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import pkgutil
+import struct
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, NamedTuple
+
+import exhume_ksy.fast
+from exhume_ksy.fast._layout import LayoutError
+
+from exhume.formats.caf import kernel as caf_kernel
+from exhume.formats.clp_s.query import kernel as query
+from exhume.formats.clp_s.query.wildcard import ANY, STAR, Wildcard
+from exhume.formats.clp_s.read import kernel as read
+from exhume.formats.clp_s.read import program as ops
+from exhume.formats.clp_s.read.timestamps import compile_milli_pattern, compile_nano_pattern
+from exhume.formats.clp_s.write import kernel as write
+from exhume.formats.clp_s.write.texts import encode_formatted_float
+from exhume.formats.clp_s.write.timestamps import TimeDialect, TimestampPatterns
+from exhume.formats.kv_ir.kernel import KvIrDecoder
+from exhume.formats.kv_ir.units import How
+from exhume.native import kernel
+
+MOST = 1 << 20
+"""Bytes that are printed of one input."""
+
+
+class Row(NamedTuple):
+    """A row type as `resolve_items` fills it."""
+
+    key: bytes
+    value: bytes
+    sequence: int
+    kind: int
+    status: str
+    by: int | None
+    offset: int
+    operation: int | None
+    place: Any
+    family: Any
+
+
+class Place(NamedTuple):
+    """Where a version lies, as `resolve_items` asks for it."""
+
+    operations: int | None
+
+
+def zs(data: bytes) -> None:
+    """Payloads of data blocks, and texts that become such."""
+    with contextlib.suppress(kernel.MalformedRecordsError):
+        kernel.scan_records(data)
+    with contextlib.suppress(kernel.MalformedRecordsError):
+        records = kernel.split_records(data)
+        assert sum(map(len, records)) <= len(data)
+        kernel.split_records(kernel.frame_records(records))
+    for call in (
+        partial(kernel.terminate_records, data, data[:1]), partial(kernel.terminate_records, data, data[:3]),
+        partial(kernel.find_range, data, data[1:3], data[2:5]), partial(kernel.find_range, data, None, data[:1]),
+        partial(kernel.take_records, data, data[0] if data else 0), partial(kernel.take_records, data, len(data)),
+    ):  # fmt: skip
+        with contextlib.suppress(kernel.MalformedRecordsError):
+            call()
+    if data:
+        kernel.frame_terminated(data[1:], data[:1])
+        kernel.frame_terminated(data[2:], data[:2])
+    kernel.next_block(data, 0, len(data), 1 << 20, 63)
+    kernel.find_patterns(data, [data[at : at + size] for at, size in ((0, 4), (1, 4), (3, 1)) if data[at : at + size]])
+
+
+def leveldb(data: bytes) -> None:
+    """Blocks, at two ends and two budgets, and the merge of their entries."""
+    end = min(len(data), data[0] * 16) if data else 0
+    for stop, budget in ((end, 1 << 16), (len(data), 1 << 20), (len(data), 8)):
+        kernel.block_entries(data, stop, budget)
+        items, *_ = kernel.internal_entries(data, stop, budget, 0, Place(data[0] if data and data[0] & 1 else None))
+        kernel.entries_order(data, stop, budget)
+        kernel.resolve_items(items, (None, -1, -1), 1 << 20, 0, Row, ("a", "b", "c", "d", "e"), lambda item: item[3])
+    kernel.find_blocks(data)
+
+
+def caf(data: bytes) -> None:
+    """Text of an index."""
+    at = data[0] if data else 0
+    name, _, text = data[1:].partition(b"\0")
+    for start in (0, min(at, len(text))):
+        caf_kernel.walk(text, start, name)
+        with contextlib.suppress(UnicodeDecodeError):
+            caf_kernel.entries(text, start)
+
+
+Generated = Callable[..., Any]
+GENERATED: list[Generated] = [
+    found
+    for module in pkgutil.iter_modules(exhume_ksy.fast.__path__)
+    if not module.name.startswith("_")
+    for name, found in vars(importlib.import_module(f"exhume_ksy.fast.{module.name}")).items()
+    if name.startswith(("scan_", "flat_"))
+]
+"""What reads single elements and columns of them in compiled code, and where it reads none, the twin of that."""
+SCHEMAS = {found.__module__.rpartition(".")[2]: bytes([number, 0, 0]) for number, found in enumerate(GENERATED)}
+"""The specifications that these readers come from, and the bytes that choose one of each."""
+
+
+def generated(data: bytes) -> None:
+    """Readers of elements: the first byte chooses which, the next two where."""
+    if len(data) < 3:
+        return
+    reader = GENERATED[data[0] % len(GENERATED)]
+    view = data[3:]
+    count = (data[1],) if data[1] and reader.__name__.startswith("scan_") else ()
+    for at in (0, min(data[2], len(view))):
+        with contextlib.suppress(LayoutError):
+            reader(view, at, len(view), *count)
+
+
+def _words(data: bytes) -> tuple[bytes, int]:
+    """As many 64-bit words as there are."""
+    rows = len(data) // 8
+    return data[: rows * 8], rows
+
+
+def _dictionary(data: bytes, count: int) -> Any:
+    """A dictionary of strings, from lengths of one byte."""
+    out, at, entries = bytearray(), 0, 0
+    while at < len(data) and entries < count:
+        entry = data[at + 1 : at + 1 + data[at]]
+        out += struct.pack("<Q", len(entry)) + entry
+        at += 1 + data[at]
+        entries += 1
+    return read.ClpsStrings(bytes(out), entries)
+
+
+PATTERNS = [
+    (compile_milli_pattern, b"%Y %y %m %d %e %H %k %I %l %p %M %S %3 %T %B %b %a %%"),
+    (compile_nano_pattern, rb'"\Y \y \m \d \e \H \k \I \p \M \S \3 \6 \9 \T \A{a,b,c,d,e,f,gg} \z{-04:30}"'),
+    (compile_nano_pattern, rb"\E.\T"),
+    (compile_nano_pattern, rb"\L \C \N \3"),
+    (compile_milli_pattern, b"x%F"),
+]
+
+
+def clps_read(data: bytes) -> None:
+    """Dictionaries, log types, and rows of all kinds of columns."""
+    if len(data) < 4:
+        return
+    how, count, cut, rest = data[0], data[1], data[2] * 16, data[3:]
+    with contextlib.suppress(ValueError):
+        strings = read.ClpsStrings(rest, count)
+        assert len(strings) == count
+        assert sum(map(len, strings)) <= len(rest)
+        strings.escaped()
+    texts = _dictionary(rest[:cut], 32)
+    escaped = texts.escaped()
+    logs = read.ClpsLogTypes(texts, bool(how & 1), bool(how & 2))
+    for index in range(len(logs)):
+        assert len(logs.literals(index)) == len(logs.holes(index)) + 1
+    words, rows = _words(rest[cut:])
+    variables = _words(rest)[0]
+    masked = b"".join(struct.pack("<Q", word & 0xFF0000FF) for (word,) in struct.iter_unpack("<Q", words))
+    patterns = read.ClpsPatterns(
+        [(number, found.unit, found.shift, found.steps) for number, found in enumerate(c(p) for c, p in PATTERNS)]
+    )
+    idents = bytes(byte & 7 if at % 8 == 0 else 0 for at, byte in enumerate(words))
+    columns = [
+        (ops.LITERAL, rest[:7]), (ops.INTEGER, words), (ops.FLOAT, words), (ops.FORMATTED, words, words),
+        (ops.BOOLEAN, words), (ops.STRING, masked, escaped), (ops.TEXT, masked, variables, logs, escaped),
+        (ops.TEXT, words, variables, logs, texts), (ops.TIME, words, idents, patterns),
+    ]  # fmt: skip
+    programs = [read.ClpsProgram([column, (ops.LITERAL, b"\n")], rows) for column in columns]
+    programs.append(read.ClpsProgram(columns[how % len(columns) :], rows))
+    for program in programs:
+        program.render(0, rows, MOST)
+        program.lines(range(rows - 1, -1, -1))
+        program.spans(rows // 2, rows)
+    with contextlib.suppress(ValueError):
+        read.ClpsProgram(columns, rows + 1)
+    order = read.clps_merge_order([words, variables, words[:16]])
+    read.clps_count(order, 0, len(order), 3)
+    merged = [read.ClpsProgram([(ops.INTEGER, one)], len(one) // 8) for one in (words, variables, words[:16])]
+    read.clps_render_merged(merged, order, 0, len(order), [0, 0, 0], MOST)
+    read.clps_undelta(words)
+
+
+def clps_query(data: bytes) -> None:
+    """Masks of columns, and patterns over texts."""
+    if len(data) < 4:
+        return
+    how, cut, text, rest = data[0], data[1] * 8, data[2], data[3:]
+    codes = Wildcard(rest[:text]).codes if how & 4 else [*rest[:text], *(ANY, STAR)[: how & 3]]
+    words, rows = _words(rest[cut:])
+    texts = _dictionary(rest[:cut], 32)
+    logs = read.ClpsLogTypes(texts, bool(how & 1), False)
+    query.clps_find(texts, codes, bool(how & 8), bool(how & 16))
+    for op in (":", "<", "<=", ">", ">="):
+        query.clps_compare_int(words, op, int.from_bytes(rest[:8], "little", signed=True))
+        query.clps_compare_float(words, op, struct.unpack("<d", rest[:8].ljust(8, b"\0"))[0])
+    query.clps_lookup(words, rest[:text], how & 63)
+    masked = b"".join(struct.pack("<Q", word & 0xFF0000FF) for (word,) in struct.iter_unpack("<Q", words))
+    constraints = [(rest[0], None), (how, rest[:text])][: how & 3] if rest else []
+    table = rest[:cut] if how & 32 else None
+    for column in (words, masked):
+        query.clps_match_texts(
+            column, _words(rest)[0], logs, texts, table, constraints, codes if how & 64 else None, bool(how & 8),
+            bytes([1]) * rows,
+        )  # fmt: skip
+
+
+def _encoder(how: int) -> Any:
+    patterns = TimestampPatterns(TimeDialect.BACKSLASH if how & 1 else TimeDialect.PERCENT, lossy=bool(how & 2))
+    return write.make_encoder(
+        core=bool(how & 1 or how & 4), structurize=bool(how & 8), retain_floats=bool(how & 16),
+        time_nodes=bool(how & 1), lossy=bool(how & 2), max_document=10_000,
+        log_order_type=2 if how & 32 else None, path=(b"t",), root=b"",
+        resolve_timestamp=patterns.resolve, encode_float=encode_formatted_float,
+    )  # fmt: skip
+
+
+def _built(encoder: Any) -> None:
+    """Asks an encoder for all that it holds."""
+    encoder.nodes_list(), encoder.time_nodes_list()
+    for which in range(3):
+        encoder.dictionary(which)
+    for number in range(encoder.num_schemas()):
+        encoder.schema(number)
+        b"".join(encoder.columns(number))
+
+
+def clps_write(data: bytes) -> None:
+    """JSON text, encoded as a whole and in two pieces."""
+    if len(data) < 2:
+        return
+    text = data[2:]
+    encoder = _encoder(data[0])
+    at = 0
+    for end, final in ((len(text) * data[1] // 256, False), (len(text), True)):
+        while at < end:
+            _, start, stopped, whole = encoder.feed(text[:end], at, final, MOST, bool(data[0] & 64))
+            assert at <= start <= stopped <= end
+            if not whole:
+                at = start
+                break
+            at = stopped
+    _built(encoder)
+
+
+def kv_ir(data: bytes) -> None:
+    """Units of a stream, checked, printed and encoded."""
+    if not data:
+        return
+    text = data[1:]
+    ways = [How(0), How.USER, How.AUTO, How.BOTH, How.ENCODE, How.OBJECTS | How.USER | How.AUTO]
+    for how in ways:
+        decoder = KvIrDecoder()
+        if how & How.ENCODE:
+            encoder = _encoder(data[0])
+            decoder.encode_into(encoder, bool(data[0] & 128))
+        at = 0
+        while at < len(text):
+            before = at
+            _, at, _, after = decoder.run(text, at, len(text), 0, how, MOST)
+            assert before <= at <= len(text)
+            if after <= before:
+                break
+            at = after
+        decoder.take()
+        decoder.nodes(True), decoder.nodes(False)
+        if how & How.ENCODE:
+            _built(encoder)
+
+
+def seeds(name: str) -> Iterator[bytes]:
+    """What the targets here begin with besides instances: texts, and words of small numbers."""
+    numbers = struct.pack("<6Q", 0, 1, 2, 1 << 62, 0x213A010000000000, 0x1080000000013A)
+    if name in ("clps_read", "clps_query"):
+        for how in range(8):
+            yield bytes([how, 3, 2]) + b"\x0ftook \x13 ms id=\x12\x03\x11 a\x02a1".ljust(32, b"\0") + numbers
+    if name == "clps_write":
+        for how in (0, 1, 3, 9, 25, 27, 63):
+            yield (
+                bytes([how, 128])
+                + b'{"t":"2024-01-02T03:04:05.5Z","a":{"b":[1,-2.5e3,{"c":null}]},"d":"took 3.14 ms"}\n{}'
+            )
+    if name == "caf":
+        yield b'\0a\0"a":{"start_byte":0,"end_byte":12},"a/b\\u0041":{"start_byte":12,"end_byte":99}}}'
