@@ -148,6 +148,28 @@ def _is_mixed(pa: Any, item: ArrowField) -> bool:
     return bool(pa.types.is_large_string(item.arrow_type)) and not alike
 
 
+def comparable(archive: ClpSArchive) -> dict[str, str]:
+    """The columns that KQL compares as their Arrow values compare, and what they hold.
+
+    That is `integer`, `float`, `boolean`, `text` or `time` (nanoseconds since 1970); columns of mixed types, arrays and
+    the date strings of old archives are not among them.
+    """
+    found = {}
+    kinds = {
+        "integer": _INTEGERS,
+        "float": _INTEGERS | _FLOATS,
+        "boolean": frozenset({NodeType.BOOLEAN}),
+        "text": _STRINGS - {NodeType.DATE_STRING},
+        "time": frozenset({NodeType.TIMESTAMP}),
+    }
+    for item in _fields(archive):
+        types = item.types - {NodeType.NULL_VALUE}
+        kind = next((name for name, possible in kinds.items() if types and types <= possible), None)
+        if kind is not None:
+            found[item.name] = kind
+    return found
+
+
 def _batches(
     pa: Any,
     archive: ClpSArchive,

@@ -1,0 +1,195 @@
+"""Polars: a lazy scan of an archive, whose columns, conditions and number of rows are told to the reader.
+
+    from exhume.plugins.polars import scan
+    scan("events.clps").filter(polars.col("level") == "ERROR").select("message").collect()
+
+Columns that are not asked for are not decoded.  Of the conditions on a clp-s archive those that KQL can say become a
+KQL query, so that tables that cannot match are not read; every condition is applied to what is read as well, so the
+result is that of Polars alone.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import warnings
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+import polars
+from polars.io.plugins import register_io_source
+
+import exhume
+from exhume.archive import Archive
+from exhume.formats.clp_s.arrow import comparable
+from exhume.formats.clp_s.query.tree import Text, parse_literal
+from exhume.formats.clp_s.reader import ClpSArchive
+from exhume.io.opening import Target
+from exhume.tabular.arrow import import_pyarrow
+
+COMPARISONS: Final = {"Eq": ":", "Lt": "<", "LtEq": "<=", "Gt": ">", "GtEq": ">="}
+MIRRORED: Final = {"Eq": "Eq", "Lt": "Gt", "LtEq": "GtEq", "Gt": "Lt", "GtEq": "LtEq"}
+
+EXACT: Final = 1 << 53
+"""Up to this integers are floats without being rounded."""
+
+PLAIN: Final = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*", re.ASCII)
+KEYWORDS: Final = frozenset(("and", "or", "not"))
+
+AFFIXES: Final = {"StartsWith": "{}*", "EndsWith": "*{}", "Contains": "*{}*"}
+
+
+def scan(target: Target | Archive, **options: Any) -> polars.LazyFrame:
+    """The table of an archive as a `polars.LazyFrame`, read anew each time it is collected.
+
+    Args:
+        target: What `exhume.open` takes, or an archive, which has to stay open until the frame is collected.
+        options: Those of the archive's `to_arrow` (`topic=` chooses the channel of an Ark log); further conditions are
+            added to a `query=`.
+
+    Raises:
+        ExhumeError: As opening and `to_arrow` do; damage is raised when the frame is collected.
+
+    Example:
+        >>> scan("words.zs").collect().height
+        3
+    """
+    archive = target if isinstance(target, Archive) else exhume.open(target)
+    pa = import_pyarrow()
+    schema = polars.DataFrame(pa.Table.from_batches([], archive.to_arrow(**options).schema)).schema
+
+    def read(
+        columns: list[str] | None, predicate: polars.Expr | None, n_rows: int | None, batch_size: int | None
+    ) -> Iterator[polars.DataFrame]:
+        given = dict(options)
+        shown = list(schema) if columns is None else columns
+        needed = dict.fromkeys([*shown, *(predicate.meta.root_names() if predicate is not None else ())])
+        if predicate is not None and (query := pushed(archive, predicate)) is not None:
+            given["query"] = f"({given['query']}) AND ({query})" if given.get("query") else query
+        if batch_size:
+            given["batch_rows"] = batch_size
+        left = n_rows
+        for batch in archive.to_arrow(columns=list(needed) or list(schema)[:1], **given):
+            frame = polars.DataFrame(pa.Table.from_batches([batch]))
+            if predicate is not None:
+                frame = frame.filter(predicate)
+            if left is not None:
+                frame = frame.head(left)
+                left -= frame.height
+            yield frame.select(shown)
+            if left == 0:
+                return
+
+    return register_io_source(read, schema=schema, is_pure=True)
+
+
+def pushed(archive: Archive, predicate: polars.Expr) -> str | None:
+    """A KQL query that every row matches that meets the condition; None when there is none (or no clp-s archive)."""
+    if not isinstance(archive, ClpSArchive):
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the JSON form is not promised: what is not understood is not pushed
+        tree = json.loads(predicate.meta.serialize(format="json"))
+    return _Pushing(comparable(archive)).query(tree)
+
+
+class _Pushing:
+    """Conditions in Polars' JSON form as KQL; None for what KQL cannot say, or says otherwise."""
+
+    def __init__(self, kinds: Mapping[str, str]) -> None:
+        self._kinds = kinds
+
+    def query(self, node: Any) -> str | None:
+        """The query for a condition."""
+        match node:
+            case {"BinaryExpr": {"left": left, "op": "And" | "LogicalAnd", "right": right}}:
+                both = [query for query in (self.query(left), self.query(right)) if query is not None]
+                return " AND ".join(f"({query})" for query in both) or None
+            case {"BinaryExpr": {"left": left, "op": "Or" | "LogicalOr", "right": right}}:
+                one, other = self.query(left), self.query(right)
+                return None if one is None or other is None else f"({one}) OR ({other})"
+            case {"BinaryExpr": {"left": {"Column": str(name)}, "op": str(sign), "right": value}} if (
+                sign in COMPARISONS
+            ):
+                return self._compared(name, sign, value)
+            case {"BinaryExpr": {"left": value, "op": str(sign), "right": {"Column": str(name)}}} if (
+                sign in COMPARISONS
+            ):
+                return self._compared(name, MIRRORED[sign], value)
+            case {"Column": str(name)}:
+                return f"{name}: true" if self._kind(name) == "boolean" else None
+            case {"Function": {"input": [{"Column": str(name)}, *values], "function": function}}:
+                return self._function(name, values, function)
+        return None
+
+    def _kind(self, name: str) -> str | None:
+        plain = PLAIN.fullmatch(name) and name.lower() not in KEYWORDS
+        return self._kinds.get(name) if plain else None
+
+    def _compared(self, name: str, sign: str, node: Any) -> str | None:
+        return self._with(name, COMPARISONS[sign], _value(node))
+
+    def _with(self, name: str, sign: str, value: Any) -> str | None:
+        spelled: str | None = None
+        match self._kind(name), value:
+            case "boolean", bool():
+                spelled = str(value).lower() if sign == ":" else None
+            case _, bool():
+                pass
+            case "integer", int():
+                spelled = str(value) if abs(value) < 1 << 63 else None
+            case "float", int() | float() if abs(value) < EXACT:
+                spelled = repr(value)
+            case "text", str() if sign == ":":
+                spelled = _quoted(value)
+            case "time", datetime():
+                moment = value if value.tzinfo else value.replace(tzinfo=UTC)
+                spelled = str((moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1) * 1000)
+        return None if spelled is None else f"{name}{sign} {spelled}"
+
+    def _function(self, name: str, values: list[Any], function: Any) -> str | None:
+        match function:
+            case {"StringExpr": "StartsWith" | "EndsWith" as affix} if values:
+                return self._with_affix(name, affix, values[0])
+            case {"StringExpr": {"Contains": {"literal": True}}} if values:
+                return self._with_affix(name, "Contains", values[0])
+            case {"Boolean": {"IsIn": _}} if values:
+                found = _value(values[0])
+                if not isinstance(found, list) or not 0 < len(found) <= 100:
+                    return None
+                each = [self._with(name, ":", value) for value in found]
+                return None if None in each else " OR ".join(f"({one})" for one in each)
+            case {"Boolean": {"IsBetween": _}} if len(values) == 2:
+                ends = (self._compared(name, "GtEq", values[0]), self._compared(name, "LtEq", values[1]))
+                both = [one for one in ends if one is not None]
+                return " AND ".join(f"({one})" for one in both) or None
+        return None
+
+    def _with_affix(self, name: str, affix: str, node: Any) -> str | None:
+        text = _value(node)
+        spelled = _quoted(text, AFFIXES[affix]) if self._kind(name) == "text" and isinstance(text, str) else None
+        return None if spelled is None else f"{name}: {spelled}"
+
+
+def _value(node: Any) -> Any:
+    """The value of a literal; None for anything else."""
+    if "Literal" not in json.dumps(node) or "Column" in json.dumps(node):
+        return None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            literal = polars.Expr.deserialize(io.StringIO(json.dumps(node)), format="json")
+            value = polars.select(literal).item()
+    except (polars.exceptions.PolarsError, ValueError, TypeError):
+        return None
+    return value.to_list() if isinstance(value, polars.Series) else value
+
+
+def _quoted(text: str, affix: str = "{}") -> str | None:
+    """A text as KQL writes it, with wildcards around it; None for one that would be read as something else."""
+    if not text or not text.isprintable() or "\ufffd" in text or text.endswith("\\"):
+        return None
+    written = affix.format(re.sub(r'([\\"*?])', r"\\\1", text))
+    return f'"{written}"' if isinstance(parse_literal(written), Text) else None
