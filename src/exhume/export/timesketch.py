@@ -27,7 +27,9 @@ from exhume.tabular.report import ExportReport
 
 ACCEPTS = "tables"
 
-REQUIRED: Final = ("message", "datetime", "timestamp_desc")
+REQUIRED: Final = ("datetime", "timestamp_desc", "message")
+"""In this order, so that lines that are sorted as text are sorted by time."""
+
 RESERVED: Final = frozenset((*REQUIRED, "timestamp", "label", "tag"))
 
 UNITS: Final = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
@@ -123,7 +125,7 @@ def _events(
                 continue
             whole = {name: value for name, value in zip(reader.schema.names, row, strict=True) if value is not None}
             text = _flat(whole[said], report) if said in whole else dumps(whole)
-            event = {"message": f"{lead}{text}", "datetime": when, "timestamp_desc": clock.described}
+            event = {"datetime": when, "timestamp_desc": clock.described, "message": f"{lead}{text}"}
             for name in shown:
                 if name in whole and name != said:
                     event[_field(name)] = _flat(whole[name], report)
