@@ -67,7 +67,7 @@ EXCEPTIONS = {
         "formats/ark/layout.py",
         "int.from_bytes(data, 'little')",
     ): "what a damaged header says at the places of its fields",
-    ("formats/ark/rbuf/compiler.py", "<{count}{letter}"): "numbers of a type that the archive declares itself",
+    ("formats/ark/rbuf/containers.py", "<{number}{letter}"): "numbers of a type that the archive declares itself",
     ("formats/ark/rbuf/encoder.py", "<{count}{letter}"): "numbers of a type that the archive declares itself",
     ("formats/caf/native.pxi", "memcmp(text + i, CAF_"): "JSON, in the one form that the index has",
     ("formats/caf/pieces.py", ""): "the parts that other programs put around a CAF: " + OTHERS,

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from exhume.counts import counted
 from exhume.formats.ark import assumptions
 from exhume.formats.ark.checks import (
-    COUNT,
     ENDS_EARLY,
     GROUP_HEADER,
     GROUP_LENGTH,
@@ -21,27 +20,21 @@ from exhume.formats.ark.checks import (
     GROUP_TWICE,
     GROUP_UNKNOWN,
     NESTING,
-    REPEATED_KEY,
-    VARIANT_LENGTH,
-    VARIANT_UNKNOWN,
 )
+from exhume.formats.ark.rbuf.containers import dictionary_reader, list_reader, variant_reader
 from exhume.formats.ark.rbuf.defaults import Defaults
 from exhume.formats.ark.rbuf.guid import guid_text
 from exhume.formats.ark.rbuf.layout import (
-    COUNT_SIZE,
     GROUPED,
     HEADERS,
-    VARIANT_HEADER_SIZE,
     LayoutError,
     flat_group_header,
-    flat_variant_header,
-    read_count,
     read_text,
 )
-from exhume.formats.ark.rbuf.registry import FIXED, Field, Schema
+from exhume.formats.ark.rbuf.registry import Field, Schema
+from exhume.formats.ark.rbuf.sizes import Sizes, cost_of, is_fixed
 from exhume.formats.ark.rbuf.wire import (
     MAX_DEPTH,
-    NATIVE,
     SIZE_CAP,
     DecodeFailure,
     Read,
@@ -69,7 +62,7 @@ class Compiler:
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
         self._objects: dict[str, Read] = {}
-        self._sizes: dict[str, int] = {}
+        self._sizes = Sizes(registry)
         self._defaults = Defaults(registry)
 
     # Objects
@@ -182,7 +175,7 @@ class Compiler:
     def _group(self, fields: tuple[Field, ...]) -> Step:
         """Fields of a group: once its bytes are used up, the remaining fields take their defaults."""
         whole = self._steps(fields)
-        least = min(SIZE_CAP, sum(self._field_size(f) for f in fields))
+        least = min(SIZE_CAP, sum(self._sizes.least(f) for f in fields))
         single = [(self._steps((f,)), *self._defaults.filler((f,))) for f in fields if not f.constant]
 
         def read(buf: bytes, pos: int, end: int, state: State, out: dict[str, Any]) -> int:
@@ -221,7 +214,7 @@ class Compiler:
         for each in fields:
             if each.constant:
                 continue
-            if self._is_fixed(each):
+            if is_fixed(each):
                 run.append(each)
                 continue
             if run:
@@ -231,9 +224,6 @@ class Compiler:
         if run:
             steps.append(self._fixed_step(run))
         return tuple(steps)
-
-    def _is_fixed(self, each: Field) -> bool:
-        return not each.optional and (each.packed_timespec or each.type in FIXED or each.type in ("enum", "guid"))
 
     def _letter(self, each: Field) -> str:
         letter = letter_of(self._registry, each)
@@ -323,7 +313,7 @@ class Compiler:
             case "object":
                 return self.object_reader(each.object_type or "")
             case "variant":
-                return self._variant_reader(each)
+                return variant_reader({index: (name, self.object_reader(name)) for index, name in each.variants})
             case "arraylist" | "array":
                 return self._list_reader(each)
             case "dictionary":
@@ -333,155 +323,25 @@ class Compiler:
     def _list_reader(self, each: Field) -> Read:
         element = each.value
         assert element is not None
-        has_count = each.type == "arraylist"
-        fixed_count = each.array_size
-        least = self._field_size(element)
-        cost = self._cost(element)
-        letter = plain_letter(self._registry, element)
-        read = self.value_reader(element)
-
-        def element_count(buf: bytes, pos: int, end: int, state: State) -> tuple[int, int]:
-            start = pos
-            if has_count:
-                try:
-                    count, pos = read_count(buf, pos, end)
-                except LayoutError as error:
-                    raise failed(error) from None
-            else:
-                count = fixed_count
-            if count * least > end - pos:
-                rule = COUNT if has_count else ENDS_EARLY
-                raise DecodeFailure(
-                    rule,
-                    start,
-                    pos if has_count else end,
-                    expected=counted(count, "elements"),
-                    actual=counted(end - pos, "bytes"),
-                )
-            state.spend(count * cost, start)
-            return count, pos
-
-        if letter is not None:
-            width = struct.calcsize("<" + letter)
-
-            def read_numbers(buf: bytes, pos: int, end: int, state: State) -> tuple[Any, int]:
-                count, pos = element_count(buf, pos, end, state)
-                stop = pos + count * width
-                if count > 8 and NATIVE:
-                    return memoryview(buf)[pos:stop].cast(letter).tolist(), stop  # type: ignore[call-overload]
-                return list(struct.unpack_from(f"<{count}{letter}", buf, pos)), stop
-
-            return read_numbers
-
-        def read_list(buf: bytes, pos: int, end: int, state: State) -> tuple[Any, int]:
-            count, pos = element_count(buf, pos, end, state)
-            out: list[Any] = []
-            append = out.append
-            try:
-                for _ in range(count):
-                    value, pos = read(buf, pos, end, state)
-                    append(value)
-            except DecodeFailure as failure:
-                failure.path.append(f"[{len(out)}]")
-                raise
-            return out, pos
-
-        return read_list
+        return list_reader(
+            self.value_reader(element),
+            None if each.type == "arraylist" else each.array_size,
+            plain_letter(self._registry, element),
+            self._sizes.least(element),
+            cost_of(element),
+        )
 
     def _dictionary_reader(self, each: Field) -> Read:
         key, value = each.key, each.value
         assert key is not None
         assert value is not None
-        least = self._field_size(key) + self._field_size(value)
-        cost = self._cost(key) + self._cost(value) + 2
-        read_key, read_value = self.value_reader(key), self.value_reader(value)
-        as_map = key.type == "string" and not key.optional
-
-        def read(buf: bytes, pos: int, end: int, state: State) -> tuple[Any, int]:
-            start = pos
-            try:
-                count, pos = read_count(buf, pos, end)
-            except LayoutError as error:
-                raise failed(error) from None
-            if count * least > end - pos:
-                raise DecodeFailure(
-                    COUNT, start, pos, expected=counted(count, "pairs"), actual=counted(end - pos, "bytes")
-                )
-            state.spend(count * cost, start)
-            pairs: list[tuple[Any, Any]] = []
-            try:
-                for _ in range(count):
-                    name, pos = read_key(buf, pos, end, state)
-                    item, pos = read_value(buf, pos, end, state)
-                    pairs.append((name, item))
-            except DecodeFailure as failure:
-                failure.path.append(f"[{len(pairs)}]")
-                raise
-            if not as_map:
-                return pairs, pos
-            out = dict(pairs)
-            if len(out) != count:
-                state.note(REPEATED_KEY, start, pos)
-            return out, pos
-
-        return read
-
-    def _variant_reader(self, each: Field) -> Read:
-        readers = {index: (name, self.object_reader(name)) for index, name in each.variants}
-
-        def read(buf: bytes, pos: int, end: int, state: State) -> tuple[Any, int]:
-            try:
-                body, index, size = flat_variant_header(buf, pos, end)
-            except LayoutError as error:
-                raise failed(error, over=VARIANT_LENGTH, unit=" bytes") from None
-            stop = body + size
-            known = readers.get(index)
-            if known is None:
-                state.note(VARIANT_UNKNOWN, pos, stop, f"index {index}, {counted(size, 'bytes')}")
-                return {"index": index, "type": None, "raw": buf[body:stop]}, stop
-            name, read_object = known
-            value, at = read_object(buf, body, stop, state)
-            if at != stop:
-                raise DecodeFailure(
-                    VARIANT_LENGTH, pos + 1, body, expected=counted(at - body, "bytes"), actual=counted(size, "bytes")
-                )
-            return {"index": index, "type": name, "value": value}, stop
-
-        return read
-
-    # Sizes
-
-    def _field_size(self, each: Field) -> int:
-        """The fewest bytes that a field can take (a lower bound: capped, and recursion counts as its header only)."""
-        if each.constant:
-            return 0
-        if each.optional:
-            return 1
-        if self._is_fixed(each):
-            return struct.calcsize("<" + letter_of(self._registry, each))
-        match each.type:
-            case "string" | "byte_buffer" | "arraylist" | "dictionary":
-                return COUNT_SIZE
-            case "variant":
-                return VARIANT_HEADER_SIZE
-            case "array":
-                assert each.value is not None
-                return min(SIZE_CAP, each.array_size * self._field_size(each.value))
-        name = each.object_type or ""
-        if name not in self._sizes:
-            schema = self._registry.schema(name)
-            self._sizes[name] = header = 0 if schema.final else 1
-            self._sizes[name] = min(SIZE_CAP, header + sum(self._field_size(f) for f in schema.fields))
-        return self._sizes[name]
-
-    def _cost(self, each: Field) -> int:
-        """Cost units of one element in a list, not counting what its own lists hold."""
-        match each.type:
-            case "object" | "variant":
-                return 8
-            case "string" | "byte_buffer" | "guid" | "arraylist" | "array" | "dictionary":
-                return 3
-        return 1
+        return dictionary_reader(
+            self.value_reader(key),
+            self.value_reader(value),
+            key.type == "string" and not key.optional,
+            self._sizes.least(key) + self._sizes.least(value),
+            cost_of(key) + cost_of(value) + 2,
+        )
 
 
 def _number_step(name: str, plan: struct.Struct) -> Step:

@@ -6,7 +6,7 @@ from typing import Any
 
 from exhume.formats.clp_s.query.condition import EXISTS
 from exhume.formats.clp_s.query.operand import FLOATS
-from exhume.formats.clp_s.query.plan import Check
+from exhume.formats.clp_s.query.requirement import Check
 from exhume.formats.clp_s.query.tree import EQUAL
 from exhume.formats.clp_s.query.wildcard import STAR, Wildcard
 

@@ -12,7 +12,8 @@ from exhume.formats.clp_s.layout_words import ClassicVariable
 from exhume.formats.clp_s.query.arrays import ArrayTest
 from exhume.formats.clp_s.query.kernel import clps_compare_float, clps_compare_int, clps_lookup, clps_match_texts
 from exhume.formats.clp_s.query.operand import ARRAYS, BOOLEANS, FLOATS, INTEGERS, STRINGS, TEXTS, TIMES, Operand
-from exhume.formats.clp_s.query.plan import Check, Every, Part, Plan
+from exhume.formats.clp_s.query.plan import Plan
+from exhume.formats.clp_s.query.requirement import Check, Every, Part
 from exhume.formats.clp_s.query.resolve import LITERAL_TYPES
 from exhume.formats.clp_s.query.tree import EQUAL
 

@@ -7,18 +7,15 @@ tables themselves are not read here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from typing import Any as AnyValue
 
 from exhume.errors import QueryError
-from exhume.formats.clp_s.layout import MAX_NODE_ID, NodeType, Schema, TableEntry, TimestampRange, is_marker
+from exhume.formats.clp_s.layout import Schema, TableEntry, TimestampRange
 from exhume.formats.clp_s.query.condition import (
-    EXISTS,
-    MISSING,
     NEVER,
-    All,
     Condition,
     Test,
     compile_condition,
@@ -27,12 +24,11 @@ from exhume.formats.clp_s.query.condition import (
 from exhume.formats.clp_s.query.dialect import Dialect, Version, dialect_of
 from exhume.formats.clp_s.query.operand import (
     ALL,
-    ARRAYS,
     STRINGS,
     TEXTS,
     instant_operand,
-    type_names,
 )
+from exhume.formats.clp_s.query.requirement import Check, Part, Shapes, checks_of, describe_check, fold
 from exhume.formats.clp_s.query.resolve import Resolver
 from exhume.formats.clp_s.query.tree import (
     EQUAL,
@@ -41,7 +37,6 @@ from exhume.formats.clp_s.query.tree import (
     Column,
     EscapeError,
     Expression,
-    Key,
     parse_column,
 )
 from exhume.formats.clp_s.read.ranges import RangeFilters, outside
@@ -80,84 +75,6 @@ class Options:
     ignore_case: bool = False
     begin_ms: int | None = None
     end_ms: int | None = None
-
-
-# --- what has to be evaluated on a table ------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """A filter on the columns of `node` (None: of all columns, by type) of one table.
-
-    `types` are the literal types at stake; `rest`: keys that are left for the elements of an unstructured array.
-    """
-
-    test: Test
-    node: int | None
-    types: int
-    rest: tuple[Key, ...] = ()
-
-    @property
-    def key(self) -> tuple[object, ...]:
-        """Equal for checks with equal results: the test by its identity, since hashing it takes longer than a check."""
-        return (self.node, id(self.test), self.types, self.rest)
-
-
-@dataclass(frozen=True, slots=True)
-class Every:
-    """All of the parts."""
-
-    parts: tuple[Part, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Some:
-    """One of the parts."""
-
-    parts: tuple[Part, ...]
-
-
-Part = bool | Check | Every | Some
-
-
-def simplify(kind: type[Every | Some], parts: Iterator[Part]) -> Part:
-    """Parts under one node, constants folded away."""
-    neutral = kind is Every
-    kept: list[Part] = []
-    for part in parts:
-        if isinstance(part, bool):
-            if part is not neutral:
-                return part
-        elif isinstance(part, kind):
-            kept += part.parts
-        else:
-            kept.append(part)
-    if not kept:
-        return neutral
-    return kept[0] if len(kept) == 1 else kind(tuple(kept))
-
-
-def checks_of(part: Part) -> Iterator[Check]:
-    """All checks below a part."""
-    stack = [part]
-    while stack:
-        part = stack.pop()
-        if isinstance(part, Check):
-            yield part
-        elif not isinstance(part, bool):
-            stack += part.parts
-
-
-def fold(part: Part, decide: Callable[[Check], Part]) -> Part:
-    """The same part with each check replaced by what `decide` makes of it."""
-    if isinstance(part, bool):
-        return part
-    if isinstance(part, Check):
-        return decide(part)
-    folded = []
-    for inner in part.parts:
-        folded.append(fold(inner, decide))  # noqa: PERF401 - a frame less per level
-    return simplify(type(part), iter(folded))
 
 
 def _text_of(test: Test) -> bytes | None:
@@ -274,12 +191,6 @@ class Plan:
         }
 
 
-def describe_check(check: Check) -> str:
-    """A check in words."""
-    where = "any column" if check.node is None else f"node {check.node}"
-    return f"{check.test} ({where}: {', '.join(type_names(check.types))})"
-
-
 # --- planning ---------------------------------------------------------------------------------------------------------
 
 
@@ -330,7 +241,7 @@ def make_plan(
         promising()
     tables = archive.table_metadata.tables
     plan.num_tables = len(tables)
-    shapes = _Shapes(condition, resolver, archive.schemas, dialect)
+    shapes = Shapes(condition, resolver, archive.schemas, dialect)
     gone = 0
     for entry in tables:
         part = shapes.part(entry.schema_id) if entry.schema_id in archive.schemas else False
@@ -369,94 +280,3 @@ def range_key(found: TimestampRange) -> Column | None:
         return parse_column(found.key.decode("utf-8", "surrogateescape"))
     except EscapeError:
         return None
-
-
-# --- record shapes ----------------------------------------------------------------------------------------------------
-
-
-class _Shapes:
-    """What a resolved condition requires of the records of each schema.
-
-    Hundreds of schemas differ in columns that the query does not name: those that agree on what it names share a part.
-    """
-
-    def __init__(
-        self, condition: Condition, resolver: Resolver, schemas: Mapping[int, Schema], dialect: Dialect
-    ) -> None:
-        self.condition = condition
-        self.resolver = resolver
-        self.schemas = schemas
-        self.last = dialect.last_column
-        # By the identity of the test, which the condition keeps alive: to hash one takes longer than to answer it.
-        self._named: dict[int, tuple[frozenset[int], tuple[Key, ...]]] = {}
-        self._everything = False
-        for test in tests_of(condition):
-            if test.column.everything:
-                self._everything = True
-            else:
-                self._named[id(test)] = resolver.nodes(test)
-        self._parts: dict[tuple[int | None, ...], Part] = {}
-
-    def part(self, schema_id: int) -> Part:
-        """What the records of a schema have to fulfil."""
-        order = self._schema(schema_id)
-        types = self._types(order) if self._everything else 0
-        searched = [self._column(nodes, order) for nodes, _ in self._named.values()]
-        key = (types, *searched)
-        found = self._parts.get(key)
-        if found is None:
-            found = self._part(self.condition, types, dict(zip(self._named, searched, strict=True)))
-            self._parts[key] = found
-        return found
-
-    def _part(self, condition: Condition, types: int, searched: Mapping[int, int | None]) -> Part:
-        """`types`: the literal types of the schema's columns; `searched`: the node for each test of a named column."""
-        if isinstance(condition, Test):
-            if condition.column.everything:
-                return self._any_column(condition, types)
-            return self._one_column(condition, searched[id(condition)])
-        parts = []
-        for child in condition.children:
-            parts.append(self._part(child, types, searched))  # noqa: PERF401 - a frame less per level
-        return simplify(Every if isinstance(condition, All) else Some, iter(parts))
-
-    def _schema(self, schema_id: int) -> tuple[int, ...]:
-        """The nodes of a schema in its order."""
-        nodes, size = tuple(self.schemas[schema_id].entries), len(self.resolver.tree)
-        if nodes and (min(nodes) < 0 or max(nodes) >= min(size, MAX_NODE_ID + 1)):  # markers, or no nodes
-            nodes = tuple(n for n in nodes if not is_marker(n) and 0 <= n < size)
-        return nodes
-
-    def _types(self, order: Collection[int]) -> int:
-        """The literal types of these columns."""
-        tree = self.resolver.tree
-        metadata = tree.roots.get((b"", NodeType.METADATA))
-        types = 0
-        for node in order:
-            if metadata is None or tree.parents[node] != metadata:
-                types |= self.resolver.types[node]
-        return types
-
-    def _column(self, nodes: frozenset[int], order: Sequence[int]) -> int | None:
-        """The one node of a schema that is searched for a column."""
-        if nodes.isdisjoint(order):
-            return None
-        return next(node for node in (reversed(order) if self.last else order) if node in nodes)
-
-    @staticmethod
-    def _any_column(test: Test, types: int) -> Part:
-        if test.op in (EXISTS, MISSING):
-            return True
-        types &= test.types
-        return Check(test, None, types) if types else test.inverted
-
-    def _one_column(self, test: Test, node: int | None) -> Part:
-        rest = self._named[id(test)][1]
-        if test.op == MISSING:
-            return node is None
-        if node is None:
-            return False
-        types = self.resolver.types[node]
-        if test.op == EXISTS:
-            return Check(test, node, types, rest) if rest and types == ARRAYS else True
-        return Check(test, node, types, rest if types == ARRAYS else ())

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import heapq
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
-from typing import Any, NamedTuple
+from typing import Any
 
 from exhume.formats.clp_s.layout import parse_dictionary
 from exhume.formats.clp_s.layout_words import (
@@ -28,9 +28,7 @@ from exhume.formats.clp_s.read.program import (
     BAD_FLOAT,
     BAD_LOG_TYPE,
     BAD_OFFSET,
-    BAD_PATTERN,
     BAD_STRING,
-    BAD_TIME,
     BOOLEAN,
     FLOAT,
     FORMATTED,
@@ -42,6 +40,21 @@ from exhume.formats.clp_s.read.program import (
     Fault,
     clps_escape,
 )
+from exhume.formats.clp_s.read.pytimes import ClpsPatterns, clps_civil
+
+__all__ = [
+    "ClpsLogTypes",
+    "ClpsPatterns",
+    "ClpsProgram",
+    "ClpsStrings",
+    "clps_civil",
+    "clps_count",
+    "clps_decode_float",
+    "clps_format_float",
+    "clps_merge_order",
+    "clps_render_merged",
+    "clps_undelta",
+]
 
 Buffer = bytes | bytearray | memoryview
 
@@ -173,163 +186,6 @@ def clps_format_float(value: float, word: int) -> bytes:
 def clps_undelta(values: Buffer) -> bytes:
     """Running sums modulo 2^64 of int64 differences."""
     return array("Q", accumulate(_view(values, "Q"), lambda total, step: total + step & _MASK)).tobytes()
-
-
-def clps_civil(days: int) -> tuple[int, int, int]:
-    """Year, month and day of a day counted from 1970-01-01 (proleptic Gregorian)."""
-    days += 719468
-    era, day = divmod(days, 146097)
-    year = (day - day // 1460 + day // 36524 - day // 146096) // 365
-    day -= 365 * year + year // 4 - year // 100
-    month = (5 * day + 2) // 153
-    dom = day - (153 * month + 2) // 5 + 1
-    month = month + 3 if month < 10 else month - 9
-    return year + era * 400 + (month <= 2), month, dom
-
-
-class ClpsPatterns:
-    """Compiled timestamp patterns by id.
-
-    A pattern is `(unit, shift, steps)`: epochs count `unit` nanoseconds, `shift` seconds are added for civil time, and
-    steps are `(code, text)` with the codes of `STEP_CODES`; `text` is the literal, or the name table joined by 0x00.
-    """
-
-    __slots__ = ("_patterns",)
-
-    def __init__(self, patterns: Iterable[tuple[int, int, int, Sequence[tuple[int, bytes]]]]) -> None:
-        self._patterns = {ident & _MASK: (unit, shift, list(steps)) for ident, unit, shift, steps in patterns}
-
-    def render(self, ident: int, epoch: int) -> bytes | None | int:
-        """The text of an epoch; a fault kind (`BAD_PATTERN`, `BAD_TIME`) when it cannot be printed."""
-        found = self._patterns.get(ident & _MASK)
-        if found is None:
-            return BAD_PATTERN
-        return _render_time(epoch, *found) or BAD_TIME
-
-
-(
-    S_LITERAL,
-    S_YEAR,
-    S_YEAR2,
-    S_MONTH,
-    S_DAY,
-    S_DAY_SPACE,
-    S_MONTH_NAME,
-    S_WEEKDAY_NAME,
-    S_HOUR,
-    S_HOUR_SPACE,
-    S_HOUR12,
-    S_HOUR12_SPACE,
-    S_HOUR12_OLD,
-    S_HOUR12_OLD_SPACE,
-    S_AM_PM,
-    S_MINUTE,
-    S_SECOND,
-    S_MILLI,
-    S_MICRO,
-    S_NANO,
-    S_TRIM_MILLI,
-    S_TRIM_NANO,
-    S_EPOCH,
-    S_EPOCH_POINT,
-    S_EPOCH_S,
-    S_EPOCH_MS,
-    S_EPOCH_US,
-    S_EPOCH_NS,
-) = range(28)
-
-
-def _truncate(epoch: int, unit: int) -> int:
-    return epoch // unit if epoch >= 0 else -(-epoch // unit)
-
-
-class _Moment(NamedTuple):
-    """A time taken apart; `days` since the epoch, `nanos` of the second, `epoch` as it is stored."""
-
-    epoch: int
-    days: int
-    year: int
-    month: int
-    day: int
-    hour: int
-    minute: int
-    second: int
-    nanos: int
-
-
-def _year2(at: _Moment) -> bytes | None:
-    short = at.year - 2000 if at.year >= 2000 else at.year - 1900
-    return b"%02d" % short if 0 <= short <= 99 else None
-
-
-def _hour12(at: _Moment) -> int:
-    return at.hour % 12 or 12
-
-
-def _hour12_old(at: _Moment) -> int:
-    return 12 if at.hour == 0 else at.hour - 12 if at.hour > 13 else at.hour
-
-
-def _epoch_point(at: _Moment) -> bytes | None:
-    text = b"%d" % at.epoch
-    return text[:-9] + b"." + text[-9:] if len(text) >= 9 else None
-
-
-_SHOWN: dict[int, Callable[[_Moment], bytes | None]] = {
-    S_YEAR: lambda at: b"%04d" % at.year if 0 <= at.year <= 9999 else None,
-    S_YEAR2: _year2,
-    S_MONTH: lambda at: b"%02d" % at.month,
-    S_DAY: lambda at: b"%02d" % at.day,
-    S_DAY_SPACE: lambda at: b"%2d" % at.day,
-    S_HOUR: lambda at: b"%02d" % at.hour,
-    S_HOUR_SPACE: lambda at: b"%2d" % at.hour,
-    S_HOUR12: lambda at: b"%02d" % _hour12(at),
-    S_HOUR12_SPACE: lambda at: b"%2d" % _hour12(at),
-    S_HOUR12_OLD: lambda at: b"%02d" % _hour12_old(at),
-    S_HOUR12_OLD_SPACE: lambda at: b"%2d" % _hour12_old(at),
-    S_AM_PM: lambda at: b"AM" if at.hour < 12 else b"PM",
-    S_MINUTE: lambda at: b"%02d" % at.minute,
-    S_SECOND: lambda at: b"%02d" % at.second,
-    S_MILLI: lambda at: b"%03d" % (at.nanos // 1_000_000),
-    S_MICRO: lambda at: b"%06d" % (at.nanos // 1_000),
-    S_NANO: lambda at: b"%09d" % at.nanos,
-    S_TRIM_MILLI: lambda at: (b"%03d" % (at.nanos // 1_000_000)).rstrip(b"0") or b"0",
-    S_TRIM_NANO: lambda at: (b"%09d" % at.nanos).rstrip(b"0") or None,
-    S_EPOCH: lambda at: b"%d" % at.epoch,
-    S_EPOCH_POINT: _epoch_point,
-    S_EPOCH_S: lambda at: b"%d" % _truncate(at.epoch, 1_000_000_000),
-    S_EPOCH_MS: lambda at: b"%d" % _truncate(at.epoch, 1_000_000),
-    S_EPOCH_US: lambda at: b"%d" % _truncate(at.epoch, 1_000),
-    S_EPOCH_NS: lambda at: b"%d" % at.epoch,
-}
-"""What each step of a pattern prints of a time; None where upstream has no way to print it."""
-
-
-def _render_time(epoch: int, unit: int, shift: int, steps: Sequence[tuple[int, bytes]]) -> bytes | None:
-    """The text of a time, `unit` nanoseconds to a tick, `shift` seconds east; None where a step cannot print it."""
-    per_second = 1_000_000_000 // unit
-    seconds, fraction = divmod(epoch, per_second)
-    if any(code >= S_EPOCH_S for code, _ in steps):
-        fraction = abs(epoch) % per_second
-    days, second_of_day = divmod(seconds + shift, 86400)
-    hour, rest = divmod(second_of_day, 3600)
-    moment = _Moment(epoch, days, *clps_civil(days), hour, *divmod(rest, 60), fraction * unit)
-    out: list[bytes] = []
-    for code, text in steps:
-        if code == S_LITERAL:
-            out.append(text)
-        elif code == S_MONTH_NAME:
-            out.append(text.split(b"\0")[moment.month - 1])
-        elif code == S_WEEKDAY_NAME:
-            out.append(text.split(b"\0")[(days + 4) % 7])
-        else:
-            shown = _SHOWN[code](moment)
-            if shown is None:
-                return None
-            if code in (S_EPOCH, S_EPOCH_POINT):
-                out.clear()  # as upstream, which puts the number in the place of what it has printed so far
-            out.append(shown)
-    return b"".join(out)
 
 
 Operation = tuple[Any, ...]
