@@ -101,6 +101,7 @@ types:
         type: index_entry
         repeat: eos
   index_entry:
+    -element: true
     doc: The packed C structure SplitIndexEntry, 18 bytes.
     -webide-representation: '{len_data:dec} bytes at {ofs_data:dec}, time {timestamp_ns:dec}'
     seq:

@@ -282,6 +282,48 @@ cdef inline int64_t read_ark_rbuf_variant_header(const uint8_t *p, int64_t at, i
     return at
 
 
+cdef struct ArkSplitIndexEntry:
+    uint64_t timestamp_ns
+    uint32_t ofs_data
+    uint32_t len_data
+    uint8_t object_identifier
+    uint8_t flags
+
+
+cdef inline int64_t read_ark_split_index_entry(const uint8_t *p, int64_t at, int64_t end, ArkSplitIndexEntry *out) noexcept nogil:
+    cdef uint64_t timestamp_ns_ = 0
+    cdef uint32_t ofs_data_ = 0
+    cdef uint32_t len_data_ = 0
+    cdef uint8_t object_identifier_ = 0
+    cdef uint8_t flags_ = 0
+    if end - at < 8:
+        return -1
+    memcpy(&timestamp_ns_, p + at, 8)
+    at += 8
+    if end - at < 4:
+        return -1
+    memcpy(&ofs_data_, p + at, 4)
+    at += 4
+    if end - at < 4:
+        return -1
+    memcpy(&len_data_, p + at, 4)
+    at += 4
+    if end - at < 1:
+        return -1
+    memcpy(&object_identifier_, p + at, 1)
+    at += 1
+    if end - at < 1:
+        return -1
+    memcpy(&flags_, p + at, 1)
+    at += 1
+    out.timestamp_ns = timestamp_ns_
+    out.ofs_data = ofs_data_
+    out.len_data = len_data_
+    out.object_identifier = object_identifier_
+    out.flags = flags_
+    return at
+
+
 cdef struct ArkStoredMessageMessageFooter:
     uint32_t len_message
     uint8_t codec
@@ -1470,4 +1512,4 @@ cdef inline int64_t clp_s_table_classic_variable_first_id(int64_t value) noexcep
     return <int64_t> 0x4000000000000000
 
 
-ELEMENTS = '123bceebd54f73f9'
+ELEMENTS = 'f379de21b22cfb59'

@@ -7,7 +7,7 @@ from libc.stdlib cimport free, realloc
 
 include "_elements.pxi"
 
-SOURCE = '344588893390456b'
+SOURCE = 'e0368a9556333112'
 """What this was compiled from: a module built from other specifications is not used."""
 
 
@@ -59,6 +59,18 @@ def flat_ark_rbuf_variant_header(view, int64_t at, int64_t end):
         after = read_ark_rbuf_variant_header(<const uint8_t *> buffer.buf, at, end, &one)
     PyBuffer_Release(&buffer)
     return None if after < 0 else (after, one.index, one.len_object)
+
+
+def flat_ark_split_index_entry(view, int64_t at, int64_t end):
+    """Where the element at `at` ends, and its fields; None when it does not fit."""
+    cdef Py_buffer buffer
+    cdef ArkSplitIndexEntry one
+    cdef int64_t after = -1
+    PyObject_GetBuffer(view, &buffer, PyBUF_SIMPLE)
+    if 0 <= at <= end <= buffer.len:
+        after = read_ark_split_index_entry(<const uint8_t *> buffer.buf, at, end, &one)
+    PyBuffer_Release(&buffer)
+    return None if after < 0 else (after, one.timestamp_ns, one.ofs_data, one.len_data, one.object_identifier, one.flags)
 
 
 def flat_ark_stored_message_message_footer(view, int64_t at, int64_t end):

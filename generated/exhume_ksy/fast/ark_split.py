@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import struct
 
-from ._layout import LayoutError, View, short
+from ._layout import LayoutError, View, native, short
 from .ark_rbuf import read_group_list, read_guid, read_object_header
 
 _unpack0 = struct.Struct("<H").unpack_from
@@ -291,3 +291,16 @@ def read_index_entry(view: View, at: int, end: int, base: int | None = None, roo
     value.object_identifier = object_identifier
     value.flags = flags
     return value, at
+
+
+def flat_index_entry(view: View, at: int, end: int) -> tuple[int, int, int, int, int, int]:
+    """Where the `ark_split::index_entry` at `at` ends, and its fields: timestamp_ns, ofs_data, len_data,
+    object_identifier, flags. Raises `LayoutError`.
+    """
+    if native is not None and (found := native.flat_ark_split_index_entry(view, at, end)) is not None:
+        return found
+    if end - at < 18:
+        raise short((("timestamp_ns", 8), ("ofs_data", 12), ("len_data", 16), ("object_identifier", 17), ("flags", 18),), at, end, 18)
+    timestamp_ns, ofs_data, len_data, object_identifier, flags = _unpack2(view, at)
+    at += 18
+    return at, timestamp_ns, ofs_data, len_data, object_identifier, flags

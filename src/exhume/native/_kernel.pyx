@@ -8,7 +8,7 @@ from libc.string cimport memchr, memcmp, memcpy, memset
 
 from exhume.native.types import OVERLONG, Scan, malformed_records
 
-VERSION = 10
+VERSION = 11
 
 cdef extern from "Python.h":
     PyObject* PyBytes_FromStringAndSize(const char*, Py_ssize_t) except NULL
@@ -28,6 +28,7 @@ include "../formats/clp_s/write/native.pxi"
 include "../formats/kv_ir/native.pxi"
 include "files.pxi"
 include "../formats/caf/native.pxi"
+include "../formats/ark/native.pxi"
 include "scan.pxi"
 
 ctypedef const unsigned char* chars

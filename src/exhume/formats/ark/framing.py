@@ -26,12 +26,11 @@ from exhume.formats.ark.layout import (
 )
 from exhume.formats.ark.messages import Decompressor
 from exhume.formats.ark.rbuf.layout import GROUP_HEADER_SIZE, GROUP_LAST, HEADER, HEADERS
-from exhume.formats.ark.splits import Array, Split
+from exhume.formats.ark.splits import PORTION, Array, Split, portions
 from exhume.limits import Limits
 from exhume.recovery import Proof
 
 BATCH: Final = 4096
-BATCH_SIZE: Final = 32 << 20
 TELLING: Final = 3
 """If this many messages of an object start with a header byte, all of them must; a single one may by accident."""
 
@@ -73,12 +72,10 @@ def _states(split: Split, entries: Array, unpack: Decompressor) -> Iterator[int]
     """The state of each message, in the order of the entries; a bounded number of bytes is held."""
     for start in range(0, len(entries), BATCH):
         part = entries[start : start + BATCH]
-        while len(part):
-            sizes = part["len_data"].astype(np.int64)
-            count = max(1, int(np.searchsorted(np.cumsum(sizes), BATCH_SIZE, side="right")))
-            for data in split.read_messages(part["ofs_data"][:count].astype(np.int64), sizes[:count]):
+        offsets, sizes = part["ofs_data"].tolist(), part["len_data"].tolist()
+        for first, stop in portions(sizes, PORTION):
+            for data in split.read_messages(offsets[first:stop], sizes[first:stop]):
                 yield _UNPACKED if _unpacks(data, unpack) else _FRAMED if _is_framed(data) else _FOREIGN
-            part = part[count:]
 
 
 def _unpacks(data: bytes, unpack: Decompressor) -> bool:

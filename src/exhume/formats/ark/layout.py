@@ -37,10 +37,13 @@ from exhume.formats.ark.rbuf.layout import HEADER, HEADERS, pack_count, read_byt
 from exhume.layout.fast import read, reading, rows
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import numpy as np
 
 ENTRY_SIZE: Final = ark_split.IndexEntry.size
 ENTRY_DTYPE: Final = ark_split.IndexEntry.dtype
+_ENTRY = struct.Struct(ark_split.IndexEntry.packed)
 ENTRY_FIELDS: Final = ark_split.IndexEntry.at
 """Where the fields of an index entry lie in it."""
 
@@ -126,6 +129,24 @@ def parse_split_header(data: bytes, where: Span) -> SplitHeader:
         span = where.sub(*HEADER_FIELDS.format_version)
         raise SPLIT_VERSION.error(span=span, field_path="format_version", expected=1, actual=header.version)
     return header
+
+
+def iter_entries(data: bytes | bytearray | memoryview) -> Iterator[tuple[int, int, int, int, int]]:
+    """Index entries one by one: time (ns), offset and size of the message, short identifier, flags.
+
+    Raises `ValueError` (in the kernel's twin `struct.error`) unless whole entries fill `data`.
+    """
+    return _ENTRY.iter_unpack(data)
+
+
+def entry_at(data: bytes, number: int) -> tuple[int, int, int, int, int]:
+    """One of several index entries, with the fields that `iter_entries` gives."""
+    return _ENTRY.unpack_from(data, number * ENTRY_SIZE)
+
+
+def entry_time(data: bytes, number: int) -> int:
+    """The time (ns) of one of several index entries."""
+    return entry_at(data, number)[0]
 
 
 def parse_index(data: bytes) -> np.ndarray[Any, Any]:

@@ -21,6 +21,7 @@ from exhume.formats.ark.layout import (
     TRAILER_MAGIC_BYTES,
     SplitHeader,
     parse_file_footer,
+    parse_index,
     parse_split_header,
     read_counted,
 )
@@ -84,9 +85,10 @@ def _locate_split(source: Source, hit: int, limits: Limits) -> Carved | None:
     window = source.window(hit, source.size)
     split = Split(window, header=header)
     present = max(0, min(header.item_count, (room - header.index_offset) // ENTRY_SIZE))
-    entries = split.read_index(0, present) if present else split.read_index(0, 0)
+    index = split.read_entries(0, present) if present else b""
+    entries = parse_index(index)
     end = entries["ofs_data"].astype(np.int64) + entries["len_data"].astype(np.int64)
-    known = split.known_objects()[entries["object_identifier"]]
+    known = np.frombuffer(split.known_objects(), np.bool_)[entries["object_identifier"]]
     if present and int(known.sum()) * 2 < present:
         return None
     usable = known & (entries["len_data"] > 0)
@@ -98,7 +100,7 @@ def _locate_split(source: Source, hit: int, limits: Limits) -> Carved | None:
     if not header.item_count:
         length = max(length, min(room, header.index_offset + header.maximum_count * ENTRY_SIZE))
     inside = np.flatnonzero(usable & (end <= room))
-    findings = [f for f in check_entries(split, entries) if f.severity is Severity.ERROR][:MOST_FINDINGS]
+    findings = [f for f in check_entries(split, index) if f.severity is Severity.ERROR][:MOST_FINDINGS]
     bad, more, proof = prove_messages(split, entries[inside], limits)
     findings += more
     if length > room or present < header.item_count:

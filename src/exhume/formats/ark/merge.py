@@ -10,9 +10,7 @@ import bisect
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-
-from exhume.formats.ark.splits import Array, Block
+from exhume.formats.ark.splits import TIME_MAX, Block
 
 
 @dataclass(eq=False)
@@ -30,7 +28,7 @@ class Cursor:
     _blocks: Iterator[Block] | None = field(default=None, repr=False)
     _block: Block | None = field(default=None, repr=False)
     _following: Block | None = field(default=None, repr=False)
-    _keys: Array | None = field(default=None, repr=False)
+    _keys: list[int] | None = field(default=None, repr=False)
 
     def open(self, reverse: bool) -> bool:
         """Loads the first block that has entries; False when there is none."""
@@ -53,12 +51,12 @@ class Cursor:
             self.finish()
             return False
         self._following = self._fetch()
-        self._keys = ~self._block.time if reverse else self._block.time
+        self._keys = [TIME_MAX - time for time in self._block.time] if reverse else self._block.time
         return True
 
     @property
-    def keys(self) -> Array:
-        """Sort keys of the entries at hand (times, or their complements)."""
+    def keys(self) -> list[int]:
+        """Sort keys of the entries at hand: times, or what is left to the latest possible one."""
         assert self._keys is not None
         return self._keys
 
@@ -70,8 +68,8 @@ class Cursor:
     def take(self, count: int) -> Block:
         """Removes the first `count` entries of the block at hand."""
         assert self._block is not None
-        taken = self._block.take(slice(0, count))
-        self._block = self._block.take(slice(count, None))
+        taken = self._block.part(0, count)
+        self._block = self._block.part(count, len(self._block))
         self._keys = self.keys[count:]
         return taken
 
@@ -83,14 +81,11 @@ class Cursor:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Merged entries: those of `cursors[n]` are `blocks[n]`; `source` and `order` say how they interleave.
-
-    `order` sorts the concatenation of the blocks (None: already in order), `source` gives each merged entry's cursor.
-    """
+    """Merged entries: those of `cursors[n]` are `blocks[n]`, and `sources` has the `n` of each entry in time order."""
 
     cursors: tuple[Cursor, ...]
     blocks: tuple[Block, ...]
-    order: Array | None
+    sources: list[int]
 
     def __len__(self) -> int:
         return sum(len(block) for block in self.blocks)
@@ -108,12 +103,12 @@ def merge(cursors: Sequence[Cursor], *, reverse: bool = False) -> Iterator[Batch
     active: list[Cursor] = []
     try:
         while active or waiting:
-            head = min((int(c.keys[0]) for c in active), default=None)
+            head = min((c.keys[0] for c in active), default=None)
             while waiting and (head is None or waiting[-1].bound <= head):
                 cursor = waiting.pop()
                 if cursor.open(reverse):
                     bisect.insort(active, cursor, key=lambda c: sign * c.rank)
-                    first = int(cursor.keys[0])
+                    first = cursor.keys[0]
                     head = first if head is None else min(head, first)
             if not active:
                 break
@@ -130,7 +125,7 @@ def _emit(active: list[Cursor], following: Cursor | None, sign: int) -> Batch:
     The limit is the last entry at hand of the split that runs out first (included), or the bound of the next split
     (excluded).  Ties on time go by rank, which `active` is sorted by.
     """
-    limits = [(int(c.keys[-1]), sign * c.rank, 1) for c in active if c.has_more]
+    limits = [(c.keys[-1], sign * c.rank, 1) for c in active if c.has_more]
     if following is not None:
         limits.append((following.bound, sign * following.rank, 0))
     if not limits:
@@ -141,12 +136,17 @@ def _emit(active: list[Cursor], following: Cursor | None, sign: int) -> Batch:
         for c in active:
             mine = sign * c.rank
             through = mine < rank or (mine == rank and included)
-            side = "right" if through else "left"
-            counts.append(int(np.searchsorted(c.keys, np.uint64(key), side=side)))  # type: ignore[call-overload]
+            counts.append(bisect.bisect_right(c.keys, key) if through else bisect.bisect_left(c.keys, key))
     chosen = [(c, count) for c, count in zip(active, counts, strict=True) if count]
     keys = [c.keys[:count] for c, count in chosen]
     blocks = tuple(c.take(count) for c, count in chosen)
-    order = None
-    if len(keys) > 1:
-        order = np.argsort(np.concatenate(keys), kind="stable")
-    return Batch(tuple(c for c, _ in chosen), blocks, order)
+    return Batch(tuple(c for c, _ in chosen), blocks, _sources(keys))
+
+
+def _sources(keys: list[list[int]]) -> list[int]:
+    """Which list each key is from once several sorted lists are merged; of equal keys those of the first come first."""
+    origins = [number for number, some in enumerate(keys) for _ in some]
+    if len(keys) < 2:
+        return origins
+    joined = [key for some in keys for key in some]
+    return [origins[place] for place in sorted(range(len(joined)), key=joined.__getitem__)]

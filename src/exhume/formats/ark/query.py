@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, Final, Literal
-
-import numpy as np
 
 from exhume.errors import ExhumeError, Span
 from exhume.findings import Finding
@@ -16,7 +15,7 @@ from exhume.formats.ark.filters import TIME_MAX, topic_matcher
 from exhume.formats.ark.merge import Batch, Cursor, merge
 from exhume.formats.ark.messages import ArkMessage, Decompressor, column_codec, decode_value
 from exhume.formats.ark.rbuf.decoder import decoder_for
-from exhume.formats.ark.splits import Array, Block, Split, SplitFacts
+from exhume.formats.ark.splits import ANY_OBJECT, Block, Split, SplitFacts
 
 if TYPE_CHECKING:
     from exhume.formats.ark.reader import ArkReader, Channel, SplitReference
@@ -93,53 +92,64 @@ class Query:
             self.findings.append(Finding.from_error(error))
 
     def _deliver(self, batch: Batch) -> Iterator[ArkMessage]:
-        """Messages of a batch, in portions of bounded size."""
-        count = len(batch)
-        numbers = np.repeat(np.arange(len(batch.blocks)), [len(block) for block in batch.blocks])
-        within = np.concatenate([np.arange(len(block)) for block in batch.blocks])
-        sizes = np.concatenate([block.size for block in batch.blocks])
-        bad = np.concatenate([block.bad for block in batch.blocks])
-        if batch.order is not None:
-            numbers, within, sizes, bad = (each[batch.order] for each in (numbers, within, sizes, bad))
-        portions = np.cumsum(np.where(bad, 0, sizes)) // BATCH_BYTES
-        edges = np.flatnonzero(np.diff(portions)) + 1
+        """Messages of a batch, in portions of bounded size; an entry that is bad ends a portion."""
+        at = [0] * len(batch.blocks)
+        numbers = batch.sources
         start = 0
-        while start < count:
-            following = edges[np.searchsorted(edges, start, side="right") :]
-            stop = min(int(following[0]) if len(following) else count, start + BATCH_MESSAGES)
-            damage = np.flatnonzero(bad[start:stop])
-            if len(damage):
-                stop = start + int(damage[0])
-            if stop > start:
-                yield from self._portion(batch, numbers[start:stop], within[start:stop])
-            if len(damage):
-                self._damaged(batch, int(numbers[stop]), int(within[stop]))
-                stop += 1
-            start = stop
+        while start < len(numbers):
+            stop = min(len(numbers), start + BATCH_MESSAGES)
+            ends = [first + count for first, count in zip(at, _counts(numbers, start, stop, len(at)), strict=True)]
+            pieces = [block.part(a, b) for block, a, b in zip(batch.blocks, at, ends, strict=True)]
+            if sum(sum(piece.size) for piece in pieces) > BATCH_BYTES or any(1 in piece.bad for piece in pieces):
+                stop = self._stop(batch, at, start, stop)
+                if stop == start:
+                    self._damaged(batch, numbers[start], at[numbers[start]])
+                    at[numbers[start]] += 1
+                    start += 1
+                    continue
+                ends = [first + count for first, count in zip(at, _counts(numbers, start, stop, len(at)), strict=True)]
+                pieces = [block.part(a, b) for block, a, b in zip(batch.blocks, at, ends, strict=True)]
+            yield from self._portion(batch, numbers[start:stop], pieces)
+            start, at = stop, ends
+
+    @staticmethod
+    def _stop(batch: Batch, at: list[int], start: int, stop: int) -> int:
+        """Where a portion that begins at `start` has to end: before a bad entry, or before it is too large."""
+        at = list(at)
+        size = 0
+        for place in range(start, stop):
+            number = batch.sources[place]
+            block, here = batch.blocks[number], at[number]
+            at[number] += 1
+            size += block.size[here]
+            if block.bad[here] or (size > BATCH_BYTES and place > start):
+                return place
+        return stop
 
     def _damaged(self, batch: Batch, number: int, within: int) -> None:
         cursor = batch.cursors[number]
         assert isinstance(cursor, SplitCursor)
         block = batch.blocks[number]
-        position, offset, size = (int(each[within]) for each in (block.position, block.offset, block.size))
-        error = cursor.split.entry_error(position, offset, size, int(block.object[within]))
+        error = cursor.split.entry_error(
+            block.position[within], block.offset[within], block.size[within], block.object[within]
+        )
         if not self.skip:
             raise error
         self.note(error)
 
-    def _portion(self, batch: Batch, numbers: Array, within: Array) -> Iterator[ArkMessage]:
-        first = int(numbers[0])
-        if len(batch.cursors) == 1 or not np.any(numbers != first):
-            cursor = batch.cursors[first]
-            assert isinstance(cursor, SplitCursor)
-            yield from cursor.messages(batch.blocks[first].take(within))
-            return
-        streams: dict[int, Iterator[ArkMessage]] = {}
-        for number in np.unique(numbers).tolist():
-            cursor = batch.cursors[number]
-            assert isinstance(cursor, SplitCursor)
-            streams[number] = cursor.messages(batch.blocks[number].take(within[numbers == number]), holes=True)
-        for number in numbers.tolist():
+    @staticmethod
+    def _portion(batch: Batch, numbers: list[int], pieces: list[Block]) -> Iterator[ArkMessage]:
+        """The messages of the pieces, in the order in which `numbers` names the cursors they are of."""
+        streams: dict[int, Iterator[ArkMessage | None]] = {}
+        for number, piece in enumerate(pieces):
+            if len(piece):
+                cursor = batch.cursors[number]
+                assert isinstance(cursor, SplitCursor)
+                if len(piece) == len(numbers):
+                    yield from cursor.messages(piece)
+                    return
+                streams[number] = cursor.messages(piece, holes=True)
+        for number in numbers:
             message = next(streams[number])
             if message is not None:
                 yield message
@@ -191,12 +201,12 @@ class Query:
         try:
             for block in split.blocks(facts, low, high, reverse=True):
                 for short in list(open_):
-                    hits = np.flatnonzero((block.object == short) & ~block.bad)
-                    if not len(hits):
+                    hit = next((n for n in _places(block.object, short) if not block.bad[n]), None)
+                    if hit is None:
                         continue
                     identifier = open_.pop(short)
-                    one = block.take(hits[:1])
-                    mine = (int(one.time[0]), reference.rank, int(one.position[0]))
+                    one = block.part(hit, hit + 1)
+                    mine = (one.time[0], reference.rank, one.position[0])
                     best = latest.get(identifier)
                     if best is None or mine >= best[:3]:
                         latest[identifier] = (*mine, reference, one)
@@ -204,6 +214,20 @@ class Query:
                     return
         finally:
             self.reader.release(split)
+
+
+def _counts(numbers: list[int], start: int, stop: int, kinds: int) -> list[int]:
+    """How often each of the numbers below `kinds` occurs in `numbers[start:stop]`."""
+    if kinds == 1:
+        return [stop - start]
+    found = Counter(numbers[start:stop])
+    return [found[number] for number in range(kinds)]
+
+
+def _places(text: bytes, byte: int) -> Iterator[int]:
+    at = -1
+    while (at := text.find(byte, at + 1)) >= 0:
+        yield at
 
 
 class SplitCursor(Cursor):
@@ -232,21 +256,21 @@ class SplitCursor(Cursor):
         reader = self.query.reader
         self.codec = column_codec(self.reference.column.compression)
         self.unpack = Decompressor(self.codec, reader.limits) if self.codec != "none" else None
-        self.wanted = np.ones(256, np.bool_)  # unmapped ones stay: they are reported
+        wanted, known = bytearray(ANY_OBJECT), bytearray(256)  # unmapped ones stay: they are reported
         self.names = [""] * 256
         self.identifiers = [""] * 256
         self.decoders: list[Callable[..., dict[str, Any]] | None] = [None] * 256
-        self.known = np.zeros(256, np.bool_)
         for mapping in self.facts.header.mappings:
             channel = self.reference.channels.get(mapping.identifier)
-            self.known[mapping.short] = channel is not None
-            self.wanted[mapping.short] = channel is not None and self.query.accepts(self.reference, channel)
-            if channel is None or not self.wanted[mapping.short]:
+            known[mapping.short] = channel is not None
+            wanted[mapping.short] = channel is not None and self.query.accepts(self.reference, channel)
+            if channel is None or not wanted[mapping.short]:
                 continue
             self.names[mapping.short] = channel.name
             self.identifiers[mapping.short] = mapping.identifier
             if self.query.decode:
                 self.decoders[mapping.short] = _decoder(channel)
+        self.wanted, self.known = bytes(wanted), bytes(known)
 
     def open_split(self) -> None:
         """Opens the file."""
@@ -261,37 +285,34 @@ class SplitCursor(Cursor):
 
     def _entries(self, low: int, high: int) -> Iterator[Block]:
         self.open_split()
-        everything = bool(self.wanted.all())
-        for block in self.split.blocks(self.facts, low, high, reverse=self.query.reverse, known=self.known):
-            yield block if everything else block.take(self.wanted[block.object] | block.bad)
+        yield from self.split.blocks(
+            self.facts, low, high, reverse=self.query.reverse, known=self.known, wanted=self.wanted
+        )
 
     def messages(self, block: Block, *, holes: bool = False) -> Iterator[Any]:
         """Messages of index entries, in the order of the block; with `holes`, None for those that were skipped."""
         split = self.split
         stored = split.read_messages(block.offset, block.size)
-        shorts = block.object.tolist()
-        origin, sizes = split.source.origin, block.size.tolist()
+        shorts, origin = block.object, split.source.origin
         if self.unpack is None and not any(self.decoders):
             yield from map(
                 ArkMessage._make,
                 zip(
-                    block.time.tolist(),
+                    block.time,
                     map(self.names.__getitem__, shorts),
                     stored,
                     repeat(None),
                     repeat(False),
                     map(self.identifiers.__getitem__, shorts),
                     repeat(self.reference.identifier),
-                    (origin + block.offset).tolist(),
-                    sizes,
+                    map(origin.__add__, block.offset) if origin else block.offset,
+                    block.size,
                 ),
             )
             return
         decoders, names, identifiers, unpack = self.decoders, self.names, self.identifiers, self.unpack
         identifier = self.reference.identifier
-        for time, short, data, offset, size in zip(
-            block.time.tolist(), shorts, stored, block.offset.tolist(), sizes, strict=True
-        ):
+        for time, short, data, offset, size in zip(block.time, shorts, stored, block.offset, block.size, strict=True):
             decoder = decoders[short]
             value: dict[str, Any] | None = None
             try:

@@ -16,31 +16,25 @@ import numpy as np
 from exhume.counts import counted
 from exhume.errors import ExhumeError
 from exhume.findings import Finding
-from exhume.formats.ark.assumptions import UNUSED_INDEX_SLOTS_ARE_ZERO
 from exhume.formats.ark.layout import (
     ENTRY_SIZE,
     HEADER_SIZE,
     HEADER_WINDOW,
     MAPPING_SIZE,
-    MESSAGE_FOOTER_MAGIC,
     SplitHeader,
     TypeMapping,
     parse_index,
     read_header_by_place,
 )
 from exhume.formats.ark.manifest import Statistics
-from exhume.formats.ark.messages import Decompressor, column_codec, decode_value
-from exhume.formats.ark.query import message_span
+from exhume.formats.ark.messages import column_codec
 from exhume.formats.ark.rbuf.decoder import decoder_for
-from exhume.formats.ark.rbuf.layout import HEADERS
-from exhume.formats.ark.splits import Array, Split
+from exhume.formats.ark.splits import PORTION, Array, Split, portions
+from exhume.formats.ark.unindexed import MAX_SLOTS, MessageCheck, num_unindexed
 from exhume.io.source import Source
 
 if TYPE_CHECKING:
     from exhume.formats.ark.reader import ArkReader, SplitReference
-
-MAX_SLOTS: Final = 1 << 24
-"""The most slots past the count that are examined (300 MB of index)."""
 
 BATCH: Final = 4096
 
@@ -104,7 +98,9 @@ def survey_split(reader: ArkReader, reference: SplitReference, source: Source, *
         notes.append("the file ends before its index")
     good, lost = _sift(reader, reference, split, listed, deep=deep)
     # Only behind a count that can be true do uncounted slots follow.
-    more = unindexed_entries(reader, reference, split) if not uncounted else listed[:0]
+    number = 0 if uncounted else num_unindexed(reader, reference, split)
+    count = split.header.item_count
+    more = split.read_index(count, count + number) if number else listed[:0]
     entries = np.concatenate([good, more])
     if bool(np.any(good["timestamp_ns"][1:] < good["timestamp_ns"][:-1])):
         notes.append("the index was not in time order")
@@ -222,108 +218,14 @@ def _damaged(
     check = MessageCheck(reader, reference, split)
     for start in range(0, len(positions), BATCH):
         chosen = positions[start : start + BATCH]
-        while len(chosen):
-            sizes = entries["len_data"][chosen].astype(np.int64)
-            count = max(1, int(np.searchsorted(np.cumsum(sizes), 32 << 20, side="right")))
-            part, chosen = chosen[:count], chosen[count:]
-            stored = split.read_messages(entries["ofs_data"][part].astype(np.int64), sizes[:count])
-            for position, data in zip(part.tolist(), stored, strict=True):
-                error = check.error(entries[position], data)
+        offsets, sizes = entries["ofs_data"][chosen].tolist(), entries["len_data"][chosen].tolist()
+        for first, stop in portions(sizes, PORTION):
+            stored = split.read_messages(offsets[first:stop], sizes[first:stop])
+            for position, data in zip(chosen[first:stop].tolist(), stored, strict=True):
+                _, offset, size, short, _ = entries[position].item()
+                error = check.error(offset, size, short, data)
                 if error is not None:
                     yield position, error
-
-
-class MessageCheck:
-    """Whether stored bytes are a message of their channel, as far as that can be told."""
-
-    def __init__(self, reader: ArkReader, reference: SplitReference, split: Split) -> None:
-        self._split = split
-        self._channels = {
-            mapping.short: reference.channels[mapping.identifier]
-            for mapping in split.header.mappings
-            if mapping.identifier in reference.channels
-        }
-        try:
-            self._codec = column_codec(reference.column.compression)
-        except ExhumeError:
-            self._codec = ""
-        self._unpack = Decompressor(self._codec, reader.limits) if self._codec not in ("", "none") else None
-        self._decoders: dict[int, Any] = {}
-        for short, channel in self._channels.items():
-            try:
-                registry = channel.declaration.registry
-                self._decoders[short] = decoder_for(registry, channel.type) if registry is not None else None
-            except ExhumeError:
-                self._decoders[short] = None  # a registry that is damaged says nothing about the message
-
-    def error(self, entry: Any, data: bytes) -> ExhumeError | None:
-        """What is wrong with the stored bytes of an entry; None when nothing is."""
-        offset, size, short = int(entry["ofs_data"]), int(entry["len_data"]), int(entry["object_identifier"])
-        span = self._split.source.span(offset, offset + size)
-        try:
-            message = self._unpack.decode(data, lambda: span) if self._unpack is not None else data
-            decoder = self._decoders.get(short)
-            if decoder is not None:
-                decode_value(decoder, message, lambda: message_span(self._split, offset, size, message, self._codec))
-        except ExhumeError as error:
-            return error
-        return None
-
-    def proves(self, short: int) -> bool:
-        """Whether a message of that object that is not whole would be noticed."""
-        return self._unpack is not None or self._decoders.get(short) is not None
-
-    def looks_whole(self, entry: Any, data: bytes) -> bool:
-        """The same for entries that no index counts: where a schema is missing, at least the framing must fit."""
-        if self.error(entry, data) is not None:
-            return False
-        short = int(entry["object_identifier"])
-        if self._unpack is not None:
-            return data[-1] == MESSAGE_FOOTER_MAGIC
-        return self._decoders.get(short) is not None or data[0] in HEADERS
-
-
-def unindexed_entries(reader: ArkReader, reference: SplitReference, split: Split) -> Array:
-    """Index entries past the indexed count that stand for whole messages.
-
-    An entry is taken while its time is not 0 (unused slots are), its object is mapped and declared, its message lies
-    behind the header and inside the file, apart from the index area, and its bytes are what its column promises: a
-    compression footer that decompresses, or an object that decodes.  The first slot that fails ends the search, and the
-    last entry is left out when it may have been cut within.
-    """
-    header, size = split.header, split.source.size
-    start = header.index_offset + header.item_count * ENTRY_SIZE
-    room = (size - start) // ENTRY_SIZE if start < size else 0
-    count = min(max(0, header.maximum_count - header.item_count), room, MAX_SLOTS)
-    if count <= 0 or header.index_offset < header.size:
-        return parse_index(b"")
-    slots = split.read_index(header.item_count, header.item_count + count)
-    fits = _fits(split, reference, slots)
-    if UNUSED_INDEX_SLOTS_ARE_ZERO:
-        fits &= slots["timestamp_ns"] > 0
-    wrong = np.flatnonzero(~fits)
-    limit = int(wrong[0]) if len(wrong) else count
-    check = MessageCheck(reader, reference, split)
-    taken = 0
-    while taken < limit:
-        entry = slots[taken]
-        offset, stored = int(entry["ofs_data"]), int(entry["len_data"])
-        if start > offset >= header.index_offset or not check.looks_whole(entry, split.source.read_at(offset, stored)):
-            break
-        taken += 1
-    return slots[: taken - 1] if taken and _may_be_torn(split, check, slots, taken) else slots[:taken]
-
-
-def _may_be_torn(split: Split, check: MessageCheck, slots: Array, taken: int) -> bool:
-    """Whether the last of the entries that were taken may have been cut while it was written.
-
-    Without its last two bytes it reads as an entry of object 0, which is another message when there are other objects,
-    and perhaps a shorter one when nothing can decode it.
-    """
-    last = slots[taken - 1]
-    if last["object_identifier"] or last["flags"] or (taken < len(slots) and any(slots[taken].tobytes())):
-        return False
-    return len(split.header.mappings) > 1 or not check.proves(int(last["object_identifier"]))
 
 
 def untimed_messages(

@@ -259,7 +259,7 @@ class _Salvage:
         try:
             for start in range(0, len(found.entries), BATCH):
                 part = found.entries[start : start + BATCH]
-                stored = split.read_messages(part["ofs_data"].astype(np.int64), part["len_data"].astype(np.int64))
+                stored = split.read_messages(part["ofs_data"].tolist(), part["len_data"].tolist())
                 for time, short, data in zip(
                     part["timestamp_ns"].tolist(), part["object_identifier"].tolist(), stored, strict=True
                 ):

@@ -5,24 +5,31 @@ Spec: ark_log.txt, Manifest File Format, Split File Format.
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Callable
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
 from exhume.counts import counted
 from exhume.errors import ExhumeError, SourceError
-from exhume.formats.ark.layout import ENTRY_SIZE, SPLIT_STARTS, TRAILER_FOOTER_SIZE, parse_file_footer
+from exhume.formats.ark.kernel import ark_entries, ark_runs
+from exhume.formats.ark.layout import ENTRY_SIZE, SPLIT_STARTS, TRAILER_FOOTER_SIZE, iter_entries, parse_file_footer
 from exhume.formats.ark.messages import Decompressor, column_codec
-from exhume.formats.ark.splits import Array, Split
+from exhume.formats.ark.splits import ANY_OBJECT, INDEX_BLOCK, Split
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.layout.sections import Section, SectionKind, SectionMap
 from exhume.limits import Limits
 
 if TYPE_CHECKING:
+    from exhume.formats.ark.pykernel import Run
     from exhume.formats.ark.reader import ArkReader, SplitReference
+
+UNBOUNDED: Final = 63
+"""Runs may cross every multiple of this power of two."""
+
+Message = tuple[int, int, int]
+"""Position in the index, offset and stored size."""
 
 MESSAGE_SECTIONS: Final = 20_000
 """Splits with at most this many messages get a section for each."""
@@ -115,10 +122,7 @@ def split_sections(identifier: str, source: Source, codec: str | None, limits: L
     header = split.header
     index_end = header.index_end
     capacity = max(header.item_count, header.maximum_count)
-    entries = split.read_index(0, header.item_count)
-    offset, size = entries["ofs_data"].astype(np.int64), entries["len_data"].astype(np.int64)
-    usable = offset + size <= source.size
-    runs = _runs(offset[usable], size[usable])
+    runs, cut = _runs(split)
     first_data = min((start for start, _ in runs if start >= index_end), default=source.size)
     spare_end = min(header.index_offset + capacity * ENTRY_SIZE, first_data)
     out = [Section(f"{label} header", source.span(0, header.size), schema="ark_split::file_header")]
@@ -133,15 +137,14 @@ def split_sections(identifier: str, source: Source, codec: str | None, limits: L
         spare = source.span(index_end, spare_end)
         note = "slots of the index that are not in use"
         out.append(Section(f"{label} spare index", spare, SectionKind.PADDING, note=note))
+    inside = _by_run(split, runs) if header.item_count <= MESSAGE_SECTIONS else [[] for _ in runs]
     for number, (start, end) in enumerate(runs):
         name = f"{label} messages" if len(runs) == 1 else f"{label} messages {number}"
         out.append(Section(name, source.span(start, end), SectionKind.DATA))
-        if header.item_count <= MESSAGE_SECTIONS:
-            inside = np.flatnonzero(usable & (offset >= start) & (offset + size <= end) & (size > 0))
-            out += _messages(limits, split, label, name, offset, size, inside, codec)
-    for position in np.flatnonzero(~usable & (offset < source.size)).tolist()[:1]:
-        start = max(int(offset[position]), *(end for _, end in runs), index_end)
-        note = f"message {position} is cut short, not all there: {counted(int((~usable).sum()), 'messages')}"
+        out += _messages(limits, split, label, name, inside[number], codec)
+    for position, start in [one for one in cut if one[1] < source.size][:1]:
+        start = max(start, *(end for _, end in runs), index_end)
+        note = f"message {position} is cut short, not all there: {counted(len(cut), 'messages')}"
         if start < source.size:
             out.append(Section(f"{label} unread", source.span(start, source.size), SectionKind.UNREAD, note=note))
     return out
@@ -156,20 +159,12 @@ def split_codec(reference: SplitReference) -> str | None:
 
 
 def _messages(
-    limits: Limits,
-    split: Split,
-    label: str,
-    parent: str,
-    offset: Array,
-    size: Array,
-    which: Array,
-    codec: str | None,
+    limits: Limits, split: Split, label: str, parent: str, messages: list[Message], codec: str | None
 ) -> list[Section]:
     out = []
-    for position in which.tolist():
-        start, stored = int(offset[position]), int(size[position])
-        packed = codec not in (None, "none")
-        plain = "ark_rbuf" if codec is not None else None
+    packed = codec not in (None, "none")
+    plain = "ark_rbuf" if codec is not None else None
+    for position, start, stored in messages:
         out.append(
             Section(
                 f"{label} message {position}",
@@ -193,13 +188,47 @@ def _loader(limits: Limits, split: Split, start: int, stored: int, codec: str) -
     return load
 
 
-def _runs(offset: Array, size: Array) -> list[tuple[int, int]]:
-    """Touching or overlapping messages as joined half-open ranges, in file order."""
-    if not len(offset):
-        return []
-    order = np.argsort(offset, kind="stable")
-    start, end = offset[order], (offset + size)[order]
-    reach = np.maximum.accumulate(end)
-    edges = np.flatnonzero(start[1:] > reach[:-1]) + 1
-    firsts, lasts = np.append(0, edges), np.append(edges, len(start)) - 1
-    return list(zip(start[firsts].tolist(), reach[lasts].tolist(), strict=True))
+def _runs(split: Split) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+    """Touching or overlapping messages as joined half-open ranges, in file order, and messages that are cut short.
+
+    The latter are given by their position in the index and their offset.
+    """
+    parts: list[tuple[int, int]] = []
+    cut: list[tuple[int, int]] = []
+    count, size = split.header.item_count, split.source.size
+    for first in range(0, count, INDEX_BLOCK):
+        entries = split.read_entries(first, min(count, first + INDEX_BLOCK))
+        _, _, offsets, sizes, _, bad = ark_entries(entries, size, ANY_OBJECT, ANY_OBJECT)
+        places = list(zip(offsets, sizes, strict=True)) if 1 in bad else []
+        if places:
+            cut += [(first + n, at) for n, (at, stored) in enumerate(places) if at + stored > size]
+            places = [(at, stored) for at, stored in places if at + stored <= size]
+            parts += _joined(places)
+        else:
+            found = ark_runs(offsets, sizes, 0, UNBOUNDED)
+            parts += _joined(list(zip(offsets, sizes, strict=True))) if found is None else _ends(found)
+    return _joined([(start, end - start) for start, end in parts]), cut
+
+
+def _joined(places: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The ranges that places, given by offset and size, cover together."""
+    places.sort()
+    found = ark_runs([offset for offset, _ in places], [size for _, size in places], 0, UNBOUNDED)
+    assert found is not None  # they are in order
+    return _ends(found)
+
+
+def _ends(runs: list[Run]) -> list[tuple[int, int]]:
+    return [(start, end) for start, end, _, _ in runs]
+
+
+def _by_run(split: Split, runs: list[tuple[int, int]]) -> list[list[Message]]:
+    """The messages that lie in each of the runs, in the order of the index."""
+    starts = [start for start, _ in runs]
+    found: list[list[Message]] = [[] for _ in runs]
+    entries = iter_entries(split.read_entries(0, split.header.item_count))
+    for position, (_, offset, size, _, _) in enumerate(entries):
+        number = bisect.bisect_right(starts, offset) - 1
+        if size and number >= 0 and offset + size <= runs[number][1]:
+            found[number].append((position, offset, size))
+    return found

@@ -1,15 +1,16 @@
-"""Split files: header, index as NumPy arrays in bounded blocks, and the bytes of messages.
+"""Split files: header, index as columns in bounded blocks, and the bytes of messages.
 
 Spec: ark_log.txt, Split File Format.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import bisect
+from array import array
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
-
-import numpy as np
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from exhume.counts import counted
 from exhume.errors import ExhumeError, Span
@@ -21,6 +22,7 @@ from exhume.formats.ark.checks import (
     MAPPING_UNDECLARED,
     SPLIT_NAME,
 )
+from exhume.formats.ark.kernel import ark_cut, ark_entries, ark_runs, ark_scan, ark_statistics
 from exhume.formats.ark.layout import (
     ENTRY_FIELDS,
     ENTRY_SIZE,
@@ -28,12 +30,21 @@ from exhume.formats.ark.layout import (
     HEADER_WINDOW,
     MAPPING_SIZE,
     SplitHeader,
+    entry_time,
+    iter_entries,
     parse_index,
     parse_split_header,
 )
 from exhume.io.source import Source
 
-Array = np.ndarray[Any, Any]
+if TYPE_CHECKING:
+    import numpy as np
+
+Array: TypeAlias = "np.ndarray[Any, Any]"
+"""Rows of `ENTRY_DTYPE`, or a column of them."""
+
+ANY_OBJECT: Final = bytes([1]) * 256
+"""A flag for every short identifier."""
 
 INDEX_BLOCK: Final = 1 << 16
 """Index entries held at once per split."""
@@ -44,25 +55,34 @@ PAGE: Final = 4096
 RUN_SIZE_BITS: Final = 23
 """Reads stay within aligned windows of 8 MiB, gaps included."""
 
+PORTION: Final = 32 << 20
+"""Stored bytes of messages that are looked at together, so that a few huge ones do not fill the memory."""
+
 TIME_MAX: Final = (1 << 64) - 1
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Index entries in time order; `position` counts in the file's index, `bad` marks unusable entries."""
+    """Index entries in time order, as columns: times (ns), offsets and sizes of messages, short identifiers.
 
-    time: Array
-    offset: Array
-    size: Array
-    object: Array
-    position: Array
-    bad: Array
+    `position` counts in the file's index; `bad` flags entries that stand for no message.
+    """
+
+    time: list[int]
+    offset: list[int]
+    size: list[int]
+    object: bytes
+    position: Sequence[int]
+    bad: bytes
 
     def __len__(self) -> int:
         return len(self.time)
 
-    def take(self, which: Any) -> Block:
-        """A selection (slice, mask or index array)."""
+    def part(self, start: int, stop: int) -> Block:
+        """Entries `[start, stop)`."""
+        if start == 0 and stop == len(self.time):
+            return self
+        which = slice(start, stop)
         return Block(
             self.time[which],
             self.offset[which],
@@ -70,6 +90,17 @@ class Block:
             self.object[which],
             self.position[which],
             self.bad[which],
+        )
+
+    def reversed(self) -> Block:
+        """The same entries, the last one first."""
+        return Block(
+            self.time[::-1],
+            self.offset[::-1],
+            self.size[::-1],
+            self.object[::-1],
+            self.position[::-1],
+            self.bad[::-1],
         )
 
 
@@ -142,9 +173,13 @@ class Split:
             )
 
     def read_index(self, start: int, stop: int) -> Array:
-        """Entries `[start, stop)` of the index, counted from `index_offset` (also past the indexed count)."""
+        """Entries `[start, stop)` as rows of an array, for what repairs or searches damaged files."""
+        return parse_index(self.read_entries(start, stop))
+
+    def read_entries(self, start: int, stop: int) -> bytes:
+        """The bytes of entries `[start, stop)` of the index, counted from `index_offset`."""
         at = self.header.index_offset + start * ENTRY_SIZE
-        return parse_index(self.source.read_at(at, (stop - start) * ENTRY_SIZE))
+        return self.source.read_at(at, (stop - start) * ENTRY_SIZE)
 
     def scan(self) -> SplitFacts:
         """Reads the whole index once, in blocks, to find whether it is sorted and which times it spans."""
@@ -154,68 +189,80 @@ class Split:
         is_sorted = True
         low, high, last = TIME_MAX, 0, 0
         for start in range(0, count, INDEX_BLOCK):
-            time = np.ascontiguousarray(self.read_index(start, min(count, start + INDEX_BLOCK))["timestamp_ns"])
-            if is_sorted and (int(time[0]) < last or bool(np.any(time[1:] < time[:-1]))):
-                is_sorted = False
-            last = int(time[-1])
-            low, high = min(low, int(time.min())), max(high, int(time.max()))
+            rises, least, most, last = ark_scan(self.read_entries(start, min(count, start + INDEX_BLOCK)), last)
+            is_sorted = is_sorted and rises
+            low, high = min(low, least), max(high, most)
         return SplitFacts(self.header, self.source.size, is_sorted, low if count else 0, high)
 
-    def known_objects(self) -> Array:
-        """A table of 256 flags: which short identifiers are mapped."""
-        table = np.zeros(256, np.bool_)
-        table[[mapping.short for mapping in self.header.mappings]] = True
-        return table
+    def known_objects(self) -> bytes:
+        """256 flags: which short identifiers are mapped."""
+        flags = bytearray(256)
+        for mapping in self.header.mappings:
+            flags[mapping.short] = 1
+        return bytes(flags)
 
     def blocks(
-        self, facts: SplitFacts, low: int, high: int, *, reverse: bool = False, known: Array | None = None
+        self,
+        facts: SplitFacts,
+        low: int,
+        high: int,
+        *,
+        reverse: bool = False,
+        known: bytes | None = None,
+        wanted: bytes = ANY_OBJECT,
     ) -> Iterator[Block]:
         """Entries with `low <= time <= high` in time order (stable), in blocks of at most `INDEX_BLOCK`.
 
         `known` are 256 flags: short identifiers that stand for a declared object (default: all that are mapped).
+        `wanted` are as many: those that are given; bad entries are given in any case.
 
-        An index that is not in time order is sorted in memory (18 bytes per entry); else one block is held at a time.
+        An index that is not in time order is sorted in memory; else one block is held at a time.
         """
         if not facts.item_count or low > facts.maximum_ns or high < facts.minimum_ns:
             return
         if known is None:
             known = self.known_objects()
         if not facts.is_sorted:
-            entries = self.read_index(0, facts.item_count)
-            order = np.argsort(entries["timestamp_ns"], kind="stable")
-            order = order[(entries["timestamp_ns"][order] >= low) & (entries["timestamp_ns"][order] <= high)]
+            index = self.read_entries(0, facts.item_count)
+            times = array("Q", map(itemgetter(0), iter_entries(index)))
+            order = [number for number, time in enumerate(times) if low <= time <= high]
+            order.sort(key=times.__getitem__)
             for start in _starts(len(order), reverse=reverse):
                 which = order[start : start + INDEX_BLOCK]
-                yield self._block(entries[which], which, known, reverse=reverse)
+                entries = b"".join([index[n * ENTRY_SIZE : (n + 1) * ENTRY_SIZE] for n in which])
+                yield self._block(entries, which, known, wanted, reverse=reverse)
             return
-        first = 0 if low <= facts.minimum_ns else self._bisect(low, facts.item_count)
-        last = facts.item_count if high >= facts.maximum_ns else self._bisect(high + 1, facts.item_count)
+        first, last = self._window(facts, low, high)
         for start in _starts(last - first, reverse=reverse):
             start += first
             stop = min(last, start + INDEX_BLOCK)
-            yield self._block(self.read_index(start, stop), np.arange(start, stop), known, reverse=reverse)
+            entries = self.read_entries(start, stop)
+            yield self._block(entries, range(start, stop), known, wanted, reverse=reverse)
 
-    def _block(self, entries: Array, position: Array, known: Array, *, reverse: bool) -> Block:
-        if reverse:
-            entries, position = entries[::-1], position[::-1]
-        offset = entries["ofs_data"].astype(np.int64)
-        size = entries["len_data"].astype(np.int64)
-        short = np.ascontiguousarray(entries["object_identifier"])
-        bad = (offset + size > self.source.size) | ~known[short] | (size == 0)
-        return Block(np.ascontiguousarray(entries["timestamp_ns"]), offset, size, short, position, bad)
+    def _block(self, entries: bytes, position: Sequence[int], known: bytes, wanted: bytes, *, reverse: bool) -> Block:
+        taken, times, offsets, sizes, objects, bad = ark_entries(entries, self.source.size, known, wanted)
+        place = position if taken is None else [position[number] for number in taken]
+        block = Block(times, offsets, sizes, objects, place, bad)
+        return block.reversed() if reverse else block
+
+    def _window(self, facts: SplitFacts, low: int, high: int) -> tuple[int, int]:
+        """The first entry of a sorted index whose time is at least `low`, and the first one later than `high`."""
+        first = 0 if low <= facts.minimum_ns else self._bisect(low, facts.item_count)
+        return first, facts.item_count if high >= facts.maximum_ns else self._bisect(high + 1, facts.item_count)
 
     def _bisect(self, time: int, count: int) -> int:
         """The first position of a sorted index whose time is at least `time`; a handful of small reads."""
         low, high = 0, count
         while high - low > INDEX_BLOCK:
             middle = (low + high) // 2
-            if int(self.read_index(middle, middle + 1)["timestamp_ns"][0]) < time:
+            if entry_time(self.read_entries(middle, middle + 1), 0) < time:
                 low = middle + 1
             else:
                 high = middle
         if low >= high:
             return low
-        return low + int(np.searchsorted(self.read_index(low, high)["timestamp_ns"], np.uint64(time), side="left"))
+        entries = self.read_entries(low, high)
+        return low + bisect.bisect_left(range(high - low), time, key=lambda number: entry_time(entries, number))
 
     def entry_error(self, position: int, offset: int, size: int, short: int) -> ExhumeError:
         """The error for an entry that a block marked as bad: ARK-325, ARK-326 or ARK-328, at the field to blame."""
@@ -253,62 +300,48 @@ class Split:
     def statistics(self, facts: SplitFacts, low: int = 0, high: int = TIME_MAX) -> dict[str, ObjectStatistics]:
         """Count, stored bytes and time range (ns) per object for `low <= time <= high`, from the index alone."""
         found: dict[int, list[int]] = {}
-        for block in self.blocks(facts, low, high):
-            order = np.argsort(block.object, kind="stable")
-            shorts, starts = np.unique(block.object[order], return_index=True)
-            time, size = block.time[order], block.size[order]
-            counts = np.diff(np.append(starts, len(order)))
-            rows = zip(
-                shorts.tolist(),
-                counts.tolist(),
-                np.add.reduceat(size, starts).tolist(),
-                np.minimum.reduceat(time, starts).tolist(),
-                np.maximum.reduceat(time, starts).tolist(),
-                strict=True,
-            )
-            for short, count, stored, first, last in rows:
+        first, last = self._window(facts, low, high) if facts.is_sorted else (0, facts.item_count)
+        for start in range(first, last, INDEX_BLOCK):
+            rows = ark_statistics(self.read_entries(start, min(last, start + INDEX_BLOCK)), low, high)
+            for short, count, stored, earliest, latest in rows:
                 total = found.setdefault(short, [0, 0, TIME_MAX, 0])
                 total[0] += count
                 total[1] += stored
-                total[2] = min(total[2], first)
-                total[3] = max(total[3], last)
+                total[2] = min(total[2], earliest)
+                total[3] = max(total[3], latest)
         out: dict[str, ObjectStatistics] = {}
         for mapping in self.header.mappings:
             total = found.get(mapping.short, [0, 0, 0, 0])
             out[mapping.identifier] = ObjectStatistics(*total)
         return out
 
-    def read_messages(self, offsets: Array, sizes: Array) -> list[bytes]:
+    def read_messages(self, offsets: list[int], sizes: list[int]) -> list[bytes]:
         """Stored bytes of messages, in the order requested; neighbouring ones are read together."""
-        count = len(offsets)
-        if not count:
-            return []
-        order: Array | None = None
-        if count > 1 and bool(np.any(offsets[1:] < offsets[:-1])):
-            order = np.argsort(offsets, kind="stable")
-            offsets, sizes = offsets[order], sizes[order]
-        ends = offsets + sizes
-        reach = np.maximum.accumulate(ends)
-        breaks = (offsets[1:] - reach[:-1] > PAGE) | (offsets[1:] >> RUN_SIZE_BITS != offsets[:-1] >> RUN_SIZE_BITS)
-        edges = np.flatnonzero(breaks) + 1
-        firsts = [0, *edges.tolist()]
-        lasts = [*edges.tolist(), count]
-        ranges = [(int(offsets[first]), int(ends[first:last].max())) for first, last in zip(firsts, lasts, strict=True)]
-        blobs = self.source.read_many(ranges)
+        runs = ark_runs(offsets, sizes, PAGE, RUN_SIZE_BITS)
+        if runs is None:
+            order = sorted(range(len(offsets)), key=offsets.__getitem__)
+            found = self.read_messages([offsets[n] for n in order], [sizes[n] for n in order])
+            placed = [b""] * len(order)
+            for place, data in zip(order, found, strict=True):
+                placed[place] = data
+            return placed
+        blobs = self.source.read_many([(start, end) for start, end, _, _ in runs])
         out: list[bytes] = []
-        for blob, first, last, (start, _) in zip(blobs, firsts, lasts, ranges, strict=True):
-            if last - first == 1:
-                out.append(blob)
-                continue
-            begin = (offsets[first:last] - start).tolist()
-            finish = (ends[first:last] - start).tolist()
-            out += [blob[a:b] for a, b in zip(begin, finish, strict=True)]
-        if order is None:
-            return out
-        placed: list[bytes] = [b""] * count
-        for place, data in zip(order.tolist(), out, strict=True):
-            placed[place] = data
-        return placed
+        for blob, (start, _, first, stop) in zip(blobs, runs, strict=True):
+            out += [blob] if stop - first == 1 else ark_cut(blob, start, offsets, sizes, first, stop)
+        return out
+
+
+def portions(sizes: Sequence[int], most: int) -> Iterator[tuple[int, int]]:
+    """Half-open ranges of messages that follow each other: of at most `most` bytes together, or a single one."""
+    start = total = 0
+    for number, size in enumerate(sizes):
+        if number > start and total + size > most:
+            yield start, number
+            start, total = number, 0
+        total += size
+    if start < len(sizes):
+        yield start, len(sizes)
 
 
 def _starts(count: int, *, reverse: bool) -> Iterator[int]:

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from itertools import compress
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
-
-import numpy as np
 
 from exhume.archive import Progress
 from exhume.counts import counted
@@ -40,13 +39,21 @@ from exhume.formats.ark.checks import (
     UNREFERENCED,
 )
 from exhume.formats.ark.filters import check_pattern
-from exhume.formats.ark.layout import ENTRY_SIZE, HEADER_FIELDS, MANIFEST_FIELDS
+from exhume.formats.ark.kernel import ark_entries, ark_faults
+from exhume.formats.ark.layout import (
+    ENTRY_SIZE,
+    HEADER_FIELDS,
+    MANIFEST_FIELDS,
+    entry_at,
+    entry_time,
+    iter_entries,
+)
 from exhume.formats.ark.messages import Decompressor, column_codec, decode_value
 from exhume.formats.ark.names import is_guid
 from exhume.formats.ark.query import message_span
 from exhume.formats.ark.rbuf.decoder import decoder_for
-from exhume.formats.ark.recover import unindexed_entries
-from exhume.formats.ark.splits import Array, Split, SplitFacts
+from exhume.formats.ark.splits import ANY_OBJECT, PORTION, Split, SplitFacts, portions
+from exhume.formats.ark.unindexed import num_unindexed
 from exhume.io.parallel import map_ordered
 from exhume.io.source import Source
 from exhume.io.tree import Tree
@@ -221,17 +228,17 @@ def _check_open_split(reader: ArkReader, reference: SplitReference, split: Split
     except ExhumeError as error:
         yield Finding.from_error(error)
         return
-    entries = split.read_index(0, header.item_count)
-    usable = yield from check_entries(split, entries)
+    index = split.read_entries(0, header.item_count)
+    yield from check_entries(split, index)
     yield from _check_statistics(reader, reference, split, facts)
-    more = unindexed_entries(reader, reference, split)
-    if len(more):
+    more = num_unindexed(reader, reference, split)
+    if more:
         start = header.index_end
-        span = source.span(start, start + len(more) * ENTRY_SIZE)
-        yield UNCLOSED.finding(counted(len(more), "messages"), span=span, actual=header.item_count)
+        span = source.span(start, start + more * ENTRY_SIZE)
+        yield UNCLOSED.finding(counted(more, "messages"), span=span, actual=header.item_count)
     yield from _check_coverage(reader, reference, source)
     if not quick:
-        yield from _check_messages(reader, reference, split, entries, usable)
+        yield from _check_messages(reader, reference, split, index)
 
 
 def _check_mappings(reference: SplitReference, split: Split) -> Iterator[Finding]:
@@ -248,51 +255,51 @@ def _check_mappings(reference: SplitReference, split: Split) -> Iterator[Finding
             yield MAPPING_UNDECLARED.finding(span=span, field_path=path, actual=mapping.identifier)
 
 
-def check_entries(split: Split, entries: Array) -> Any:
-    """Yields findings of the index; returns the mask of usable entries."""
-    time = entries["timestamp_ns"]
-    offset, size = entries["ofs_data"].astype(np.int64), entries["len_data"].astype(np.int64)
-    known, shorts = split.known_objects(), entries["object_identifier"]
-    bad = (offset + size > split.source.size) | ~known[shorts] | (size == 0)
-    for position in np.flatnonzero(bad).tolist():
-        error = split.entry_error(position, int(offset[position]), int(size[position]), int(shorts[position]))
-        yield Finding.from_error(error)
-    late = np.flatnonzero(time[1:] < time[:-1]) if len(time) else np.zeros(0, np.int64)
-    for position in late.tolist():
+def check_entries(split: Split, index: bytes) -> Iterator[Finding]:
+    """The findings of an index, given as the bytes of its entries."""
+    header = split.header
+    bad, late, flagged, over_header, over_index, overlapping = ark_faults(
+        index, split.source.size, split.known_objects(), header.size, header.index_offset, header.index_end
+    )
+    for position in bad:
+        _, offset, size, short, _ = entry_at(index, position)
+        yield Finding.from_error(split.entry_error(position, offset, size, short))
+    for position in late:
         yield INDEX_ORDER.finding(
-            span=split.entry_span(position + 1, "timestamp_ns"),
-            field_path=f"index[{position + 1}].timestamp_ns",
-            expected=f"at least {int(time[position])}",
-            actual=int(time[position + 1]),
+            span=split.entry_span(position, "timestamp_ns"),
+            field_path=f"index[{position}].timestamp_ns",
+            expected=f"at least {entry_time(index, position - 1)}",
+            actual=entry_time(index, position),
         )
-    for position in np.flatnonzero(entries["flags"]).tolist():
+    for position in flagged:
         yield ENTRY_FLAGS.finding(
             span=split.entry_span(position, "flags"),
             field_path=f"index[{position}].flags",
             expected=0,
-            actual=int(entries["flags"][position]),
+            actual=entry_at(index, position)[4],
         )
-    usable = ~bad
-    header = split.header
-    reserved = [(0, header.size), (header.index_offset, header.index_end)]
-    for start, end in reserved:
-        for position in np.flatnonzero(usable & (offset < end) & (offset + size > start) & (end > start)).tolist():
-            yield _overlap(split, position, offset, size)
-    order = np.argsort(offset, kind="stable")
-    order = order[usable[order]]
-    start, end = offset[order], (offset + size)[order]
-    for place in np.flatnonzero(start[1:] < np.maximum.accumulate(end)[:-1]).tolist():
-        yield _overlap(split, int(order[place + 1]), offset, size)
-    return usable
+    if overlapping is None:
+        overlapping = _overlapping(index, frozenset(bad))
+    for position in (*over_header, *over_index, *overlapping):
+        _, start, size, _, _ = entry_at(index, position)
+        yield ENTRY_OVERLAP.finding(
+            span=split.entry_span(position, "ofs_data"),
+            field_path=f"index[{position}].ofs_data",
+            actual=f"[{start}, {start + size})",
+        )
 
 
-def _overlap(split: Split, position: int, offset: Array, size: Array) -> Finding:
-    start = int(offset[position])
-    return ENTRY_OVERLAP.finding(
-        span=split.entry_span(position, "ofs_data"),
-        field_path=f"index[{position}].ofs_data",
-        actual=f"[{start}, {start + int(size[position])})",
-    )
+def _overlapping(index: bytes, bad: frozenset[int]) -> list[int]:
+    """The entries, in the order of their messages in the file, whose message begins before another one ends."""
+    places = [(offset, offset + size) for _, offset, size, _, _ in iter_entries(index)]
+    found = []
+    reach = 0
+    for position in sorted((one for one in range(len(places)) if one not in bad), key=lambda one: places[one][0]):
+        start, end = places[position]
+        if start < reach:
+            found.append(position)
+        reach = max(reach, end)
+    return found
 
 
 def _check_statistics(
@@ -341,9 +348,7 @@ def _check_coverage(reader: ArkReader, reference: SplitReference, source: Source
         yield UNEXPLAINED.finding(counted(gap.span.size, "bytes"), span=gap.span)
 
 
-def _check_messages(
-    reader: ArkReader, reference: SplitReference, split: Split, entries: Array, usable: Array
-) -> Iterator[Finding]:
+def _check_messages(reader: ArkReader, reference: SplitReference, split: Split, index: bytes) -> Iterator[Finding]:
     try:
         codec = column_codec(reference.column.compression)
     except ExhumeError:
@@ -357,21 +362,19 @@ def _check_messages(
             decoders[mapping.short] = decoder_for(registry, channel.type) if registry and channel else None
         except ExhumeError:
             decoders[mapping.short] = None
-    positions = np.flatnonzero(usable)
-    for start in range(0, len(positions), BATCH):
-        chosen = positions[start : start + BATCH]
-        offsets = entries["ofs_data"][chosen].astype(np.int64)
-        sizes = entries["len_data"][chosen].astype(np.int64)
-        shorts = entries["object_identifier"][chosen].tolist()
-        while len(chosen):
-            # A few huge messages are read by themselves, so that memory stays bounded.
-            total = np.cumsum(sizes)
-            count = max(1, int(np.searchsorted(total, 32 << 20, side="right")))
-            stored = split.read_messages(offsets[:count], sizes[:count])
-            rows = zip(stored, offsets[:count].tolist(), sizes[:count].tolist(), shorts[:count], strict=True)
-            for data, offset, size, short in rows:
+    known = split.known_objects()
+    for start in range(0, len(index), BATCH * ENTRY_SIZE):
+        part = index[start : start + BATCH * ENTRY_SIZE]
+        _, _, offsets, sizes, shorts, bad = ark_entries(part, split.source.size, known, ANY_OBJECT)
+        if 1 in bad:
+            usable = [not flag for flag in bad]
+            offsets, sizes = list(compress(offsets, usable)), list(compress(sizes, usable))
+            shorts = bytes(compress(shorts, usable))
+        for first, stop in portions(sizes, PORTION):
+            which = slice(first, stop)
+            stored = split.read_messages(offsets[which], sizes[which])
+            for data, offset, size, short in zip(stored, offsets[which], sizes[which], shorts[which], strict=True):
                 yield from _check_message(split, data, offset, size, unpack, codec, decoders[short])
-            chosen, offsets, sizes, shorts = chosen[count:], offsets[count:], sizes[count:], shorts[count:]
 
 
 def _check_message(

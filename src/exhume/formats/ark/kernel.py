@@ -1,0 +1,21 @@
+"""The loops over indexes: from the compiled kernel when it was built, else from their twin `pykernel`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from exhume.native.compiled import pick
+
+if TYPE_CHECKING:
+    from exhume.formats.ark import pykernel as _implementation
+else:
+    _implementation = pick("exhume.formats.ark.pykernel")
+
+ark_cut = _implementation.ark_cut
+ark_entries = _implementation.ark_entries
+ark_faults = _implementation.ark_faults
+ark_runs = _implementation.ark_runs
+ark_scan = _implementation.ark_scan
+ark_statistics = _implementation.ark_statistics
+
+__all__ = ["ark_cut", "ark_entries", "ark_faults", "ark_runs", "ark_scan", "ark_statistics"]

@@ -1,0 +1,159 @@
+# The Ark part of the kernel: indexes as columns, and what lies where.  `exhume.formats.ark.pykernel` is the pure-Python
+# twin and holds the documentation.
+
+from libc.stdint cimport int64_t, uint8_t, uint64_t
+
+cdef const uint8_t* ark_flags(const unsigned char[::1] flags) except NULL:
+    if flags.shape[0] != 256:
+        raise ValueError("not 256 flags")
+    return &flags[0]
+
+
+cdef inline bint ark_bad(ArkSplitIndexEntry* entry, int64_t file_size, const uint8_t* known) noexcept nogil:
+    return (
+        <int64_t>entry.ofs_data + <int64_t>entry.len_data > file_size
+        or not known[entry.object_identifier]
+        or entry.len_data == 0
+    )
+
+
+cdef int64_t ark_next(const unsigned char[::1] index, int64_t at, ArkSplitIndexEntry* entry) except -1:
+    cdef int64_t after = read_ark_split_index_entry(&index[0], at, index.shape[0], entry)
+    if after < 0:
+        raise ValueError("the last entry is not all there")
+    return after
+
+
+def ark_entries(const unsigned char[::1] index not None, int64_t file_size, const unsigned char[::1] known not None,
+                const unsigned char[::1] wanted not None):
+    cdef int64_t at = 0, end = index.shape[0], number = 0, taken = 0
+    cdef ArkSplitIndexEntry entry
+    cdef const uint8_t* is_known = ark_flags(known)
+    cdef const uint8_t* is_wanted = ark_flags(wanted)
+    cdef bint bad
+    cdef list numbers = None, times = [], offsets = [], sizes = []
+    cdef bytearray objects = bytearray(end // ARK_SPLIT_INDEX_ENTRY_SIZE), faults = bytearray(end // ARK_SPLIT_INDEX_ENTRY_SIZE)
+    cdef unsigned char[::1] objects_view = objects, faults_view = faults
+    while at < end:
+        at = ark_next(index, at, &entry)
+        bad = ark_bad(&entry, file_size, is_known)
+        if bad or is_wanted[entry.object_identifier]:
+            if numbers is not None:
+                numbers.append(number)
+            times.append(entry.timestamp_ns)
+            offsets.append(entry.ofs_data)
+            sizes.append(entry.len_data)
+            objects_view[taken] = entry.object_identifier
+            faults_view[taken] = bad
+            taken += 1
+        elif numbers is None:
+            numbers = list(range(number))
+        number += 1
+    return numbers, times, offsets, sizes, bytes(objects[:taken]), bytes(faults[:taken])
+
+
+def ark_scan(const unsigned char[::1] index not None, uint64_t last):
+    cdef int64_t at = 0, end = index.shape[0]
+    cdef ArkSplitIndexEntry entry
+    cdef uint64_t low = <uint64_t>-1, high = 0
+    cdef bint is_sorted = True
+    if not end:
+        raise ValueError("no entries")
+    while at < end:
+        at = ark_next(index, at, &entry)
+        is_sorted &= entry.timestamp_ns >= last
+        last = entry.timestamp_ns
+        low = min(low, last)
+        high = max(high, last)
+    return is_sorted, low, high, last
+
+
+def ark_statistics(const unsigned char[::1] index not None, uint64_t low, uint64_t high):
+    cdef int64_t at = 0, end = index.shape[0]
+    cdef ArkSplitIndexEntry entry
+    cdef uint64_t[256] counts, totals, lows, highs
+    cdef int short
+    memset(counts, 0, sizeof(counts))
+    memset(totals, 0, sizeof(totals))
+    memset(lows, 0xff, sizeof(lows))
+    memset(highs, 0, sizeof(highs))
+    while at < end:
+        at = ark_next(index, at, &entry)
+        if low <= entry.timestamp_ns <= high:
+            short = entry.object_identifier
+            counts[short] += 1
+            totals[short] += entry.len_data
+            lows[short] = min(lows[short], entry.timestamp_ns)
+            highs[short] = max(highs[short], entry.timestamp_ns)
+    return [(short, counts[short], totals[short], lows[short], highs[short]) for short in range(256) if counts[short]]
+
+
+def ark_faults(const unsigned char[::1] index not None, int64_t file_size, const unsigned char[::1] known not None,
+               int64_t header_size, int64_t index_start, int64_t index_stop):
+    cdef int64_t at = 0, end = index.shape[0], number = -1, offset, stop, before = 0, reach = 0
+    cdef uint64_t last = 0
+    cdef ArkSplitIndexEntry entry
+    cdef const uint8_t* is_known = ark_flags(known)
+    cdef list bad = [], late = [], flagged = [], over_header = [], over_index = [], overlapping = []
+    while at < end:
+        at = ark_next(index, at, &entry)
+        number += 1
+        if entry.timestamp_ns < last:
+            late.append(number)
+        last = entry.timestamp_ns
+        if entry.flags:
+            flagged.append(number)
+        if ark_bad(&entry, file_size, is_known):
+            bad.append(number)
+            continue
+        offset = entry.ofs_data
+        stop = offset + entry.len_data
+        if offset < header_size:
+            over_header.append(number)
+        if index_start < index_stop and offset < index_stop and stop > index_start:
+            over_index.append(number)
+        if offset < before:
+            overlapping = None
+        if overlapping is not None and offset < reach:
+            overlapping.append(number)
+        before, reach = offset, max(reach, stop)
+    return bad, late, flagged, over_header, over_index, overlapping
+
+
+def ark_runs(list offsets not None, list sizes not None, int64_t gap, int window):
+    cdef Py_ssize_t number, count = len(offsets), first = 0
+    cdef int64_t offset, size, start = 0, end = 0, reach = 0, before = 0
+    cdef list runs = []
+    if len(sizes) != count:
+        raise ValueError("not as many sizes as offsets")
+    for number in range(count):
+        offset, size = offsets[number], sizes[number]
+        if offset < before:
+            return None
+        if number == 0:
+            start = offset
+        elif offset - reach > gap or offset >> window != before >> window:
+            runs.append((start, end, first, number))
+            first, start, end = number, offset, 0
+        before, end = offset, max(end, offset + size)
+        reach = max(reach, end)
+    if count:
+        runs.append((start, end, first, count))
+    return runs
+
+
+def ark_cut(bytes data not None, int64_t start, list offsets not None, list sizes not None, Py_ssize_t first,
+            Py_ssize_t stop):
+    cdef Py_ssize_t number
+    cdef int64_t offset, size, length = len(data)
+    cdef const char* text = PyBytes_AS_STRING(<PyObject*>data)
+    cdef list out = []
+    if not 0 <= first <= stop <= min(len(offsets), len(sizes)):
+        raise ValueError("no such messages")
+    for number in range(first, stop):
+        offset, size = offsets[number], sizes[number]
+        offset -= start
+        if offset < 0 or size < 0 or offset > length - size:
+            raise ValueError("a message outside its run")
+        out.append(PyBytes_New(text + offset, size))
+    return out

@@ -1,0 +1,138 @@
+"""Pure-Python twin of the Ark part of `exhume.native._kernel` (`native.pxi`): indexes as columns, and what lies where.
+
+Import `exhume.formats.ark.kernel`, which picks one of the two; `tests/ark/test_kernel.py` runs against each.  An index
+is bytes, whole entries one after another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from exhume.formats.ark.layout import ENTRY_SIZE, iter_entries
+
+Buffer = bytes | bytearray | memoryview
+
+Columns = tuple[list[int] | None, list[int], list[int], list[int], bytes, bytes]
+"""Numbers of the entries (None: all of them), times, offsets, sizes, objects, and flags of those that are bad."""
+
+Run = tuple[int, int, int, int]
+"""Where a run of messages starts and ends in the file, its first message, and the one behind its last."""
+
+
+def ark_entries(index: Buffer, file_size: int, known: bytes, wanted: bytes) -> Columns:
+    """The wanted entries of an index as columns.
+
+    `known` and `wanted` have a flag for each of the 256 short identifiers.  An entry is bad when its message is empty
+    or reaches outside the file of `file_size` bytes, or its object is not known; bad ones are taken whether they are
+    wanted or not.
+    """
+    numbers, times, offsets, sizes, objects, faults = [], [], [], [], bytearray(), bytearray()
+    for number, (time, offset, size, short, _) in enumerate(iter_entries(index)):
+        bad = offset + size > file_size or not known[short] or not size
+        if bad or wanted[short]:
+            numbers.append(number)
+            times.append(time)
+            offsets.append(offset)
+            sizes.append(size)
+            objects.append(short)
+            faults.append(bad)
+    kept = None if len(numbers) == len(index) // ENTRY_SIZE else numbers
+    return kept, times, offsets, sizes, bytes(objects), bytes(faults)
+
+
+def ark_scan(index: Buffer, last: int) -> tuple[bool, int, int, int]:
+    """Whether the times never fall, from `last` on; the lowest, the highest and the last of them.
+
+    Raises `ValueError` for an index without entries.
+    """
+    times = [entry[0] for entry in iter_entries(index)]
+    if not times:
+        raise ValueError("no entries")
+    is_sorted = times[0] >= last and all(one <= other for one, other in pairwise(times))
+    return is_sorted, min(times), max(times), times[-1]
+
+
+def ark_statistics(index: Buffer, low: int, high: int) -> list[tuple[int, int, int, int, int]]:
+    """Object, count, stored bytes, lowest and highest time of the entries with `low <= time <= high`, by object."""
+    found: dict[int, list[int]] = {}
+    for time, _, size, short, _ in iter_entries(index):
+        if low <= time <= high:
+            total = found.setdefault(short, [0, 0, time, time])
+            total[0] += 1
+            total[1] += size
+            total[2] = min(total[2], time)
+            total[3] = max(total[3], time)
+    return [(short, *found[short]) for short in sorted(found)]  # type: ignore[misc]
+
+
+def ark_faults(
+    index: Buffer, file_size: int, known: bytes, header_size: int, index_start: int, index_stop: int
+) -> tuple[list[int], list[int], list[int], list[int], list[int], list[int] | None]:
+    """Numbers of the entries of a whole index with which something is wrong.
+
+    Those that are bad (see `ark_entries`); that are earlier than the one before; with flags; of the ones that are not
+    bad, those whose message lies over the header, which ends at `header_size`, and over the index; and those whose
+    message begins before another one ends, None when this cannot be told because messages do not lie in the order of
+    the index.
+    """
+    bad, late, flagged = [], [], []
+    over_header, over_index = [], []
+    overlapping: list[int] | None = []
+    last = before = reach = 0
+    for number, (time, offset, size, short, flags) in enumerate(iter_entries(index)):
+        if time < last:
+            late.append(number)
+        last = time
+        if flags:
+            flagged.append(number)
+        if offset + size > file_size or not known[short] or not size:
+            bad.append(number)
+            continue
+        if offset < header_size:
+            over_header.append(number)
+        if index_start < index_stop and offset < index_stop and offset + size > index_start:
+            over_index.append(number)
+        if offset < before:
+            overlapping = None
+        if overlapping is not None and offset < reach:
+            overlapping.append(number)
+        before, reach = offset, max(reach, offset + size)
+    return bad, late, flagged, over_header, over_index, overlapping
+
+
+def ark_runs(offsets: Sequence[int], sizes: Sequence[int], gap: int, window: int) -> list[Run] | None:
+    """Messages that lie together: at most `gap` bytes apart, and beginning within the same 2^`window` bytes.
+
+    None when the offsets are not in rising order.
+    """
+    runs: list[Run] = []
+    first = start = end = reach = before = 0
+    for number, (offset, size) in enumerate(zip(offsets, sizes, strict=True)):
+        if offset < before:
+            return None
+        if not number:
+            start = offset
+        elif offset - reach > gap or offset >> window != before >> window:
+            runs.append((start, end, first, number))
+            first, start, end = number, offset, 0
+        before, end = offset, max(end, offset + size)
+        reach = max(reach, end)
+    if offsets:
+        runs.append((start, end, first, len(offsets)))
+    return runs
+
+
+def ark_cut(
+    data: bytes, start: int, offsets: Sequence[int], sizes: Sequence[int], first: int, stop: int
+) -> list[bytes]:
+    """Messages `[first, stop)` out of the bytes of their run, which lie at `start`.
+
+    Raises `ValueError` for a message that is not all there.
+    """
+    out = []
+    for offset, size in zip(offsets[first:stop], sizes[first:stop], strict=True):
+        if offset < start or offset + size - start > len(data):
+            raise ValueError("a message outside its run")
+        out.append(data[offset - start : offset - start + size])
+    return out

@@ -1,0 +1,115 @@
+"""Messages behind the indexed count of a split whose writer was stopped, and how a message is told from other bytes.
+
+Spec: ark_log.txt, Split File Format.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from exhume.errors import ExhumeError
+from exhume.formats.ark.assumptions import UNUSED_INDEX_SLOTS_ARE_ZERO
+from exhume.formats.ark.layout import ENTRY_SIZE, MESSAGE_FOOTER_MAGIC, iter_entries
+from exhume.formats.ark.messages import Decompressor, column_codec, decode_value
+from exhume.formats.ark.query import message_span
+from exhume.formats.ark.rbuf.decoder import decoder_for
+from exhume.formats.ark.rbuf.layout import HEADERS
+from exhume.formats.ark.splits import Split
+
+if TYPE_CHECKING:
+    from exhume.formats.ark.reader import ArkReader, SplitReference
+
+MAX_SLOTS: Final = 1 << 24
+"""The most slots past the count that are examined (300 MB of index)."""
+
+
+class MessageCheck:
+    """Whether stored bytes are a message of their channel, as far as that can be told."""
+
+    def __init__(self, reader: ArkReader, reference: SplitReference, split: Split) -> None:
+        self._split = split
+        self._channels = {
+            mapping.short: reference.channels[mapping.identifier]
+            for mapping in split.header.mappings
+            if mapping.identifier in reference.channels
+        }
+        try:
+            self._codec = column_codec(reference.column.compression)
+        except ExhumeError:
+            self._codec = ""
+        self._unpack = Decompressor(self._codec, reader.limits) if self._codec not in ("", "none") else None
+        self._decoders: dict[int, Any] = {}
+        for short, channel in self._channels.items():
+            try:
+                registry = channel.declaration.registry
+                self._decoders[short] = decoder_for(registry, channel.type) if registry is not None else None
+            except ExhumeError:
+                self._decoders[short] = None  # a registry that is damaged says nothing about the message
+
+    def error(self, offset: int, size: int, short: int, data: bytes) -> ExhumeError | None:
+        """What is wrong with the stored bytes of the message of an object; None when nothing is."""
+        span = self._split.source.span(offset, offset + size)
+        try:
+            message = self._unpack.decode(data, lambda: span) if self._unpack is not None else data
+            decoder = self._decoders.get(short)
+            if decoder is not None:
+                decode_value(decoder, message, lambda: message_span(self._split, offset, size, message, self._codec))
+        except ExhumeError as error:
+            return error
+        return None
+
+    def proves(self, short: int) -> bool:
+        """Whether a message of that object that is not whole would be noticed."""
+        return self._unpack is not None or self._decoders.get(short) is not None
+
+    def looks_whole(self, offset: int, size: int, short: int, data: bytes) -> bool:
+        """The same for entries that no index counts: where a schema is missing, at least the framing must fit."""
+        if self.error(offset, size, short, data) is not None:
+            return False
+        if self._unpack is not None:
+            return data[-1] == MESSAGE_FOOTER_MAGIC
+        return self._decoders.get(short) is not None or data[0] in HEADERS
+
+
+def num_unindexed(reader: ArkReader, reference: SplitReference, split: Split) -> int:
+    """How many index entries past the indexed count stand for whole messages.
+
+    An entry is counted while its time is not 0 (unused slots are), its object is mapped and declared, its message lies
+    behind the header and inside the file, apart from the index area, and its bytes are what its column promises: a
+    compression footer that decompresses, or an object that decodes.  The first slot that fails ends the search, and the
+    last entry is left out when it may have been cut within.
+    """
+    header, source = split.header, split.source
+    start = header.index_end
+    room = (source.size - start) // ENTRY_SIZE if start < source.size else 0
+    count = min(max(0, header.maximum_count - header.item_count), room, MAX_SLOTS)
+    if count <= 0 or header.index_offset < header.size:
+        return 0
+    slots = split.read_entries(header.item_count, header.item_count + count)
+    declared = {mapping.short for mapping in header.mappings if mapping.identifier in reference.channels}
+    check = MessageCheck(reader, reference, split)
+    taken = 0
+    for time, offset, size, short, _ in iter_entries(slots):
+        if UNUSED_INDEX_SLOTS_ARE_ZERO and not time:
+            break
+        if short not in declared or not size or offset < header.size or offset + size > source.size:
+            break
+        if header.index_offset <= offset < start or not check.looks_whole(
+            offset, size, short, source.read_at(offset, size)
+        ):
+            break
+        taken += 1
+    return taken - 1 if taken and _may_be_torn(split, check, slots, taken) else taken
+
+
+def _may_be_torn(split: Split, check: MessageCheck, slots: bytes, taken: int) -> bool:
+    """Whether the last of the entries that were taken may have been cut while it was written.
+
+    Without its last two bytes it reads as an entry of object 0, which is another message when there are other objects,
+    and perhaps a shorter one when nothing can decode it.
+    """
+    end = taken * ENTRY_SIZE
+    ((_, _, _, short, flags),) = iter_entries(slots[end - ENTRY_SIZE : end])
+    if short or flags or any(slots[end : end + ENTRY_SIZE]):
+        return False
+    return len(split.header.mappings) > 1 or not check.proves(short)

@@ -1,0 +1,115 @@
+"""The loops over indexes: the compiled ones and their twins say the same, and what an index says."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+import pytest
+from exhume_ksy.facts.ark_split import IndexEntry
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exhume.formats.ark import kernel, pykernel
+from exhume.formats.ark.layout import entry_at, iter_entries
+from exhume.formats.ark.splits import ANY_OBJECT, portions
+
+TWINS = [pytest.param(pykernel, id="pure"), pytest.param(kernel, id="chosen")]
+FLAGS = st.lists(st.booleans(), min_size=256, max_size=256).map(bytes)
+NUMBERS = st.one_of(st.integers(0, 60), st.integers(0, (1 << 32) - 1))
+ENTRIES = st.lists(
+    st.tuples(
+        st.one_of(st.integers(0, 9), st.integers(0, (1 << 64) - 1)), NUMBERS, NUMBERS, st.integers(0, 3), st.just(0)
+    )
+    | st.tuples(st.integers(0, 9), NUMBERS, NUMBERS, st.integers(0, 255), st.integers(0, 255)),
+    max_size=30,
+)
+
+
+def build(*entries: tuple[int, int, int, int, int]) -> bytes:
+    """An index of these entries: time, offset, size, object, flags."""
+    return b"".join(struct.pack(IndexEntry.packed, *entry) for entry in entries)
+
+
+def outcome(function: Any, *arguments: Any) -> Any:
+    """What a function returns, or which error it raises."""
+    try:
+        return function(*arguments)
+    except (ValueError, struct.error) as error:
+        return isinstance(error, ValueError | struct.error)
+
+
+@given(ENTRIES, st.integers(0, 100), FLAGS, FLAGS, st.integers(0, 9), st.integers(0, (1 << 64) - 1))
+def test_twins_agree_about_indexes(
+    entries: list[tuple[int, int, int, int, int]], size: int, known: bytes, wanted: bytes, low: int, high: int
+) -> None:
+    index = build(*entries)
+    for arguments in ((size, known, wanted), (1 << 33, ANY_OBJECT, wanted), (size, known, ANY_OBJECT)):
+        assert kernel.ark_entries(index, *arguments) == pykernel.ark_entries(index, *arguments)
+    assert outcome(kernel.ark_scan, index, low) == outcome(pykernel.ark_scan, index, low)
+    assert kernel.ark_statistics(index, low, high) == pykernel.ark_statistics(index, low, high)
+    for arguments in ((size, known, 7, 20, 30), (1 << 33, ANY_OBJECT, 0, 5, 5)):
+        assert kernel.ark_faults(index, *arguments) == pykernel.ark_faults(index, *arguments)
+
+
+@given(
+    st.lists(st.tuples(NUMBERS, NUMBERS), max_size=30), st.booleans(), st.integers(0, 9), st.sampled_from([3, 23, 63])
+)
+def test_twins_agree_about_runs(places: list[tuple[int, int]], ordered: bool, gap: int, window: int) -> None:
+    if ordered:
+        places.sort()
+    offsets, sizes = [at for at, _ in places], [size for _, size in places]
+    runs = kernel.ark_runs(offsets, sizes, gap, window)
+    assert runs == pykernel.ark_runs(offsets, sizes, gap, window)
+    assert runs is not None or not ordered
+    data = bytes(range(80))
+    for start, _, first, stop in runs or ():
+        cut = outcome(kernel.ark_cut, data, start, offsets, sizes, first, stop)
+        assert cut == outcome(pykernel.ark_cut, data, start, offsets, sizes, first, stop)
+        if isinstance(cut, list):
+            assert cut == [data[at - start : at - start + size] for at, size in places[first:stop]]
+
+
+@pytest.mark.parametrize("twin", TWINS)
+def test_an_index_as_columns(twin: Any) -> None:
+    index = build((5, 100, 10, 1, 0), (6, 110, 10, 2, 0), (7, 120, 90, 1, 0), (8, 120, 0, 1, 0), (9, 120, 1, 3, 0))
+    known = bytes([0, 1, 1]) + bytes(253)
+    columns = ([0, 2, 3, 4], [5, 7, 8, 9], [100, 120, 120, 120], [10, 90, 0, 1], b"\1\1\1\3", b"\0\1\1\1")
+    assert twin.ark_entries(index, 200, known, bytes([0, 1]) + bytes(254)) == columns, "bad ones are always taken"
+    assert twin.ark_entries(index, 300, ANY_OBJECT, ANY_OBJECT)[0] is None
+    assert twin.ark_entries(b"", 300, ANY_OBJECT, ANY_OBJECT) == (None, [], [], [], b"", b"")
+    assert twin.ark_scan(index, 5) == (True, 5, 9, 9)
+    assert twin.ark_scan(index, 6) == (False, 5, 9, 9)
+    assert twin.ark_statistics(index, 6, 8) == [(1, 2, 90, 7, 8), (2, 1, 10, 6, 6)]
+
+
+@pytest.mark.parametrize("twin", TWINS)
+def test_what_is_wrong_with_an_index(twin: Any) -> None:
+    index = build((5, 100, 10, 1, 0), (4, 105, 10, 1, 9), (6, 40, 10, 0, 0), (7, 60, 20, 1, 0), (8, 10, 10, 1, 0))
+    known = bytes([0, 1]) + bytes(254)
+    assert twin.ark_faults(index, 200, known, 20, 70, 90) == ([2], [1], [1], [4], [3], None)
+    assert twin.ark_faults(index[:36], 200, known, 20, 70, 90) == ([], [1], [1], [], [], [1])
+
+
+@pytest.mark.parametrize("twin", TWINS)
+def test_messages_of_a_run(twin: Any) -> None:
+    offsets, sizes = [10, 12, 40, 1 << 23], [5, 2, 3, 1]
+    assert twin.ark_runs(offsets, sizes, 20, 63) == [(10, 15, 0, 2), (40, 43, 2, 3), (1 << 23, (1 << 23) + 1, 3, 4)]
+    assert twin.ark_runs(offsets, sizes, 1 << 30, 23) == [(10, 43, 0, 3), (1 << 23, (1 << 23) + 1, 3, 4)]
+    assert twin.ark_runs([2, 1], [1, 1], 9, 63) is None
+    assert twin.ark_runs([], [], 9, 63) == []
+    assert twin.ark_cut(b"0123456", 10, offsets, sizes, 0, 2) == [b"01234", b"23"]
+    with pytest.raises(ValueError, match="outside"):
+        twin.ark_cut(b"012345", 11, offsets, sizes, 0, 2)
+    with pytest.raises(ValueError, match="outside"):
+        twin.ark_cut(b"0123", 10, offsets, sizes, 0, 2)
+
+
+def test_portions_hold_what_they_may_or_one_message() -> None:
+    assert list(portions([3, 3, 9, 1, 1], 6)) == [(0, 2), (2, 3), (3, 5)]
+    assert list(portions([], 6)) == []
+
+
+def test_one_entry_of_several() -> None:
+    index = build((5, 100, 10, 1, 0), (6, 110, 10, 2, 0))
+    assert [entry_at(index, 0), entry_at(index, 1)] == list(iter_entries(index))
