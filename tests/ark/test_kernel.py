@@ -48,8 +48,8 @@ def test_twins_agree_about_indexes(
         assert kernel.ark_entries(index, *arguments) == pykernel.ark_entries(index, *arguments)
     assert outcome(kernel.ark_scan, index, low) == outcome(pykernel.ark_scan, index, low)
     assert kernel.ark_statistics(index, low, high) == pykernel.ark_statistics(index, low, high)
-    for arguments in ((size, known, 7, 20, 30), (1 << 33, ANY_OBJECT, 0, 5, 5)):
-        assert kernel.ark_faults(index, *arguments) == pykernel.ark_faults(index, *arguments)
+    for others in ((size, known, 7, 20, 30), (1 << 33, ANY_OBJECT, 0, 5, 5)):
+        assert kernel.ark_faults(index, *others) == pykernel.ark_faults(index, *others)
 
 
 @given(
@@ -113,3 +113,17 @@ def test_portions_hold_what_they_may_or_one_message() -> None:
 def test_one_entry_of_several() -> None:
     index = build((5, 100, 10, 1, 0), (6, 110, 10, 2, 0))
     assert [entry_at(index, 0), entry_at(index, 1)] == list(iter_entries(index))
+
+
+@given(
+    st.lists(st.lists(st.one_of(st.integers(0, 9), st.integers(0, (1 << 64) - 1)), max_size=9).map(sorted), max_size=9)
+)
+def test_twins_merge_alike(keys: list[list[int]]) -> None:
+    sources = kernel.ark_merge(keys)
+    assert sources == pykernel.ark_merge(keys)
+    assert sorted(sources) == [number for number, some in enumerate(keys) for _ in some]
+
+
+@pytest.mark.parametrize("twin", TWINS)
+def test_equal_times_keep_the_order_of_the_lists(twin: Any) -> None:
+    assert twin.ark_merge([[2, 3], [], [1, 2, 2], [2]]) == [2, 0, 2, 2, 3, 0]

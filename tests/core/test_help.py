@@ -49,7 +49,7 @@ def archives(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for path in files:
             name = path.relative_to(ROOT / "examples/files").as_posix()
             chunk.add_path(path, name)
-            bundle.add_path(name, path)
+            bundle.add_path(path, name)
     with exhume.ark.create(folder / "robot") as robot:
         idl = (ROOT / "examples/ark/robot.idl").read_text(encoding="utf-8")
         battery = robot.channel("/robot/battery", "demo::Battery", idl)

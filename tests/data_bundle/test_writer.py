@@ -169,9 +169,9 @@ def test_members_that_cannot_be_stored(tmp_path: Path) -> None:
         with pytest.raises(WriterError):
             writer.add_directory("a/b")
         with pytest.raises(SourceError):
-            writer.add_path("missing", tmp_path / "missing")
+            writer.add_path(tmp_path / "missing", "missing")
         with pytest.raises(WriterError):
-            writer.add_path("folder", tmp_path)
+            writer.add_path(tmp_path, "folder")
     for options in (
         {"compression": "lz4"}, {"level": 13}, {"record_size": 0}, {"shards": 0}, {"shards": 10**9}, {"alignment": 0},
         {"raw_packed": True},
@@ -184,11 +184,21 @@ def test_members_that_cannot_be_stored(tmp_path: Path) -> None:
 def test_a_file_that_changes_while_it_is_packed(tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(b"12345")
     with pytest.raises(WriterError), DataBundleWriter(tmp_path / "b") as writer:
-        writer.add_path("f", tmp_path / "f")
+        writer.add_path(tmp_path / "f", "f")
         (tmp_path / "f").write_bytes(b"123456")
     assert not (tmp_path / "b").exists()
     with pytest.raises(WriterError), DataBundleWriter(tmp_path / "b") as writer:
         writer.add_reader("f", 5, lambda start, stop: b"short"[: stop - start - 1])
+
+
+def test_a_path_is_its_name_unless_another_is_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("f").write_bytes(b"1")
+    with DataBundleWriter(tmp_path / "b") as writer:
+        writer.add_path("f")
+        writer.add_path(path="f", name="dir/g")
+    with exhume.open(tmp_path / "b") as bundle:
+        assert sorted(bundle.names()) == ["dir/g", "f"]
 
 
 def test_directories_are_listed_by_prefix(tmp_path: Path) -> None:

@@ -28,6 +28,8 @@ from typing import Any
 from exhume_ksy.fast._layout import numbers
 
 import exhume
+import exhume.formats.ark.kernel
+import exhume.formats.ark.pykernel
 import exhume.formats.clp_s.read.kernel
 import exhume.formats.clp_s.read.pykernel
 import exhume.formats.kv_ir.kernel
@@ -64,6 +66,7 @@ ALSO = dict.fromkeys(("leveldb_data_block", "leveldb_properties", "data_bundle_i
 
 TWINS = (
     (exhume.native.kernel, exhume.native.pykernel),
+    (exhume.formats.ark.kernel, exhume.formats.ark.pykernel),
     (exhume.formats.clp_s.read.kernel, exhume.formats.clp_s.read.pykernel),
     (exhume.formats.kv_ir.kernel, exhume.formats.kv_ir.pykernel),
 )
@@ -160,6 +163,11 @@ class _WatchedStruct:
 
     def unpack(self, view: Any) -> Any:
         return self.unpack_from(view, 0)
+
+    def iter_unpack(self, view: Any) -> Any:
+        for schema in self._schemas:
+            self._reads.add(schema, view, 0, len(view))
+        return self._plan.iter_unpack(view)
 
     def unpack_from(self, view: Any, at: int = 0) -> Any:
         found = self._plan.unpack_from(view, at)

@@ -95,7 +95,7 @@ def cat(run: Run, archive: Any, names: tuple[str, ...], options: dict[str, Any])
     Raises `click.UsageError` for `--raw` with `--json`.
     """
     from exhume.findings import Finding
-    from exhume.formats.ark.export import message_json
+    from exhume.formats.ark.messages import message_json
     from exhume.io.jsonout import dumps
 
     say_findings(run, archive)
@@ -153,7 +153,7 @@ def missing_outcome(run: Run, archive: Any) -> Outcome | None:
 
 def search(run: Run, archives: list[Any], query: str, options: dict[str, Any]) -> Outcome | None:
     """Messages of the channels that the query names (name, glob or regular expression), as JSON lines."""
-    from exhume.formats.ark.export import message_json
+    from exhume.formats.ark.messages import message_json
     from exhume.io.jsonout import dumps
 
     found = 0

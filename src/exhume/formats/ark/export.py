@@ -13,7 +13,7 @@ from typing import Any
 from exhume.archive import Progress, no_progress
 from exhume.findings import Finding
 from exhume.formats.ark.filters import topic_matcher, unmatched
-from exhume.formats.ark.messages import ArkMessage
+from exhume.formats.ark.messages import ArkMessage, message_json
 from exhume.formats.ark.rbuf.registry import Field, Registry
 from exhume.formats.ark.reader import ArkReader, Channel
 from exhume.io.jsonout import dumps
@@ -22,18 +22,6 @@ from exhume.tabular.arrow import NESTED, choose
 from exhume.tabular.report import ExportReport, refuse_options
 
 PROGRESS_STEP = 4096
-
-
-def message_json(message: ArkMessage) -> dict[str, Any]:
-    """The JSON object of one message; for a channel without a schema, it has `data` instead of the value."""
-    out: dict[str, Any] = {"time_ns": message.time_ns, "channel": message.channel}
-    if message.latched:
-        out["latched"] = True
-    if message.value is not None:
-        out["value"] = message.value
-    else:
-        out["data"] = message.data
-    return out
 
 
 class Selection:

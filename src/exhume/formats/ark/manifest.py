@@ -35,7 +35,6 @@ from exhume.formats.ark.layout import (
     trailer_magic_span,
 )
 from exhume.formats.ark.rbuf.decoder import decoder_for
-from exhume.formats.ark.rbuf.encoder import encoder_for
 from exhume.formats.ark.rbuf.guid import NIL
 from exhume.formats.ark.rbuf.layout import HEADERS, read_count
 from exhume.formats.ark.rbuf.registry import Registry
@@ -188,6 +187,8 @@ def build_manifest(manifest: Manifest) -> bytes:
 
     Raises `WriterError` for values that do not fit (names that are not text, times below 0).
     """
+    from exhume.formats.ark.rbuf.encoder import encoder_for  # reading a log needs none
+
     content = encoder_for(own_registry(), assumptions.MANIFEST_TYPE).encode(manifest.to_value())
     registry = next(iter(assumptions.manifest_registries().values()))
     return build_serializable_file(content, assumptions.MANIFEST_TYPE, registry)

@@ -9,7 +9,9 @@ from __future__ import annotations
 import bisect
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
+from exhume.formats.ark.kernel import ark_merge
 from exhume.formats.ark.splits import TIME_MAX, Block
 
 
@@ -39,7 +41,7 @@ class Cursor:
     def _fetch(self) -> Block | None:
         assert self._blocks is not None
         for block in self._blocks:
-            if len(block):
+            if block.time:
                 return block
         return None
 
@@ -69,7 +71,7 @@ class Cursor:
         """Removes the first `count` entries of the block at hand."""
         assert self._block is not None
         taken = self._block.part(0, count)
-        self._block = self._block.part(count, len(self._block))
+        self._block = self._block.part(count, len(self._block.time))
         self._keys = self.keys[count:]
         return taken
 
@@ -79,16 +81,12 @@ class Cursor:
             self.finish()
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
+class Batch(NamedTuple):
     """Merged entries: those of `cursors[n]` are `blocks[n]`, and `sources` has the `n` of each entry in time order."""
 
     cursors: tuple[Cursor, ...]
     blocks: tuple[Block, ...]
     sources: list[int]
-
-    def __len__(self) -> int:
-        return sum(len(block) for block in self.blocks)
 
 
 def merge(cursors: Sequence[Cursor], *, reverse: bool = False) -> Iterator[Batch]:
@@ -140,13 +138,4 @@ def _emit(active: list[Cursor], following: Cursor | None, sign: int) -> Batch:
     chosen = [(c, count) for c, count in zip(active, counts, strict=True) if count]
     keys = [c.keys[:count] for c, count in chosen]
     blocks = tuple(c.take(count) for c, count in chosen)
-    return Batch(tuple(c for c, _ in chosen), blocks, _sources(keys))
-
-
-def _sources(keys: list[list[int]]) -> list[int]:
-    """Which list each key is from once several sorted lists are merged; of equal keys those of the first come first."""
-    origins = [number for number, some in enumerate(keys) for _ in some]
-    if len(keys) < 2:
-        return origins
-    joined = [key for some in keys for key in some]
-    return [origins[place] for place in sorted(range(len(joined)), key=joined.__getitem__)]
+    return Batch(tuple(c for c, _ in chosen), blocks, ark_merge(keys) if len(keys) > 1 else [0] * len(keys[0]))

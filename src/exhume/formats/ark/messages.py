@@ -60,6 +60,18 @@ class ArkMessage(NamedTuple):
     stored_size: int
 
 
+def message_json(message: ArkMessage) -> dict[str, Any]:
+    """The JSON object of one message; for a channel without a schema, it has `data` instead of the value."""
+    out: dict[str, Any] = {"time_ns": message.time_ns, "channel": message.channel}
+    if message.latched:
+        out["latched"] = True
+    if message.value is not None:
+        out["value"] = message.value
+    else:
+        out["data"] = message.data
+    return out
+
+
 def column_codec(compression: str) -> str:
     """The codec name of a column's compression type; raises the error of rule ARK-406 for an unknown one."""
     name = compression.strip().lower()

@@ -157,3 +157,58 @@ def ark_cut(bytes data not None, int64_t start, list offsets not None, list size
             raise ValueError("a message outside its run")
         out.append(PyBytes_New(text + offset, size))
     return out
+
+
+cdef struct ArkHead:
+    uint64_t key
+    Py_ssize_t source
+
+
+cdef inline bint ark_before(ArkHead* one, ArkHead* other) noexcept nogil:
+    return one.key < other.key or (one.key == other.key and one.source < other.source)
+
+
+cdef void ark_sink(ArkHead* heap, Py_ssize_t at, Py_ssize_t count) noexcept nogil:
+    cdef ArkHead moved = heap[at]
+    cdef Py_ssize_t child = 2 * at + 1
+    while child < count:
+        if child + 1 < count and ark_before(&heap[child + 1], &heap[child]):
+            child += 1
+        if not ark_before(&heap[child], &moved):
+            break
+        heap[at] = heap[child]
+        at, child = child, 2 * child + 1
+    heap[at] = moved
+
+
+def ark_merge(list keys not None):
+    cdef Py_ssize_t number, count = 0, source, at
+    cdef list some, out = []
+    cdef ArkHead* heap = <ArkHead*>malloc((len(keys) + 1) * sizeof(ArkHead))
+    cdef Py_ssize_t* places = <Py_ssize_t*>malloc((len(keys) + 1) * sizeof(Py_ssize_t))
+    try:
+        if heap == NULL or places == NULL:
+            raise MemoryError
+        for number in range(len(keys)):
+            some = keys[number]
+            places[number] = 0
+            if some:
+                heap[count].key, heap[count].source = some[0], number
+                count += 1
+        for at in range(count // 2 - 1, -1, -1):
+            ark_sink(heap, at, count)
+        while count:
+            source = heap[0].source
+            some = keys[source]
+            out.append(source)
+            places[source] += 1
+            if places[source] < len(some):
+                heap[0].key = some[places[source]]
+            else:
+                count -= 1
+                heap[0] = heap[count]
+            ark_sink(heap, 0, count)
+        return out
+    finally:
+        free(heap)
+        free(places)

@@ -136,3 +136,13 @@ def ark_cut(
             raise ValueError("a message outside its run")
         out.append(data[offset - start : offset - start + size])
     return out
+
+
+def ark_merge(keys: list[list[int]]) -> list[int]:
+    """Which list each key is from once several sorted lists are merged; of equal keys those of the first come first."""
+    sources: list[int] = []
+    joined: list[int] = []
+    for number, some in enumerate(keys):
+        sources += [number] * len(some)
+        joined += some
+    return list(map(sources.__getitem__, sorted(range(len(joined)), key=joined.__getitem__)))

@@ -142,10 +142,10 @@ class Query:
         """The messages of the pieces, in the order in which `numbers` names the cursors they are of."""
         streams: dict[int, Iterator[ArkMessage | None]] = {}
         for number, piece in enumerate(pieces):
-            if len(piece):
+            if piece.time:
                 cursor = batch.cursors[number]
                 assert isinstance(cursor, SplitCursor)
-                if len(piece) == len(numbers):
+                if len(piece.time) == len(numbers):
                     yield from cursor.messages(piece)
                     return
                 streams[number] = cursor.messages(piece, holes=True)

@@ -17,7 +17,6 @@ from exhume.findings import Finding, each_once
 from exhume.formats.ark.assumptions import MAXIMUM_SPLIT_REFERENCES
 from exhume.formats.ark.checks import MISSING_SPLIT, SPLIT_REFERENCES, SPLIT_REPEATED
 from exhume.formats.ark.filters import Acceptance
-from exhume.formats.ark.info import ArkInfo, ChannelInfo, Trust, build_info
 from exhume.formats.ark.manifest import Column, LoadedManifest, Manifest, ObjectDeclaration, Rung, SplitDeclaration
 from exhume.formats.ark.messages import ArkMessage
 from exhume.formats.ark.query import OnError, Query, Topics
@@ -27,6 +26,7 @@ from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
+    from exhume.formats.ark.info import ArkInfo, ChannelInfo
     from exhume.layout.sections import SectionMap
 
 OnMissing = Literal["error", "skip"]
@@ -135,7 +135,7 @@ class ArkReader(RecordArchive):
         self.single_split: Source | None = None
         self._facts: dict[str, SplitFacts] = {}
         self._names: dict[str, str | None] = {}
-        self._trust = Trust.ALL if by_manifest else Trust.NONE
+        self._by_manifest = by_manifest
         self._info: ArkInfo | None = None
 
     # What the manifest says
@@ -347,7 +347,9 @@ class ArkReader(RecordArchive):
     def counted(self) -> ArkInfo:
         """`info` by the indexes of splits; with `by_manifest`, of those of which the manifest does not tell all."""
         info = self.info()
-        if self._trust is Trust.ALL and any(row.is_estimate for row in info.channels):
+        if self._by_manifest and any(row.is_estimate for row in info.channels):
+            from exhume.formats.ark.info import Trust, build_info
+
             return build_info(self, Trust.EXACT)
         return info
 
@@ -358,13 +360,15 @@ class ArkReader(RecordArchive):
         indexes; what only these could tell is marked as an estimate, and `counted` asks for it.
         """
         if self._info is None:
-            self._info = build_info(self, self._trust)
+            from exhume.formats.ark.info import Trust, build_info
+
+            self._info = build_info(self, Trust.ALL if self._by_manifest else Trust.NONE)
         return self._info
 
     def stats(self) -> dict[str, Any]:
         """The values in the index of each split, or what is wrong with it."""
-        if self._trust is not Trust.NONE:
-            self._trust, self._info = Trust.NONE, None
+        if self._by_manifest:
+            self._by_manifest, self._info = False, None
         self.hint(reference.identifier for reference in self.references)
         return {"split_indexes": [self._index_row(reference) for reference in self.references]}
 

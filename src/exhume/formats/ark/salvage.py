@@ -21,7 +21,6 @@ from exhume.findings import Finding
 from exhume.formats.ark.attach import column_of_split
 from exhume.formats.ark.checks import UNREFERENCED
 from exhume.formats.ark.collection import ArkDirectory, open_archive
-from exhume.formats.ark.export import message_json
 from exhume.formats.ark.layout import ENTRY_SIZE
 from exhume.formats.ark.manifest import (
     Column,
@@ -32,6 +31,7 @@ from exhume.formats.ark.manifest import (
     SplitDeclaration,
     build_manifest,
 )
+from exhume.formats.ark.messages import message_json
 from exhume.formats.ark.names import is_guid
 from exhume.formats.ark.places import is_split
 from exhume.formats.ark.rbuf.decoder import decoder_for

@@ -61,8 +61,7 @@ PORTION: Final = 32 << 20
 TIME_MAX: Final = (1 << 64) - 1
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(NamedTuple):
     """Index entries in time order, as columns: times (ns), offsets and sizes of messages, short identifiers.
 
     `position` counts in the file's index; `bad` flags entries that stand for no message.
@@ -74,9 +73,6 @@ class Block:
     object: bytes
     position: Sequence[int]
     bad: bytes
-
-    def __len__(self) -> int:
-        return len(self.time)
 
     def part(self, start: int, stop: int) -> Block:
         """Entries `[start, stop)`."""

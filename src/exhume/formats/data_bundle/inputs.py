@@ -41,7 +41,7 @@ def add_inputs(
         if folder:
             _add_folder(writer, given, name, attached, skipped)
         elif stat.S_ISREG(found.st_mode):
-            writer.add_path(name, given, user_data=attached.pop(name, None))
+            writer.add_path(given, name, user_data=attached.pop(name, None))
         else:
             skipped.append((given, "not a regular file"))
     if attached:
@@ -67,7 +67,7 @@ def _add_folder(
         writer.add_directory(name, user_data=attached.pop(name, None))
     for kind, path, inner, size in walk(root, name):
         if kind == "file":
-            writer.add_path(inner, path, size=size, user_data=attached.pop(inner, None) if attached else None)
+            writer.add_path(path, inner, size=size, user_data=attached.pop(inner, None) if attached else None)
         elif kind == "directory":
             writer.add_directory(inner, user_data=attached.pop(inner, None))
         else:

@@ -170,12 +170,18 @@ class DataBundleWriter(Writer):
         self._queue(_Member(self._check(name), len(data), bytes(data), None, None, user_data))
 
     def add_path(
-        self, name: str, path: str | os.PathLike[str], *, size: int | None = None, user_data: UserData | None = None
+        self,
+        path: str | os.PathLike[str],
+        name: str | None = None,
+        *,
+        size: int | None = None,
+        user_data: UserData | None = None,
     ) -> None:
         """Queues a regular file; it is read when the bundle is finished and must not change until then.
 
-        `size` is its size in bytes if a listing of its directory gave it, which saves a system call.  Raises
-        `SourceError` when it cannot be read, `WriterError` when it is not a regular file.
+        `name` is what the bundle calls it, by default the path as given.  `size` is its size in bytes if a listing of
+        its directory gave it, which saves a system call.  Raises `SourceError` when it cannot be read, `WriterError`
+        when it is not a regular file.
         """
         text = os.fspath(path)
         if size is None:
@@ -186,7 +192,7 @@ class DataBundleWriter(Writer):
             if not stat.S_ISREG(found.st_mode):
                 raise _bad("not a regular file", None, text)
             size = found.st_size
-        self._queue(_Member(self._check(name), size, None, text, None, user_data))
+        self._queue(_Member(self._check(text if name is None else name), size, None, text, None, user_data))
 
     def add_reader(
         self, name: str, size: int, read: Callable[[int, int], bytes], *, user_data: UserData | None = None
