@@ -257,3 +257,44 @@ def test_every_byte_that_needs_an_escape_is_seen_wherever_it_stands(kernel: Modu
                 strings = kernel.ClpsStrings(dictionary([entry]), 1)
                 assert (strings.escaped() is strings) is (byte not in special)
                 assert strings.escaped()[0] == ops.clps_escape(entry)
+
+
+@needs_kernel
+@given(st.lists(int64, max_size=8), st.integers(0, 3))
+def test_the_first_row_out_of_order(values: list[int], kind: int) -> None:
+    values = sorted(set(values)) if kind else values
+    one, two = both(lambda k: k.clps_disorder(memoryview(i64(*values)).cast("q")))
+    assert one == two == next((at for at in range(1, len(values)) if values[at] <= values[at - 1]), -1)
+
+
+@needs_kernel
+@given(st.lists(st.binary(max_size=10) | st.sampled_from([b"", b"same", b"\xff", "é".encode(), b"\xed\xa0\x80"])))
+def test_what_verify_asks_of_a_dictionary(entries: list[bytes]) -> None:
+    def asked(kernel: Any) -> Any:
+        payload = dictionary(entries) + b"more"
+        found = kernel.ClpsStrings(payload, len(entries))
+        return found.first_repeated(), found.first_not_utf8(), found.end, found.size
+
+    one, two = both(asked)
+    assert one == two
+    assert one[0] == next((at for at, text in enumerate(entries) if text in entries[:at]), -1)
+
+
+@needs_kernel
+def test_entries_made_to_collide_are_told_apart_by_a_set() -> None:
+    """Texts of 8 bytes whose products agree in their low bits all want the same slot of the table."""
+    inverse = pow(0xFF51AFD7ED558CCD, -1, 1 << 64)
+    start = 8 * 0x9E3779B97F4A7C15 % (1 << 64)
+
+    def text(number: int) -> bytes:
+        mixed = number << 32  # the high half is folded onto the low one: here onto zeros
+        mixed ^= number
+        return ((mixed * inverse % (1 << 64)) ^ start).to_bytes(8, "little")
+
+    entries = [text(number) for number in range(1, 2000)]
+    assert len(set(entries)) == len(entries)
+    for more in ([], [entries[7]]):
+        one, two = both(
+            lambda k, more=more: k.ClpsStrings(dictionary(entries + more), 1999 + len(more)).first_repeated()
+        )
+        assert one == two == (1999 if more else -1)

@@ -7,9 +7,14 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+import exhume
+from exhume.errors import ExhumeError
 from exhume.formats.clp_s.read.columns import Texts
 from exhume.formats.clp_s.reader import open_archive
 from exhume.io.local import FileSource
+from tests.broken import broken
 
 
 class SlowLock:
@@ -44,3 +49,32 @@ def test_dictionaries_that_lean_on_each_other_are_read_by_two_threads(samples: P
         assert not any(thread.is_alive() for thread in threads)
         assert found["variables"] is texts.variables
         assert found["escaped_variables"] is texts.escaped_variables
+
+
+@pytest.mark.parametrize("name", sorted(broken("clp-s")))
+@pytest.mark.bulk
+def test_threads_find_what_one_finds(name: str, tmp_path: Path) -> None:
+    case = broken("clp-s")[name]
+    with case.target(tmp_path / "made") as target:
+        one, several = (
+            [finding.to_dict() for finding in exhume.verify(target, format="clp-s", limits=case.limits, jobs=jobs)]
+            for jobs in (1, 3)
+        )
+    assert one == several
+
+
+@pytest.mark.parametrize("name", sorted(broken("clp-s"))[::5])
+@pytest.mark.bulk
+def test_threads_print_what_one_prints_up_to_the_same_error(name: str, tmp_path: Path) -> None:
+    def printed(target: Any, limits: Any, jobs: int) -> tuple[bytes, str]:
+        out: list[bytes] = []
+        try:
+            with exhume.open(target, format="clp-s", limits=limits) as archive:
+                out.extend(archive.json_chunks(jobs=jobs))
+        except ExhumeError as error:
+            return b"".join(out), str(error)
+        return b"".join(out), ""
+
+    case = broken("clp-s")[name]
+    with case.target(tmp_path / "made") as target:
+        assert printed(target, case.limits, 1) == printed(target, case.limits, 3)

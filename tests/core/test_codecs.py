@@ -25,7 +25,7 @@ from exhume.codecs.stepwise import Stepwise
 from exhume.codecs.stored import store
 from exhume.codecs.streams import inflate_file
 from exhume.codecs.xz import lzma2_extent
-from exhume.codecs.zstd import ZSTD_MAGIC, zstd_frames
+from exhume.codecs.zstd import ZSTD_MAGIC, zstd_frames, zstd_whole
 from exhume.errors import CodecError, LimitExceededError, MissingDependencyError, UnsupportedFeatureError
 from exhume.native.kernel import frame_records
 
@@ -361,3 +361,14 @@ def test_a_compressed_file_cut_anywhere_is_refused() -> None:
     for rest in (b"junk!", SKIPPABLE[:6]):
         with pytest.raises(CodecError, match="zstd stream"):
             list(inflate_file(io.BytesIO(frame + rest), "file"))
+
+
+@pytest.mark.parametrize("states_size", [True, False])
+def test_a_whole_zstd_frame_has_nothing_behind_it(states_size: bool) -> None:
+    frame = zstandard.ZstdCompressor(write_content_size=states_size).compress(b"abc" * 1000)
+    assert zstd_whole(frame, max_size=1 << 20) == b"abc" * 1000
+    for more in (b"x", b"more than a header", frame, b"\x50\x2a\x4d\x18\0\0\0\0"):
+        assert zstd_whole(frame + more, max_size=1 << 20) is None, more
+    assert zstd_whole(frame[:-1], max_size=1 << 20) is None
+    assert zstd_whole(b"\x50\x2a\x4d\x18\0\0\0\0", max_size=1 << 20) is None, "a skippable frame alone"
+    assert zstd_whole(b"", max_size=1 << 20) is None

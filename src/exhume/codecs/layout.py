@@ -38,6 +38,15 @@ def skip_skippable(data: Buffer, at: int) -> int:
     return at
 
 
+def fills_frame(data: Buffer) -> bool:
+    """Whether `data` is one frame with nothing behind it; what is in its blocks is not looked at."""
+    try:
+        found, end = read_frame(memoryview(data), 0, len(data))
+    except LayoutError:
+        return False
+    return found.body is not None and end == len(data)
+
+
 def stored_checksum(frame: Buffer) -> int:
     """The checksum at the end of a frame.  Raises `CodecError` when it has none, or when `frame` is not a frame."""
     try:

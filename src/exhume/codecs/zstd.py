@@ -8,7 +8,7 @@ from typing import Any
 import zstandard
 
 from exhume.codecs.common import Buffer, Decoded, over_budget
-from exhume.codecs.layout import DESCRIPTOR_AT, HAS_CHECKSUM, skip_skippable, stored_checksum
+from exhume.codecs.layout import DESCRIPTOR_AT, HAS_CHECKSUM, fills_frame, skip_skippable, stored_checksum
 from exhume.codecs.layout import ZSTD_MAGIC as ZSTD_MAGIC
 from exhume.counts import counted
 from exhume.errors import CodecError, LimitExceededError, UnsupportedFeatureError
@@ -96,6 +96,8 @@ def zstd_whole(data: Buffer, *, max_size: int) -> bytes | None:
     decoder writes into one buffer of 16 times the stored size, of which only the used pages occupy memory.
     """
     room = min(max_size, (1 << 16) + 16 * len(data))
+    if not fills_frame(data):  # the decoder says so only of frames that state their size
+        return None
     try:
         zstd_frame_size(memoryview(data)[:18], room)
         engine = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW_MAX)

@@ -233,6 +233,10 @@ class ClpSArchive(Container):
                 self._streams.put(stream_id, found)
         return found
 
+    def keep_stream(self, stream_id: int, payload: bytes) -> None:
+        """Keeps a stream that was decompressed already for the tables in it."""
+        self._streams.put(stream_id, payload)
+
     def _inflate_stream(self, stream_id: int) -> bytes:
         place = self.stream_place(stream_id)
         size = self.table_metadata.streams[stream_id].size

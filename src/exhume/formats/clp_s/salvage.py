@@ -29,7 +29,7 @@ from exhume.formats.clp_s.probe import owns
 from exhume.formats.clp_s.read.fragments import WINDOW, Dictionary, Finder, Fragments, span_of
 from exhume.formats.clp_s.reader import ClpSArchive
 from exhume.formats.clp_s.recode import wrapper
-from exhume.formats.clp_s.verify import faults
+from exhume.formats.clp_s.verify_tables import faults
 from exhume.formats.clp_s.write.build import build_dictionary, build_table_metadata, pack_patterns
 from exhume.formats.clp_s.write.rewrap import write_container
 from exhume.io.local import FileSource

@@ -5,7 +5,8 @@ Spec: clp_s.txt; the rules are in `checks`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from exhume.archive import Progress
@@ -20,23 +21,21 @@ from exhume.formats.clp_s.layout import (
     HEADER_FIELDS,
     NodeType,
     PacketType,
-    TimestampEncoding,
 )
 from exhume.formats.clp_s.names import DICTIONARIES, KNOWN_VERSIONS, SECTION_NAMES, TABLE_SECTIONS
+from exhume.formats.clp_s.verify_tables import Task, check_stream, check_table_list, table_tasks
 from exhume.io.parallel import map_ordered
+from exhume.limits import cpu_count
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.read.kernel import ClpsStrings
     from exhume.formats.clp_s.read.places import Place
-    from exhume.formats.clp_s.read.tables import Table, TableData
+    from exhume.formats.clp_s.read.tables import Table
     from exhume.formats.clp_s.reader import ClpSArchive
 
 
-RAW_TYPES: Mapping[int, tuple[int, ...]] = {
-    TimestampEncoding.EPOCH: (NodeType.INTEGER, NodeType.DATE_STRING),
-    TimestampEncoding.DOUBLE_EPOCH: (NodeType.FLOAT, NodeType.FORMATTED_FLOAT),
-}
-"""Node types whose values are epochs as they are, by the encoding of their range."""
+AHEAD = 16
+"""Tasks for each thread that are begun before the first of them is done; what they hold is a few findings."""
 
 
 def verify(archive: ClpSArchive, quick: bool, jobs: int, progress: Progress) -> Iterator[Finding]:
@@ -54,14 +53,54 @@ def verify(archive: ClpSArchive, quick: bool, jobs: int, progress: Progress) -> 
             archive.file_entry(name)
         except ExhumeError as error:
             yield Finding.from_error(error)
+    total = 0
+    stopped: Table | None = None
+    for task, (findings, whole) in _map_tasks(_tasks(archive, files, quick), jobs):
+        if task.table is not None and task.table is stopped:
+            continue
+        yield from findings
+        if not whole:
+            stopped = task.table
+        if task.records:
+            total += task.records
+            progress(total, archive.num_messages, "records")
+    yield from _ranges(archive)
+
+
+def _map_tasks(tasks: Iterable[Task], jobs: int) -> Iterator[tuple[Task, tuple[list[Finding], bool]]]:
+    """Each task with what it found and whether it came to its end, in order."""
+
+    def done(task: Task) -> tuple[Task, tuple[list[Finding], bool]]:
+        findings: list[Finding] = []
+        try:
+            findings.extend(task.work())
+        except ExhumeError as error:
+            if task.table is None:
+                raise
+            findings.append(Finding.from_error(error))
+            return task, (findings, False)
+        return task, (findings, True)
+
+    return map_ordered(done, tasks, jobs, ahead=AHEAD * (jobs or cpu_count()))
+
+
+def _tasks(archive: ClpSArchive, files: Sequence[Place], quick: bool) -> Iterator[Task]:
     for entry in files:
         if entry.name not in archive.section_problems and not entry.is_cut:
-            yield from _frames(archive, entry)
-    yield from _structures(archive)
+            yield Task(partial(_frames, archive, entry))
+    yield Task(partial(_structures, archive))
     if not quick:
-        yield from _dictionaries(archive)
-    yield from _tables(archive, quick, jobs, progress)
-    yield from _ranges(archive)
+        for name in DICTIONARIES:
+            yield Task(partial(_dictionary, archive, name))
+    try:
+        tables = archive.tables
+    except ExhumeError:
+        return  # reported with the structures
+    yield Task(partial(check_table_list, archive, tables))
+    for index in range(len(archive.table_metadata.streams)):
+        yield Task(partial(check_stream, archive, index, quick))
+    for table in tables:
+        yield from table_tasks(table, quick)
 
 
 def _header(archive: ClpSArchive) -> Iterator[Finding]:
@@ -120,6 +159,8 @@ def _frames(archive: ClpSArchive, place: Place) -> Iterator[Finding]:
     if place.size <= 0:
         return
     stored = place.read()
+    if zstd.zstd_whole(stored, max_size=archive.limits.payload_size) is not None:
+        return
     last = 0
     try:
         for _, stop, _ in zstd.zstd_frames(stored, max_size=archive.limits.payload_size):
@@ -199,143 +240,21 @@ def _is_utf8(text: bytes) -> bool:
     return True
 
 
-def _dictionaries(archive: ClpSArchive) -> Iterator[Finding]:
-    for name in DICTIONARIES:
-        try:
-            entry = archive.file_entry(name)
-            found: ClpsStrings = archive.dictionary(name)
-        except ExhumeError as error:
-            yield Finding.from_error(error)
-            continue
-        span, body = entry.span, entry.part(DICTIONARY_HEAD)
-        payload = archive.inflate(body, archive.limits.payload_size) if body.size else b""
-        if found.end < len(payload):
-            where = span.sub(DICTIONARY_HEAD, span.size).in_payload(found.end, len(payload))
-            yield checks.TRAILING_PAYLOAD.finding(name, span=where, actual=counted(len(payload) - found.end, "bytes"))
-        seen: set[bytes] = set()
-        for index, text in enumerate(found):
-            if text in seen:
-                yield checks.REPEATED_ENTRY.finding(name, span=span, field_path=f"entries[{index}]", actual=text)
-                break
-            seen.add(text)
-        for index, text in enumerate(found):
-            if not text.isascii() and not _is_utf8(text):
-                yield checks.NOT_UTF8.finding(name, span=span, field_path=f"entries[{index}]", actual=text)
-                break
-
-
-def _tables(archive: ClpSArchive, quick: bool, jobs: int, progress: Progress) -> Iterator[Finding]:
+def _dictionary(archive: ClpSArchive, name: str) -> Iterator[Finding]:
     try:
-        tables = archive.tables
-    except ExhumeError:
-        return  # reported with the structures
-    if not tables:
-        yield checks.NO_TABLES.finding(span=archive.section_span("/table_metadata"))
-    previous = 0
-    for table in tables:
-        if table.entry.stream_id < previous and table.entry.problem is None:
-            yield checks.STREAM_ORDER.finding(
-                span=archive.section_span("/table_metadata"), field_path=f"tables[{table.index}].stream_id"
-            )
-        previous = max(previous, table.entry.stream_id)
-    yield from _streams(archive, quick)
-    total = archive.num_messages
-    done = 0
-    for table, findings in zip(tables, map_ordered(lambda t: _table(t, quick), tables, jobs), strict=True):
-        yield from findings
-        done += table.num_messages
-        progress(done, total, "records")
-
-
-def _streams(archive: ClpSArchive, quick: bool) -> Iterator[Finding]:
-    """Streams follow each other without gaps, and each is one or more whole frames of the stated size."""
-    streams = archive.table_metadata.streams
-    for index, stream in enumerate(streams):
-        try:
-            place = archive.stream_place(index)
-            span = place.span
-            if index == 0 and stream.offset:
-                yield checks.BAD_STREAM_OFFSET.finding(
-                    "stream 0 does not start the section", span=span, expected=0, actual=stream.offset
-                )
-            if quick or place.is_cut or not place.size:
-                continue
-            stored = place.read()
-        except ExhumeError as error:
-            yield Finding.from_error(error)
-            continue
-        last, size = 0, 0
-        try:
-            for _, stop, part in zstd.zstd_frames(stored, max_size=archive.limits.payload_size):
-                last = stop
-                size += len(part)
-        except ExhumeError as error:
-            if last:
-                yield checks.TRAILING_PAYLOAD.finding(
-                    f"stream {index}: not a zstd frame", span=span.sub(last, span.size)
-                )
-            else:
-                yield checks.BAD_FRAME.finding(f"stream {index}: {error.message}", span=span, actual=error.actual)
-                continue
-        if size != stream.size:
-            yield checks.BAD_STREAM_SIZE.finding(
-                f"stream {index}", span=span, expected=counted(stream.size, "bytes"), actual=counted(size, "bytes")
-            )
-
-
-def _table(table: Table, quick: bool) -> list[Finding]:
-    """Structure and every reference of one table."""
-    findings: list[Finding] = []
-    try:
-        if quick:
-            if table.entry.problem is not None:
-                raise table.entry.problem
-            table.layout  # noqa: B018 - works it out
-            return findings
-        data = table.load()
-        findings += faults(data)
-        findings += _bounds(data)
+        entry = archive.file_entry(name)
+        kept = {"/var.dict": "variables", "/log.dict": "log_types"}  # the others may be left out, with a reason or not
+        found: ClpsStrings = getattr(archive, kept[name]) if name in kept else archive.dictionary(name)
     except ExhumeError as error:
-        findings.append(Finding.from_error(error))
-    return findings
-
-
-def faults(data: TableData) -> Iterator[Finding]:
-    """What is wrong in the columns of a table, whatever the metadata packets say about it."""
-    yield from map(Finding.from_error, data.iter_faults())
-    idx = data.log_event_idx
-    if idx is not None:
-        for row in range(1, len(idx)):
-            if idx[row] <= idx[row - 1]:
-                yield checks.LOG_ORDER.finding(f"row {row}", span=data.table.span, actual=idx[row])
-                return
-
-
-def _bounds(data: TableData) -> Iterator[Finding]:
-    """Whether the timestamps of a table lie within the range that the timestamp dictionary records for their node.
-
-    The unit of the bounds is milliseconds from 0.5.0 on and that of the values before.
-    """
-    archive = data.table.archive
-    for found in archive.timestamp_ranges:
-        for column in data.columns:
-            if column.node not in found.column_ids or not column.rows or column.spec.unordered:
-                continue
-            low: float
-            high: float
-            if column.type == NodeType.TIMESTAMP and found.encoding == TimestampEncoding.EPOCH:
-                low, high = min(column.values) // 1_000_000, -(-max(column.values) // 1_000_000)
-            elif column.type in RAW_TYPES.get(found.encoding, ()):
-                low, high = min(column.values), max(column.values)
-            else:
-                continue
-            if found.begin is None or found.end is None or low < found.begin or high > found.end:
-                yield checks.TIMESTAMP_BOUNDS.finding(
-                    f"table {data.table.index}",
-                    span=column.span,
-                    expected=f"{found.begin} to {found.end}",
-                    actual=f"{low} to {high}",
-                )
+        yield Finding.from_error(error)
+        return
+    span = entry.span
+    if found.end < found.size:
+        where = span.sub(DICTIONARY_HEAD, span.size).in_payload(found.end, found.size)
+        yield checks.TRAILING_PAYLOAD.finding(name, span=where, actual=counted(found.size - found.end, "bytes"))
+    for rule, index in ((checks.REPEATED_ENTRY, found.first_repeated()), (checks.NOT_UTF8, found.first_not_utf8())):
+        if index >= 0:
+            yield rule.finding(name, span=span, field_path=f"entries[{index}]", actual=found[index])
 
 
 def _ranges(archive: ClpSArchive) -> Iterator[Finding]:

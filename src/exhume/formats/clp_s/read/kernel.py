@@ -36,6 +36,7 @@ ClpsLogTypes = _implementation.ClpsLogTypes
 ClpsPatterns = _implementation.ClpsPatterns
 ClpsProgram = _implementation.ClpsProgram
 clps_count = _implementation.clps_count
+clps_disorder = _implementation.clps_disorder
 clps_merge_order = _implementation.clps_merge_order
 clps_render_merged = _implementation.clps_render_merged
 clps_undelta = _implementation.clps_undelta
@@ -61,6 +62,7 @@ __all__ = [
     "ClpsStrings",
     "Fault",
     "clps_count",
+    "clps_disorder",
     "clps_merge_order",
     "clps_render_merged",
     "clps_undelta",

@@ -67,15 +67,16 @@ class ClpsStrings:
     """The entries of a dictionary section, decompressed: each a u64 length and that many bytes.
 
     Raises `ValueError(index, offset)` when entry `index`, at `offset`, passes the end of the payload.  `end` is the
-    offset behind the last of `count` entries.
+    offset behind the last of `count` entries, `size` that of the payload's end.
     """
 
-    __slots__ = ("_entries", "end")
+    __slots__ = ("_entries", "end", "size")
 
     def __init__(self, payload: bytes, count: int) -> None:
         self._entries, self.end, problem = parse_dictionary(payload, count)
         if problem is not None:
             raise ValueError(len(self._entries), self.end)
+        self.size = len(payload)
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -88,6 +89,24 @@ class ClpsStrings:
     def __iter__(self) -> Iterator[bytes]:
         return iter(self._entries)
 
+    def first_repeated(self) -> int:
+        """The first entry that is like one before it; -1 when there is none."""
+        seen: set[bytes] = set()
+        for index, text in enumerate(self._entries):
+            if text in seen:
+                return index
+            seen.add(text)
+        return -1
+
+    def first_not_utf8(self) -> int:
+        """The first entry that is not UTF-8; -1 when there is none."""
+        for index, text in enumerate(self._entries):
+            try:
+                text.decode()
+            except UnicodeDecodeError:
+                return index
+        return -1
+
     def escaped(self) -> ClpsStrings:
         """The same entries as JSON string content (this object itself when nothing has to be escaped)."""
         entries = [clps_escape(entry) for entry in self._entries]
@@ -95,7 +114,7 @@ class ClpsStrings:
             return self
         made = object.__new__(type(self))
         made._entries = entries  # noqa: SLF001 - its own class
-        made.end = self.end
+        made.end, made.size = self.end, self.size
         return made
 
 
@@ -181,6 +200,12 @@ def clps_format_float(value: float, word: int) -> bytes:
     else:
         text = digits + "0" * (point - len(digits))
     return (("-" if negative else "") + text).encode()
+
+
+def clps_disorder(values: Buffer) -> int:
+    """The first of the int64 in a buffer that is not above the one before it; -1 when there is none."""
+    found = memoryview(values).cast("B").cast("q")
+    return next((row for row in range(1, len(found)) if found[row] <= found[row - 1]), -1)
 
 
 def clps_undelta(values: Buffer) -> bytes:

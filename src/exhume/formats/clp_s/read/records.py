@@ -6,10 +6,13 @@ import threading
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import repeat
+from contextlib import suppress
+from functools import partial
+from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from exhume.errors import ExhumeError
+from exhume.formats.clp_s.layout import NodeType
 from exhume.formats.clp_s.read import kernel
 from exhume.formats.clp_s.read.render import CHUNK_SIZE, TableRenderer
 from exhume.io.parallel import map_ordered
@@ -21,6 +24,11 @@ if TYPE_CHECKING:
 
 BLOCK_BYTES: Final = 1 << 19
 """Decompressed bytes of a table that one thread prints at a time."""
+
+WITH_VARIABLES: Final = frozenset(
+    (NodeType.VAR_STRING, NodeType.DICTIONARY_FLOAT, NodeType.CLP_STRING, NodeType.UNSTRUCTURED_ARRAY)
+)
+"""Types of columns whose values are in the variable dictionary, or may be."""
 
 MERGE_ROWS: Final = 8192
 """Rows of the merged order that one thread prints at a time."""
@@ -62,6 +70,19 @@ def _blocks(archive: ClpSArchive, complete: bool) -> Iterator[tuple[_Shared, int
             yield shared, start, min(start + step, table.num_messages)
 
 
+def _warm(archive: ClpSArchive) -> Printed:
+    """Reads the variable dictionary, if a table needs it, while another thread reads the first table.
+
+    What is wrong with it is raised where it is needed.
+    """
+    with suppress(ExhumeError):
+        types = archive.schema_tree.types
+        tables = (table.layout.nodes for table in archive.tables if table.num_messages)
+        if any(types[node] in WITH_VARIABLES for nodes in tables for node in nodes):
+            archive.texts.escaped_variables  # noqa: B018 - reads it
+    return [], None
+
+
 def _print_block(block: tuple[_Shared, int, int]) -> Printed:
     shared, start, stop = block
     out: list[bytes] = []
@@ -84,7 +105,8 @@ def json_chunks(
             if table.num_messages or table.entry.problem is not None:
                 yield from table.load().renderer(complete=complete).chunks()
         return
-    for out, error in map_ordered(_print_block, _blocks(archive, complete), jobs):
+    pieces = chain([partial(_warm, archive)], (partial(_print_block, one) for one in _blocks(archive, complete)))
+    for out, error in map_ordered(lambda piece: piece(), pieces, jobs):
         yield from out
         if error is not None:
             raise error

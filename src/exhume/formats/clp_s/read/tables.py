@@ -172,15 +172,15 @@ class TableData:
         count = self.num_messages if rows is None else len(rows)
         return build_objects(self.layout.tokens(complete=True), self.columns, count, rows)
 
-    def iter_faults(self) -> Iterator[ExhumeError]:
-        """The first undecodable row of each column."""
+    def iter_faults(self, index: int) -> Iterator[ExhumeError]:
+        """The first undecodable row of the column of `layout.columns[index]`, if there is one."""
         from exhume.formats.clp_s.read.kernel import ClpsProgram
 
-        for column in self.columns:
-            program = ClpsProgram([column.operation()], self.num_messages)
-            start = 0
-            while start < self.num_messages:
-                _, start, fault = program.render(start, self.num_messages, 1 << 20)
-                if fault is not None:
-                    yield column.failure(fault)
-                    break
+        column = self.column_at(index)
+        program = ClpsProgram([column.operation()], self.num_messages)
+        start = 0
+        while start < self.num_messages:
+            _, start, fault = program.render(start, self.num_messages, 1 << 20)
+            if fault is not None:
+                yield column.failure(fault)
+                return

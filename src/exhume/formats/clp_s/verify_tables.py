@@ -1,0 +1,188 @@
+"""What `verify` says of streams and tables, in tasks that can be done beside each other.
+
+Spec: clp_s.txt, Files section; the rules are in `checks`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from exhume.codecs import zstd
+from exhume.counts import counted
+from exhume.errors import ExhumeError
+from exhume.findings import Finding
+from exhume.formats.clp_s import checks
+from exhume.formats.clp_s.layout import NodeType, TimestampEncoding
+from exhume.formats.clp_s.read.kernel import clps_disorder
+
+if TYPE_CHECKING:
+    from exhume.formats.clp_s.read.tables import Table, TableData
+    from exhume.formats.clp_s.reader import ClpSArchive
+
+
+RAW_TYPES: Mapping[int, tuple[int, ...]] = {
+    TimestampEncoding.EPOCH: (NodeType.INTEGER, NodeType.DATE_STRING),
+    TimestampEncoding.DOUBLE_EPOCH: (NodeType.FLOAT, NodeType.FORMATTED_FLOAT),
+}
+"""Node types whose values are epochs as they are, by the encoding of their range."""
+
+
+class Task(NamedTuple):
+    """A piece of the work that others can be done beside; of a `table`, an error ends what is said of it."""
+
+    work: Callable[[], Iterable[Finding]]
+    table: Table | None = None
+    records: int = 0
+
+
+def check_table_list(archive: ClpSArchive, tables: Sequence[Table]) -> Iterator[Finding]:
+    if not tables:
+        yield checks.NO_TABLES.finding(span=archive.section_span("/table_metadata"))
+    previous = 0
+    for table in tables:
+        if table.entry.stream_id < previous and table.entry.problem is None:
+            yield checks.STREAM_ORDER.finding(
+                span=archive.section_span("/table_metadata"), field_path=f"tables[{table.index}].stream_id"
+            )
+        previous = max(previous, table.entry.stream_id)
+
+
+def check_stream(archive: ClpSArchive, index: int, quick: bool) -> Iterator[Finding]:
+    """Streams follow each other without gaps, and each is one or more whole frames of the stated size."""
+    stream = archive.table_metadata.streams[index]
+    try:
+        place = archive.stream_place(index)
+        span = place.span
+        if index == 0 and stream.offset:
+            yield checks.BAD_STREAM_OFFSET.finding(
+                "stream 0 does not start the section", span=span, expected=0, actual=stream.offset
+            )
+        if quick or place.is_cut or not place.size:
+            return
+        stored = place.read()
+    except ExhumeError as error:
+        yield Finding.from_error(error)
+        return
+    payload = zstd.zstd_whole(stored, max_size=archive.limits.payload_size)
+    if payload is not None and len(payload) == stream.size:
+        archive.keep_stream(index, payload)
+        return
+    del payload
+    last, size = 0, 0
+    try:
+        for _, stop, part in zstd.zstd_frames(stored, max_size=archive.limits.payload_size):
+            last = stop
+            size += len(part)
+    except ExhumeError as error:
+        if last:
+            yield checks.TRAILING_PAYLOAD.finding(f"stream {index}: not a zstd frame", span=span.sub(last, span.size))
+        else:
+            yield checks.BAD_FRAME.finding(f"stream {index}: {error.message}", span=span, actual=error.actual)
+            return
+    if size != stream.size:
+        yield checks.BAD_STREAM_SIZE.finding(
+            f"stream {index}", span=span, expected=counted(stream.size, "bytes"), actual=counted(size, "bytes")
+        )
+
+
+class _Loaded:
+    """A table that is loaded by the first of so many tasks that need it, and dropped with the last."""
+
+    def __init__(self, table: Table, tasks: int) -> None:
+        self._table = table
+        self._left = tasks
+        self._lock = threading.Lock()
+        self._data: TableData | None = None
+        self._error: ExhumeError | None = None
+
+    def take(self) -> TableData:
+        """What the table holds, for one task.  Raises as `Table.load`."""
+        with self._lock:
+            self._left -= 1
+            if self._error is not None:  # which took as long to find as the table takes to load
+                raise self._error
+            if self._data is None:
+                try:
+                    self._data = self._table.load()
+                except ExhumeError as error:
+                    self._error = error
+                    raise
+            data = self._data
+            if not self._left:
+                self._data = None
+            return data
+
+
+def table_tasks(table: Table, quick: bool) -> Iterator[Task]:
+    """Structure and every reference of one table, a column at a time."""
+    try:
+        columns = len(table.layout.nodes)
+    except ExhumeError:
+        columns = 0
+    if quick:
+        yield Task(partial(_quick_table, table), table, table.num_messages)
+        return
+    loaded = _Loaded(table, columns + 1)
+    for index in range(columns):
+        yield Task(partial(_column, loaded, index), table)
+    yield Task(partial(_rows, loaded), table, table.num_messages)
+
+
+def _quick_table(table: Table) -> Iterable[Finding]:
+    if table.entry.problem is not None:
+        raise table.entry.problem
+    table.layout  # noqa: B018 - works it out
+    return ()
+
+
+def _column(loaded: _Loaded, index: int) -> Iterator[Finding]:
+    yield from map(Finding.from_error, loaded.take().iter_faults(index))
+
+
+def _rows(loaded: _Loaded) -> Iterator[Finding]:
+    data = loaded.take()
+    yield from _order(data)
+    yield from _bounds(data)
+
+
+def faults(data: TableData) -> Iterator[Finding]:
+    """What is wrong in the columns of a table, whatever the metadata packets say about it."""
+    for index in range(len(data.layout.nodes)):
+        yield from map(Finding.from_error, data.iter_faults(index))
+    yield from _order(data)
+
+
+def _order(data: TableData) -> Iterator[Finding]:
+    idx = data.log_event_idx
+    if idx is not None and (row := clps_disorder(idx)) >= 0:
+        yield checks.LOG_ORDER.finding(f"row {row}", span=data.table.span, actual=idx[row])
+
+
+def _bounds(data: TableData) -> Iterator[Finding]:
+    """Whether the timestamps of a table lie within the range that the timestamp dictionary records for their node.
+
+    The unit of the bounds is milliseconds from 0.5.0 on and that of the values before.
+    """
+    archive = data.table.archive
+    for found in archive.timestamp_ranges:
+        for column in data.columns:
+            if column.node not in found.column_ids or not column.rows or column.spec.unordered:
+                continue
+            low: float
+            high: float
+            if column.type == NodeType.TIMESTAMP and found.encoding == TimestampEncoding.EPOCH:
+                low, high = min(column.values) // 1_000_000, -(-max(column.values) // 1_000_000)
+            elif column.type in RAW_TYPES.get(found.encoding, ()):
+                low, high = min(column.values), max(column.values)
+            else:
+                continue
+            if found.begin is None or found.end is None or low < found.begin or high > found.end:
+                yield checks.TIMESTAMP_BOUNDS.finding(
+                    f"table {data.table.index}",
+                    span=column.span,
+                    expected=f"{found.begin} to {found.end}",
+                    actual=f"{low} to {high}",
+                )
