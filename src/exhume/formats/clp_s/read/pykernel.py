@@ -204,7 +204,7 @@ def clps_format_float(value: float, word: int) -> bytes:
 
 def clps_disorder(values: Buffer) -> int:
     """The first of the int64 in a buffer that is not above the one before it; -1 when there is none."""
-    found = memoryview(values).cast("B").cast("q")
+    found = _view(values, "q")
     return next((row for row in range(1, len(found)) if found[row] <= found[row - 1]), -1)
 
 
