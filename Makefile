@@ -7,6 +7,7 @@ STAMP  := $(VENV)/.exhume-stamp
 TOOLS  := $(VENV)/.tools-stamp
 ORACLES := .venv-oracles/.stamp
 PLUGINS := .venv-plugins/.stamp
+SMALL  := .venv-build/.stamp
 PYX    := $(wildcard src/exhume/native/_kernel*.pyx src/exhume/native/_kernel*.pxi generated/exhume_ksy/fast/_*.pyx generated/exhume_ksy/fast/_*.pxi)
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # What runs the tools that need only the standard library: the project's own Python when it is there.
@@ -25,7 +26,7 @@ unexport PYTHONDONTWRITEBYTECODE
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | awk -F ':.*## ' '{ printf "  make %-16s %s\n", $$1, $$2 }'
 
-demo: $(STAMP)  ## build, identify, list, verify, search and read a small archive of every format
+demo: $(STAMP)  ## a chapter on every format and one on a disk image, every verb in them, in less than two minutes
 	@PATH="$(CURDIR)/$(BIN):$$PATH" bash examples/demo.sh
 
 test: setup node oracles plugins  ## run every test (ARGS=... goes to pytest)
@@ -124,8 +125,15 @@ differential: setup  ## read 100,000 damaged inputs per schema with the fast rea
 rooms: setup  ## which room of the code imports which, into docs/architecture.md
 	@$(BIN)/python -m tools.rooms
 
-web-ide: $(STAMP)  ## write one self-contained .ksy per schema into build/web-ide/
-	@$(BIN)/python -m tools.web_ide
+# What packs, and what bundles specifications: 20 MB beside the environment of the tests, which neither needs.
+$(SMALL):
+	@rm -rf $(@D)
+	@$(PYTHON) -m venv $(@D)
+	@$(@D)/bin/python -m pip --disable-pip-version-check --quiet install build pyyaml kaitaistruct
+	@touch $@
+
+web-ide: $(SMALL)  ## write one self-contained .ksy per schema into build/web-ide/
+	@PYTHONPATH=src:generated $(<D)/bin/python -m tools.web_ide
 
 lint: $(TOOLS)  ## ruff
 	$(BIN)/ruff check .
@@ -189,13 +197,12 @@ bench: setup  ## run the benchmarks (BENCH=... for one; ARGS=... are its options
 	@for file in benchmarks/$(or $(BENCH),[a-z]*).py; do echo "== $$file"; \
 	  $(BIN)/python -m benchmarks.$$(basename $$file .py) $(ARGS) || exit 1; done
 
-build: setup  ## sdist and wheel in dist/
-	$(PIP) install build
+build: $(SMALL)  ## sdist and wheel for this machine in dist/
 	rm -rf dist
-	PYTHONWARNINGS=ignore $(BIN)/python -m build --quiet
+	PYTHONWARNINGS=ignore $(<D)/bin/python -m build --quiet
 
 clean:  ## remove everything that can be made again
-	rm -rf $(VENV) .venv-node .venv-oracles .venv-plugins node_modules build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis tests/.cache
+	rm -rf $(VENV) .venv-build .venv-dist .venv-node .venv-oracles .venv-plugins .venv-site node_modules build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis tests/.cache
 	rm -f src/exhume/native/_kernel.c src/exhume/native/_kernel.*.so generated/exhume_ksy/fast/_native.c generated/exhume_ksy/fast/_native.*.so
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 	rm -rf src/*.egg-info generated/*.egg-info

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Shows what exhume does: runs examples/demo/<format>.sh for every format, or for those that are named, printing each
-# command above its output.  `make demo` runs it with the project's own `exhume` first on PATH.  Everything is written
-# below build/demo/ (or DEMO_DIR).
+# Shows what exhume does: runs the chapters in examples/demo/, one for every format and one for a disk image, or those
+# that are named, printing each command above its output.  `make demo` runs it with the project's own `exhume` first on
+# PATH.  Everything is written below build/demo/ (or DEMO_DIR).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 demo=${DEMO_DIR:-build/demo}
@@ -12,7 +12,7 @@ bold='' plain=''
 if [ -t 1 ]; then bold=$'\e[1m' plain=$'\e[0m'; fi
 
 # title TEXT: starts a chapter.
-title() { printf '\n%s== %s ==%s\n' "$bold" "$*" "$plain"; }
+title() { printf '\n%s== %s. %s ==%s\n' "$bold" "$((count + 1))" "$*" "$plain"; }
 
 # run COMMAND: prints a command line and runs it; the demo ends when it fails.
 run() {
@@ -31,11 +31,13 @@ run_for() {
 
 echo "To repeat these commands: cd $PWD; . .venv/bin/activate"
 count=0
-[ $# -gt 0 ] || set -- $(cd examples/demo && ls | sed -n 's/\.sh$//p')
+# The formats by name, then the image that holds archives of several.
+[ $# -gt 0 ] || set -- $(cd examples/demo && ls | sed -n 's/\.sh$//p' | grep -vx image) \
+  $([ ! -e examples/demo/image.sh ] || echo image)
 for part in "$@"; do
   # shellcheck source=/dev/null
   source "examples/demo/$part.sh"
   count=$((count + 1))
 done
-[ "$count" -gt 0 ] || { echo "demo: no formats in examples/demo/" >&2; exit 1; }
-printf '\n%sThat was the demo (formats: %s); the archives are in %s/.%s\n' "$bold" "$count" "$demo" "$plain"
+[ "$count" -gt 0 ] || { echo "demo: no chapters in examples/demo/" >&2; exit 1; }
+printf '\n%sThat was the demo (chapters: %s); the archives are in %s/.%s\n' "$bold" "$count" "$demo" "$plain"

@@ -33,14 +33,14 @@ PARTS = sorted(path.stem for path in (ROOT / "examples" / "demo").glob("*.sh"))
 def test_the_demo_runs_to_its_end(tmp_path: Path, part: str) -> None:
     done = demo(ROOT, tmp_path / "demo", part)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr
-    assert "(formats: 1)" in done.stdout
+    assert "(chapters: 1)" in done.stdout
     assert done.stdout.count("$ exhume ") > 3
     assert "Traceback" not in done.stdout + done.stderr
 
 
 def test_the_demo_shows_every_common_verb() -> None:
     text = "".join((ROOT / "examples" / "demo" / f"{part}.sh").read_text(encoding="utf-8") for part in PARTS)
-    for verb in ("create", "identify", "list", "verify", "cat", "search"):
+    for verb in ("create", "identify", "list", "verify", "cat", "search", "explain", "carve", "map", "recode", "salvage"):
         assert f"exhume {verb} " in text
 
 
@@ -53,7 +53,7 @@ def test_the_demo_ends_at_the_first_surprise(tmp_path: Path) -> None:
         assert demo(tmp_path, tmp_path / "out").returncode == status, line
     (tmp_path / "examples" / "demo" / "y.sh").write_text("title Y\n")
     both, one = demo(tmp_path, tmp_path / "out"), demo(tmp_path, tmp_path / "out", "y")
-    assert ("(formats: 2)" in both.stdout, "(formats: 1)" in one.stdout) == (True, True)
+    assert ("(chapters: 2)" in both.stdout, "(chapters: 1)" in one.stdout) == (True, True)
     for part in (tmp_path / "examples" / "demo").iterdir():
         part.unlink()
     assert demo(tmp_path, tmp_path / "out").returncode == 1

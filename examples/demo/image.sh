@@ -1,0 +1,7 @@
+title "A disk image: archives found inside raw bytes, mapped, explained and saved"
+run "exhume create zs examples/zs/phrases.txt -q -o $demo/in-image.zs --codec deflate && exhume create caf examples/files -q -o $demo/in-image.caf --base-dir examples"
+run "(head -c 4096 /dev/zero; cat $demo/in-image.zs; head -c 1000 /dev/zero; cat examples/clp_s/events.clps $demo/in-image.caf; head -c 1000 $demo/in-image.zs) > $demo/disk.img"
+run "exhume carve $demo/disk.img"
+run "exhume carve $demo/disk.img --only zs -o $demo/carved && ls -l $demo/carved | tail -n +2 | cut -d' ' -f5-"
+run "exhume verify $demo/disk.img --offset 4096 --length \$(stat -c %s $demo/in-image.zs)"
+run "exhume explain $demo/disk.img --offset 4096 --length \$(stat -c %s $demo/in-image.zs) --at 4104"
