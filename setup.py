@@ -2,7 +2,8 @@
 
 `exhume.native._kernel` holds the measured hot loops, `exhume_ksy.fast._native` the columns that the specifications were
 compiled to.  Where no C compiler (or no Cython) is at hand the build goes on without them: what they do is then
-interpreted, and the same tests run both.
+interpreted, and the same tests run both.  `EXHUME_PURE=1` leaves them out on purpose: the wheel is then one for every
+system.
 """
 
 import os
@@ -37,7 +38,7 @@ class OptionalBuildExt(build_ext):
 
 
 def extensions() -> list[Extension]:
-    if not all(Path(path).exists() for path in MODULES.values()):
+    if os.environ.get("EXHUME_PURE", "") not in ("", "0") or not all(Path(path).exists() for path in MODULES.values()):
         return []
     try:
         from Cython.Build import cythonize

@@ -28,6 +28,7 @@ from exhume.io.files import open_regular
 from exhume.io.jsonout import jsonable
 from exhume.io.local import open_untouched
 from exhume.io.output.ledger import LONGEST_LINE, Ledger
+from exhume.io.portable import pread
 from exhume.io.source import STREAM_CHUNK
 
 SCHEMA = "exhume.audit-record/1"
@@ -55,7 +56,7 @@ def facts_of(path: str) -> dict[str, Any]:
         try:
             found = os.fstat(fd)
             hashed, size = hashlib.sha256(), 0
-            while piece := os.pread(fd, STREAM_CHUNK, size):
+            while piece := pread(fd, STREAM_CHUNK, size):
                 hashed.update(piece)
                 size += len(piece)
         finally:

@@ -12,6 +12,7 @@ import threading
 from typing import Any
 
 from exhume.errors import MissingDependencyError, SourceError, Span
+from exhume.io.portable import READ
 from exhume.io.source import Source
 
 ENDINGS = (".e01", ".ex01", ".s01")
@@ -75,7 +76,7 @@ def is_evidence(path: str) -> bool:
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):
             return False
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+        descriptor = os.open(path, READ)
     except OSError:
         return False  # whoever opens it will say why
     try:

@@ -12,6 +12,7 @@ from typing import Any, BinaryIO
 
 from exhume.errors import ExhumeError, SourceError, Span
 from exhume.io import witness
+from exhume.io.portable import READ, read_into
 from exhume.io.source import STREAM_CHUNK, source_error
 
 
@@ -69,7 +70,7 @@ class RawFile(io.RawIOBase):
             at = os.lseek(self._fd, 0, os.SEEK_CUR)
             witness.active.read(self.name, at, at + memoryview(buffer).nbytes)
         try:
-            return os.readv(self.fileno(), [buffer])
+            return read_into(self.fileno(), buffer)
         except OSError as error:
             raise self._at(error, memoryview(buffer).nbytes) from error
 
@@ -114,7 +115,7 @@ def open_input(path: str | os.PathLike[str]) -> BinaryIO:
     if witness.active is not None:
         witness.active.opened(path)
     with naming(path):
-        fd = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0))
+        fd = os.open(path, READ)
         raw = RawFile(fd, path)
         try:
             os.read(fd, 0)  # a directory opens, but cannot be read

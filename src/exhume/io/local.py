@@ -9,10 +9,9 @@ from typing import BinaryIO
 
 from exhume.errors import EntryNotFoundError, SourceError, Span, UnsafePathError
 from exhume.io import witness
+from exhume.io.portable import READ, pread
 from exhume.io.source import Source, close_quietly, source_error
 from exhume.io.tree import Tree, check_relative
-
-_READ = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
 
 def open_untouched(path: str | os.PathLike[str]) -> int:
@@ -21,9 +20,9 @@ def open_untouched(path: str | os.PathLike[str]) -> int:
     Raises `OSError`.
     """
     try:
-        return os.open(path, _READ | getattr(os, "O_NOATIME", 0))
+        return os.open(path, READ | getattr(os, "O_NOATIME", 0))
     except PermissionError:  # only owners of a file may ask for that
-        return os.open(path, _READ)
+        return os.open(path, READ)
 
 
 class FileSource(Source):
@@ -61,12 +60,12 @@ class FileSource(Source):
         if witness.active is not None:
             witness.active.read(self._path, offset, offset + size)
         try:
-            data = os.pread(self._fd, size, offset)
+            data = pread(self._fd, size, offset)
             if len(data) == size or not data:
                 return data
             parts = [data]  # Linux returns at most 2 GiB - 4 KiB at once
             got = len(data)
-            while got < size and (more := os.pread(self._fd, size - got, offset + got)):
+            while got < size and (more := pread(self._fd, size - got, offset + got)):
                 parts.append(more)
                 got += len(more)
             return b"".join(parts)

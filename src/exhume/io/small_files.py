@@ -11,17 +11,18 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from exhume.io.output import folders
+from exhume.io.portable import HAS_DIR_FD, NONBLOCK, READ
 from exhume.io.source import close_quietly
 from exhume.native.kernel import COMPILED
 
 Buffer = bytes | bytearray | memoryview
 
-_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-_READ = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
+_READ = READ | NONBLOCK
 
 
-def py_write_files(jobs: list[tuple[int, bytes, int, int]], data: Buffer) -> list[int]:
-    """Creates files `(directory descriptor, leaf name, start, stop)` that hold `data[start:stop]`.
+def py_write_files(jobs: list[tuple[folders.Folder, bytes, int, int]], data: Buffer) -> list[int]:
+    """Creates files `(folder, leaf name, start, stop)` that hold `data[start:stop]`.
 
     Returns an error number per file, 0 where it was created; a file that could not be written whole is removed.  Never
     replaces a file or follows a link.  Raises `ValueError` for a range outside the data or NUL in a name.
@@ -33,9 +34,9 @@ def py_write_files(jobs: list[tuple[int, bytes, int, int]], data: Buffer) -> lis
     return [_write_one(folder, name, view[start:stop]) for folder, name, start, stop in jobs]
 
 
-def _write_one(folder: int, name: bytes, data: memoryview) -> int:
+def _write_one(folder: folders.Folder, name: bytes, data: memoryview) -> int:
     try:
-        fd = os.open(name, _CREATE, 0o666, dir_fd=folder)
+        fd = folders.create(folder, name)
     except OSError as error:
         return error.errno or -1
     try:
@@ -46,7 +47,7 @@ def _write_one(folder: int, name: bytes, data: memoryview) -> int:
             os.close(fd)
     except OSError as error:
         with contextlib.suppress(OSError):
-            os.unlink(name, dir_fd=folder)
+            folders.remove(folder, name)
         return error.errno or -1
     return 0
 
@@ -120,7 +121,7 @@ def py_list_folder(path: bytes) -> tuple[list[str], list[int], list[int], list[s
 write_files = py_write_files
 read_files = py_read_files
 _list_folder = py_list_folder
-if not TYPE_CHECKING and COMPILED:
+if not TYPE_CHECKING and COMPILED and HAS_DIR_FD:
     from exhume.native._kernel import list_folder as _list_folder
     from exhume.native._kernel import read_files, write_files
 

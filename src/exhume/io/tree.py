@@ -9,12 +9,15 @@ from typing import Self
 
 from exhume.errors import EntryNotFoundError, Span, UnsafePathError
 from exhume.io.cost import AT_HAND, Cost
+from exhume.io.portable import WINDOWS_NAMES
 from exhume.io.source import BytesSource, Source
 
 
 def check_relative(name: str, root: str = "") -> str:
     """A `/`-separated name below a root, or `UnsafePathError`: nothing outside a target directory is ever opened."""
     parts = name.split("/")
+    if WINDOWS_NAMES and ("\\" in name or ":" in name):
+        parts = [""]  # another drive, a stream of a file, or a way out
     if not name or name.startswith("/") or "\0" in name or any(part in ("", ".", "..") for part in parts):
         raise UnsafePathError("a name leads outside the directory", code="EX-503", span=Span(root, 0, 0), actual=name)
     return name

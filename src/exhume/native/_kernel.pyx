@@ -10,6 +10,32 @@ from exhume.native.types import OVERLONG, Scan, malformed_records
 
 VERSION = 11
 
+cdef extern from *:
+    """
+    #ifdef Py_LIMITED_API  /* one module for every Python: the functions behind what are macros otherwise */
+    extern int _PyBytes_Resize(PyObject**, Py_ssize_t);  /* in the stable ABI, but not declared for it */
+    #define PyBytes_AS_STRING PyBytes_AsString
+    #define PyBytes_GET_SIZE PyBytes_Size
+    #define PyFloat_AS_DOUBLE PyFloat_AsDouble
+    #define PyList_GET_ITEM(list, at) PyList_GetItem((PyObject*)(list), at)
+    #define PyList_SET_ITEM(list, at, value) PyList_SetItem((PyObject*)(list), at, (PyObject*)(value))
+    #define PyTuple_SET_ITEM(tuple, at, value) PyTuple_SetItem((PyObject*)(tuple), at, (PyObject*)(value))
+    #define PyUnicode_GET_LENGTH PyUnicode_GetLength
+    #define PyUnicode_1BYTE_DATA(text) ((void*)PyUnicode_AsUTF8AndSize(text, NULL))
+    #define kernel_alloc(type, items) ((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, items)
+    static int PyUnicode_IS_COMPACT_ASCII(PyObject* text) {
+        Py_ssize_t size;
+        if (PyUnicode_AsUTF8AndSize(text, &size) == NULL) {
+            PyErr_Clear();
+            return 0;
+        }
+        return size == PyUnicode_GetLength(text);
+    }
+    #else
+    #define kernel_alloc(type, items) (type)->tp_alloc(type, items)
+    #endif
+    """
+
 cdef extern from "Python.h":
     PyObject* PyBytes_FromStringAndSize(const char*, Py_ssize_t) except NULL
     int _PyBytes_Resize(PyObject**, Py_ssize_t) except -1
@@ -18,7 +44,8 @@ cdef extern from "Python.h":
     void Py_DECREF(PyObject*)
     void PyTuple_SET_ITEM(object, Py_ssize_t, object)
     ctypedef struct PyTypeObject:
-        object (*tp_alloc)(PyTypeObject*, Py_ssize_t)
+        pass
+    object kernel_alloc(PyTypeObject*, Py_ssize_t)  # as tuple.__new__ does, without a tuple to copy from
 
 include "../../../generated/exhume_ksy/fast/_facts.pxi"
 include "../../../generated/exhume_ksy/fast/_elements.pxi"
@@ -485,7 +512,7 @@ def resolve_items(
         if place is not last_place:
             last_place, in_log = place, place.operations is not None
         number = operation(item) if in_log else None
-        row = made.tp_alloc(made, 10)  # as tuple.__new__ does, without a tuple to copy from
+        row = kernel_alloc(made, 10)
         fill_row(row, 0, found)
         fill_row(row, 1, item[4])
         fill_row(row, 2, sequence)

@@ -18,6 +18,7 @@ from exhume.formats.caf.names import MemberName, member_name
 from exhume.io.files import naming
 from exhume.io.output.atomic import AtomicFile
 from exhume.io.output.copying import copy_between, read_all, write_all
+from exhume.io.portable import write_pieces
 from exhume.io.source import STREAM_CHUNK
 
 BUFFER = 1 << 20
@@ -129,7 +130,7 @@ class Chunk:
             pieces, held = self._buffer, self._held
             self._buffer, self._held = [], 0
             with naming(self.path):
-                done = os.writev(self._fd, pieces) if len(pieces) <= MAX_PIECES else 0
+                done = write_pieces(self._fd, pieces) if len(pieces) <= MAX_PIECES else 0
                 if done < held:
                     write_all(self._fd, memoryview(b"".join(pieces))[done:])
 

@@ -42,6 +42,7 @@ from exhume.formats.leveldb.table_writer import write_database
 from exhume.io.output.atomic import AtomicDirectory
 from exhume.io.output.names import safe_parts
 from exhume.io.parallel import map_ordered
+from exhume.io.portable import READ, pread
 from exhume.io.small_files import read_files
 from exhume.io.source import source_error
 
@@ -409,11 +410,11 @@ def _read(piece: _Piece) -> bytes:
         return data
     assert member.path is not None
     try:
-        fd = os.open(member.path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+        fd = os.open(member.path, READ)
         try:
             size = piece.stop - piece.start
-            data = os.pread(fd, size, piece.start)
-            while len(data) < size and (more := os.pread(fd, size - len(data), piece.start + len(data))):
+            data = pread(fd, size, piece.start)
+            while len(data) < size and (more := pread(fd, size - len(data), piece.start + len(data))):
                 data += more
             now = os.fstat(fd).st_size
         finally:

@@ -17,6 +17,7 @@ from exhume.errors import OutputExistsError, SourceError, Span
 from exhume.io import witness
 from exhume.io.files import RawFile, naming
 from exhume.io.output.scratch import discard
+from exhume.io.portable import BINARY, CLOEXEC, DIRECTORY, pwrite
 from exhume.io.source import STREAM_CHUNK, source_error
 
 
@@ -26,7 +27,7 @@ def tell(path: Path) -> None:
         witness.active.made(path)
 
 
-_NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | CLOEXEC | BINARY
 
 
 class _Atomic(abc.ABC):
@@ -85,7 +86,8 @@ class AtomicFile(_Atomic):
         if self.file.closed:
             return
         with naming(self.path):
-            os.fchmod(self.file.fileno(), 0o666 & ~_umask())
+            if hasattr(os, "fchmod"):  # elsewhere new files are everybody's who may enter the directory
+                os.fchmod(self.file.fileno(), 0o666 & ~_umask())
             self.sync()
             self.file.close()
 
@@ -209,7 +211,7 @@ class GrowingFile:
         view = memoryview(data)
         try:
             while view:
-                done = os.pwrite(self._fd, view, offset)
+                done = pwrite(self._fd, view, offset)
                 view, offset = view[done:], offset + done
         except OSError as error:
             raise source_error(error, os.fspath(self.path), offset, offset + len(view)) from error
@@ -266,7 +268,7 @@ def exists_error(path: str | os.PathLike[str]) -> OutputExistsError:
 def sync_directory(path: Path) -> None:
     """Makes a rename durable; file systems that cannot fsync a directory are left alone."""
     with contextlib.suppress(OSError):
-        fd = os.open(path or Path(), os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
+        fd = os.open(path or Path(), os.O_RDONLY | DIRECTORY)
         try:
             os.fsync(fd)
         finally:
@@ -274,7 +276,7 @@ def sync_directory(path: Path) -> None:
 
 
 def _sync(path: Path) -> None:
-    fd = os.open(path, os.O_RDONLY)
+    fd = os.open(path, os.O_RDWR)  # Windows syncs only what may be written
     try:
         os.fsync(fd)
     finally:

@@ -6,13 +6,14 @@ import errno
 import os
 
 from exhume.io import witness
+from exhume.io.portable import pread
 from exhume.io.source import STREAM_CHUNK, Source
 
 
 def read_all(fd: int, size: int, offset: int) -> bytes:
     """The bytes `[offset, offset + size)` of a file, fewer only where it ends, however little the system gives."""
     parts: list[bytes] = []
-    while size and (part := os.pread(fd, size, offset)):
+    while size and (part := pread(fd, size, offset)):
         parts.append(part)
         size, offset = size - len(part), offset + len(part)
     return b"".join(parts)
@@ -67,7 +68,7 @@ def copy_between(in_fd: int, out_fd: int, size: int, offset: int | None = None) 
             os.lseek(out_fd, base + done, os.SEEK_SET)
             continue
         break
-    while done < size and (data := os.pread(in_fd, min(STREAM_CHUNK, size - done), offset + done)):
+    while done < size and (data := pread(in_fd, min(STREAM_CHUNK, size - done), offset + done)):
         write_all(out_fd, data)
         done += len(data)
     return done

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import stat
 from collections.abc import Callable
@@ -11,6 +10,7 @@ from collections.abc import Callable
 from exhume.errors import SourceError, Span, WriterError
 from exhume.io.files import naming
 from exhume.io.output.copying import read_all, write_all
+from exhume.io.portable import BINARY, CLOEXEC, locked
 from exhume.io.source import close_quietly
 
 LONGEST_LINE = 64 << 20
@@ -28,7 +28,7 @@ class Ledger:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = os.fspath(path)
         with naming(path):
-            self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
+            self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | CLOEXEC | BINARY, 0o666)
         if not stat.S_ISREG(os.fstat(self._fd).st_mode):
             self.close()
             raise SourceError("not a regular file", span=self._span(0))
@@ -53,20 +53,16 @@ class Ledger:
 
     def append(self, make: Callable[[bytes | None], bytes]) -> None:
         """Adds the line that `make` gives for the last one, and waits for the disk.  Raises `WriterError`."""
-        with naming(self.path):
-            fcntl.flock(self._fd, fcntl.LOCK_EX)
+        with naming(self.path), locked(self._fd):
+            line = make(self.last()) + b"\n"
+            size = os.fstat(self._fd).st_size
             try:
-                line = make(self.last()) + b"\n"
-                size = os.fstat(self._fd).st_size
-                try:
-                    write_all(self._fd, line)
-                    os.fsync(self._fd)
-                except BaseException:
-                    with contextlib.suppress(OSError):
-                        os.ftruncate(self._fd, size)
-                    raise
-            finally:
-                fcntl.flock(self._fd, fcntl.LOCK_UN)
+                write_all(self._fd, line)
+                os.fsync(self._fd)
+            except BaseException:
+                with contextlib.suppress(OSError):
+                    os.ftruncate(self._fd, size)
+                raise
 
     def close(self) -> None:
         """Closes the file; harmless to repeat."""

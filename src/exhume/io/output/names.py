@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 from exhume.errors import UnsafePathError, shorten
+from exhume.io.portable import WINDOWS_NAMES
 
 NAME_MAX = 255
 """Bytes in one path component that every common file system takes."""
@@ -11,11 +14,23 @@ PATH_MAX = 4095
 """Bytes in a whole member name."""
 
 
+_NOT_ON_WINDOWS = re.compile(
+    r'[<>:"|?*\\\x00-\x1f]|[ .]\Z|\A(?:CON|PRN|AUX|NUL|(?:COM|LPT)[0-9\xb9\xb2\xb3]|CONIN\$|CONOUT\$)[ ]*(?:\.|\Z)',
+    re.IGNORECASE,
+)
+"""Components that Windows takes for something else: drives, streams, devices, separators, names without their end."""
+
+
+def foreign_to_windows(part: str) -> bool:
+    """Whether a component of a name means something else on Windows."""
+    return _NOT_ON_WINDOWS.search(part) is not None
+
+
 def safe_parts(name: str) -> list[str]:
     """A member name as path components, or `UnsafePathError`: what is refused here is never written anywhere.
 
     Refused: empty names and components, absolute names, `.` and `..`, NUL, components over 255 bytes, names over 4095
-    bytes, names that the file system's encoding cannot hold.
+    bytes, names that the file system's encoding cannot hold; and on Windows components that mean something else there.
     """
     parts = name.split("/")
     reason = ""
@@ -29,6 +44,8 @@ def safe_parts(name: str) -> list[str]:
         reason = "leads out of its directory"
     elif any(part in ("", ".") for part in parts):
         reason = "empty or '.' path component"
+    elif WINDOWS_NAMES and any(map(foreign_to_windows, parts)):
+        reason = "means something else on Windows"
     else:
         try:
             sizes = [len(part.encode("utf-8")) for part in parts]

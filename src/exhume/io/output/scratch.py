@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from exhume.io.files import RawFile, naming
+from exhume.io.portable import BINARY, CLOEXEC
 from exhume.io.source import STREAM_CHUNK
 
 
@@ -37,7 +38,11 @@ def scratch_file(folder: str | os.PathLike[str] | None = None) -> BinaryIO:
             fd = os.open(where, os.O_RDWR | os.O_TMPFILE | os.O_CLOEXEC, 0o600)
         except (OSError, AttributeError):  # this file system or this system does not have such files
             fd, name = tempfile.mkstemp(prefix=".exhume-", suffix=".part", dir=where)
-            discard(Path(name))
+            if hasattr(os, "O_TEMPORARY"):  # Windows removes no open file, but such a one when it is closed
+                first, fd = fd, os.open(name, os.O_RDWR | os.O_TEMPORARY | BINARY | CLOEXEC)
+                os.close(first)
+            else:
+                discard(Path(name))
     return io.BufferedRandom(RawFile(fd, where), STREAM_CHUNK)
 
 

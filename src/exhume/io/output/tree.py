@@ -13,10 +13,12 @@ from typing import Any, Self
 
 from exhume.errors import ExhumeError, OutputExistsError, SourceError, Span, UnsafePathError, WriterError
 from exhume.io.lru import Lru
+from exhume.io.output import folders
 from exhume.io.output.atomic import exists_error, tell
 from exhume.io.output.copying import copy_range, write_all
-from exhume.io.output.names import NAME_MAX, PATH_MAX, safe_parts
+from exhume.io.output.names import NAME_MAX, PATH_MAX, foreign_to_windows, safe_parts
 from exhume.io.output.quota import Quota
+from exhume.io.portable import WINDOWS_NAMES
 from exhume.io.small_files import write_files
 from exhume.io.source import Source, close_quietly, source_error
 from exhume.limits import DEFAULT_LIMITS, Limits
@@ -49,10 +51,10 @@ class OutputTree:
         """With `overwrite`, device and inode of each file that was made here: it is not an existing one to replace."""
         try:
             self.root.mkdir(parents=True, exist_ok=True)
-            self._root_fd = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY)
+            self._top: folders.Folder | None = folders.open_root(self.root)
         except OSError as error:
             raise source_error(error, os.fspath(self.root)) from error
-        self._folders: Lru[tuple[str, ...], int] = Lru(_DIR_CACHE, drop=close_quietly)
+        self._folders: Lru[tuple[str, ...], folders.Folder] = Lru(_DIR_CACHE, drop=folders.leave)
         self._lock = threading.Lock()
         self._marked = False
 
@@ -60,13 +62,13 @@ class OutputTree:
         """Releases the directory handles; says that the directory is unfinished no longer unless told so."""
         with self._lock:
             self._folders.clear()
-            if self._root_fd >= 0:
-                fd, self._root_fd = self._root_fd, -1
+            if self._top is not None:
+                top, self._top = self._top, None
                 if finished:
-                    _remove(UNFINISHED, fd)
+                    _remove(UNFINISHED, top)
                 if self._marked:
                     tell(self.root)
-                close_quietly(fd)
+                folders.leave(top)
 
     def __enter__(self) -> Self:
         return self
@@ -80,13 +82,13 @@ class OutputTree:
         Raises `UnsafePathError`, `SourceError` and `OutputLimitError`.
         """
         self._quota.take(1, 0)
-        close_quietly(self._open_folder(_parts(name)))
+        folders.leave(self._open_folder(_parts(name)))
 
     def _mark(self) -> None:
         """Says in the directory that it is unfinished; the caller holds the lock."""
         if not self._marked:
-            flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-            close_quietly(os.open(UNFINISHED, flags, 0o666, dir_fd=self._root_fd))
+            with contextlib.suppress(FileExistsError):  # of a run that was stopped
+                close_quietly(folders.create(self._open_top(), UNFINISHED))
             self._marked = True
 
     def write(self, name: str, chunks: Iterable[bytes]) -> int:
@@ -111,8 +113,8 @@ class OutputTree:
         (disk full) raises `SourceError`.
         """
         self._quota.take(len(files), sum(stop - start for _, start, stop in files))
-        folders: dict[str, int] = {}
-        jobs: list[tuple[int, bytes, int, int]] = []
+        opened: dict[str, folders.Folder] = {}
+        jobs: list[tuple[folders.Folder, bytes, int, int]] = []
         quick: list[int] = []
         # Checked for all names at once, so that the loop need not look at each.
         names = [name for name, _, _ in files]
@@ -122,23 +124,23 @@ class OutputTree:
             for i, (name, start, stop) in enumerate(files):
                 folder, slash, leaf = name.rpartition("/")
                 folder += slash  # "x" lies in the root, "/x" must not be taken for it
-                fd = folders.get(folder)
+                handle = opened.get(folder)
                 try:
                     spelled = leaf.encode("utf-8")
-                    if fd is None:
-                        folders[folder] = fd = self._open_folder(_parts(name)[:-1])
+                    if handle is None:
+                        opened[folder] = handle = self._open_folder(_parts(name)[:-1])
                 except (ExhumeError, UnicodeEncodeError):
                     continue
-                if spelled in _NO_LEAF:
+                if spelled in _NO_LEAF or (WINDOWS_NAMES and foreign_to_windows(leaf)):
                     continue
                 if not plain and (len(spelled) > NAME_MAX or b"\0" in spelled or len(name) * 4 > PATH_MAX):
                     continue
-                jobs.append((fd, spelled, start, stop))
+                jobs.append((handle, spelled, start, stop))
                 quick.append(i)
             errors = write_files(jobs, data)
         finally:
-            for fd in folders.values():
-                close_quietly(fd)
+            for handle in opened.values():
+                folders.leave(handle)
         if len(quick) == len(files) and not any(errors):
             return [None] * len(files)
         out: list[ExhumeError | None] = [None] * len(files)
@@ -169,17 +171,16 @@ class OutputTree:
         leaf = parts[-1]
         target = leaf
         try:
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
             try:
-                fd = os.open(leaf, flags, 0o666, dir_fd=folder)
+                fd = folders.create(folder, leaf)
             except FileExistsError as error:
-                there = os.stat(leaf, dir_fd=folder, follow_symlinks=False)
+                there = folders.look(folder, leaf)
                 if stat.S_ISDIR(there.st_mode):
                     raise self._clash(error, name) from None
                 if not self.overwrite or (there.st_dev, there.st_ino) in self._ours:
                     raise exists_error(self.root / name) from None
                 target = f".{leaf[:100]}.{os.getpid()}-{threading.get_ident()}.part"
-                fd = os.open(target, flags, 0o666, dir_fd=folder)
+                fd = folders.create(folder, target)
             try:
                 try:
                     yield fd
@@ -191,7 +192,7 @@ class OutputTree:
                     self._ours.add((made.st_dev, made.st_ino))
                 os.close(fd)
                 if target != leaf:
-                    os.replace(target, leaf, src_dir_fd=folder, dst_dir_fd=folder)
+                    folders.replace(folder, leaf, target)
             except BaseException:
                 _remove(target, folder)
                 raise
@@ -200,28 +201,31 @@ class OutputTree:
                 raise
             raise self._clash(error, name) from error
         finally:
-            close_quietly(folder)
+            folders.leave(folder)
 
-    def _open_folder(self, parts: tuple[str, ...]) -> int:
-        """A fresh descriptor of a directory below the root, made where missing; the caller closes it."""
+    def _open_top(self) -> folders.Folder:
+        if self._top is None:
+            raise ValueError("the directory is closed")
+        return self._top
+
+    def _open_folder(self, parts: tuple[str, ...]) -> folders.Folder:
+        """A fresh handle of a directory below the root, made where missing; the caller leaves it."""
         with self._lock:
             known = self._folders.get(parts)
             if known is not None:
-                return os.dup(known)
-            fd = os.dup(self._root_fd)
+                return folders.again(known)
+            handle = folders.again(self._open_top())
             try:
                 self._mark()
                 for part in parts:
-                    with contextlib.suppress(FileExistsError):
-                        os.mkdir(part, 0o777, dir_fd=fd)
-                    inner = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=fd)
-                    close_quietly(fd)
-                    fd = inner
+                    inner = folders.enter(handle, part)
+                    folders.leave(handle)
+                    handle = inner
             except OSError as error:
-                close_quietly(fd)
+                folders.leave(handle)
                 raise self._clash(error, "/".join(parts)) from error
-            self._folders.put(parts, os.dup(fd))
-            return fd
+            self._folders.put(parts, folders.again(handle))
+            return handle
 
     def _clash(self, error: OSError, name: str) -> UnsafePathError | SourceError:
         span = Span(os.fspath(self.root / name), 0, 0)
@@ -249,11 +253,11 @@ def _parts(name: str) -> tuple[str, ...]:
     return parts
 
 
-def _remove(name: str, folder: int) -> None:
+def _remove(name: str, folder: folders.Folder) -> None:
     """Removes a file if it is there; what resists twice stays."""
     for _ in range(2):
         try:
-            os.unlink(name, dir_fd=folder)
+            folders.remove(folder, name)
         except FileNotFoundError:
             return
         except OSError:

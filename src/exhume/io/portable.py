@@ -1,0 +1,113 @@
+"""Calls and flags that Windows does not have, and what stands in for them there.
+
+Where the system has the call, it is the call.  Of the substitutes, `pread` and `pwrite` are safe for any number of
+threads as long as all that read a descriptor by position use them, and `locked` is a lock between processes as `flock`
+is.  Flags that are not there are 0: `NOFOLLOW` and `DIRECTORY` then promise nothing, and who needs what they promise
+asks `HAS_DIR_FD` (see `exhume.io.output.folders`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+CLOEXEC: int = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOINHERIT", 0)
+BINARY: int = getattr(os, "O_BINARY", 0)
+NOFOLLOW: int = getattr(os, "O_NOFOLLOW", 0)
+DIRECTORY: int = getattr(os, "O_DIRECTORY", 0)
+NONBLOCK: int = getattr(os, "O_NONBLOCK", 0)
+READ: int = os.O_RDONLY | CLOEXEC | BINARY
+"""Opens a file to read bytes from."""
+
+WINDOWS_NAMES: bool = os.name == "nt"
+"""Whether names of files follow the rules of Windows."""
+
+HAS_DIR_FD: bool = bool(NOFOLLOW and DIRECTORY and os.supports_dir_fd)
+"""Whether files can be opened below an open directory, without following a link."""
+
+_LOCK_AT = 1 << 40  # behind what is read and written: Windows keeps others from the bytes that are locked
+_seeking = threading.Lock()
+
+
+def pread(fd: int, size: int, offset: int) -> bytes:
+    """Up to `size` bytes at an offset; the position of the file stays.  Raises `OSError`."""
+    if hasattr(os, "pread"):
+        return os.pread(fd, size, offset)
+    with _at(fd, offset):
+        return os.read(fd, size)
+
+
+def pwrite(fd: int, data: memoryview, offset: int) -> int:
+    """Writes at an offset, maybe not all; the position of the file stays.  Raises `OSError`."""
+    if hasattr(os, "pwrite"):
+        return os.pwrite(fd, data, offset)
+    with _at(fd, offset):
+        return os.write(fd, data)
+
+
+@contextlib.contextmanager
+def _at(fd: int, offset: int) -> Iterator[None]:
+    with _seeking:
+        before = os.lseek(fd, 0, os.SEEK_CUR)
+        os.lseek(fd, offset, os.SEEK_SET)
+        try:
+            yield
+        finally:
+            os.lseek(fd, before, os.SEEK_SET)
+
+
+def read_into(fd: int, buffer: Any) -> int:
+    """Fills a buffer as far as there is something to read; returns the number of bytes.  Raises `OSError`."""
+    if hasattr(os, "readv"):
+        return os.readv(fd, [buffer])
+    view = memoryview(buffer).cast("B")
+    data = os.read(fd, len(view))
+    view[: len(data)] = data
+    return len(data)
+
+
+def write_pieces(fd: int, pieces: Sequence[bytes | memoryview]) -> int:
+    """Writes pieces one behind the other, maybe not all; returns the number of bytes.  Raises `OSError`."""
+    return os.writev(fd, pieces) if hasattr(os, "writev") else 0
+
+
+@contextlib.contextmanager
+def locked(fd: int) -> Iterator[None]:
+    """Holds the lock on a file, waiting for whoever has it.  Raises `OSError`, also where files cannot be locked."""
+    try:
+        import fcntl
+    except ImportError:
+        with _locked_byte(fd):
+            yield
+        return
+    fcntl.flock(fd, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        fcntl.flock(fd, fcntl.LOCK_UN)
+
+
+@contextlib.contextmanager
+def _locked_byte(fd: int) -> Iterator[None]:
+    try:
+        import msvcrt
+
+        windows: Any = msvcrt  # it has no functions for a type checker elsewhere
+    except ImportError:
+        raise OSError("this system cannot lock files") from None
+    while True:
+        os.lseek(fd, _LOCK_AT, os.SEEK_SET)
+        try:
+            windows.locking(fd, windows.LK_NBLCK, 1)
+            break
+        except PermissionError:  # somebody has it
+            time.sleep(0.01)
+    try:
+        yield
+    finally:
+        os.lseek(fd, _LOCK_AT, os.SEEK_SET)
+        windows.locking(fd, windows.LK_UNLCK, 1)
