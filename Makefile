@@ -8,6 +8,7 @@ TOOLS  := $(VENV)/.tools-stamp
 ORACLES := .venv-oracles/.stamp
 PLUGINS := .venv-plugins/.stamp
 SMALL  := .venv-build/.stamp
+DIST   := .venv-dist/.stamp
 PYX    := $(wildcard src/exhume/native/_kernel*.pyx src/exhume/native/_kernel*.pxi generated/exhume_ksy/fast/_*.pyx generated/exhume_ksy/fast/_*.pxi)
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # What runs the tools that need only the standard library: the project's own Python when it is there.
@@ -21,7 +22,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: flips help setup kernel node demo test generated check-generated ksy-lint ksy-lint-seeds targets opaque upstream \
         ksy-mutation reads collection differential web-ide lint types docs check-docs json-schemas check samples golden \
         digests faults fuzz fuzz-kernel mutation \
-        coverage bench build clean site
+        coverage bench build dist release-check clean site
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | awk -F ':.*## ' '{ printf "  make %-16s %s\n", $$1, $$2 }'
@@ -200,6 +201,19 @@ bench: setup  ## run the benchmarks (BENCH=... for one; ARGS=... are its options
 build: $(SMALL)  ## sdist and wheel for this machine in dist/
 	rm -rf dist
 	PYTHONWARNINGS=ignore $(<D)/bin/python -m build --quiet
+
+$(DIST): pyproject.toml
+	@rm -rf $(@D)
+	@$(PYTHON) -m venv $(@D)
+	@$(@D)/bin/python -m pip --disable-pip-version-check --quiet install --upgrade "pip>=25.1"
+	@$(@D)/bin/python -m pip --disable-pip-version-check --quiet install --group dist
+	@touch $@
+
+dist: $(DIST)  ## sdist, a wheel for every system, compiled ones for Linux and macOS in dist/, the same bytes every time
+	@$(<D)/bin/python -m tools.dist
+
+release-check: dist  ## run every wheel that can run here, build again and compare, into docs/packages.md (ARGS=...)
+	@$(dir $(DIST))bin/python -m tools.release_check $(or $(ARGS),--again --write)
 
 clean:  ## remove everything that can be made again
 	rm -rf $(VENV) .venv-build .venv-dist .venv-node .venv-oracles .venv-plugins .venv-site node_modules build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis tests/.cache

@@ -3,9 +3,9 @@
     python -m tools.dist [--out DIR] [--pure-only]
 
 `make dist` runs it in an environment with the dependency group `dist`.  Everything is built from the files that git
-tracks, in a temporary folder; zig compiles for every system from here, against the stable ABI of Python 3.11, so that one
-wheel serves every later version.  The time in all archives is that of the last commit (`SOURCE_DATE_EPOCH` sets another),
-and the bytes depend on nothing but the files, the pinned tools, and the version of the Python that runs this.
+tracks, in a temporary folder; zig compiles for every system from here, against the stable ABI of Python 3.11, so that
+one wheel serves every later version.  The time in all archives is that of the last commit (`SOURCE_DATE_EPOCH` sets
+another), and the bytes depend on the files, the pinned tools and the Python that runs this, and on nothing else.
 
 What can be run on Linux lies in `dist/`, for `make release-check` to run; what cannot, in `dist/untried/`.
 """
@@ -87,7 +87,11 @@ def run(command: list[str], cwd: Path, **environment: str) -> str:
     Raises:
         DistError: it failed; the message has what it said.
     """
-    whole = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}", **environment}
+    whole = {
+        **os.environ,
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}",
+        **environment,
+    }
     done = subprocess.run(command, cwd=cwd, env=whole, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise DistError(f"{' '.join(command[:6])}: failed\n{done.stdout[-3000:]}{done.stderr[-3000:]}")

@@ -73,7 +73,15 @@ def _license(id: str) -> dict[str, Any]:
 def _library(name: str, version: str, license: str) -> dict[str, Any]:
     purl = f"pkg:pypi/{name}@{version}"
     about = {"description": "The support code that the compiler puts into the modules it writes."}
-    return {"type": "library", "bom-ref": purl, "name": name, "version": version, "purl": purl, **about, **_license(license)}
+    return {
+        "type": "library",
+        "bom-ref": purl,
+        "name": name,
+        "version": version,
+        "purl": purl,
+        **about,
+        **_license(license),
+    }
 
 
 def _requirement(line: str) -> dict[str, Any]:

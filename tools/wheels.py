@@ -51,7 +51,9 @@ def write_wheel(path: Path, files: Files, epoch: int) -> None:
 def settle_sdist(path: Path, epoch: int) -> None:
     """Writes an sdist again, so that its bytes follow from its files and the time."""
     with tarfile.open(path) as old:
-        found = [(entry, file.read() if (file := old.extractfile(entry)) else b"") for entry in old if not entry.isdir()]
+        found = [
+            (entry, file.read() if (file := old.extractfile(entry)) else b"") for entry in old if not entry.isdir()
+        ]
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as new:
         for entry, data in sorted(found, key=lambda pair: pair[0].name):

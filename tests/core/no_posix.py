@@ -84,7 +84,7 @@ def hide() -> None:
             raise PermissionError(13, "Permission denied")
         sync(fd)
 
-    os.fsync = fsync
+    setattr(os, "fsync", fsync)  # noqa: B010 - its type is wider
     for name in NAMED:
         setattr(os, name, _refusing(getattr(os, name)))
     for name in GONE:

@@ -13,7 +13,6 @@ VERSION = 11
 cdef extern from *:
     """
     #ifdef Py_LIMITED_API  /* one module for every Python: the functions behind what are macros otherwise */
-    extern int _PyBytes_Resize(PyObject**, Py_ssize_t);  /* in the stable ABI, but not declared for it */
     #define PyBytes_AS_STRING PyBytes_AsString
     #define PyBytes_GET_SIZE PyBytes_Size
     #define PyFloat_AS_DOUBLE PyFloat_AsDouble
@@ -22,6 +21,12 @@ cdef extern from *:
     #define PyTuple_SET_ITEM(tuple, at, value) PyTuple_SetItem((PyObject*)(tuple), at, (PyObject*)(value))
     #define PyUnicode_GET_LENGTH PyUnicode_GetLength
     #define PyUnicode_1BYTE_DATA(text) ((void*)PyUnicode_AsUTF8AndSize(text, NULL))
+    static int kernel_resize(PyObject** bytes, Py_ssize_t size) {  /* to fewer, by a copy */
+        PyObject* whole = *bytes;
+        *bytes = PyBytes_FromStringAndSize(PyBytes_AsString(whole), size);
+        Py_DECREF(whole);
+        return *bytes == NULL ? -1 : 0;
+    }
     #define kernel_alloc(type, items) ((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, items)
     static int PyUnicode_IS_COMPACT_ASCII(PyObject* text) {
         Py_ssize_t size;
@@ -32,13 +37,14 @@ cdef extern from *:
         return size == PyUnicode_GetLength(text);
     }
     #else
+    #define kernel_resize _PyBytes_Resize
     #define kernel_alloc(type, items) (type)->tp_alloc(type, items)
     #endif
     """
 
 cdef extern from "Python.h":
     PyObject* PyBytes_FromStringAndSize(const char*, Py_ssize_t) except NULL
-    int _PyBytes_Resize(PyObject**, Py_ssize_t) except -1
+    int kernel_resize(PyObject**, Py_ssize_t) except -1
     char* PyBytes_AS_STRING(PyObject*) nogil
     object PyBytes_New "PyBytes_FromStringAndSize"(const char*, Py_ssize_t)
     void Py_DECREF(PyObject*)
@@ -231,7 +237,7 @@ def terminate_records(const unsigned char[::1] payload not None, bytes terminato
         Py_DECREF(out)
         raise malformed_records(payload, offset)
     if written < room:
-        _PyBytes_Resize(&out, written)
+        kernel_resize(&out, written)
     result = <object>out
     Py_DECREF(out)
     return result
@@ -290,7 +296,7 @@ def frame_terminated(const unsigned char[::1] text not None, bytes terminator no
             copy(target + written, data + offset, length, offset + 32 <= size and written + 32 <= room)
             written += length
             offset += length + end_size
-    _PyBytes_Resize(&out, written)
+    kernel_resize(&out, written)
     result = <object>out
     Py_DECREF(out)
     return result, offset

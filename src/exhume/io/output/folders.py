@@ -24,7 +24,7 @@ _FOLDER = os.O_RDONLY | DIRECTORY | CLOEXEC
 
 
 def open_root(path: str | os.PathLike[str]) -> Folder:
-    """The directory at a path, links followed.  Raises `OSError`."""
+    """The directory at a path, links followed.  Raises `OSError`, `NotADirectoryError` for a file."""
     if HAS_DIR_FD:
         return os.open(path, _FOLDER)
     found = os.path.realpath(path)  # noqa: PTH - a string is what a folder is here
@@ -36,7 +36,7 @@ def open_root(path: str | os.PathLike[str]) -> Folder:
 def enter(folder: Folder, name: str) -> Folder:
     """The directory of that name in a folder, which must not be a link; it is made where it is missing.
 
-    Raises `OSError`.
+    Raises `OSError`, `NotADirectoryError` for a file.
     """
     if isinstance(folder, int):
         with contextlib.suppress(FileExistsError):
