@@ -33,7 +33,7 @@ def _refusing(real: Callable[..., Any]) -> Callable[..., Any]:
     def call(*args: Any, **more: Any) -> Any:
         for name in ("dir_fd", "src_dir_fd", "dst_dir_fd"):
             if more.get(name) is not None:
-                raise NotImplementedError(f"{name} unavailable on this platform")
+                raise TypeError(f"{name} unavailable on this platform")
         if args and isinstance(args[0], int) and real.__name__ != "stat":
             raise TypeError("descriptors of directories are not here")
         if real.__name__ == "open" and stat.S_ISDIR(_mode(args[0])):
