@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -213,3 +214,64 @@ def test_names_below_chained_urls() -> None:
     assert join("zip://::s3://b/x.zip", "a/b.zs") == "zip://a/b.zs::s3://b/x.zip"
     assert join("s3://b/x/", "a") == "s3://b/x/a"
     assert join("/data", "") == "/data"
+
+
+def test_each_file_is_asked_for_once(samples: Path, exhume_cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One listing of a remote directory, one of each archive that is a directory itself, one read of a file."""
+    memory = fsspec.filesystem("memory")
+    for name in ("zs/words-none.zs", "caf/sorted.caf", "clp_s/tiny.clps"):
+        memory.pipe_file(f"/asked/deep/er/{Path(name).name}", (samples / name).read_bytes())
+    memory.put(str(samples / "data_bundle/flat"), "/asked/bundle", recursive=True)
+    memory.pipe_file("/asked/note.txt", b"nothing to see")
+    asked: Counter[tuple[str, str]] = Counter()
+    for method in ("find", "ls", "info", "cat_file", "_open"):
+        original = getattr(type(memory), method)
+
+        def counting(self: Any, path: str, *args: Any, _of: Any = original, _name: str = method, **kwargs: Any) -> Any:
+            asked[_name, str(path)] += 1
+            return _of(self, path, *args, **kwargs)
+
+        monkeypatch.setattr(type(memory), method, counting)
+    try:
+        ran = exhume_cli("list", "--recursive", "memory://asked/")
+    finally:
+        monkeypatch.undo()
+        memory.rm("/asked", recursive=True)
+    assert ran.code == 0
+    listed = {key: number for key, number in asked.items() if key[0] in ("find", "ls")}
+    assert {number for (method, _), number in listed.items() if method == "find"} == {1}
+    assert set(listed) == {("find", "/asked"), ("find", "/asked/bundle")}
+    files = {key: number for key, number in asked.items() if "bundle" not in key[1] and key not in listed}
+    assert set(files.values()) == {1}
+    assert {path for _, path in files} == {
+        "/asked/note.txt", "/asked/deep/er/words-none.zs", "/asked/deep/er/sorted.caf", "/asked/deep/er/tiny.clps"
+    }  # fmt: skip
+
+
+def test_each_local_file_is_opened_once(samples: Path, tmp_path: Path, exhume_cli: Cli) -> None:
+    root = tmp_path / "opened"
+    (root / "deep/er").mkdir(parents=True)
+    for name in ("zs/words-none.zs", "caf/sorted.caf", "clp_s/tiny.clps", "kv_ir/small.clp"):
+        shutil.copy(samples / name, root / "deep/er")
+    (root / "note.txt").write_text("nothing to see")
+    opened: Counter[str] = Counter()
+    OPENED[str(root)] = opened
+    try:
+        assert exhume_cli("list", "--recursive", root).code == 0
+    finally:
+        OPENED.clear()
+    assert opened == {str(path): 1 for path in root.rglob("*") if path.is_file()}
+
+
+OPENED: dict[str, Counter[str]] = {}
+"""Where the audit hook counts: the folder that is watched, and how often each file below it was opened."""
+
+
+def _note_open(event: str, args: tuple[Any, ...]) -> None:
+    if OPENED and event == "open" and isinstance(args[0], str):
+        for root, opened in OPENED.items():
+            if args[0].startswith(root):
+                opened[args[0]] += 1
+
+
+sys.addaudithook(_note_open)
