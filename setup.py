@@ -1,4 +1,5 @@
-"""Builds the two optional compiled modules; everything else is declared in pyproject.toml.
+"""Builds the two optional compiled modules; everything else but what the README becomes on a package
+index is declared in pyproject.toml.
 
 `exhume.native._kernel` holds the measured hot loops, `exhume_ksy.fast._native` the columns that the specifications were
 compiled to.  Where no C compiler (or no Cython) is at hand the build goes on without them: what they do is then
@@ -7,6 +8,7 @@ system.
 """
 
 import os
+import re
 from pathlib import Path
 
 from setuptools import Extension, setup
@@ -16,6 +18,16 @@ MODULES = {
     "exhume.native._kernel": "src/exhume/native/_kernel.pyx",
     "exhume_ksy.fast._native": "generated/exhume_ksy/fast/_native.pyx",
 }
+
+
+def description() -> str:
+    """The README as a package index shows it: its links to files of the project are text, and its pictures left out.
+
+    An index has neither the files nor, as long as the project has no public address, anywhere else to lead to.
+    """
+    text = Path("README.md").read_text(encoding="utf-8")
+    text = re.sub(r"^!\[[^\]]*\]\((?!https?:)[^)]*\)\n+", "", text, flags=re.MULTILINE)
+    return re.sub(r"\[((?:[^\[\]]|\n)+)\]\((?!https?:|#)[^)]*\)", r"\1", text)
 
 
 class OptionalBuildExt(build_ext):
@@ -50,4 +62,9 @@ def extensions() -> list[Extension]:
     return list(cythonize(found, language_level=3))
 
 
-setup(ext_modules=extensions(), cmdclass={"build_ext": OptionalBuildExt})
+setup(
+    ext_modules=extensions(),
+    cmdclass={"build_ext": OptionalBuildExt},
+    long_description=description(),
+    long_description_content_type="text/markdown",
+)

@@ -61,7 +61,8 @@ def leveldb(place: Path) -> None:
 
 
 def zs(place: Path) -> None:
-    words = ["create", "zs", ROOT / "examples/zs/phrases.txt", "--record-format", "phrase:utf8,count:int"]
+    phrases = str(ROOT / "examples/zs/phrases.txt")
+    words = ["create", "zs", phrases, "--record-format", "phrase:utf8,count:int"]
     subprocess.run(
         [sys.executable, "-m", "exhume", *words, "-o", "ngrams.zs"], cwd=place, check=True, capture_output=True
     )
