@@ -137,6 +137,19 @@ def agree(chosen: dict[str, Any], data: bytes, *, final: bool, single: bool = Fa
     assert state(compiled, ids) == state(pure, pure_ids)
 
 
+CUT = '{"a\\"\\u00e9é":"\\\\\\ud83d\\ude00",\n"b":[true,false,null,-1.5e3],"c":{"d":"\U0001f600"}}'.encode()
+
+
+@pytest.mark.parametrize("final", [False, True])
+def test_text_that_is_cut_short_is_refused_at_the_same_place(final: bool) -> None:
+    chosen = {"core": True, "structurize": True, "retain_floats": True, "time_nodes": True, "lossy": True}
+    for size in range(len(CUT)):
+        compiled, pure = (build(make, {**chosen, "log_order_type": None})[0] for make in (make_encoder, PureEncoder))
+        told = compiled.feed(CUT[:size], 0, final, NO_END, False)
+        assert told == pure.feed(CUT[:size], 0, final, NO_END, False)
+        assert told[2] <= size
+
+
 @settings(max_examples=40)
 @given(options, st.lists(st.tuples(records, st.sampled_from(["", *STAMPS])), max_size=12))
 def test_same_archive(chosen: dict[str, Any], items: list[tuple[dict[str, Any], str]]) -> None:

@@ -173,6 +173,8 @@ class Code(abc.ABC):
                     self._code(one, BINDS["+"]) if self.kind(one) == TEXT else f"str({self._code(one)})"
                     for one in parts
                 ]
+                if self.module.foreign and len(texts) > 1:
+                    return f"{self.module.helper('joined')}({', '.join(texts)})"
                 return bound(" + ".join(texts) or "''", BINDS["+"], level)
             case ex.Member(of, "_sizeof"):
                 return str(self._stored_size(of))
@@ -196,6 +198,9 @@ class Code(abc.ABC):
                 word = "in" if expr.op == "or" else "not in"
                 listed = ", ".join(self._code(one) for one in choices)
                 return bound(f"{self._code(value, BINDS['<'] + 1)} {word} ({listed})", BINDS["<"], level)
+            case ex.Binary("<<" | "*" | "+", left, right) if self.module.foreign and self._grows(expr):
+                helper = self.module.helper({"<<": "shifted", "*": "multiplied", "+": "joined"}[expr.op])
+                return f"{helper}({self._code(left)}, {self._code(right)})"
             case ex.Binary(op, left, right):
                 binds = BINDS[op]
                 python = "//" if op == "/" and self.kind(expr) != Plain("float") else op
@@ -205,6 +210,12 @@ class Code(abc.ABC):
             case ex.Choice(condition, then, otherwise):
                 text = f"{self._code(then, 2)} if {self._code(condition, 2)} else {self._code(otherwise, 1)}"
                 return bound(text, 1, level)
+
+    def _grows(self, expr: ex.Binary) -> bool:
+        """Whether the value of an expression may double from one instance to the next."""
+        if any(isinstance(one, ex.Literal) and isinstance(one.value, int) for one in (expr.left, expr.right)):
+            return expr.op == "<<" and not (isinstance(expr.right, ex.Literal) and 0 <= expr.right.value <= 64)
+        return expr.op != "+" or not all(isinstance(self.kind(one), (Integer, Bits)) for one in (expr.left, expr.right))
 
     def _stored_size(self, expr: ex.Expr) -> int:
         """Bytes that a field takes, which an expression leads to."""

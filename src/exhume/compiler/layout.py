@@ -107,6 +107,35 @@ MOST_INFLATED = 1 << 28
 """Bytes that compressed data may become."""
 
 
+MOST_BITS = 1 << 13
+"""Bits of a number that an expression makes; Kaitai's own have 64."""
+MOST_TEXT = 1 << 24
+"""Characters or bytes that an expression puts together."""
+
+
+def shifted(number: int, places: int) -> int:
+    """A number shifted to the left; as it doubles with each place, and from value to value, there is an end."""
+    if number.bit_length() + places > MOST_BITS:
+        raise LayoutError("", 0, 0, f"a number of at most {MOST_BITS} bits", "more")
+    return number << places
+
+
+def multiplied(one: Any, other: Any) -> Any:
+    """A product, likewise."""
+    if isinstance(one, int) and isinstance(other, int) and one.bit_length() + other.bit_length() > MOST_BITS:
+        raise LayoutError("", 0, 0, f"a number of at most {MOST_BITS} bits", "more")
+    return one * other
+
+
+def joined(first: Any, *others: Any) -> Any:
+    """Texts or bytes in a row, or a sum."""
+    for other in others:
+        if isinstance(first, (str, bytes, list)) and len(first) + len(other) > MOST_TEXT:
+            raise LayoutError("", 0, 0, f"at most {MOST_TEXT} characters or bytes put together", "more")
+        first = first + other
+    return first
+
+
 def find(view: View, mark: bytes, at: int, end: int) -> int:
     """Where the mark lies that ends bytes, -1 without one; marks of several bytes lie at multiples of their length."""
     step = len(mark)

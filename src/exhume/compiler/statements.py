@@ -16,7 +16,7 @@ from exhume.compiler.text import BINDS, columned, local_name
 from exhume.compiler.values import Values
 from exhume.compiler.varints import number_of, one_byte
 
-MOST_EMPTY = 1 << 20
+MOST_EMPTY = 1 << 17
 """Elements of one repetition that take no bytes: where the data say how many, they must not fill the memory."""
 
 

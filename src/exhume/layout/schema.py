@@ -32,6 +32,9 @@ DEBUG_PACKAGE = "exhume_ksy.debug"
 ARRAY_SHOWN = 64
 """Elements of an array that are shown one by one, unless all are requested; the rest is summarised in one line."""
 
+MOST_NESTED = 100
+"""Structures within structures that are shown; a specification can nest them without end."""
+
 ELSEWHERE = "outside this section"
 """The value of a list that begins where the parsed bytes end: its elements are sections of their own."""
 
@@ -97,6 +100,7 @@ class Explainer:
         inside = [mark for mark in marks if (mark.payload is None) == (where.payload is None) and mark != where]
         self._marks = sorted((m.start, m.end) if m.payload is None else m.payload for m in inside)
         self._bases: dict[int, int] = {}
+        self._nested = 0
         self._streams: list[Any] = []  # keeps streams alive: their ids are the keys of _bases
 
     def explain(self, schema: str, data: bytes | memoryview, *args: Any) -> Field:
@@ -251,7 +255,12 @@ class Explainer:
             made.doc = made.doc or kind.doc
             made.doc_ref = made.doc_ref or kind.doc_ref
             made.type = made.type if "switch" not in made.type else _qualified(value)
+            if self._nested >= MOST_NESTED:
+                made.note = f"{STOPPED}: more than {MOST_NESTED} structures within each other"
+                return
+            self._nested += 1
             self._children(value, made)
+            self._nested -= 1
             made.value = _summary(value, made, kind.representation)
             for child in made.children:
                 if child.span is None and child.checksum:  # a name says what the whole structure holds

@@ -1755,12 +1755,11 @@ cdef class ClpsEncoder:
             if fault == E_FULL:
                 return E_TOO_LARGE
             if fault == E_MORE:
+                if self.at > self.end or (self.at < self.end and self.at[0] < 0x80):
+                    self.at = self.end  # within an escape or a word: nothing is wrong with what is there
                 if not final:
                     return E_MORE
-                # What could have become whole with more data: say what is wrong with what is there.
-                if self.at >= self.end:
-                    return E_CUT_SHORT
-                return E_BAD_UTF8 if self.at[0] >= 0x80 else E_BAD_JSON
+                return E_CUT_SHORT if self.at == self.end else E_BAD_UTF8
             if fault:
                 return fault
             if self.at - document[0] > self.max_document:
