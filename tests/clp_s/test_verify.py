@@ -163,6 +163,12 @@ VARIANTS: dict[str, Callable[[], bytes]] = {
     "after no variable": lambda: tiny(stored_sections={"/var.dict": u64(0) + build.zstd(b"more")}).build(),
     "after the table metadata": lambda: tiny(
         raw={"/table_metadata": tiny().payloads()["/table_metadata"] + b"\0"}).build(),
+    "properties that are not UTF-8": lambda: tiny(
+        extra_packets=[(3, b"\x91\x83\xa1s\0\xa1e\2\xa1f\x82\xa1a\x91\xa1b\xa1c\x91\xa1\xff")]).build(),
+    "a name of a property that is not UTF-8": lambda: tiny(
+        extra_packets=[(3, b"\x91\x83\xa1s\0\xa1e\2\xa1f\x82\xa1a\1\xa1\xfe\2")]).build(),
+    "a property whose name is a number": lambda: tiny(range_index=[{"s": 0, "e": 2, "f": {5: "x"}}]).build(),
+    "a timestamp key that is not UTF-8": lambda: tiny(ranges=[(b"\xff", [1], 1, 1, 2)]).build(),
     "keys that are not UTF-8": lambda: tiny(nodes=[*tiny().nodes, (0, b"\xff", 0), (0, b"\xfe", 0)]).build(),
     "values that are not UTF-8": lambda: tiny(variables=[b"\xff", b"\xfe", b"\xff", b"\xfe"]).build(),
     "two broken dictionaries": lambda: demo(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 
 from exhume.formats.data_bundle.layout_keys import CONFIG_KEY, build_record_key, file_key
@@ -24,14 +25,14 @@ MEMBERS = {
 USER = UserData("type.googleapis.com/google.protobuf.StringValue", b"\x0a\x05hello")
 
 
-def write_bundle(path: Path, **options: object) -> None:
-    """A bundle of `MEMBERS` and an empty directory, records of 1000 bytes."""
+def write_bundle(path: Path, members: Mapping[str, bytes] = MEMBERS, **options: object) -> None:
+    """A bundle of some members and an empty directory, records of 1000 bytes."""
     shutil.rmtree(path, ignore_errors=True)
     path.parent.mkdir(parents=True, exist_ok=True)
     settings: dict[str, object] = {"record_size": 1000, "alignment": 64, **options}
     with DataBundleWriter(path, **settings) as writer:  # type: ignore[arg-type]
         writer.add_directory("nothing here")
-        for name, data in MEMBERS.items():
+        for name, data in members.items():
             writer.add(name, data, user_data=USER if name == "readme.txt" else None)
 
 

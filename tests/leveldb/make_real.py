@@ -72,6 +72,18 @@ def rocksdb(compression: str, format_version: int, count: int = 600, **more: Any
     return write_rocksdb(Path("db"), rocksdb_options(compression, format_version, **more), format_version, count)
 
 
+def rocksdb_tiny() -> Rows:
+    """Two tables of few rows, with the checksums of the newest version."""
+    database = need("rocksdict").Rdict("db", rocksdb_options("zstd", 6, checksum="xxh3"))
+    for rows in ({b"apple": b"red", b"banana": b"yellow" * 8}, {b"apple": b"green"}):
+        for key, value in rows.items():
+            database[key] = value
+        database.flush()
+    found = dict(database.items())
+    database.close()
+    return found
+
+
 CASES: dict[str, Callable[[], Rows]] = {
     "leveldb-untouched": lambda: leveldb(lambda database: None),
     "leveldb-birds": lambda: leveldb(put(BIRDS)),
@@ -83,6 +95,7 @@ CASES: dict[str, Callable[[], Rows]] = {
     "rocksdb-lz4": lambda: rocksdb("lz4", 4, checksum="xxhash64"),
     "rocksdb-zstd": lambda: rocksdb("zstd", 6, checksum="xxh3"),
     "rocksdb-two-level": lambda: rocksdb("none", 5, two_level=True),
+    "rocksdb-tiny": rocksdb_tiny,
 }
 
 
@@ -100,7 +113,7 @@ def make(case: str) -> None:
         digest.update(struct.pack("<I", len(key)) + key + struct.pack("<I", len(value)) + value)
     package = "plyvel" if case.startswith("leveldb") else "rocksdict"
     expected: dict[str, Any] = {"count": len(rows), "sha256_of_pairs": digest.hexdigest()}
-    if len(rows) < 10:
+    if package == "plyvel" and len(rows) < 10:
         expected["entries"] = [[key.decode(), value.decode()] for key, value in sorted(rows.items())]
         with apart("dfindexeddb", Path(__file__).with_name("dfindexeddb_worker.py")) as oracle:
             keys = ("file", "seq", "key_hex", "value_hex")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import hashlib
+import json
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from operator import itemgetter
@@ -13,6 +14,7 @@ import exhume
 from exhume.archive import MemberArchive
 from exhume.errors import ExhumeError
 from exhume.findings import Severity
+from exhume.io.jsonout import jsonable
 from exhume.io.tree import MemoryTree
 from exhume.testing.corrupt import flip, swap, zero_sector
 
@@ -31,8 +33,9 @@ class Judgement(enum.StrEnum):
     """What became of a damage."""
 
     FOUND = "found"  # verify, or reading all of it, says that something is wrong
-    HARMLESS = "harmless"  # nothing is found, and the content is what it was
-    UNNOTICED = "unnoticed"  # nothing is found, and the content is another
+    WARNED = "warned"  # verify warns, but calls it ok: the bytes may be meant so
+    HARMLESS = "harmless"  # nothing is said, and all that is read is what it was
+    UNNOTICED = "unnoticed"  # nothing is said, and something that is read is another
     CRASHED = "crashed"  # something else than an error of ours came out
 
 
@@ -73,11 +76,18 @@ Files = Mapping[str, bytes]
 
 
 def content(archive: Any) -> str:
-    """SHA-256 over all that an archive holds, in its order."""
-    found = hashlib.sha256()
+    """SHA-256 over all that an archive holds, in its order, and what `info` says of it but how large files are."""
+    facts = json.dumps(_without_sizes(jsonable(archive.info().to_dict())), sort_keys=True)
+    found = hashlib.sha256(facts.encode("utf-8", "surrogatepass"))
     for item in _items(archive):
         found.update(b"%d\0" % len(item) + item)
     return found.hexdigest()
+
+
+def _without_sizes(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_sizes(item) for key, item in value.items() if key not in ("size", "stored_size")}
+    return [_without_sizes(item) for item in value] if isinstance(value, list) else value
 
 
 def _items(archive: Any) -> Iterator[bytes]:
@@ -86,6 +96,8 @@ def _items(archive: Any) -> Iterator[bytes]:
             yield name.encode("utf-8", "surrogatepass")
             if archive.stat(name).kind != "directory":
                 yield archive.read_member(name)
+    elif archive.format == "leveldb":
+        yield from (part for row in archive.database.live_versions() for part in (row.key, row.value))
     elif archive.format == "zs":
         yield from archive.records()
     elif archive.format == "ark":
@@ -104,10 +116,12 @@ def judge(files: Files, name: str, damage: Damage, format: str, usual: str) -> J
     """What becomes of a damage of the file `name`; `usual` is the `content` of the undamaged archive."""
     damaged = {**files, name: damage.change(files[name])}
     try:
-        if any(one.severity is Severity.ERROR for one in exhume.verify(target_of(damaged), format=format)):
+        told = {one.severity for one in exhume.verify(target_of(damaged), format=format)}
+        if Severity.ERROR in told:
             return Judgement.FOUND
         with exhume.open(target_of(damaged), format=format) as archive:
-            return Judgement.HARMLESS if content(archive) == usual else Judgement.UNNOTICED
+            same = content(archive) == usual
+        return Judgement.WARNED if Severity.WARNING in told else Judgement.HARMLESS if same else Judgement.UNNOTICED
     except ExhumeError:
         return Judgement.FOUND
     except Exception:  # that nothing else comes out is what is tested

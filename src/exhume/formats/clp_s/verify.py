@@ -5,9 +5,9 @@ Spec: clp_s.txt; the rules are in `checks`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from exhume.archive import Progress
 from exhume.codecs import zstd
@@ -145,6 +145,8 @@ def _metadata(archive: ClpSArchive) -> Iterator[Finding]:
                     yield checks.BAD_TIMESTAMP_NODE.finding(
                         span=dictionary.span, expected=f"0 to {nodes - 1}", actual=node
                     )
+            if not _is_utf8(found.key):
+                yield checks.NOT_UTF8.finding("timestamp key", span=dictionary.span, actual=found.key)
     except ExhumeError as error:
         yield Finding.from_error(error)
 
@@ -240,6 +242,18 @@ def _is_utf8(text: bytes) -> bool:
     return True
 
 
+def _texts(value: Any) -> Iterator[str]:
+    """Every text in a MessagePack value, names of properties included."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for item in (*value, *value.values()):
+            yield from _texts(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts(item)
+
+
 def _dictionary(archive: ClpSArchive, name: str) -> Iterator[Finding]:
     try:
         entry = archive.file_entry(name)
@@ -280,6 +294,10 @@ def _ranges(archive: ClpSArchive) -> Iterator[Finding]:
                 "records between ranges", span=span, field_path=f"ranges[{index}]", expected=at, actual=entry.start
             )
         at = max(at, entry.end)
+        for text in _texts(entry.properties):
+            if not _is_utf8(raw := text.encode("utf-8", "surrogateescape")):
+                yield checks.NOT_UTF8.finding("property", span=span, field_path=f"ranges[{index}].f", actual=raw)
+                break
     if at != total:
         yield checks.RANGE_COVERAGE.finding(
             span=span, expected=counted(total, "records"), actual=counted(at, "records")

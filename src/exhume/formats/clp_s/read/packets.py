@@ -16,13 +16,12 @@ from exhume.io.source import Source
 
 
 def unpack(packet: Packet, rule: Rule) -> Any:
-    """The MessagePack value of a packet, strict and bounded by its size; raises the given rule."""
+    """The MessagePack value of a packet, with keys that are texts, bounded by its size; raises the given rule."""
     size = len(packet.body)
     try:
         return msgpack.unpackb(
             packet.body,
             raw=False,
-            strict_map_key=False,
             unicode_errors="surrogateescape",
             max_str_len=size,
             max_bin_len=size,
@@ -31,7 +30,7 @@ def unpack(packet: Packet, rule: Rule) -> Any:
             max_ext_len=size,
         )
     except (ValueError, TypeError, RecursionError, msgpack.exceptions.UnpackException) as error:
-        detail = str(error) or type(error).__name__
+        detail = (str(error) or type(error).__name__).removesuffix(" when strict_map_key=True")
         raise rule.error(f"not MessagePack: {detail}", span=packet.span) from error
 
 
