@@ -19,7 +19,7 @@ ANYPY   = $(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON))
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := generated
-.PHONY: flips help setup kernel node demo test generated check-generated ksy-lint ksy-lint-seeds targets opaque upstream \
+.PHONY: flips budgets help setup kernel node demo test generated check-generated ksy-lint ksy-lint-seeds targets opaque upstream \
         ksy-mutation reads collection differential web-ide lint types docs check-docs json-schemas check samples golden \
         digests faults fuzz fuzz-kernel mutation \
         coverage bench build dist release-check clean site
@@ -171,8 +171,11 @@ samples: setup  ## write tests/samples/ again (FORMAT=... for one)
 golden: setup  ## write tests/golden/ again: all that is said about every broken archive (FORMAT=... for one)
 	@$(BIN)/python -m tests.broken $(FORMAT)
 
-flips: setup  ## flip every bit of a small KV-IR stream, and write into docs/formats/kv_ir.md what is told
-	@$(BIN)/python -m tests.kv_ir.flips --write
+flips: setup  ## flip every bit of a small archive of each format, and write into docs/ what is found (ARGS=... for some)
+	@nice $(BIN)/python -m tests.flips.run --write $(ARGS)
+
+budgets: setup  ## what 1 MB of hostile input costs each verb, into docs/trust.md (needs 3 GB of memory)
+	@$(BIN)/python -m tests.budgets.cost --write
 
 mutation: setup  ## change the code that judges archives and see which tests notice (MODULE=zs/verify or zs for some)
 	@nice $(BIN)/python -m tools.mutation $(MODULE)

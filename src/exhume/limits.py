@@ -25,8 +25,8 @@ class Limits(NamedTuple):
         structure_size: Bytes of one header, index or metadata structure that has to be parsed as a whole.
         index_size: Bytes of an index that is scanned, not parsed as a whole.
         entries: Entries of one table of contents held in memory.
-        depth: Nesting of JSON, MessagePack, rbuf values, index levels and queries.
-        name_size: Bytes of one member name.
+        depth: Nesting in the index of a CAF chunk, 100 at most.
+        name_size: Bytes of one member name of a CAF chunk that is looked for in an image.
         output_size: Bytes that one extraction writes.
         output_files: Files and directories that one extraction makes.
 
@@ -53,11 +53,13 @@ class Limits(NamedTuple):
     entries: int = 50_000_000
     """Entries of one table of contents held in memory."""
 
-    depth: int = 1_000
-    """Nesting of JSON, MessagePack, rbuf values, index levels and queries."""
+    depth: int = 100
+    """Nesting in the index of a CAF chunk, 100 at most; rbuf values have a bound of their own, of that size, and what
+    else nests is bounded by the interpreter's recursion limit, and told as too deep.
+    """
 
     name_size: int = 64 * KIB
-    """Length of one member name in bytes."""
+    """Length of one member name: how far before a broken index carving looks for where it begins."""
 
     output_size: int = 1024 * GIB
     """Bytes that one extraction writes: members may lie over each other, and a small archive then has no end."""

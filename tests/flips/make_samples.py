@@ -29,11 +29,11 @@ def make(root: Path) -> None:
         write_files(folder / f"leveldb-{codec}", _live(codec))
 
 
-def write_log(root: Path) -> None:
+def write_log(root: Path, codecs: tuple[str, ...] = CODECS) -> None:
     """A log with a column for each codec, and two messages in each."""
     with ArkWriter(root, name="a", metadata={"k": "v"}, split_items=2, guids=counted_guids()) as log:
         channels = []
-        for codec in CODECS:
+        for codec in codecs:
             log.column(codec, codec)
             channels.append(log.channel(f"/{codec}", "a::P", parse_idl(SCHEMA), column=codec))
         for number in range(2):

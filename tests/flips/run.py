@@ -30,7 +30,7 @@ from exhume.testing.damage import (
     target_of,
 )
 from tests.flips.archives import SUBJECTS, Subject, fields
-from tests.flips.why import WHY, why
+from tests.flips.why import why
 from tools import blocks
 
 OUTCOMES = Path(__file__).with_name("outcomes.json")
@@ -69,12 +69,19 @@ def tried(subject: Subject) -> dict[str, dict[str, str]]:
     files, before = subject.files(), usual(subject)
     return {
         name: {
-            kind: packed("".join(judge(files, name, one, subject.format, before)[0] for one in every(data)))
-            for kind, every in KINDS.items()
+            kind: packed(
+                "".join(judge(files, name, one, subject.format, before)[0] for one in damages(subject, kind, data))
+            )
+            for kind in KINDS
         }
         for name, data in files.items()
         if data
     }
+
+
+def damages(subject: Subject, kind: str, data: bytes) -> Iterator[Damage]:
+    """Those that are tried of a file."""
+    return itertools.islice(KINDS[kind](data), 0, None, 1 if kind == "sectors" else subject.share)
 
 
 def _work(name: str) -> tuple[str, dict[str, dict[str, str]]]:
@@ -98,7 +105,7 @@ def by_field(outcomes: Outcomes, name: str) -> dict[str, Counter[str]]:
     for file, names in fields(SUBJECTS[name]).items():
         if names:
             for bit, letter in enumerate(unpacked(outcomes[name][file]["bits"])):
-                found.setdefault(names[bit // 8], Counter())[letter] += 1
+                found.setdefault(names[bit * SUBJECTS[name].share // 8], Counter())[letter] += 1
     return found
 
 
@@ -116,7 +123,8 @@ def summary(outcomes: Outcomes) -> str:
         cells = [bits.total(), *(bits[letter] for letter in "fwhu"), cuts.total(), cuts["f"]]
         cells += [sectors.total(), sectors["f"]]
         mark = "" if subject.checksummed else " \\*"
-        lines.append(f"| {name}{mark} | " + " | ".join(f"{cell:,}" for cell in cells) + " |")
+        share = f" (one of {subject.share})" if subject.share > 1 else ""
+        lines.append(f"| {name}{share}{mark} | " + " | ".join(f"{cell:,}" for cell in cells) + " |")
     return "\n".join(lines) + "\n"
 
 
@@ -134,7 +142,7 @@ def details(outcomes: Outcomes, format: str) -> str:
             rest.update(count)
             continue
         numbers = " | ".join(f"{number:,}" for number in (count.total(), *(count[letter] for letter in "fwhu")))
-        lines.append(f"| `{field}` | {numbers} | {why(format, field)} |")
+        lines.append(f"| `{field}` | {numbers} | {why(format, field)[1]} |")
     lines.append(f"| all others | {rest['f']:,} | {rest['f']:,} | 0 | 0 | 0 | |")
     return "\n".join(lines) + "\n"
 

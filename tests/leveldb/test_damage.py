@@ -15,7 +15,7 @@ from exhume.engines.explain import Selection, explain_archive
 from exhume.errors import ChecksumError, ExhumeError, Span, UnsafePathError
 from exhume.findings import Check, CheckOutcome, Finding, Severity
 from exhume.formats.leveldb import checks
-from exhume.formats.leveldb.blocks import build_block, seal_block
+from exhume.formats.leveldb.blocks import build_block, context_modifier, seal_block
 from exhume.formats.leveldb.checks import RULES
 from exhume.formats.leveldb.database import Database
 from exhume.formats.leveldb.forensics import find_data_blocks
@@ -386,14 +386,18 @@ def test_the_checksum_of_a_footer_is_explained(real_samples: RealSamples) -> Non
     for at, outcome, reason in (
         (-53 + 1 + 4, CheckOutcome.MISMATCH, ""),
         (-53, CheckOutcome.NOT_CHECKED, "a kind that exhume does not know, type-5"),
-        (-53, CheckOutcome.NOT_CHECKED, "the table has none"),
+        (-53, CheckOutcome.MISMATCH, ""),
     ):
-        new = bytes([data[at] ^ 1]) if at != -53 else b"\0" if reason.endswith("none") else b"\5"
+        new = bytes([data[at] ^ 1]) if at != -53 else b"\5" if reason else b"\0"
         broken = {name: overwrite(data, len(data) + at, new)}
         ((_, check),) = checked_footers(broken)
         assert (check.outcome, check.reason) == (outcome, reason)
         told = [f for f in findings(broken) if f.code == "LDB-203"]
         assert [(f.expected, f.actual) for f in told] == [(check.expected, check.actual)][: not reason]
+    base = int.from_bytes(data[-53 + 9 : -53 + 13], "little")  # what RocksDB writes for a table without checksums
+    stored = context_modifier(base, len(data) - 53).to_bytes(4, "little")
+    unsealed = {name: overwrite(data, len(data) - 53, b"\0" + data[-52:-48] + stored)}
+    assert [check.outcome for _, check in checked_footers(unsealed)] == [CheckOutcome.MATCHES]
 
 
 def test_a_bad_block_loses_only_itself() -> None:

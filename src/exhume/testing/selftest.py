@@ -6,9 +6,11 @@ Every check is a `Row`: what was tried, how often, what came of it, and whether 
 from __future__ import annotations
 
 import html
+import itertools
 import os
 import random
 import tempfile
+import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -34,7 +36,7 @@ from exhume.testing.damage import (
 )
 from exhume.testing.faults import CALLS, Disk, ways
 
-CHECKSUMMED = frozenset({"zs", "databundle"})
+CHECKSUMMED = frozenset({"zs", "databundle", "leveldb"})
 """Formats whose content is covered by checksums: there, no damage may go unnoticed."""
 
 
@@ -82,10 +84,32 @@ def _databundle(path: Path) -> None:
             members.add(f"folder/{number}", b"member %d\n" % number * (9 * number))
 
 
+def _ark(path: Path) -> None:
+    numbers = itertools.count(1)
+    guids = lambda: str(uuid.UUID(int=next(numbers) | 4 << 76 | 2 << 62))  # noqa: E731 - counted, not drawn
+    with exhume.create(path, "ark", split_items=6, guids=guids) as writer:
+        log: Any = writer
+        log.column("packed", "zstd")
+        channels = [log.channel("/raw"), log.channel("/packed", column="packed")]
+        for number in range(12):
+            channels[number % 2].write(1_000 + number, b"message %d of some" % number)
+
+
+def _leveldb(path: Path) -> None:
+    """The index of a bundle."""
+    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+        _databundle(Path(folder) / "bundle")
+        (Path(folder) / "bundle/index").rename(path)
+
+
 MAKERS: Mapping[str, Callable[[Path], None]] = {
-    "zs": _zs, "caf": _caf, "clp-s": _clp_s, "kv-ir": _kv_ir, "databundle": _databundle,
+    "zs": _zs, "caf": _caf, "clp-s": _clp_s, "kv-ir": _kv_ir, "databundle": _databundle, "ark": _ark,
+    "leveldb": _leveldb,
 }  # fmt: skip
-"""How a small archive of each format is made that is written without a description of types."""
+"""How a small archive of each format is made."""
+
+WITHOUT_WRITER = frozenset({"leveldb"})
+"""Formats that are made as a part of another: that these are written on a failing disk is tried with the other."""
 
 
 def files_of(path: Path) -> Files:
@@ -171,7 +195,8 @@ def _holds(image: bytes, found: Any, format: str) -> bool:
 def check_faults(folder: Path, count: int, chance: random.Random) -> Iterator[Row]:
     """A call of the system fails while an archive is written, salvaged or extracted; `count` faults of each, drawn."""
     for format, make in MAKERS.items():
-        yield _faults(folder / f"write-{format}", f"{format}: create", make, count, chance)
+        if format not in WITHOUT_WRITER:
+            yield _faults(folder / f"write-{format}", f"{format}: create", make, count, chance)
         damaged = folder / f"evidence-{format}"
         make(damaged)
         work: list[tuple[str, Callable[[Path], Any]]] = [("salvage", partial(exhume.salvage, damaged))]

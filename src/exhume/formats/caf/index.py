@@ -59,10 +59,14 @@ def parse_index(data: bytes, where: Span, limits: Limits = DEFAULT_LIMITS) -> In
     """The index as a table; `where` is its span in the file.
 
     Raises an error with code CAF-301 (syntax), CAF-302 (nesting), CAF-104 (not an object) at the absolute offset of the
-    first broken byte.  Everything that leaves the other entries readable ends up in `problems` and `flaws` instead.
+    first broken byte, and `LimitExceededError` for too many entries.  Everything that leaves the other entries readable
+    ends up in `problems` and `flaws` instead.
     """
     index = parse_canonical(data)
-    return index if index is not None else parse_strict(data, where, limits)
+    if index is None:
+        return parse_strict(data, where, limits)
+    limits.check("entries", len(index.names), where)
+    return index
 
 
 def parse_strict(data: bytes, where: Span, limits: Limits = DEFAULT_LIMITS) -> Index:

@@ -30,6 +30,7 @@ ALGORITHMS = {
     "xxhash32": "XXH32",
     "xxhash64": "XXH64, low half",
     "xxh3": "XXH3, low half",
+    "none": "none, the place of the footer alone",
 }
 PROBLEMS = {
     BLOCK_FINE: "",

@@ -12,6 +12,7 @@ from exhume.errors import (
     ChecksumError,
     CodecError,
     ExhumeError,
+    LimitExceededError,
     Span,
     StructureError,
     TruncatedError,
@@ -145,7 +146,9 @@ UNSAFE_NAME = _rule(
     error=UnsafePathError,
     hint="Nothing outside the directory is ever opened.",
 )
-KEY_BOMB = _rule(502, "shared key prefixes expand beyond the limit structure_size", spec=_TABLE)
+KEY_BOMB = _rule(
+    502, "shared key prefixes expand beyond the limit structure_size", spec=_TABLE, error=LimitExceededError
+)
 
 
 class Report(Protocol):

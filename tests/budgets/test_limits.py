@@ -1,0 +1,38 @@
+"""Each limit, driven to its edge on each format that it protects, by archives of files of at most 4 KB.
+
+Spec: none; docs/trust.md, "What hostile input can cost".
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from exhume.limits import DEFAULT_LIMITS, Limits
+from tests.budgets.needs import FORMATS, NEEDS, WORDS, refused
+from tools.blocks import ROOT
+
+READING = [name for name in Limits._fields if not name.startswith("output_")]
+"""Limits on reading; those on writing are tried by tests/core/test_output_escape.py."""
+
+
+@pytest.mark.parametrize("name", READING)
+@pytest.mark.bulk
+def test_the_edge(name: str) -> None:
+    """Just enough is enough; one less is refused as that, with the code and in words that say which limit it was."""
+    for format, value in NEEDS[name].items():
+        assert refused(format, name, value) is None, format
+        said = refused(format, name, value - 1) or ""
+        assert re.search(WORDS.get(name, name), said), (format, said)
+        assert "not a limit" not in said, (format, said)
+    for format in set(FORMATS) - set(NEEDS[name]):
+        assert refused(format, name, 0) is None, (format, refused(format, name, 0))
+
+
+def test_every_limit_has_its_reason_and_its_formats() -> None:
+    assert set(NEEDS) == set(READING)
+    for name in Limits._fields:
+        assert re.search(rf"^ +{name}: .", Limits.__doc__ or "", re.MULTILINE), name
+        assert f"| `{name}` |" in (ROOT / "docs/trust.md").read_text(encoding="utf-8")
+        assert getattr(DEFAULT_LIMITS, name) > 0
