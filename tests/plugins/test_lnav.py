@@ -62,6 +62,7 @@ def test_lnav_shows_what_the_converter_prints(tmp_path: Path) -> None:
             ":write-csv-to -",
             tmp_path / "converted",
         ],
+        cwd=tmp_path,
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

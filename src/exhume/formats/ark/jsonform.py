@@ -31,7 +31,7 @@ def from_json(registry: Registry, type_name: str, value: Any) -> dict[str, Any]:
     """The value of a type from its JSON form.
 
     Integers may be decimal text (beyond 2^53), floats `"NaN"` and infinities, bytes `{"text", "base64"}` or hexadecimal
-    text.  Raises `WriterError` where the form does not fit the type.
+    text; optional fields may be left out.  Raises `WriterError` where the form does not fit the type.
     """
     if not isinstance(value, Mapping):
         raise WriterError("not a JSON object", field_path=type_name, actual=shorten(value))
@@ -43,6 +43,8 @@ def from_json(registry: Registry, type_name: str, value: Any) -> dict[str, Any]:
             except (ValueError, TypeError, binascii.Error) as error:
                 path = f"{type_name}.{each.name}"
                 raise WriterError("JSON that does not fit the type", field_path=path, actual=error) from error
+        elif each.optional:
+            out[each.name] = None
     return out
 
 

@@ -2,7 +2,8 @@
 
 A channel becomes a channel, the indexed time the log time (nanoseconds of the log's steady clock, not of a calendar).
 Messages stay rbuf (schema encoding and message encoding `rbuf`, the schema is the registry's JSON text), or become JSON
-(`jsonschema`).  Log identifiers and metadata become metadata records; other attributes of a channel its metadata.
+(`jsonschema`), which viewers can show.  Log identifiers and metadata become metadata records; other attributes of a
+channel its metadata.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ from exhume.archive import Progress, no_progress
 from exhume.errors import FormatError, MissingDependencyError, Span
 from exhume.formats.ark.export import Selection
 from exhume.formats.ark.jsonform import FOREIGN_IDL
-from exhume.formats.ark.rbuf.registry import Field, Registry, Schema
+from exhume.formats.ark.jsonschema import json_schema, message_json
+from exhume.formats.ark.rbuf.registry import Registry
 from exhume.formats.ark.reader import ArkReader, Channel
 from exhume.formats.ark.writer import ArkWriter, ChannelWriter
 from exhume.io.files import open_input
-from exhume.io.jsonout import dumps
 from exhume.io.output.stream import binary_output
 from exhume.tabular.report import ExportReport, refuse_options
 
@@ -82,9 +83,11 @@ def export(
             counts[channel] = sequence = counts.get(channel, -1) + 1
             data = message.data
             if as_json:
-                data = dumps(message.value if message.value is not None else {"data": message.data}).encode()
+                data = message_json(message.value if message.value is not None else {"data": message.data})
             writer.add_message(channel, message.time_ns, data, message.time_ns, sequence & 0xFFFF_FFFF)
         writer.finish()
+    if not as_json:
+        selection.report.notes.append("messages are rbuf, which viewers do not know: --payload json gives them JSON")
     return selection.finish()
 
 
@@ -123,43 +126,6 @@ def _schema(writer: Any, channel: Channel, as_json: bool) -> int:
     else:
         number = writer.register_schema(channel.type, ENCODING, channel.declaration.schema_registry.encode())
     return number
-
-
-def json_schema(registry: Registry, type_name: str) -> dict[str, Any]:
-    """The JSON Schema of a type's JSON form; types refer to one another by name."""
-    part = registry.closure(type_name)
-    definitions = {name: _object_schema(schema) for name, schema in part.schemas.items()}
-    return {"title": type_name, **definitions[type_name.removeprefix("::")], "$defs": definitions}
-
-
-def _object_schema(schema: Schema) -> dict[str, Any]:
-    return {"type": "object", "properties": {f.name: _field_schema(f) for f in schema.visible_fields()}}
-
-
-def _field_schema(each: Field) -> dict[str, Any]:
-    out: dict[str, Any]
-    match each.type:
-        case "bool":
-            out = {"type": "boolean"}
-        case "float" | "double":
-            out = {"type": ["number", "string"]}
-        case "string" | "guid":
-            out = {"type": "string"}
-        case "byte_buffer":
-            out = {"type": "object", "properties": {"text": {"type": "string"}, "base64": {"type": "string"}}}
-        case "object":
-            out = {"$ref": f"#/$defs/{each.object_type}"}
-        case "variant":
-            out = {"type": "object", "properties": {"index": {"type": "integer"}, "type": {"type": ["string", "null"]}}}
-        case "arraylist" | "array":
-            assert each.value is not None
-            out = {"type": "array", "items": _field_schema(each.value)}
-        case "dictionary":
-            assert each.value is not None
-            out = {"type": ["object", "array"]}
-        case _:
-            out = {"type": ["integer", "string"]}
-    return {"anyOf": [out, {"type": "null"}]} if each.optional else out
 
 
 def import_mcap(path: Path, log: ArkWriter, *, progress: Progress = no_progress) -> int:
