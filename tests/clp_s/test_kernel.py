@@ -298,3 +298,27 @@ def test_entries_made_to_collide_are_told_apart_by_a_set() -> None:
             lambda k, more=more: k.ClpsStrings(dictionary(entries + more), 1999 + len(more)).first_repeated()
         )
         assert one == two == (1999 if more else -1)
+
+
+@needs_kernel
+@given(st.lists(int64, max_size=20), st.data(), st.integers(1, 60))
+def test_rows_chosen_by_a_mask(values: list[int], data: Any, size: int) -> None:
+    mask = bytes(data.draw(st.lists(st.sampled_from([0, 1]), min_size=len(values), max_size=len(values))))
+    stop = data.draw(st.integers(0, len(values)))
+
+    def shown(kernel: Any) -> Any:
+        program = kernel.ClpsProgram([(ops.INTEGER, i64(*values)), (ops.LITERAL, b"\n")], len(values))
+        return program.render(0, stop, size, mask)
+
+    one, two = both(shown)
+    text, row, fault = two
+    assert fault is None
+    assert (
+        text == one[0] == b"".join(b"%d\n" % value for value, chosen in zip(values[:row], mask, strict=False) if chosen)
+    )
+    assert (row == stop) or len(text) >= size
+    for kernel in (pykernel, compiled):
+        program = kernel.ClpsProgram([(ops.LITERAL, b"\n")], len(values))
+        if values:
+            with pytest.raises(IndexError):
+                program.render(0, len(values), size, mask[:-1])

@@ -78,3 +78,35 @@ def test_threads_print_what_one_prints_up_to_the_same_error(name: str, tmp_path:
     case = broken("clp-s")[name]
     with case.target(tmp_path / "made") as target:
         assert printed(target, case.limits, 1) == printed(target, case.limits, 3)
+
+
+QUERIES = ("*", "level: INFO", "NOT level: INFO", "message: *a*", "status >= 300")
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_a_search_by_threads_prints_what_one_prints(query: str, samples: Path) -> None:
+    matched = 0
+    for path in sorted((samples / "clp_s").glob("*.clps")):
+        with exhume.open(path, format="clp-s") as archive:
+            one = b"".join(archive.search(query).chunks())
+            assert b"".join(archive.search(query).chunks(jobs=3)) == one
+            assert b"".join(archive.search(query).lines()) == one
+            matched += len(one)
+    assert matched or query != "*"
+
+
+@pytest.mark.parametrize("name", sorted(broken("clp-s"))[::5])
+@pytest.mark.bulk
+def test_a_search_by_threads_stops_where_one_stops(name: str, tmp_path: Path) -> None:
+    def found(target: Any, limits: Any, jobs: int) -> tuple[bytes, str]:
+        out: list[bytes] = []
+        try:
+            with exhume.open(target, format="clp-s", limits=limits) as archive:
+                out.extend(archive.search("*").chunks(jobs=jobs))
+        except ExhumeError as error:
+            return b"".join(out), str(error)
+        return b"".join(out), ""
+
+    case = broken("clp-s")[name]
+    with case.target(tmp_path / "made") as target:
+        assert found(target, case.limits, 1) == found(target, case.limits, 3)

@@ -105,7 +105,9 @@ def _chunks(run: Any, searches: _Searches, options: dict[str, Any]) -> Iterator[
         for column in columns:
             if not resolve_projection(one.archive, [column]):
                 run.note(f"{one.archive.name}: no record has a column {column}{near(one.archive, column)}")
-        for chunk in one.ordered_chunks(nodes, roots) if options["ordered"] else one.chunks(nodes):
+        for chunk in (
+            one.ordered_chunks(nodes, roots) if options["ordered"] else one.chunks(nodes, jobs=options.get("jobs", 1))
+        ):
             yield one.archive.name, chunk
 
 

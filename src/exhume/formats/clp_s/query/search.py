@@ -37,16 +37,22 @@ def compile_query(query: str | Expression) -> Expression:
 class Hits:
     """The matching rows of one table: `rows` in order, None for all of them."""
 
-    __slots__ = ("data", "rows")
+    __slots__ = ("_rows", "count", "data", "mask")
 
-    def __init__(self, data: TableData, rows: Sequence[int] | None) -> None:
+    def __init__(self, data: TableData, mask: bytes | None) -> None:
         self.data = data
-        self.rows = rows
+        self.mask = mask
+        """A byte for each row of the table, 1 for those that match; None when all do."""
+        self.count = data.num_messages if mask is None else mask.count(1)
+        """How many rows match."""
+        self._rows: list[int] | None = None
 
     @property
-    def count(self) -> int:
-        """How many rows match."""
-        return self.data.num_messages if self.rows is None else len(self.rows)
+    def rows(self) -> Sequence[int] | None:
+        """The rows that match; None when all do."""
+        if self._rows is None and self.mask is not None:
+            self._rows = list(compress(range(len(self.mask)), self.mask))
+        return self._rows
 
     def positions(self) -> Sequence[int]:
         """The `log_event_idx` of each row; 0 where the table has none, as the native search counts it."""
@@ -104,11 +110,9 @@ class Search:
                 yield Hits(data, None)
                 continue
             mask = Evaluator(data, self.plan).run(planned.part)
-            count = mask.count(1)
-            if count == len(mask):
-                yield Hits(data, None)
-            elif count:
-                yield Hits(data, list(compress(range(len(mask)), mask)))
+            hits = Hits(data, mask if mask.count(1) < len(mask) else None)
+            if hits.count:
+                yield hits
 
     def count(self) -> int:
         """The number of matching records."""
@@ -160,15 +164,29 @@ class Search:
         for _, item in heapq.merge(*keyed, key=itemgetter(0)):
             yield item
 
-    def chunks(self, nodes: Collection[int] | None = None) -> Iterator[bytes]:
-        """The text of the matching records, one JSON line each, in pieces of whole lines."""
-        for hits in self.hits():
-            renderer = hits.data.renderer(nodes=nodes)
-            if hits.rows is None:
-                yield from renderer.chunks()
-                continue
-            for start in range(0, len(hits.rows), 4096):
-                yield b"".join(renderer.lines(hits.rows[start : start + 4096]))
+    def chunks(self, nodes: Collection[int] | None = None, *, jobs: int = 1) -> Iterator[bytes]:
+        """The text of the matching records, one JSON line each, in pieces of whole lines; `jobs` threads print them.
+
+        Where a record is damaged, those before it are given before its error is raised.
+        """
+        if jobs == 1:
+            for hits in self.hits():
+                yield from hits.data.renderer(nodes=nodes).chunks(mask=hits.mask)
+            return
+        from exhume.formats.clp_s.read.records import printed, rows_at_once
+        from exhume.io.parallel import map_ordered
+
+        def pieces() -> Iterator[Iterator[bytes]]:
+            for hits in self.hits():
+                renderer = hits.data.renderer(nodes=nodes)
+                rows, step = hits.data.num_messages, rows_at_once(hits.data.table)
+                for start in range(0, rows, step):
+                    yield renderer.chunks(start, min(start + step, rows), mask=hits.mask)
+
+        for out, error in map_ordered(printed, pieces(), jobs):
+            yield from out
+            if error is not None:
+                raise error
 
     def ordered_chunks(self, nodes: Collection[int] | None = None, roots: Roots = ()) -> Iterator[bytes]:
         """The same in the order of the input, as far as the archive recorded it."""

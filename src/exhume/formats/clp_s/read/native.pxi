@@ -1158,12 +1158,15 @@ cdef class ClpsProgram:
             F_STRING, F_PATTERN) and self.ops[trouble.operation].kind != OP_TEXT else trouble.detail
         return (trouble.kind, self.indices[trouble.operation], trouble.row, detail)
 
-    def render(self, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t max_size):
+    def render(self, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t max_size, bytes mask=None):
         cdef Out out
         cdef Trouble trouble
         cdef Py_ssize_t row = start
-        if start < 0 or stop > self.rows:
+        cdef const char* chosen = NULL
+        if start < 0 or stop > self.rows or (mask is not None and stop > len(mask)):
             raise IndexError(stop)
+        if mask is not None:
+            chosen = mask
         trouble.kind = F_NONE
         out.size = 0
         out.capacity = (max_size + max_size // 8 if max_size < 1 << 22 else 1 << 22) + 4096
@@ -1173,8 +1176,9 @@ cdef class ClpsProgram:
         try:
             with nogil:
                 while row < stop and out.size < max_size:
-                    if add_row(&out, self.ops, self.count, row, &trouble) != F_NONE:
-                        break
+                    if chosen == NULL or chosen[row]:
+                        if add_row(&out, self.ops, self.count, row, &trouble) != F_NONE:
+                            break
                     row += 1
             fault = self._fault(&trouble)
             return PyBytes_New(out.data, out.size), row, fault

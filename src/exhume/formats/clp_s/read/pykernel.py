@@ -238,11 +238,20 @@ class ClpsProgram:
             pieces.append(piece)
         return b"".join(pieces)
 
-    def render(self, start: int, stop: int, max_size: int) -> tuple[bytes, int, Fault | None]:
-        """Rows `[start, stop)` up to the row that passes `max_size` bytes: text, next row, fault or None."""
+    def render(
+        self, start: int, stop: int, max_size: int, mask: bytes | None = None
+    ) -> tuple[bytes, int, Fault | None]:
+        """Rows `[start, stop)` up to the row that passes `max_size` bytes: text, next row, fault or None.
+
+        With a mask, only the rows of the table whose byte in it is not 0.  Raises `IndexError` for rows that it lacks.
+        """
         out: list[bytes] = []
         size = 0
+        if mask is not None and stop > len(mask):
+            raise IndexError(stop)
         for row in range(start, stop):
+            if mask is not None and not mask[row]:
+                continue
             line = self._row(row)
             if isinstance(line, tuple):
                 return b"".join(out), row, line

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import chain, repeat
@@ -64,10 +64,15 @@ def _blocks(archive: ClpSArchive, complete: bool) -> Iterator[tuple[_Shared, int
         if not table.num_messages and table.entry.problem is None:
             continue
         shared = _Shared(table, complete)
-        per_row = max(1, table.size // max(1, table.num_messages))
-        step = max(1, BLOCK_BYTES // per_row)
+        step = rows_at_once(table)
         for start in range(0, max(1, table.num_messages), step):
             yield shared, start, min(start + step, table.num_messages)
+
+
+def rows_at_once(table: Table) -> int:
+    """How many rows of a table one thread prints at a time."""
+    per_row = max(1, table.size // max(1, table.num_messages))
+    return max(1, BLOCK_BYTES // per_row)
 
 
 def _warm(archive: ClpSArchive) -> Printed:
@@ -85,9 +90,18 @@ def _warm(archive: ClpSArchive) -> Printed:
 
 def _print_block(block: tuple[_Shared, int, int]) -> Printed:
     shared, start, stop = block
+
+    def chunks() -> Iterator[bytes]:
+        yield from shared.renderer().chunks(start, stop)
+
+    return printed(chunks())
+
+
+def printed(chunks: Iterable[bytes]) -> Printed:
+    """The chunks up to an error, and that error."""
     out: list[bytes] = []
     try:
-        out.extend(shared.renderer().chunks(start, stop))
+        out.extend(chunks)
     except ExhumeError as error:
         return out, error
     return out, None

@@ -77,14 +77,17 @@ class TableRenderer:
         ops, self._owners = operations(self.tokens, data.columns, complete=complete)
         self.program = ClpsProgram(ops, data.num_messages)
 
-    def chunks(self, start: int = 0, stop: int | None = None, max_size: int = CHUNK_SIZE) -> Iterator[bytes]:
+    def chunks(
+        self, start: int = 0, stop: int | None = None, max_size: int = CHUNK_SIZE, *, mask: bytes | None = None
+    ) -> Iterator[bytes]:
         """Text of the rows `[start, stop)`, each record with its newline, in pieces of whole records.
 
-        A row that cannot be printed raises its error after the rows before it were given.
+        With a mask, only of those whose byte in it (there is one for each row of the table) is not 0.  A row that
+        cannot be printed raises its error after the rows before it were given.
         """
         stop = self.data.num_messages if stop is None else min(stop, self.data.num_messages)
         while start < stop:
-            text, start, fault = self.program.render(start, stop, max_size)
+            text, start, fault = self.program.render(start, stop, max_size, mask)
             if text:
                 yield text
             if fault is not None:
