@@ -38,6 +38,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 
 from exhume.compiler import RefusedError, compile_specs
 from tools import nodejs
+from tools.ksy_stubs import stubs
 
 ROOT = nodejs.ROOT
 PACKAGE_DOC = '''"""Parsers compiled from `ksy/` (see `make generated`); never edited by hand.
@@ -156,16 +157,18 @@ def output_paths(root: Path) -> list[str]:
 
 
 def own_texts(root: Path, texts: dict[str, str] | None = None) -> dict[str, str]:
-    """Returns what `exhume.compiler` writes, by path, for the specifications' JSON in `texts` or as it is on disk.
+    """Returns what `exhume.compiler` writes and the stubs of Kaitai's classes, by path, for `texts` or what is on disk.
 
     Raises:
         GenerateError: a specification is wrong, or uses what is not covered.
     """
     if texts is None:
-        texts = {f"{SPECS}/{file.name}": file.read_text(encoding="utf-8") for file in (root / SPECS).glob("*.json")}
+        files = [*(root / SPECS).glob("*.json"), *(root / COMPILED).glob("*.py")]
+        texts = {file.relative_to(root).as_posix(): file.read_text(encoding="utf-8") for file in files}
     found = {Path(path).stem: json.loads(text) for path, text in texts.items() if path.startswith(SPECS + "/")}
     try:
-        return {f"{COMPILED}/{path}": text for path, text in compile_specs(found).items()}
+        written = compile_specs(found) | stubs({name: texts[f"{COMPILED}/{name}.py"] for name in found})
+        return {f"{COMPILED}/{path}": text for path, text in written.items()}
     except RefusedError as error:
         raise GenerateError(str(error)) from error
 
@@ -188,7 +191,7 @@ def orphans(root: Path) -> list[str]:
     names = (*specs(root), "__init__", "_layout")
     own = [f"{COMPILED}/{kind}/{name}.py" for kind in ("fast", "facts") for name in names]
     own += [f"{COMPILED}/fast/{name}" for name in ("_native.pyx", "_elements.pxi", "_facts.pxi")]
-    own.append(f"{COMPILED}/facts/_tiling.py")
+    own += [f"{COMPILED}/facts/_tiling.py", *(f"{COMPILED}/{name}.pyi" for name in (*specs(root), "_struct"))]
     wanted = {*output_paths(root), *own}
     found = []
     for folder in (*(folder for _, folder in FLAVOURS), SPECS, f"{COMPILED}/fast", f"{COMPILED}/facts"):
