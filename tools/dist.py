@@ -136,14 +136,15 @@ def compile_for(target: Target, tree: Path, include: Path, out: Path) -> Files:
         DistError: a module does not compile.
     """
     files: Files = {}
-    link = ["-Wl,-undefined,dynamic_lookup"] if "macos" in target.zig else []
     for name, source in MODULES.items():
         made = out / target.tag / Path(name).name
+        mac = ["-Wl,-undefined,dynamic_lookup", f"-Wl,-install_name,@rpath/{made.name}"]
         made.parent.mkdir(parents=True, exist_ok=True)
-        flags = ["-target", target.zig, "-O3", "-g0", "-s", "-w", "-fPIC", "-shared", f"-DPy_LIMITED_API={ABI}", *link]
+        flags = ["-target", target.zig, "-O3", "-g0", "-s", "-w", "-fPIC", "-shared", f"-DPy_LIMITED_API={ABI}"]
         where = ["-I", str(include), f"-ffile-prefix-map={tree}=.", "-o", str(made), f"{Path(source).stem}.c"]
         caches = {each: str(out / "zig") for each in ("ZIG_LOCAL_CACHE_DIR", "ZIG_GLOBAL_CACHE_DIR")}
-        run([sys.executable, "-m", "ziglang", "cc", *flags, *where], tree, **caches)
+        more = mac if "macos" in target.zig else []
+        run([sys.executable, "-m", "ziglang", "cc", *flags, *more, *where], tree, **caches)
         files[name] = made.read_bytes()
     return files
 

@@ -33,6 +33,9 @@ from tools.wheels import faults, info_folder, read_wheel
 SHOWN = ("examples", "tests/samples/leveldb/small")
 """What the demo reads."""
 
+EXTRA = "arrow"
+"""What the demo needs beyond exhume itself."""
+
 SOME = ("zs", "clp_s", "image")
 """Chapters of the demo that every further Python runs; the first runs all."""
 
@@ -125,13 +128,9 @@ def run_here(wheel: Path, python: str, chapters: tuple[str, ...]) -> Ran:
     with tempfile.TemporaryDirectory(prefix="exhume-release-") as folder:
         venv, place = Path(folder, "venv"), make_place(Path(folder))
         run([python, "-m", "venv", "--without-pip", str(venv)], place)
-        run(
-            [sys.executable, "-m", "pip", "--quiet", "--python", str(venv / "bin" / "python"), "install", str(wheel)],
-            place,
-        )
-        installed = run(
-            [str(venv / "bin" / "python"), "-c", "import exhume; print(exhume.__file__)"], place, PYTHONPATH=""
-        )
+        own = str(venv / "bin" / "python")
+        run([sys.executable, "-m", "pip", "--quiet", "--python", own, "install", f"{wheel}[{EXTRA}]"], place)
+        installed = run([own, "-c", "import exhume; print(exhume.__file__)"], place, PYTHONPATH="")
         if not installed.startswith(str(venv)):
             raise DistError(f"{wheel.name}: {installed.strip()} is not what was installed")
         if not (venv / "share" / "man" / "man1" / "exhume.1").exists():
@@ -152,7 +151,18 @@ def run_arm(wheel: Path, root: Path, chapters: tuple[str, ...]) -> Ran:
         site, bin, place = Path(folder, "site"), Path(folder, "bin"), make_place(Path(folder))
         tags = [word for tag in ARM_TAGS for word in ("--platform", tag)]
         only = ["--only-binary=:all:", "--python-version", python.name.removeprefix("python")]
-        pip = [sys.executable, "-m", "pip", "--quiet", "install", "--target", str(site), *tags, *only, str(wheel)]
+        pip = [
+            sys.executable,
+            "-m",
+            "pip",
+            "--quiet",
+            "install",
+            "--target",
+            str(site),
+            *tags,
+            *only,
+            f"{wheel}[{EXTRA}]",
+        ]
         run(pip, place)
         bin.mkdir()
         emulated = ["qemu-aarch64", "-L", str(root), "-E", f"PYTHONPATH={site}", str(python), "-m", "exhume"]
