@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -115,3 +116,18 @@ def test_a_folder_by_its_path_follows_no_link(tmp_path: Path, monkeypatch: pytes
     os.close(folders.create(inner, b"c"))
     assert (tmp_path / "a" / "b" / "c").exists()
     folders.leave(inner)
+
+
+def test_no_other_module_asks_the_system_for_what_windows_lacks() -> None:
+    lacking = re.compile(
+        r"\bos\.(pread|preadv|pwrite|readv|writev|fork|O_NOFOLLOW|O_DIRECTORY|O_CLOEXEC|O_NONBLOCK)\b"
+        r"|import (fcntl|resource|pwd|grp|termios)\b|\bSIGHUP\b|\bdir_fd="
+    )
+    allowed = {"io/portable.py", "io/output/folders.py"}
+    source = ROOT / "src" / "exhume"
+    found = {
+        path.relative_to(source).as_posix()
+        for path in source.rglob("*.py")
+        if lacking.search(path.read_text(encoding="utf-8"))
+    }
+    assert found == allowed

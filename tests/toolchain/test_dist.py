@@ -105,7 +105,7 @@ def test_the_bill_of_materials_names_what_is_in_and_what_is_required(monkeypatch
     bill = json.loads(sbom(METADATA, {"exhume/native/_kernel.abi3.so": b"abc"}, 0, headers="3.13.0"))
     parts = {part["name"]: part for part in bill["components"]}
     assert set(parts) == {"exhume specifications", "exhume/native/_kernel.abi3.so", "cython", "numpy", "kaitaistruct"}
-    assert parts["numpy"]["scope"] == "excluded"
+    assert {"name": "exhume:contained", "value": "no"} in parts["numpy"]["properties"]
     digest = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
     assert parts["exhume/native/_kernel.abi3.so"]["hashes"] == [{"alg": "SHA-256", "content": digest}]
     assert bill["metadata"]["timestamp"] == "1970-01-01T00:00:00Z"

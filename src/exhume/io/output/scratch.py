@@ -35,7 +35,7 @@ def scratch_file(folder: str | os.PathLike[str] | None = None) -> BinaryIO:
     where = os.fspath(folder) if folder is not None else tempfile.gettempdir()
     with naming(where):
         try:
-            fd = os.open(where, os.O_RDWR | os.O_TMPFILE | os.O_CLOEXEC, 0o600)
+            fd = os.open(where, os.O_RDWR | os.O_TMPFILE | CLOEXEC, 0o600)
         except (OSError, AttributeError):  # this file system or this system does not have such files
             fd, name = tempfile.mkstemp(prefix=".exhume-", suffix=".part", dir=where)
             if hasattr(os, "O_TEMPORARY"):  # Windows removes no open file, but such a one when it is closed
