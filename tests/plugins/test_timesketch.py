@@ -38,7 +38,7 @@ def test_clp_s_events_have_the_time_of_the_archive(
 ) -> None:
     out = tmp_path / "events.jsonl"
     ran = exhume_cli("export", samples / "clp_s/demo.clps", "--to", "timesketch", "--message", "msg", "-o", out)
-    assert (ran.code, ran.err) == (3, "exhume: 2 events\nexhume: lost: 1 rows without a time\n")
+    assert (ran.code, ran.err) == (3, "exhume: 2 events\nexhume: lost: rows without a time: 1\n")
     first, second = lines(out)
     assert first["message"] == 'took 3.14 ms for a1 "-7"'
     assert [event["datetime"] for event in (first, second)] == [
@@ -68,7 +68,7 @@ def test_a_steady_clock_is_no_calendar(samples: Path, tmp_path: Path, exhume_cli
     out = tmp_path / "events.jsonl"
     ran = exhume_cli("export", samples / "ark/log", "--to", "timesketch", "-o", out)
     assert ran.code == 3
-    assert "lost: 90 rows without a time" in ran.err
+    assert "lost: rows without a time: 90" in ran.err
     assert "--clock-start" in ran.err
     assert out.read_bytes() == b""
 
