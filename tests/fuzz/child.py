@@ -6,6 +6,7 @@ left; with the engine `none` it is an input, which is run once.
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import os
 import random
@@ -72,6 +73,7 @@ def with_atheris(name: str, seconds: int, place: Path, work: Path) -> None:
         "print_final_stats": 1,
         "artifact_prefix": f"{work}/", "reload": 0,
     }  # fmt: skip
+    gc.freeze()  # what is there by now is never looked at again
     words = [f"-{key}={value}" for key, value in options.items()]
     atheris.Setup([sys.argv[0], *words, str(work / "corpus")], function)
     atheris.Fuzz()

@@ -85,8 +85,10 @@ def sanitized_environment() -> dict[str, str]:
         **os.environ,
         "LD_PRELOAD": " ".join(map(str, [SANITIZED / "edges.so", *own, *of_gcc])),
         # What the interpreter holds at its end is no leak; the library that counts blocks has to come first.
-        "ASAN_OPTIONS": "detect_leaks=0:verify_asan_link_order=0:allocator_may_return_null=1:quarantine_size_mb=32",
+        "ASAN_OPTIONS": "detect_leaks=0:verify_asan_link_order=0:allocator_may_return_null=1:quarantine_size_mb=32"
+        ":malloc_context_size=1",
         "UBSAN_OPTIONS": "print_stacktrace=1",
+        "OPENBLAS_NUM_THREADS": "1",
         "PYTHONMALLOC": "malloc",
         "PYTHONPATH": f"{SANITIZED}:{ROOT}",
     }

@@ -61,7 +61,7 @@ TARGETS: dict[str, Target] = {
     "verify": _verb("verify {i}", "verify {i} --json", "verify {i} --quick"),
     "explain": _verb("explain {i}", "explain {i} --json", "explain {i} --html {o}", "explain {i} --at 40",
                      "explain {i} --coverage"),
-    "map": _verb("map {i} --svg {o}", "map {i} --svg {o} --no-verify", "map {i}"),
+    "map": _verb("map {i} --svg {o}", "map {i} --svg {o} --no-verify"),
     "salvage": _verb("salvage {i} -o {o}", "salvage {i} -o {o} --jsonl", "salvage {i} -o {o} --as-files",
                      "salvage {i} -o {o} --json"),
     "carve": _verb("carve {i}", "carve {i} -o {o}", "carve {i} --json --min-confidence 0"),
