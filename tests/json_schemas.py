@@ -10,7 +10,7 @@ from typing import Any
 
 import jsonschema
 
-NAME = re.compile(r"exhume\.(\w+)/1")
+NAME = re.compile(r"exhume\.([\w-]+)/1")
 
 
 def load(name: str) -> dict[str, Any]:

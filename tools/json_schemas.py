@@ -359,6 +359,17 @@ DEFINITIONS: dict[str, Form] = {
 }
 
 
+FACTS = {
+    "size": "int",
+    "sha256": "text",
+    "mtime_ns": "int",
+    "atime_ns": "int",
+    "mode": "text",
+    "xattrs": "object",
+    "error": "text",
+}
+
+
 def listed(head: Form, name: str, item: Form, *others: Form) -> list[Form]:
     """A document with a list, or one line for each item of it; and the other documents of the same form."""
     return [{**head, f"{name}!": [item]}, {**head, **item}, *others]
@@ -380,6 +391,33 @@ FORMS: dict[str, list[Form]] = {
                     "state!": ("same", "changed", "missing"),
                 }
             ],
+        }
+    ],
+    "audit-record": [
+        {
+            "number!": "int",
+            "previous": "text",
+            "digest!": "text",
+            "tool!": "object",
+            "command!": "texts",
+            "options!": "object",
+            "environment!": {
+                "directory!": "text",
+                "host!": "text",
+                "user": "int",
+                "encoding!": "text",
+                "variables!": "object",
+            },
+            "started_ns!": "int",
+            "ended_ns!": "int",
+            "inputs!": [
+                {**FACTS, "name!": "text", "changed!": "texts", "after!": "object", "read!": [["int"]]},
+            ],
+            "outputs!": [{"name!": "text", "size": "int", "sha256": "text", "error": "text"}],
+            "findings!": ["object"],
+            "findings_total!": "int",
+            "exit_code!": "int",
+            "error": "any",
         }
     ],
     "carve": listed({"target!": "text"}, "archives", CARVED),

@@ -21,6 +21,7 @@ from exhume.io import witness
 from exhume.io.output import ledger
 from exhume.testing.faults import FULL, Disk
 from tests.faults.methods import ARCHIVES
+from tests.json_schemas import validate
 
 Cli = Callable[..., Any]
 
@@ -33,7 +34,10 @@ def archive(tmp_path: Path, samples: Path) -> Path:
 
 
 def records(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text().splitlines()]
+    found: list[dict[str, Any]] = [json.loads(line) for line in path.read_text().splitlines()]
+    for record in found:
+        validate(record)
+    return found
 
 
 def test_every_verb_takes_it() -> None:
