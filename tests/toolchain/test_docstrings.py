@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
+from exhume import registry
 from tools import docstrings
+from tools.blocks import ROOT
 
 HEAD = '"""A module.\n\nSpec: zs.txt.\n"""\n'
 
@@ -97,6 +100,14 @@ def test_exceptions_are_few_and_needed(package: Path, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.slow
+def test_rules_of_kv_ir_cite_sections_of_its_page() -> None:
+    """KV-IR has no specification of its own but our page."""
+    rules = registry.rules_of(registry.get_format("kv-ir"))
+    page = (ROOT / "docs/formats/kv_ir.md").read_text(encoding="utf-8")
+    headings = {f"KV-IR, {heading}" for heading in re.findall(r"^#+ (.*)$", page, re.MULTILINE)}
+    assert {rule.code: rule.spec for rule in rules if rule.spec not in headings} == {}
+
+
 def test_a_draw_is_the_same_for_the_same_seed() -> None:
     first = [found.place for found in docstrings.draw(20, 7)]
     assert len(set(first)) == 20

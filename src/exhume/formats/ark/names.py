@@ -1,6 +1,6 @@
 """The files of a log by their names alone: manifests and splits are called by GUIDs.
 
-Spec: ark_log.txt, Log Directory.
+Spec: ark_log.txt, On-Disk Format.
 """
 
 from __future__ import annotations

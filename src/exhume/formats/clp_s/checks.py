@@ -27,7 +27,7 @@ TREE = "clp-s format, Merged parse tree"
 SCHEMAS = "clp-s format, Schema map"
 TABLES = "clp-s format, Table metadata"
 SEGMENTS = "clp-s format, Table segments"
-DICTIONARIES = "clp-s format, Variable, log-type and array dictionaries"
+DICTIONARIES = "clp-s format, Variable dictionary, Log-type dictionary, Array log-type dictionary"
 
 BAD_MAGIC = _rule(101, "not a clp-s archive", spec=HEADER, error=UnrecognizedFormatError)
 BAD_COMPRESSION = _rule(102, "unknown compression type", spec=HEADER, error=UnsupportedFeatureError)

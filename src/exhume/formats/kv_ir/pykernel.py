@@ -41,7 +41,7 @@ _KINDS: dict[int, tuple[type, ...]] = {
 
 
 class _StopError(Exception):
-    """A unit that is not taken: why, where, and where it ends (-1: that cannot be told)."""
+    """A unit that was not accepted: why, where it starts, and where it ends (-1 if that is unknown)."""
 
     def __init__(self, status: Status, at: int, after: int = -1) -> None:
         super().__init__(status)
@@ -49,7 +49,7 @@ class _StopError(Exception):
 
 
 class _Apart:
-    """A text that was taken apart."""
+    """A text split into a log type and variables."""
 
     __slots__ = ("log_type", "variables", "wide")
 
@@ -100,16 +100,16 @@ class _Tree:
 
 
 class KvIrDecoder:
-    """Takes units of a stream: keys that become known, and events.
+    """Decodes the units of a stream: declarations of keys, and events.
 
     Attributes:
-        events: How many events were taken.
-        utc_offset: The offset from UTC in milliseconds, as it was last told; `utc_changes` times so far.
-        encodings: 1 where text was taken apart with variables of four bytes, plus 2 with those of eight.
-        event: The last event as `(auto, user)`, where objects are asked for; `start` has where it begins.
-        stopped: What `run` would have returned where `each` stopped.
-        refused: Why the encoder did not take an event (a status of `clp_s.write.jsonscan`).
-        hold: Whether to stop where a key becomes known.
+        events: How many events were decoded.
+        utc_offset: The latest offset from UTC in milliseconds; it was set `utc_changes` times so far.
+        encodings: 1 if any text had variables of four bytes, plus 2 if any had variables of eight.
+        event: The last event as `(auto, user)`, if objects were requested; it begins at `start`.
+        stopped: What `run` would have returned at the point where `each` stopped.
+        refused: Why the encoder rejected an event (a status of `clp_s.write.jsonscan`).
+        hold: Whether to stop at the declaration of a key.
     """
 
     def __init__(self) -> None:
@@ -126,7 +126,7 @@ class KvIrDecoder:
         self._size = 0
 
     def take(self) -> bytes:
-        """The lines since the last call."""
+        """The lines that were made since the last call."""
         found = b"".join(self._lines)
         self._lines, self._size = [], 0
         return found
@@ -136,7 +136,8 @@ class KvIrDecoder:
         return [(one.parent, one.type, one.raw, one.offset) for one in (self.auto if auto else self.user).nodes[1:]]
 
     def encode_into(self, encoder: Any, exact: bool) -> None:
-        """From now on events go, where they are to be encoded, into this archive (an `Encoder` of clp-s).
+        """Sets the archive (an `Encoder` of clp-s) that events are added to from now on, when `run` is told to encode
+        them.
 
         `exact`: floats keep their digits, where the encoder retains them, and pairs their order; else they become what
         `clp-s` makes of them.
@@ -144,7 +145,7 @@ class KvIrDecoder:
         self._encoder, self._exact = encoder, exact
 
     def run(self, data: bytes, at: int, end: int, base: int, how: int, target: int) -> tuple[int, int, int, int]:
-        """Takes the units of `data[at:end]`, which lies `base` bytes into the stream.
+        """Decodes the units of `data[at:end]`; `data` starts `base` bytes into the stream.
 
         Stops when the lines have `target` bytes, or there are so many events, where they are only checked; and at each
         event where objects are asked for.
@@ -350,7 +351,7 @@ class KvIrDecoder:
 
 
 def _token(data: bytes, at: int, end: int) -> tuple[int, Any, int]:
-    """The tag of a token, its number or bytes, and where it ends."""
+    """The tag of a token, its number or bytes, and the offset of its end."""
     try:
         after, tag, one, two, four, eight, real, _, _, _, start, stop = flat_token(data, at, end)
     except LayoutError:
@@ -361,7 +362,7 @@ def _token(data: bytes, at: int, end: int) -> tuple[int, Any, int]:
 
 
 def _check(tree: _Tree, leaves: list[Leaf]) -> Status | None:
-    """Whether the keys are known, their values of their types, and no name is there twice."""
+    """Whether all keys are declared, every value has the type of its key, and no name occurs twice in an object."""
     used: dict[tuple[int, bytes], tuple[int, bool]] = {}
     for node, value in leaves:
         if not 0 < node < len(tree.nodes):
@@ -392,7 +393,7 @@ def _check(tree: _Tree, leaves: list[Leaf]) -> Status | None:
 
 
 def order_of(nodes: list[int], *, reserved: bool) -> list[int]:
-    """The places of values in the order in which clp-s takes them, which is that of a hash table of theirs.
+    """The positions of values in the order in which clp-s encodes them, which is the order of its hash table.
 
     Buckets stand with the newest first, and so do the values in a bucket; a larger table is filled from a smaller one
     in that order.  Values of the user go into one that is large enough from the start (`reserved`).
@@ -411,7 +412,7 @@ def order_of(nodes: list[int], *, reserved: bool) -> list[int]:
 
 
 def _buckets(wanted: int) -> int:
-    """How many buckets a table with room for so many values has."""
+    """How many buckets a hash table with room for that many values has."""
     return next((prime for prime in PRIMES if prime >= wanted), wanted)
 
 
@@ -427,7 +428,7 @@ PRIMES = (
 
 
 def _is_text(text: str) -> bool:
-    """Whether its bytes are UTF-8."""
+    """Whether the bytes are UTF-8."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
@@ -436,7 +437,7 @@ def _is_text(text: str) -> bool:
 
 
 def _array(text: str) -> Any:
-    """The value of an array's text; None when it is none."""
+    """The value of the JSON text of an array; None when the text is not an array."""
     if not text.startswith("[") or "\n" in text or "\r" in text:
         return None
     try:
@@ -446,7 +447,7 @@ def _array(text: str) -> Any:
 
 
 def _line(value: Any) -> str:
-    """A value as JSON; arrays as they were written."""
+    """A value as JSON; arrays keep the text in which they were written."""
     if isinstance(value, dict):
         return "{" + ",".join(f"{json.dumps(key, ensure_ascii=False)}:{_line(one)}" for key, one in value.items()) + "}"
     if type(value) is _Array:

@@ -39,9 +39,9 @@ class KvIrArchive(RecordArchive):
     """A KV-IR stream: its metadata, its two trees of keys, and its events in their order.
 
     Attributes:
-        stream: Where the bytes come from.
+        stream: The `Stream` that the bytes come from.
         preamble: What stands before the units.
-        metadata: The whole metadata; `user_metadata` what whoever wrote the stream said about it.
+        metadata: All metadata of the stream; `user_metadata` is the part that the program which wrote it added.
     """
 
     format = "kv-ir"
@@ -59,7 +59,7 @@ class KvIrArchive(RecordArchive):
         return Units(Stream(self.source), self.limits)
 
     def info(self) -> KvIrInfo:
-        """Version, metadata, and the keys of both trees with how many events there are: reads the whole stream."""
+        """Version, metadata, number of events, and the keys of both trees.  Reads the whole stream."""
         from exhume.formats.kv_ir.info import collect
 
         return collect(self)
@@ -77,7 +77,7 @@ class KvIrArchive(RecordArchive):
         return outline(self)
 
     def entries(self) -> Iterator[Entry]:
-        """The keys, those of the logger first, each tree in the order in which they become known."""
+        """The keys, those of the logger first; within each tree, in the order of their declarations."""
         from exhume.formats.kv_ir.info import key_entries
 
         return key_entries(self)
@@ -89,7 +89,7 @@ class KvIrArchive(RecordArchive):
         return verify_source(self.source, limits=self.limits, quick=quick, jobs=jobs, progress=progress)
 
     def content_digest(self) -> str:
-        """SHA-256 of the stream, whatever it is wrapped in.  Raises KVIR-307 and KVIR-308."""
+        """SHA-256 of the stream itself, without the zstd frames around it.  Raises KVIR-307 and KVIR-308."""
         from exhume.codecs.checksums import sha256
 
         digest = sha256()
@@ -116,12 +116,12 @@ class KvIrArchive(RecordArchive):
         yield from lines(self.units(), PAIRS[pairs])
 
     def json_lines(self, *, pairs: str = "user") -> Iterator[bytes]:
-        """The same line by line."""
+        """The same, one line at a time."""
         for chunk in self.json_chunks(pairs=pairs):
             yield from chunk.splitlines(keepends=True)
 
     def events(self) -> Iterator[Event]:
-        """The events as `(auto, user)`: the pairs of the logger and those of the user, nested as they were logged.
+        """The events as `(auto, user)`: the logger's pairs and the user's pairs, nested as they were logged.
 
         Bytes that are not UTF-8 become half surrogates (`surrogateescape`).  Raises what is wrong with the stream
         after the events before it.

@@ -1,7 +1,7 @@
-"""A stream as clp-s archives in memory, so that what is known of those holds for it: queries, projections, counts.
+"""A stream converted to clp-s archives in memory, so that their queries, projections and counts work on it too.
 
-Records keep the order of their events, floats every digit.  Each archive has about `SIZE` bytes of columns, so a stream
-of any length can be gone through.
+Records keep the order of the events, and floats keep every digit.  Each archive has about `SIZE` bytes of columns, so
+that a stream of any length can be processed.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ ROOTS: dict[str, Roots] = {
 
 
 def archives(stream: KvIrArchive, timestamp_key: str | None = None, size: int = SIZE) -> Iterator[ClpSArchive]:
-    """The events of a stream in archives that follow each other.
+    """Yields archives that together hold the events of a stream, in their order.
 
-    `timestamp_key` names the key whose values are times, as in `@timestamp.unix_millisecs`.  Raises what is wrong with
-    the stream after the events before it, and `WriterError` for a key that is none.
+    `timestamp_key` names the key whose values are times, as in `@timestamp.unix_millisecs`.  Raises the error of the
+    first damage once the events before it were yielded, and `WriterError` for a `timestamp_key` that is not a key path.
     """
     options = WriterOptions(timestamp_key=timestamp_key, level=1, target_encoded_size=size)
     events = Ingest(stream.name, exact=True)
@@ -76,7 +76,7 @@ def archives(stream: KvIrArchive, timestamp_key: str | None = None, size: int = 
 
 
 def _pieces(stream: KvIrArchive) -> Iterator[bytes | ExhumeError]:
-    """The bytes of a stream, and at their end nothing, or what is wrong with what they lie in."""
+    """The bytes of a stream in pieces; the last one is empty, or the error of the zstd frame around them."""
     try:
         yield from Stream(stream.source).pieces()
     except ExhumeError as error:

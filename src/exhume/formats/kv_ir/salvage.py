@@ -1,9 +1,10 @@
-"""What survives of a damaged stream: every event that can be read, and that it is known to hold what it shows.
+"""Recovers the events of a damaged stream whose keys are known for certain.
 
-Within zstd frames everything behind the first block that does not decode is gone.  A stream that lies open is searched
-for the next units behind the damage.  Keys have the numbers that they became known with, so those behind a gap could
-have any: a logger makes keys known right before the first event that has them, and the last of them is the one of the
-highest number in that event.  Events whose keys cannot be told so are left out.
+Inside zstd frames, everything after the first block that does not decompress is lost.  In an uncompressed stream,
+reading resumes at the next plausible units after the damage.  Keys are numbered in the order of their declarations, so
+after a gap their numbers are unknown.  A logger declares keys right before the first event that uses them, and the last
+of these has the highest number in that event; this tells the numbers again.  Events whose keys remain unknown are left
+out.
 """
 
 from __future__ import annotations
@@ -70,8 +71,8 @@ def salvage(
 ) -> SalvageReport:
     """Writes the surviving events as a clean stream (inside a zstd frame where the damaged one was), or as JSON lines.
 
-    Lines have the pairs of both, as `exhume cat --pairs both` prints them.  Raises `UnsupportedOperationError` for the
-    mode that writes files.
+    Lines have the pairs of logger and user, as `exhume cat --pairs both` prints them.  Raises
+    `UnsupportedOperationError` for the mode that writes files.
     """
     report = SalvageReport("kv-ir", os.fspath(output))
     with ExitStack() as stack:
@@ -83,7 +84,9 @@ def salvage(
 
 @dataclass(slots=True)
 class Unit:
-    """A unit as far as its tokens tell: a new key (of the logger: `auto`), or an event with its keys by tree."""
+    """A unit, known by its tokens alone: the declaration of a key (`auto`: of the logger), or an event with its keys by
+    tree.
+    """
 
     at: int
     end: int
@@ -102,7 +105,7 @@ class _Salvage:
         self.fillers = 0
 
     def write(self, file: BinaryIO, *, lines: bool) -> bool:
-        """Everything, and what became of each byte; False where there is no stream to be written."""
+        """Writes everything that survives and accounts for each byte; returns False when there is nothing to write."""
         self.how = How.BOTH if lines else How.CHECK
         packer: Callable[[bytes], object] = file.write
         held: list[bytes] = []
@@ -200,7 +203,7 @@ class _Salvage:
                 self.out(found)
 
     def _after(self, trouble: UnitError) -> int:
-        """Where reading goes on behind what could not be taken; -1 where nothing follows."""
+        """The offset at which reading resumes after a unit that could not be decoded; -1 when nothing follows."""
         units, error = self.units, trouble.error
         if trouble.status in checks.LOSES_COUNT:
             self._doubt()
@@ -218,7 +221,7 @@ class _Salvage:
         return self._lost(trouble.at, trouble.at + 1, error.message, error.code)
 
     def _lost(self, start: int, at: int, why: str, code: str | None) -> int:
-        """Looks for units behind damage and goes on there."""
+        """Looks for units after the damage and resumes there."""
         units = self.units
         found = self._search(at)
         end = units.reach if found is None else found
@@ -229,12 +232,12 @@ class _Salvage:
         return -1 if found is None else end
 
     def _doubt(self) -> None:
-        """From here on the numbers of new keys are not known."""
+        """Notes that the numbers of new keys are unknown from here on."""
         self.unsure = {True, False}
         self.units.decoder.hold = True
 
     def _search(self, at: int) -> int | None:
-        """Where the next units are that can be believed; what was searched without success is left behind."""
+        """The offset of the next credible units; bytes that were searched without success are dropped."""
         units = self.units
         while True:
             data = units.window(at, units.reach)
@@ -251,7 +254,7 @@ class _Salvage:
                     return None
 
     def _believed(self, data: bytes, at: int) -> bool:
-        """Whether units with events that have keys which can be told start there."""
+        """Whether credible units start there: events whose keys can be identified."""
         counts, unsure = self._counts(), {True, False}
         for seen, group in enumerate(_groups(data, at), 1):
             if group[-1].ends:
@@ -268,13 +271,13 @@ class _Salvage:
         return False
 
     def _counts(self) -> dict[bool, int]:
-        """How many keys of each tree are known, the roots included."""
+        """How many keys of each tree are declared, the roots included."""
         return {auto: len(self.units.decoder.nodes(auto)) + 1 for auto in (True, False)}
 
     def _group(self) -> int:
-        """Takes keys that become known and the event that has them, where it tells their numbers, else leaves them out.
+        """Keeps declarations of keys and the event that uses them if it tells their numbers; else leaves them out.
 
-        Gives where what is recovered goes on; -1 where nothing follows.
+        Returns the offset at which recovery continues; -1 when nothing follows.
         """
         units, decoder = self.units, self.units.decoder
         start = units.at
@@ -311,7 +314,7 @@ class _Salvage:
         return self._leave(start + len(raw), "events", rule=checks.OF_STATUS[status])
 
     def _next_group(self) -> tuple[bytes, list[Unit] | None]:
-        """The bytes from here on, and the units in them up to the first event; None where there is none in a window."""
+        """The bytes from here on and the units in them up to the first event; None when a window holds no event."""
         units = self.units
         while True:
             data = units.window(units.at, units.reach)
@@ -320,7 +323,7 @@ class _Salvage:
                 return data, group
 
     def _leave(self, end: int, kind: str, count: int = 1, rule: Rule | None = None) -> int:
-        """Leaves out what lies before `end`."""
+        """Leaves out everything before `end`."""
         self.report.lose(kind, count)
         why, code = (rule.title, rule.code) if rule else (UNTOLD, None)
         self._account(self.units.at, end, Fate.LOST, "unit", why, code)
@@ -332,7 +335,7 @@ _STARTS = re.compile(b"[" + re.escape(bytes(sorted({*KEYS, *NODES, Tags.EMPTY_OB
 
 
 def _fillers(group: list[Unit], counts: dict[bool, int], unsure: set[bool]) -> dict[bool, int] | None:
-    """How many keys of each tree became known unseen before a group; None where that cannot be told."""
+    """How many keys of each tree were declared in the gap before a group; None when that is unknown."""
     event = group[-1]
     out: dict[bool, int] = {}
     for auto in (True, False):
@@ -349,7 +352,7 @@ def _fillers(group: list[Unit], counts: dict[bool, int], unsure: set[bool]) -> d
 
 
 def _groups(data: bytes, at: int) -> Iterator[list[Unit]]:
-    """Keys that become known and what follows them: an event, or the end of the stream; again and again."""
+    """Yields groups: declarations of keys with the event, or the end of the stream, that follows them."""
     group: list[Unit] = []
     for unit in _units(data, at):
         group.append(unit)
@@ -359,14 +362,14 @@ def _groups(data: bytes, at: int) -> Iterator[list[Unit]]:
 
 
 def _units(data: bytes, at: int) -> Iterator[Unit]:
-    """Unit after unit, to where they do not fit."""
+    """Yields the units one after another, up to the first that does not fit."""
     while (unit := _unit(data, at)) is not None:
         yield unit
         at = unit.end
 
 
 def _unit(data: bytes, start: int) -> Unit | None:
-    """The unit whose tokens start there; None where they do not make one.  Offsets from UTC are not looked for."""
+    """The unit whose tokens start there; None when they do not form one.  Changes of the UTC offset are not considered."""
     try:
         tag, _, at = parse_token(data, start)
         if tag in NODES:
@@ -405,7 +408,7 @@ _APART = {Tags.FOUR_BYTE_ENCODING: Tags.VARIABLE_4, Tags.EIGHT_BYTE_ENCODING: Ta
 
 
 def _value(data: bytes, at: int) -> int:
-    """Where the value ends that starts there."""
+    """The end of the value that starts there."""
     tag, _, at = parse_token(data, at)
     if tag in _SIMPLE:
         return at

@@ -25,17 +25,17 @@ if TYPE_CHECKING:
 
 
 def section_map(archive: KvIrArchive) -> SectionMap:
-    """The sections of an open stream; what damage hides is one section of unread bytes."""
+    """The sections of an open stream; bytes that damage makes unreadable form one unread section."""
     return SectionMap([(archive.source, _sections(archive, walked=True))])
 
 
 def outline(archive: KvIrArchive) -> SectionMap:
-    """The same, of which only the preamble is read."""
+    """The same, but only the preamble is read."""
     return SectionMap([(archive.source, _sections(archive, walked=False))])
 
 
 def inspect(source: Source | Tree, *, limits: Limits) -> SectionMap:
-    """The sections of a stream that does not open: its preamble is wrong."""
+    """The sections of a stream that cannot be opened because its preamble is invalid."""
     assert isinstance(source, Source)
     stream = Stream(source)
     if stream.wrapped:
@@ -80,7 +80,7 @@ def _sections(archive: KvIrArchive, *, walked: bool) -> Iterator[Section]:
 
 
 def _walk(archive: KvIrArchive) -> tuple[int, int, str]:
-    """Where the stream ends, where the last unit that can be read does, and why no more can."""
+    """The end of the stream, the end of the last readable unit, and why reading stopped there."""
     units = archive.units()
     while True:
         try:
@@ -94,7 +94,7 @@ def _walk(archive: KvIrArchive) -> tuple[int, int, str]:
 
 
 def _stored(archive: KvIrArchive) -> int:
-    """Where the zstd frames end; the end of the file where that cannot be told."""
+    """The end of the zstd frames; the end of the file when that is unknown."""
     stream = Stream(archive.source)
     try:
         for _ in stream.pieces():

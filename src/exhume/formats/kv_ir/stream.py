@@ -1,4 +1,6 @@
-"""The bytes of a stream, whatever they lie in, and its units: read from front to back, with bounded memory."""
+"""The bytes of a stream, with or without zstd frames around them, and its units: read from front to back in bounded
+memory.
+"""
 
 from __future__ import annotations
 
@@ -45,9 +47,9 @@ class Stream:
 
     Attributes:
         wrapped: Whether it is inside zstd frames.
-        size: Bytes of the stream, as far as it was read.
-        stored: Bytes of the file, as far as they were needed for that.
-        short: Whether `head` met damage before it had all that it was asked for.
+        size: Bytes of the stream that were read so far.
+        stored: Bytes of the file that this took.
+        short: Whether `head` met damage before it had as many bytes as requested.
     """
 
     def __init__(self, source: Source) -> None:
@@ -64,7 +66,7 @@ class Stream:
         return self.source.span(min(start, self.source.size), min(end, self.source.size))
 
     def head(self, size: int) -> bytes:
-        """The first bytes of the stream, `size` at least unless it is shorter, as far as they can be had."""
+        """The first bytes of the stream: at least `size`, unless it is shorter or damaged."""
         found = b""
         if self.wrapped:
             self.source.hint(0, 1 << 17)  # about what the first block of a frame takes at most
@@ -142,7 +144,7 @@ class Stream:
                     yield out
 
     def _near(self, start: int, stop: int, done: int) -> Iterator[bytes]:
-        """What can be decompressed behind the first `done` bytes of a frame that does not decode at `stop`."""
+        """What can be decompressed after the first `done` bytes of a frame that fails at `stop`."""
         engine = _engine()
         for piece in self.source.chunks(start, stop, STEP):
             engine.decompress(piece)
@@ -158,7 +160,7 @@ def _engine() -> Any:
 
 
 class UnitError(Exception):
-    """A unit that is not taken: `error` says why; it starts at `at` and ends at `after` (-1: that cannot be told)."""
+    """A unit that is rejected: `error` says why; it starts at `at` and ends at `after` (-1 if that is unknown)."""
 
     def __init__(self, error: ExhumeError, status: Status, at: int, after: int) -> None:
         super().__init__(str(error))
@@ -166,21 +168,21 @@ class UnitError(Exception):
 
 
 class HeldError(Exception):
-    """A key becomes known, and the decoder was told to stop there."""
+    """A key is declared, and the decoder was told to stop there."""
 
 
 class Units:
-    """One pass over the units of a stream; what was made of events lies in `decoder` after each step.
+    """One pass over the units of a stream; after each step, `decoder` holds what was made of the events.
 
     Attributes:
-        preamble: What stands before the units.
+        preamble: What precedes the units.
         at: Where the next unit starts.
-        ended: Whether the end of the stream was met.
-        keep: Given the bytes of all units that are taken, where that is set (before the first step).
+        ended: Whether the end of the stream was reached.
+        keep: If set before the first step, it is called with the bytes of all units that are accepted.
     """
 
     def __init__(self, stream: Stream, limits: Limits = DEFAULT_LIMITS, *, preamble: Preamble | None = None) -> None:
-        """Reads the preamble, unless it is known without.  Raises KVIR-101, KVIR-301, KVIR-302, KVIR-307, KVIR-308."""
+        """Reads the preamble, unless it is given.  Raises KVIR-101, KVIR-301, KVIR-302, KVIR-307, KVIR-308."""
         self.stream, self.limits = stream, limits
         self.decoder = KvIrDecoder()
         self.ended = False
@@ -200,7 +202,7 @@ class Units:
         self.at = self._kept = 0 if preamble else self.preamble.size
 
     def _more(self) -> bool:
-        """Whether there are further bytes, which are in `_data` then."""
+        """Whether there are more bytes; they are then in `_data`."""
         wanted = max(1, len(self._data))  # so that a long unit is looked at again only when twice as much is there
         held = [self._data]
         try:
@@ -216,11 +218,11 @@ class Units:
 
     @property
     def reach(self) -> int:
-        """Where the bytes end that are in reach."""
+        """The end of the bytes that are in memory."""
         return self._base + len(self._data)
 
     def more(self, at: int) -> bool:
-        """Goes on at a later position, as `skip` does, and brings more bytes into reach; False where there are none."""
+        """Continues at a later position, as `skip` does, and reads more bytes; False when there are none."""
         if self._exhausted:
             return False
         self.skip(at)
@@ -229,13 +231,13 @@ class Units:
         return not self._exhausted
 
     def window(self, start: int, end: int) -> bytes:
-        """Bytes of the stream that were not yet left behind."""
+        """The bytes of the stream that are in memory and not yet passed."""
         return self._data[start - self._base : end - self._base]
 
     def step(self, how: int, target: int) -> bool:
-        """Takes units until enough was made of them, or all in reach; False at the end of the stream.
+        """Decodes units until enough output was made, or all that are in memory; False at the end of the stream.
 
-        Raises `UnitError`; `skip` goes on behind it.  Raises `HeldError` when a key becomes known and the decoder was
+        Raises `UnitError`, after which `skip` continues.  Raises `HeldError` when a key is declared and the decoder was
         told to stop there.
         """
         while not self.ended:
@@ -245,13 +247,13 @@ class Units:
         return False
 
     def events(self) -> Iterator[Event]:
-        """The events one by one, each while `decoder.start` says where it begins.  Raises as `step`."""
+        """The events one by one; meanwhile `decoder.start` is the offset of the current one.  Raises as `step`."""
         while not self.ended:
             yield from self.decoder.each(self._data, self.at - self._base, len(self._data), self._base)
             self._settle(*self.decoder.stopped)
 
     def _settle(self, status: int, after: int, place: int, stop: int) -> bool:
-        """Goes on where the decoder stopped; whether it did because enough was made, or at the end."""
+        """Continues where the decoder stopped; returns whether it stopped because enough was made, or at the end."""
         self.at = self._base + after
         if status == Status.FULL:
             return True
@@ -274,7 +276,7 @@ class Units:
         raise UnitError(error, Status(status), self.at, self._base + stop if stop >= 0 else -1)
 
     def left(self) -> int:
-        """How many bytes follow what was taken.  Raises what is wrong with the wrapping."""
+        """How many bytes follow the units that were decoded.  Raises what is wrong with the wrapping."""
         size = self._base + len(self._data) - self.at
         for piece in self._pieces:
             size += len(piece)
@@ -283,18 +285,18 @@ class Units:
         return size
 
     def skip(self, to: int) -> None:
-        """Goes on at a later position, which lies in what is in reach; what lies before it is not kept."""
+        """Continues at a later position within the bytes in memory; `keep` does not get the bytes before it."""
         self._flush()
         self.at = self._kept = to
 
     def insert(self, raw: bytes) -> None:
-        """Has bytes kept that are not in the stream, before what is taken next."""
+        """Passes bytes that are not in the stream to `keep`, before the next unit."""
         self._flush()
         if self.keep is not None:
             self.keep(raw)
 
     def take(self, size: int) -> None:
-        """Has so many bytes kept that were taken elsewhere."""
+        """Passes that many bytes, decoded elsewhere, to `keep`."""
         self.at += size
         self._flush()
 
@@ -304,13 +306,13 @@ class Units:
         self._kept = self.at
 
     def _drop(self) -> None:
-        """Leaves behind what was taken."""
+        """Releases the bytes that were decoded."""
         self._flush()
         self._data = self._data[self.at - self._base :]
         self._base = self.at
 
     def _check_tag(self, place: int, unit: int) -> None:
-        """Raises KVIR-305 for a byte that is no token, whatever follows it."""
+        """Raises KVIR-305 for a byte that is not a token, whatever follows it."""
         error = misfit(self._data, place)
         if error is not None and not error.short and error.path == "tag":
             span = self.stream.span(self._base + place, self._base + place + 1)
@@ -320,7 +322,7 @@ class Units:
             )  # fmt: skip
 
     def _finish(self, place: int) -> NoReturn:
-        """The bytes are over, and the stream is not: raises KVIR-303, KVIR-304, or what is wrong with the wrapping."""
+        """Raises KVIR-303 or KVIR-304, or the error of the zstd frame, when the bytes end before the stream does."""
         end = self._base + len(self._data)
         if self.damage is not None:
             raise UnitError(self.damage, Status.MORE, self.at, -1)
@@ -334,7 +336,7 @@ class Units:
 
 
 def read_preamble(stream: Stream, limits: Limits = DEFAULT_LIMITS) -> Preamble:
-    """What stands before the units, of which no more is read than has to be.  Raises as `Units`."""
+    """The preamble; no more than necessary is read.  Raises as `Units`."""
     head = stream.head(HEAD)
     try:
         return parse_preamble(head, stream.span(0, len(head)))

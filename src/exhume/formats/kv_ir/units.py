@@ -47,7 +47,7 @@ class Status(enum.IntEnum):
 
 
 class How(enum.IntFlag):
-    """What is made of events."""
+    """What events are turned into."""
 
     CHECK = 0
     """Nothing: they are checked."""

@@ -31,7 +31,7 @@ def verify_source(
     jobs: int = 1,
     progress: Progress = no_progress,
 ) -> Iterator[Finding]:
-    """Every broken rule of a stream, in its order; `quick` looks at the preamble alone."""
+    """Every broken rule of a stream, in the order of the bytes; `quick` checks the preamble only."""
     if isinstance(source, Tree):
         yield checks.NOT_KV_IR.finding("a directory", span=Span(source.name, 0, 0))
         return
@@ -60,7 +60,7 @@ def _findings(source: Source, limits: Limits, quick: bool, progress: Progress) -
 
 
 def walk(units: Units, progress: Progress = no_progress) -> Iterator[Finding]:
-    """What is wrong with the units of a stream, from the first on; then with the names of its keys.
+    """The findings about the units of a stream in their order, then those about the names of its keys.
 
     The walk ends before the stream does where the next unit cannot be found, or where later units could not be judged.
     """
@@ -79,7 +79,7 @@ def walk(units: Units, progress: Progress = no_progress) -> Iterator[Finding]:
 
 
 def _names(units: Units) -> Iterator[Finding]:
-    """Keys that are not UTF-8."""
+    """The findings about keys that are not UTF-8."""
     for auto in (True, False):
         for _, _, name, offset in units.decoder.nodes(auto):
             try:
@@ -89,7 +89,7 @@ def _names(units: Units) -> Iterator[Finding]:
 
 
 def _rest(units: Units) -> Iterator[Finding]:
-    """What follows the end of the stream, and of the frames that it lies in."""
+    """The findings about bytes after the end of the stream, and after the zstd frames around it."""
     stream = units.stream
     try:
         size = units.left()

@@ -177,7 +177,7 @@ def _value(value: Any) -> tuple[int, bytes | None]:
 
 
 def take_apart(text: bytes) -> bytes:
-    """A text taken apart, with variables of four bytes."""
+    """A text split into its log type and its variables of four bytes."""
     encoded = encode_text(text, Dialect.CORE)
     parts = [APART]
     marks = bytearray()
@@ -241,7 +241,7 @@ def create(
 
     Args:
         target: Path of the file to write.
-        metadata: What there is to say about the stream as a whole, an object of JSON values.
+        metadata: User metadata of the stream, a mapping to JSON values.
         codec: `none`, or `zstd` for one zstd frame around it; the latter is the default for names that end in `.zst`.
         level: zstd level, 1 to 19.
         overwrite: Whether an existing file may be replaced.
