@@ -1,4 +1,4 @@
-"""What reading costs, for those who plan reads: nothing else tells files at hand from those behind a network."""
+"""What reading costs, for code that plans its reads.  Nothing else distinguishes local files from remote ones."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Evidence containers: disk images in the Expert Witness Compression Format (`.E01`, `.Ex01`, `.s01`), read by libewf.
 
-What is read is the content, and every offset is one of the content: an archive inside is found, read and verified as
-in a raw image.  All segments of a set (`.E01`, `.E02`, ...) are found beside the first.
+The source gives the content, and every offset is an offset in the content: an archive inside is found, read and
+verified as in a raw image.  All segments of a set (`.E01`, `.E02`, ...) are found beside the first.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ MAGICS = (b"EVF\x09\x0d\x0a\xff\x00", b"EVF2\x0d\x0a\x81\x00")
 
 
 class EvidenceSource(Source):
-    """The content of an evidence container; `digest` is the MD5 that it stores of it, "" for none."""
+    """The content of an evidence container; `digest` is the MD5 of the content that the container stores, "" if it
+    stores none.
+    """
 
     def __init__(self, path: str) -> None:
         """Raises `MissingDependencyError` without libewf (extra `evidence`), `SourceError` for what it cannot read."""
@@ -70,7 +72,7 @@ class EvidenceSource(Source):
 
 
 def is_evidence(path: str) -> bool:
-    """Whether a file is the first segment of an evidence container: it is called and begins like one."""
+    """Whether a file is the first segment of an evidence container, judged by its name and its first bytes."""
     if not path.lower().endswith(ENDINGS):
         return False
     try:

@@ -1,4 +1,4 @@
-"""Files of the operating system whose errors are ours and name the file: inputs of writers, and what is written."""
+"""Files of the operating system, for input and output, whose errors are `SourceError` and name the file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from exhume.io.source import STREAM_CHUNK, source_error
 
 @contextlib.contextmanager
 def naming(path: str | os.PathLike[str], start: int = 0, end: int = 0) -> Iterator[None]:
-    """Raises an error of the operating system as `SourceError` that names the file (and the bytes, where given)."""
+    """Raises errors of the operating system as `SourceError` that names the file (and the bytes, if given)."""
     try:
         yield
     except OSError as error:
@@ -65,7 +65,7 @@ class RawFile(io.RawIOBase):
         return source_error(error, self.name, position, position + size)
 
     def readinto(self, buffer: Any, /) -> int:
-        """Fills a buffer as far as there is something to read.  Raises `SourceError` with the place."""
+        """Reads into a buffer until it is full or the file ends.  Raises `SourceError` with the place."""
         if witness.active is not None and self.seekable():
             at = os.lseek(self._fd, 0, os.SEEK_CUR)
             witness.active.read(self.name, at, at + memoryview(buffer).nbytes)
@@ -75,7 +75,7 @@ class RawFile(io.RawIOBase):
             raise self._at(error, memoryview(buffer).nbytes) from error
 
     def write(self, data: Any, /) -> int:
-        """Writes bytes, maybe not all of them.  Raises `SourceError` with the place."""
+        """Writes bytes, possibly not all of them.  Raises `SourceError` with the place."""
         try:
             return os.write(self.fileno(), data)
         except OSError as error:
@@ -102,7 +102,9 @@ class RawFile(io.RawIOBase):
 
 
 def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
-    """As `open_input`, of a regular file only; raises `SourceError` for what waits for others, or has no end."""
+    """Like `open_input`, for regular files only: raises `SourceError` for pipes and devices, which may block or never
+    end.
+    """
     with naming(path):
         kind = Path(path).stat().st_mode
     if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind)):  # `open_input` says what is wrong with a directory
@@ -111,7 +113,7 @@ def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
 
 
 def open_input(path: str | os.PathLike[str]) -> BinaryIO:
-    """A buffered binary file to read from, the raw file of which is a `RawFile`.  Raises `SourceError`."""
+    """A buffered binary file for reading, on top of a `RawFile`.  Raises `SourceError`."""
     if witness.active is not None:
         witness.active.opened(path)
     with naming(path):

@@ -15,7 +15,7 @@ from exhume.io.tree import Tree, check_relative
 
 
 def open_untouched(path: str | os.PathLike[str]) -> int:
-    """A descriptor to read from; the time of the last access stays as it is where that can be had.
+    """A descriptor for reading; the file's access time is left unchanged where the system allows that.
 
     Raises `OSError`.
     """
@@ -92,7 +92,7 @@ class FileSource(Source):
 
 
 class FileObjectSource(Source):
-    """A seekable binary file object of the caller's, which keeps owning it; reads are serialised by a lock."""
+    """A seekable binary file object that the caller owns; reads are serialised by a lock."""
 
     def __init__(self, file: BinaryIO, name: str | None = None) -> None:
         given = getattr(file, "name", None)
@@ -124,7 +124,7 @@ class FileObjectSource(Source):
 
 
 class OwnFileSource(FileObjectSource):
-    """The same for a file that belongs to the source and is closed with it."""
+    """The same for a file that the source owns and closes."""
 
     def close(self) -> None:
         self._file.close()
@@ -191,7 +191,7 @@ class LocalTree(Tree):
 
 
 def open_path(path: str) -> FileSource | LocalTree:
-    """The file or directory at a path.  Raises `SourceError` for what is neither, and where it cannot be opened."""
+    """The file or directory at a path.  Raises `SourceError` if it is neither, or cannot be opened."""
     kind = _file_type(path)
     if kind == stat.S_IFDIR:
         return LocalTree(path)
@@ -201,7 +201,7 @@ def open_path(path: str) -> FileSource | LocalTree:
 
 
 def _file_type(path: str) -> int:
-    """What a path leads to, as in `stat.S_IFREG`; 0 when that cannot be told (opening it will say why)."""
+    """The type of file that a path leads to, as in `stat.S_IFREG`; 0 when it is unknown (opening it will say why)."""
     try:
         return stat.S_IFMT(os.stat(path).st_mode)
     except (OSError, ValueError):

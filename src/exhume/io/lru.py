@@ -1,4 +1,4 @@
-"""What was used last is kept, up to a limit: the one cache of the project."""
+"""The one cache of the project: it keeps what was used most recently, up to a limit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ V = TypeVar("V")
 
 
 class Lru(Generic[K, V]):
-    """Values by key, those not used for longest dropped first.  Thread-safe.
+    """Values by key; the least recently used are dropped first.  Thread-safe.
 
     `limit` is what the costs of all values may add up to (their number, where each costs 1).  `drop` is called, outside
     the lock, with every value that leaves.
@@ -26,7 +26,7 @@ class Lru(Generic[K, V]):
         self._lock = threading.Lock()
 
     def get(self, key: K) -> V | None:
-        """The value of a key, which counts as used now; None when it is not held."""
+        """The value of a key, which is marked as used; None when it is not held."""
         with self._lock:
             found = self._items.get(key)
             if found is None:
@@ -35,7 +35,7 @@ class Lru(Generic[K, V]):
             return found[0]
 
     def put(self, key: K, value: V, cost: int = 1) -> None:
-        """Keeps a value in place of what the key had; one that costs more than the limit is dropped at once."""
+        """Stores a value, replacing the previous one; a value that costs more than the limit is dropped at once."""
         gone: list[V] = []
         with self._lock:
             old = self._items.pop(key, None)
@@ -55,7 +55,7 @@ class Lru(Generic[K, V]):
         self._dropped(gone)
 
     def pop(self, key: K) -> V | None:
-        """Takes a value out without dropping it; None when it is not held."""
+        """Removes and returns a value without dropping it; None when it is not held."""
         with self._lock:
             found = self._items.pop(key, None)
             if found is None:
@@ -72,7 +72,7 @@ class Lru(Generic[K, V]):
         self._dropped(gone)
 
     def values(self) -> list[V]:
-        """What is held, least recently used first."""
+        """All values, least recently used first."""
         with self._lock:
             return [value for value, _ in self._items.values()]
 

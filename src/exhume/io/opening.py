@@ -1,4 +1,4 @@
-"""From what a caller has (path, URL, bytes, file object, `Source`, `Tree`) to a `Source` or a `Tree`."""
+"""Turns what a caller has (path, URL, bytes, file object, `Source`, `Tree`) into a `Source` or a `Tree`."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _open_target(
 def parent_tree(source: Source, levels: int = 1) -> Tree | None:
     """The directory that holds a file (`levels` up), for formats whose files refer to their neighbours.
 
-    None where there is none: bytes, file objects of the caller, windows into a larger file.
+    None for bytes, file objects of the caller and windows into a larger file.
     """
     if isinstance(source, FileSource):
         return source.parent(levels)

@@ -18,7 +18,7 @@ R = TypeVar("R")
 
 
 class _Call(Generic[T, R]):
-    """One item under way, and what came of it."""
+    """One item in progress, and its result."""
 
     __slots__ = ("_done", "_error", "_item", "_result")
 
@@ -44,7 +44,7 @@ class _Call(Generic[T, R]):
             self._done.release()
 
     def result(self) -> R:
-        """What came of it, or the error, as soon as it is there."""
+        """Waits for the result and returns it, or raises the error."""
         with self._done:
             if self._error is not None:
                 raise self._error
@@ -56,8 +56,8 @@ def map_ordered(  # noqa: C901 - what holds results back or lets go of them has 
 ) -> Iterator[R]:
     """`function(item)` for each item, in order, on `jobs` threads (1: in the caller; 0: one per core).
 
-    The caller's thread is one of them: where the next result is not there yet, it makes a call of its own instead of
-    waiting.  Per result that saves two switches between threads, which is most of what small tasks would gain.
+    The caller's thread is one of them: while the next result is pending, it makes a call itself instead of waiting.
+    Per result that saves two switches between threads, which is most of what small tasks would gain.
 
     At most `ahead` items (default `2 * jobs`) are under way or waiting, so memory stays bounded by them.  An error of
     `items` is raised after the results of the items before it.  Abandoning the iterator drops what has not started.
@@ -109,7 +109,7 @@ def map_ordered(  # noqa: C901 - what holds results back or lets go of them has 
 
 
 def _taken(todo: SimpleQueue[_Call[T, R] | None]) -> _Call[T, R] | None:
-    """The oldest call that no thread has begun, if there is one."""
+    """The oldest call that no thread has started, if there is one."""
     try:
         return todo.get_nowait()
     except Empty:

@@ -1,4 +1,4 @@
-"""Checks of a split's messages that need no manifest, which would name their codec and their schemas.
+"""Checks of a split's messages without its manifest, which would name their codec and schemas.
 
 Compressed messages end with a footer and unpack to the size that it states.  Others start with the header byte of an
 object, unless their schema is `final`, and where it says that groups follow, the last of them ends with the message;
@@ -91,7 +91,7 @@ def _unpacks(data: bytes, unpack: Decompressor) -> bool:
 
 
 def _is_framed(data: bytes) -> bool:
-    """Whether bytes begin as an object does, and end with its last group where it has groups.
+    """Whether bytes begin like an object and, if it has groups, end with the last one.
 
     Only the schema says where the groups begin; the last one is recognised by its mark and a size that ends at the end.
     """
@@ -136,5 +136,7 @@ def _finding(split: Split, entry: Array, unpack: Decompressor, *, packed: bool) 
 
 
 def ends_foreign(entries: Array, bad: Array) -> bool:
-    """Whether the last message in the file is not a message: the split continues elsewhere, or is cut."""
+    """Whether the bytes of the last message in the file are not a message, because the split is cut off or continues
+    elsewhere.
+    """
     return bool(len(bad)) and bool(bad[int(np.argmax(entries["ofs_data"]))])

@@ -106,7 +106,7 @@ class _KeptStream(NamedTuple):
 
 
 class _Kept:
-    """The tables that are kept: their streams, compressed anew, are in a scratch file."""
+    """The tables that are kept; their streams are compressed again and held in a scratch file."""
 
     def __init__(self, file: BinaryIO) -> None:
         self.streams: list[_KeptStream] = []
@@ -151,7 +151,7 @@ class _Kept:
 
 
 def _left(source: Source | Tree, report: SalvageReport) -> Iterator[Span]:
-    """What is not accounted for: of one file, or of each file of a directory."""
+    """The bytes that are not accounted for, of the file or of each file of the directory."""
     files = [source] if isinstance(source, Source) else [source.source(name) for name in source.files() if owns(name)]
     for file in files:
         done = [fate.span.end - file.origin for fate in report.spans if fate.span.source == file.name]
@@ -161,7 +161,7 @@ def _left(source: Source | Tree, report: SalvageReport) -> Iterator[Span]:
 def _whole_tables(
     found: Fragments, limits: Limits, report: SalvageReport, progress: Progress
 ) -> Iterator[list[tuple[TableEntry, bytes]]]:
-    """Tables whose bytes all come out of their stream, stream by stream."""
+    """The tables whose bytes can be decompressed completely, stream by stream."""
     assert found.tables is not None
     assert found.streams is not None
     source, base, streams_end = found.streams.source, found.streams.start, found.streams.end

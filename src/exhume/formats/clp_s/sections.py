@@ -47,7 +47,9 @@ def build(archive: ClpSArchive) -> SectionMap:
 
 
 def inspect(source: Source | Tree, *, limits: Limits) -> SectionMap:
-    """The header of an archive that does not open because of it, and the rest: of a directory, its other files."""
+    """The sections of an archive whose header is invalid, so that it cannot be opened: the header, and the rest of the
+    file or the other files of the directory.
+    """
     if isinstance(source, Tree):
         return SectionMap([*_files_alone(source)])
     return SectionMap([(source, _header_alone(source))])
@@ -141,7 +143,7 @@ def _section(archive: ClpSArchive, name: str, entry: Place) -> Section:
 
 
 def _frame_check(archive: ClpSArchive, chain: Sequence[Field]) -> Check:
-    """The checksum of a zstd frame, which is what the field stands in: the frame, its body, the checksum."""
+    """The verdict on the checksum of a zstd frame; `chain` leads from the frame through its body to the checksum."""
     frame = chain[-3].span
     assert frame is not None
     source = archive.sections().sources[frame.source]

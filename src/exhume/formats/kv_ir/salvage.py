@@ -369,7 +369,7 @@ def _units(data: bytes, at: int) -> Iterator[Unit]:
 
 
 def _unit(data: bytes, start: int) -> Unit | None:
-    """The unit whose tokens start there; None when they do not form one.  Changes of the UTC offset are not considered."""
+    """The unit whose tokens start there; None when they form none (or a change of the UTC offset)."""
     try:
         tag, _, at = parse_token(data, start)
         if tag in NODES:

@@ -117,7 +117,7 @@ def _frames(stream: Stream, end: int, limits: Limits) -> Section:
         return b"".join(held)
 
     def check(chain: Sequence[Field]) -> Check:
-        """The checksum of a zstd frame, which is what the field stands in: the frame, its body, the checksum."""
+        """The verdict on the checksum of a zstd frame; `chain` leads from the frame by its body to the checksum."""
         frame = chain[-3].span
         assert frame is not None
         stored = source.read_at(frame.start - source.origin, frame.size)

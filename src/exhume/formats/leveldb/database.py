@@ -1,8 +1,7 @@
-"""A database directory as evidence: every version of every key with what became of it, any past state, one key's
-history.
+"""A database directory as evidence: every version of every key and its fate, any past state, the history of one key.
 
-Files are read directly; no database library, no lock, no write.  Two ways of reading share the code: the strict one
-raises at the first broken rule (`get`, `scan`), the forensic one goes on (`versions`, `state`, `history`).
+Files are read directly; no database library, no lock, no write.  There are two ways of reading: strict methods (`get`,
+`scan`) raise at the first broken rule, forensic ones (`versions`, `state`, `history`) continue.
 
 Spec: LevelDB doc/impl.md; the two sequence rules: `docs/formats/leveldb.md`.
 """
@@ -69,7 +68,7 @@ class Database:
         sequence_rule: SequenceRule | None = None,
         standalone: bool = False,
     ) -> None:
-        """`standalone`: files without CURRENT and manifest, all of them taken as live."""
+        """`standalone`: there are no CURRENT and manifest, and all files count as live."""
         self.tree = tree
         self._pool = SourcePool(tree)
         self.limits = limits
@@ -101,7 +100,7 @@ class Database:
 
     @functools.cached_property
     def old_manifests(self) -> list[Manifest]:
-        """Manifests that are no longer used: read where there are tables that only they may have named."""
+        """Manifests that are no longer used; they are read when there are tables that only they may have named."""
         return old_manifests(self.tree, self.manifest.name if self.manifest else "", self.limits)
 
     def _was_named(self, table: int) -> bool:
@@ -116,22 +115,20 @@ class Database:
             report(checks.MISSING_FILE, "the log that the manifest names", span=Span(name, 0, 0))
 
     def confirm_manifest(self) -> None:
-        """Reads CURRENT, once, if the manifest was obvious without it, and notes what is wrong with it."""
+        """Reads CURRENT once, if the manifest was found without it, and notes what is wrong with it."""
         with self._lock:
             if self.manifest is not None and not self._confirmed and obvious_manifest(self.tree):
                 self._confirmed = True
                 named_manifest(self.tree, self._note)
 
     def require_sound(self) -> None:
-        """Raises the first error that reading CURRENT, manifest and directory met (before anything strict is
-        answered).
-        """
+        """Raises the first error of reading CURRENT, manifest and directory; every strict method calls it first."""
         if self.errors:
             raise self.errors[0]
 
     @property
     def comparator(self) -> str:
-        """The name of the order of keys."""
+        """The name of the comparator, which orders the keys."""
         return (self.manifest.comparator if self.manifest else None) or BYTEWISE
 
     @property
@@ -229,7 +226,7 @@ class Database:
         sequence: int | None = None,
         column_family: int = 0,
     ) -> Iterator[tuple[bytes, int, bytes]]:
-        """Like `scan`, with the sequence number in the middle."""
+        """Like `scan`, but yields `(key, sequence, value)`."""
         for item in self._newest(start, stop, sequence, column_family):
             yield item[0], (_TOP - item[1]) >> 8, item[4]
 
@@ -290,7 +287,7 @@ class Database:
         return self._ranges
 
     def _merged(self, start: bytes | None, stop: bytes | None, family: int) -> Iterator[Item]:
-        """Items of live files from `start` on, sorted; the caller uses none behind `stop`.  Raises at damage."""
+        """Items of live files from `start` on, sorted; the caller uses none at or after `stop`.  Raises at damage."""
         if not self.is_bytewise:
             items = [
                 i for f in self.tables(Role.LIVE) if f.column_family == family for i in self.table(f).items(f.number)
@@ -338,13 +335,13 @@ class Database:
         """Every version of every key that can be read, with its status.
 
         Live files first, merged by column family and key, newest version first; then, if wanted, the entries of files
-        that the database no longer uses, file by file.  What cannot be read is told to `report`.
+        that the database no longer uses, file by file.  What cannot be read is reported to `report`.
         """
         # Chained, not yielded on: a step of a generator per version would be a tenth of the time.
         return itertools.chain.from_iterable(self._batches(report, unreferenced))
 
     def _batches(self, report: Report, unreferenced: bool) -> Iterator[Iterable[Version]]:
-        """The versions, in lists of a few hundred."""
+        """The same versions in lists of a few hundred."""
         self._prefetch_live()
         logs = {f.name: self.load_log(f, report) for f in self.logs(Role.LIVE)}
         known = (self.manifest.last_sequence or 0) if self.manifest else MAX_SEQUENCE

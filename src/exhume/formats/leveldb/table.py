@@ -1,6 +1,7 @@
-"""Tables (`.ldb`, `.sst`): footer, metaindex, properties, index, data blocks; entries in order, from a key on.
+"""Tables (`.ldb`, `.sst`): footer, metaindex, properties, index, data blocks, and their entries in order, from any key
+on.
 
-What is done about damage is up to the `Report`: `strict` raises, a collector goes on with the next index entry.  How a
+The `Report` decides about damage: `strict` raises, a collector continues with the next index entry.  How a
 damaged table is read is in `forensics.py`.
 
 Spec: LevelDB doc/table_format.md; RocksDB table/format.h, block_based/.
@@ -55,7 +56,7 @@ MOST_KEPT = 64
 
 
 class Block(NamedTuple):
-    """A block that was read: where it lies, codec, checksum verdict, decompressed contents."""
+    """A block that was read: its place, codec, checksum verdict and decompressed contents."""
 
     handle: Handle
     source: Source
@@ -75,7 +76,9 @@ class Block(NamedTuple):
 
     @property
     def entries_end(self) -> int:
-        """The end of `tail`; by hand for the plain form, because every block that is read asks for it."""
+        """Where the entries end, as in `tail`; computed directly for the plain form, because every block that is read
+        needs it.
+        """
         last = len(self.data) - NUM_RESTARTS.size
         end = last - RESTART.size * NUM_RESTARTS.unpack_from(self.data, last)[0] if last >= 0 else -1
         return end if end >= 0 else self.tail.end
@@ -87,7 +90,7 @@ class Block(NamedTuple):
 
 
 class _Rules(NamedTuple):
-    """What the footer says about every block; `room` is where blocks must have ended."""
+    """What the footer says about every block; blocks must end before `room`."""
 
     checksum: str
     family: str
@@ -97,7 +100,7 @@ class _Rules(NamedTuple):
 
 
 def _compared(kind: str, stored: int, computed: int | None) -> Check:
-    """The verdict on a checksum of that kind; None stands for one that cannot be computed."""
+    """The verdict on a checksum of that kind; None stands for a checksum that cannot be computed."""
     if computed is None:
         return Check.skipped("the table has none" if kind == "none" else f"a kind that exhume does not know, {kind}")
     return Check.compare(f"{stored:08x}", f"{computed:08x}", ALGORITHMS[kind])
@@ -132,7 +135,7 @@ class Table:
         return layout.parse_footer(self.source.read_at(start, size - start), self.source.span(start, size))
 
     def check_footer(self, report: Report) -> Footer | None:
-        """The footer, its own rules reported; None when nothing can be read through it."""
+        """The footer, after its own rules were checked and reported; None when it is unusable."""
         whole = self.source.span(0, self.source.size)
         if self.source.size < LEVELDB_FOOTER:
             report(
@@ -189,9 +192,9 @@ class Table:
     def read_block(
         self, handle: Handle, report: Report = checks.strict, *, stored: bytes | None = None
     ) -> Block | None:
-        """A block, checksum checked and decompressed; None when it cannot be had (and that was reported).
+        """A block, its checksum compared and its contents decompressed; None, and a report, when it cannot be read.
 
-        `stored` are its bytes with the trailer where the caller has them.  Raises `LimitExceededError` for a block that
+        `stored` are its bytes with the trailer, if the caller has them.  Raises `LimitExceededError` for a block that
         is too large.
         """
         kind, family, version, base, room = self._rules
@@ -262,7 +265,7 @@ class Table:
             yield self.read_block(handle, report, stored=window[start:end] if whole else None)
 
     def _read_ahead(self, handles: Iterable[Handle]) -> bytes:
-        """The bytes of the first blocks, as far as they are neighbours, inside the file and not too large together."""
+        """The bytes of the first blocks, as long as they are adjacent, inside the file and not too large together."""
         start = end = -1
         room = self._rules.room
         for handle in handles:
@@ -315,7 +318,9 @@ class Table:
         return {key.decode("utf-8", "backslashreplace"): value for key, value, _ in self.split_block(block, report)}
 
     def index(self, report: Report = checks.strict) -> list[tuple[bytes, Handle]]:
-        """`(user key not below the block's last, handle)` per data block, in order; two-level indexes are flattened."""
+        """`(separator, handle)` per data block, in order; the separator is a user key at or above the block's last one.
+        Two-level indexes are flattened.
+        """
         top, delta, bare, nested = self._index_shape(report)
         if top is None:
             return []
@@ -382,7 +387,7 @@ class Table:
         return [key for key, _ in self._strict_index]
 
     def place(self, block: Block) -> Place:
-        """Where the entries of a block come from."""
+        """The place that the entries of a block are reported at."""
         start = self.source.origin + block.handle.offset
         end = start + block.handle.size + layout.BLOCK_TRAILER
         return Place(
@@ -406,7 +411,7 @@ class Table:
         return items, disorder < 0
 
     def span_of(self, start: bytes | None, stop: bytes | None) -> tuple[int, int] | None:
-        """From the first to the last byte of the data blocks that may hold user keys in `[start, stop)`."""
+        """The span of the data blocks that may hold user keys in `[start, stop)`."""
         index = self._strict_index
         first = 0 if start is None else bisect_left(self._index_keys, start)
         last = len(index) if stop is None else bisect_left(self._index_keys, stop) + 1
@@ -440,7 +445,7 @@ class Table:
             yield self.block_items(block, (rank << 33) + 2 * number)[0] if block else []
 
     def _blocks_from(self, rank: int, first: int, start: bytes) -> Iterator[list[Item]]:
-        """From a key on, block by block; the last ones read are kept, because look-ups come in numbers."""
+        """The blocks from a key on; the latest ones are cached, because look-ups come in series."""
         index = self._strict_index
         for number in range(first, len(index)):
             items = self._seen.get(number)
@@ -453,7 +458,7 @@ class Table:
             yield items[bisect_left(items, (start,)) :] if number == first else items
 
     def footer_or_none(self) -> Footer | None:
-        """The footer, None also when it cannot be read."""
+        """The footer; None also when it cannot be read."""
         try:
             return self.footer
         except FormatError:
@@ -470,5 +475,5 @@ class Table:
 
 
 def property_number(value: bytes) -> int | None:
-    """A property as the number it usually is (varint), None when it is none."""
+    """The value of a property that is a number (a varint); None when it is not one."""
     return layout.whole_number(value)

@@ -1,4 +1,4 @@
-"""Files and directories that appear under their name only when they are complete."""
+"""Files and directories that get their name only when they are complete."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from exhume.io.source import STREAM_CHUNK, source_error
 
 
 def tell(path: Path) -> None:
-    """Tells the witness, if there is one, what was made."""
+    """Reports what was made to the witness, if there is one."""
     if witness.active is not None:
         witness.active.made(path)
 
@@ -110,7 +110,7 @@ class AtomicFile(_Atomic):
             discard(self.temporary)
 
     def withdraw(self) -> None:
-        """`abort`, and after `commit` the removal of what it put in place: a part of an output that came to nothing."""
+        """`abort`; after `commit`, removes the file again, because the output that it is part of failed."""
         self.abort()
         if self._placed:
             self._placed = False
@@ -182,7 +182,7 @@ class AtomicDirectory(_Atomic):
             discard(self.temporary)
 
     def withdraw(self) -> None:
-        """`abort`, and after `commit` the removal of what it put in place."""
+        """`abort`; after `commit`, removes the directory again."""
         self.abort()
         if self._placed:
             self._placed = False

@@ -11,7 +11,7 @@ from exhume.io.source import STREAM_CHUNK, Source
 
 
 def read_all(fd: int, size: int, offset: int) -> bytes:
-    """The bytes `[offset, offset + size)` of a file, fewer only where it ends, however little the system gives."""
+    """The bytes `[offset, offset + size)` of a file; fewer only if the file ends.  Short reads are repeated."""
     parts: list[bytes] = []
     while size and (part := pread(fd, size, offset)):
         parts.append(part)
@@ -20,7 +20,7 @@ def read_all(fd: int, size: int, offset: int) -> bytes:
 
 
 def write_all(fd: int, data: bytes | memoryview) -> None:
-    """Writes all of it, however little the system takes at a time."""
+    """Writes all of the data, repeating short writes."""
     view = memoryview(data)
     while view:
         view = view[os.write(fd, view) :]

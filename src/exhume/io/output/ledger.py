@@ -20,7 +20,7 @@ _PIECE = 64 << 10
 
 
 class Ledger:
-    """Lines are added at the end, one process at a time, each whole or not at all; none is ever changed.
+    """A file whose lines are appended by one process at a time, each completely or not at all; no line is ever changed.
 
     Raises `SourceError` when the file cannot be read or written.
     """

@@ -1,4 +1,4 @@
-"""Files and directories for work that does not fit into memory, and how what is unfinished is removed."""
+"""Temporary files and directories for work that does not fit into memory, and the removal of unfinished output."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ from exhume.io.source import STREAM_CHUNK
 
 
 def discard(path: Path) -> None:
-    """Removes a file, or a directory with all that is in it, if it is there; what resists twice stays."""
+    """Removes a file, or a directory with its content, if it exists; what cannot be removed at the second attempt
+    stays.
+    """
     for _ in range(2):
         with contextlib.suppress(OSError):
             if path.is_dir() and not path.is_symlink():
@@ -28,7 +30,7 @@ def discard(path: Path) -> None:
 
 
 def scratch_file(folder: str | os.PathLike[str] | None = None) -> BinaryIO:
-    """A file without a name, gone when closed, in `folder` or where the system keeps temporary files.
+    """An unnamed file that vanishes when it is closed, in `folder` or in the system's temporary directory.
 
     Raises `SourceError`.
     """
@@ -48,9 +50,8 @@ def scratch_file(folder: str | os.PathLike[str] | None = None) -> BinaryIO:
 
 @contextlib.contextmanager
 def scratch_directory(beside: Path) -> Iterator[Path]:
-    """A directory in the one that holds `beside`, removed in the end with all that is left in it.
-
-    Its name says what it belongs to, and that it is unfinished.  Raises `SourceError`.
+    """A temporary directory next to `beside`, removed with its content in the end.  Its name says what it belongs to,
+    and that it is unfinished.  Raises `SourceError`.
     """
     with naming(beside):
         folder = Path(tempfile.mkdtemp(prefix=f".{beside.name[:100]}.", suffix=".part", dir=beside.parent))

@@ -59,7 +59,7 @@ class OutputTree:
         self._marked = False
 
     def close(self, *, finished: bool = True) -> None:
-        """Releases the directory handles; says that the directory is unfinished no longer unless told so."""
+        """Releases the directory handles, and removes the mark of an unfinished directory unless told to leave it."""
         with self._lock:
             self._folders.clear()
             if self._top is not None:
@@ -246,7 +246,7 @@ class OutputTree:
 
 
 def _parts(name: str) -> tuple[str, ...]:
-    """The components of a safe name, which is not that of our own mark."""
+    """The components of a safe name; the name of our own mark is refused."""
     parts = tuple(safe_parts(name))
     if parts[0] == UNFINISHED:
         raise UnsafePathError("refused member name (it says that an extraction is unfinished)", actual=UNFINISHED)

@@ -131,7 +131,7 @@ class SchemaLayout:
         return len(self.nodes) - 1
 
     def _parse_runs(self) -> None:
-        """Splits the unordered entries into one run per structured array (fact sheet section 5)."""
+        """Splits the unordered entries into one run per structured array."""
         entries = self.schema.unordered
         count = len(entries)
         plain = self._next_plain(entries)
@@ -154,7 +154,7 @@ class SchemaLayout:
             at += 1 + length
 
     def _next_plain(self, entries: Sequence[int]) -> list[int]:
-        """For each entry the position of the first entry from there on that is no marker."""
+        """For each entry, the position of the next entry (it included) that is not a marker."""
         following = len(entries)
         out = [0] * len(entries)
         for at in range(len(entries) - 1, -1, -1):
@@ -261,7 +261,7 @@ class SchemaLayout:
         return Token(Kind.COLUMN, key, column)
 
     def tokens(self, *, complete: bool = False, nodes: Collection[int] | None = None, roots: Roots = ()) -> list[Token]:
-        """The record template as tokens, from the opening of the record to its closing (fact sheet section 11.1).
+        """The record template as tokens, from the opening of the record to its closing.
 
         `complete` adds what upstream does not print: root arrays (the record is the array then) and auto-generated
         keys (as member `@`).  `nodes` keeps only these leaf nodes and structured arrays (a projection).
@@ -287,7 +287,7 @@ class SchemaLayout:
         return out
 
     def _grown(self, leaves: Sequence[int]) -> tuple[list[int], dict[int, list[int]]]:
-        """The roots above these nodes, and the children of each node on the way, in the order they are met."""
+        """The roots above these nodes, and the children of each node on the way, in the order in which they are met."""
         parents = self.tree.parents
         roots: list[int] = []
         inserted: dict[int, list[int]] = {}
@@ -308,7 +308,7 @@ class SchemaLayout:
         return roots, inserted
 
     def _root_array(self, roots: Sequence[int]) -> list[Token] | None:
-        """The record where it is an array; None where it is not."""
+        """The tokens of a record that is an array; None when it is an object."""
         for root in roots:
             if self.tree.types[root] == NodeType.STRUCTURED_ARRAY and root in self.runs:
                 return [Token(Kind.ARRAY), *self.runs[root], CLOSE]
@@ -317,7 +317,7 @@ class SchemaLayout:
         return None
 
     def _beside(self, roots: Roots, found: Sequence[int], inserted: dict[int, list[int]]) -> list[Token]:
-        """A record that is made of certain roots."""
+        """The tokens of a record that consists of several roots."""
         nodes = {self.tree.keys[root]: root for root in found if self.tree.types[root] == NodeType.OBJECT}
         out = [Token(Kind.OBJECT)]
         for key, member in roots:
@@ -331,7 +331,7 @@ class SchemaLayout:
     def _further(
         self, out: list[Token], roots: Sequence[int], taken: set[bytes], inserted: dict[int, list[int]]
     ) -> None:
-        """Objects beside the record, as members called by their keys, or by as many `@` as no other member has."""
+        """Further roots as members of the record, named by their keys, or by as many `@` as it takes to be unique."""
         for root in roots:
             key = self.tree.keys[root] or b"@"
             while key in taken:

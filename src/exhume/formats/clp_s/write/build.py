@@ -133,5 +133,8 @@ def build_table_metadata(streams: Sequence[tuple[int, int]], tables: Sequence[tu
 
 
 def build_dictionary(entries: Sequence[bytes]) -> bytes:
-    """The payload of a dictionary, without the number of entries in front of it.  Spec: Variable dictionary, Log-type dictionary, Array log-type dictionary."""
+    """The payload of a dictionary, without the number of entries in front of it.
+
+    Spec: Variable dictionary, Log-type dictionary, Array log-type dictionary.
+    """
     return b"".join(packed.ENTRY.pack(len(entry)) + entry for entry in entries)

@@ -1,4 +1,4 @@
-"""The inputs of a writer: files and standard input as decompressed pieces, read ahead in threads when asked."""
+"""The inputs of a writer: files and standard input as decompressed pieces, read ahead in threads on request."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Input = str | os.PathLike[str] | BinaryIO
 
 
 def name_of(source: Input) -> str:
-    """What the range index calls an input."""
+    """The name of an input in the range index."""
     if isinstance(source, str | os.PathLike):
         return os.fsdecode(os.fspath(source))
     name = getattr(source, "name", None)
@@ -55,7 +55,9 @@ _END: Final = object()
 
 
 def _fill(source: Input, out: queue.Queue[Any], stop: threading.Event) -> None:
-    """Puts the pieces of an input into a queue, and behind them the end or what was raised, until all is stopped."""
+    """Puts the pieces of an input into a queue, followed by the end mark or the exception that was raised, until `stop`
+    is set.
+    """
     last: Any = _END
     try:
         for piece in read_pieces(source):
@@ -67,7 +69,7 @@ def _fill(source: Input, out: queue.Queue[Any], stop: threading.Event) -> None:
 
 
 def _put(out: queue.Queue[Any], item: Any, stop: threading.Event) -> bool:
-    """Whether the item was taken before all was stopped."""
+    """Puts an item into a queue; returns False if `stop` was set before there was room."""
     while not stop.is_set():
         try:
             out.put(item, timeout=0.1)

@@ -22,7 +22,7 @@ MAX_TOKENS: Final = 1 << 24
 
 
 class Status(enum.IntEnum):
-    """How encoding stopped; the compiled encoder uses the same numbers."""
+    """Why encoding stopped; the compiled encoder uses the same numbers."""
 
     DONE = 0
     """At the end of the data."""
@@ -135,7 +135,7 @@ class Scanner:
         self.tokens: list[Token] = []
 
     def skip_space(self, at: int) -> int:
-        """The position of the first byte from `at` on that is not white space."""
+        """The position of the first byte at or after `at` that is not white space."""
         match = _SPACE.match(self.data, at)
         return match.end() if match else at
 

@@ -1,4 +1,4 @@
-"""Which encoder is used: the compiled one when it was built, else its interpreted twin."""
+"""Chooses the encoder: the compiled one when it was built, else its interpreted twin."""
 
 from __future__ import annotations
 

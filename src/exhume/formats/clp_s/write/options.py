@@ -1,4 +1,4 @@
-"""What a writer can be told, checked."""
+"""The options of a writer, and their validation."""
 
 from __future__ import annotations
 

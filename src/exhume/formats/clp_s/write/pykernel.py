@@ -62,12 +62,12 @@ class _Table:
 
 
 def _losses(tokens: Sequence[Token], values: Iterable[Iterable[_Value]]) -> int:
-    """Keys, strings and numbers of a record that are not kept as they are."""
+    """How many keys, strings and numbers of a record do not come back unchanged."""
     return sum(token.broken for token in tokens) + sum(value.lost for part in values for value in part)
 
 
 def _close(unordered: list[int], marker: int, kind: NodeType) -> None:
-    """Writes into the marker how many ids follow it.  Raises `_RefusedError` for more than it can hold."""
+    """Writes into a marker how many node ids follow it.  Raises `_RefusedError` for more than it can hold."""
     length = len(unordered) - marker - 1
     if length >= MAX_IDS:
         raise _RefusedError(Status.TOO_LARGE)
@@ -75,7 +75,7 @@ def _close(unordered: list[int], marker: int, kind: NodeType) -> None:
 
 
 class _Value:
-    """A token on its way into a column."""
+    """A token that is about to be appended to a column."""
 
     __slots__ = ("epoch", "is_time", "lost", "node", "number", "pattern", "text", "type", "word")
 
@@ -162,9 +162,8 @@ class PureEncoder:
                 return Status.SPLIT, at, at, False
 
     def add_leaves(self, leaves: Sequence[Leaf]) -> Status | None:
-        """Adds a record that is not JSON but known by its leaves, in the order in which their nodes are made.
-
-        Returns why it is refused, None when it is not.
+        """Adds a record that is given by its leaves instead of JSON, in the order in which their nodes are made.
+        Returns the reason why it is refused, or None.
         """
         count = sum(len(leaf.keys) for leaf in leaves)
         if len(self._nodes) + count >= MAX_IDS or any(len(d) + count >= MAX_IDS for d in self._dictionaries[1:]):

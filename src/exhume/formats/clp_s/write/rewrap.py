@@ -1,4 +1,4 @@
-"""The container around payloads that exist already, a file or a directory: what recoding and salvage write."""
+"""Writes a new container, a file or a directory, around existing payloads, for recoding and salvage."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def put(made: AtomicFile | AtomicDirectory, head: bytes, sections: Iterable[Piec
 
 
 def _put_file(folder: AtomicDirectory, name: str, pieces: Iterable[bytes]) -> int:
-    """Writes a section as a file; returns its size.  Raises `WriterError` where no file can be called like it."""
+    """Writes a section as a file; returns its size.  Raises `WriterError` when no file can have its name."""
     file = check_relative(name.removeprefix("/"), os.fspath(folder.path))
     if file == HEADER_FILE or "/" in file or (folder.temporary / file).exists():
         raise WriterError("no file of a directory can be called like this section", actual=name)

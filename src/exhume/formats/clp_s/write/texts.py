@@ -50,7 +50,7 @@ class Dialect(enum.Enum):
 
 
 class VariableKind(enum.Enum):
-    """What stands behind a placeholder."""
+    """What a placeholder stands for."""
 
     INTEGER = "integer"
     FLOAT = "float"
@@ -75,7 +75,7 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class EncodedText:
-    """A log text taken apart: the log type (escaped, with placeholders) and the variables in order."""
+    """A log text split into the log type (escaped, with placeholders) and the variables in order."""
 
     log_type: bytes
     variables: tuple[Variable, ...]
@@ -160,7 +160,7 @@ def encode_float_variable(token: bytes, dialect: Dialect) -> int | None:
 
 
 def pack_float(negative: bool, number: int, digits: int, point: int, dialect: Dialect) -> int:
-    """Pack a float variable into a signed i64.
+    """Packs a float variable into a signed i64.
 
     Args:
         negative: Whether a minus sign stands first.
@@ -181,7 +181,7 @@ def encode_dictionary_id(var_id: int, dialect: Dialect) -> int:
 
 
 def encode_variable(token: bytes, dialect: Dialect) -> Variable:
-    """Store a token that is a variable: as an integer if it fits, else as a float, else in the dictionary."""
+    """Encodes a token that is a variable: as an integer if it fits, else as a float, else for the dictionary."""
     number = encode_integer_variable(token, dialect)
     if number is not None:
         return Variable(VariableKind.INTEGER, token, number)
@@ -202,7 +202,9 @@ def escape_static_text(text: bytes, dialect: Dialect) -> bytes:
 
 
 def encode_text(text: bytes, dialect: Dialect) -> EncodedText:
-    """Take a log text (or the source text of an array) apart, by the rules that clp-s search relies on."""
+    """Splits a log text (or the source text of an array) into log type and variables, by the rules that clp-s search
+    relies on.
+    """
     log_type: list[bytes] = []
     variables: list[Variable] = []
     end = 0
@@ -224,12 +226,12 @@ _JSON_FLOAT: Final = re.compile(rb"(-?)(0|[1-9][0-9]*)(?:\.([0-9]+))?(?:([eE])([
 
 
 def encode_formatted_float(text: bytes) -> tuple[float, int] | None:
-    """Store a JSON number as a double and a 16-bit format word.
+    """Encodes a JSON number as a double and a 16-bit format word.
 
     Returns:
         The value and the word, or None if no word brings back exactly `text` (more than 17 significant digits, a
         mantissa that is not normalised, more than four exponent digits, or no double that prints the same):
-        such a number belongs into the variable dictionary (node type DictionaryFloat).
+        such a number belongs in the variable dictionary (node type DictionaryFloat).
     """
     from exhume.formats.clp_s.read.pykernel import clps_format_float  # no search needs it
 

@@ -3,7 +3,7 @@
 clp-s stores a value of the timestamp key as an integer and the id of a pattern.  Up to format 0.4 the integer counts
 milliseconds and patterns are written in a `%` dialect; from 0.5 on it counts nanoseconds and patterns are written in
 a `\\` dialect and describe the whole JSON literal, quotes included.  Both dialects copy unknown characters, so a
-pattern is made for each shape of text that is met: what the parts mean is parsed, the rest is literal.
+pattern is made for each shape of text that occurs: known parts are parsed, the rest is literal.
 
 A text is *exact* when printing the stored integer under the pattern gives it back byte for byte.
 """
@@ -111,7 +111,7 @@ _MONTH_DAYS: Final = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
 def days_from_civil(year: int, month: int, day: int) -> int:
-    """Days from 1970-01-01 to a date of the proleptic Gregorian calendar."""
+    """The number of days from 1970-01-01 to a date of the proleptic Gregorian calendar."""
     year -= month <= 2
     era, year_of_era = divmod(year, 400)
     day_of_year = (153 * (month + (-3 if month > 2 else 9)) + 2) // 5 + day - 1
@@ -141,7 +141,7 @@ def epoch_unit(value: int) -> tuple[str, int]:
 
 
 def parse_timestamp(text: str, dialect: TimeDialect, *, quoted: bool = True) -> ParsedTimestamp | None:
-    """Parse a value of the timestamp key.
+    """Parses a value of the timestamp key.
 
     Args:
         text: The string value, or the source text of a JSON number.
@@ -215,7 +215,7 @@ def _from_match(match: re.Match[str], dialect: TimeDialect) -> ParsedTimestamp |
 
 
 def _is_weekday(parts: dict[str, str], weekday: int) -> bool:
-    """Whether the name of the day, if there is one, is that of the date."""
+    """Whether the name of the weekday, if there is one, agrees with the date."""
     return "a" not in parts or parts["a"] == WEEKDAYS_SHORT[weekday]
 
 
@@ -356,7 +356,7 @@ _LOSSY_SHAPES: Final = tuple(
 
 
 def parse_timestamp_lossily(text: str) -> ParsedTimestamp | None:
-    """Parse as writers before 0.5 do: words in front, text behind, zone and finer fractions are dropped.
+    """Parses like writers before 0.5: leading words, trailing text, the zone and finer fractions are dropped.
 
     For texts that `parse_timestamp` does not take, or does not take exactly; the result is marked as not exact.
     """
