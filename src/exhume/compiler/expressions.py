@@ -350,7 +350,7 @@ _NUMBERS = frozenset({"u1", "u2", "u4", "u8", "s1", "s2", "s4", "s8", "f4", "f8"
 OPPOSITE = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!=", "!=": "=="}
 """What holds when a comparison does not."""
 
-_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,
@@ -419,11 +419,11 @@ def fold(expr: Expr, known: Mapping[Expr, Expr] | None = None, below: Mapping[Ex
 
 def _folded(node: Binary, below: Mapping[Expr, int]) -> Expr:
     left, right = node.left, node.right
-    if isinstance(left, Literal) and isinstance(right, Literal) and node.op in _OPERATORS:
+    if isinstance(left, Literal) and isinstance(right, Literal) and node.op in OPERATORS:
         if node.op == "<<" and not (isinstance(right.value, int) and right.value < 4 * MOST_DIGITS):
             return node
         try:
-            return Literal(_OPERATORS[node.op](left.value, right.value))
+            return Literal(OPERATORS[node.op](left.value, right.value))
         except (TypeError, ValueError, ZeroDivisionError, OverflowError):
             return node
     for one, other in ((left, right), (right, left)):

@@ -90,7 +90,7 @@ def inherits_order(type: Type) -> bool:
 
 
 def keeps_order(type: Type) -> bool:
-    """Whether a value remembers that byte order, for what is read when it is asked for."""
+    """Whether a value has to remember that byte order for its lazy instances."""
     return type.endian == DECIDED and any(one.value is None for one in type.instances.values())
 
 

@@ -39,11 +39,11 @@ def specification(id: str, *, bundle: bool = False) -> str:
 
 
 def bundled(path: Path) -> str:
-    """A specification as one that imports nothing: what it imports, however far down, becomes a nested type.
+    """A specification rewritten to import nothing: everything that it imports, directly or not, becomes a nested type.
 
-    A specification without imports is what it was; others lose their comments.  Imported types must not use `_root`
-    (the lint of `ksy/` sees to that).  Raises `SpecificationError` for a type that is called like an import, and for
-    what is no specification; `MissingDependencyError` without PyYAML (extra `ksy`).
+    A specification without imports is unchanged; others lose their comments.  Imported types must not use `_root`
+    (the lint of `ksy/` sees to that).  Raises `SpecificationError` for a type that has the name of an import, and for a
+    file that is not a specification; `MissingDependencyError` without PyYAML (extra `ksy`).
     """
     root = parse_yaml(path)
     waiting = _imports(root)

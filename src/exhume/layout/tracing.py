@@ -63,7 +63,7 @@ def named(value: Any, type: Type, id: str) -> Any:
 
 
 def keep(value: Traced, error: Exception) -> None:
-    """Keeps what was read of the field in which reading failed, and passes the structure on to the enclosing one."""
+    """Keeps what was read of a field before reading failed, and passes the structure on to the enclosing one."""
     places, partials = value.PLACES, value.PARTIALS
     open_ = (id for id, place in reversed(places.items()) if place[2] is None or id in partials)
     id = next(open_, None)

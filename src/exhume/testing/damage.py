@@ -1,4 +1,4 @@
-"""Every damage of a kind, one after the other, and what a reader makes of each: the one place for both."""
+"""Enumerates every damage of a kind, and judges how a reader deals with each."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SECTOR = 512
 
 
 class Damage(NamedTuple):
-    """One change of a file: what kind, where it begins, and what makes the damaged file of the whole one."""
+    """One change of a file: its kind, its offset, and a function that applies it."""
 
     kind: str
     offset: int
@@ -40,7 +40,7 @@ class Judgement(enum.StrEnum):
 
 
 def every_bit(data: bytes) -> Iterator[Damage]:
-    """Each bit the other way round."""
+    """Each bit flipped."""
     for offset in range(len(data)):
         for bit in range(8):
             yield Damage("bit", offset, partial(flip, offset=offset, mask=1 << bit))
@@ -53,7 +53,7 @@ def every_cut(data: bytes) -> Iterator[Damage]:
 
 
 def every_sector(data: bytes, size: int = SECTOR) -> Iterator[Damage]:
-    """Each sector zeroed, then exchanged with the one behind it; what changes nothing is left out."""
+    """Each sector zeroed, then exchanged with the next one; changes without effect are left out."""
     for offset in range(0, len(data), size):
         changes = {"zeroed sector": partial(zero_sector, offset=offset, size=size)}
         end = min(offset + 2 * size, len(data))

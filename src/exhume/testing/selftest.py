@@ -41,7 +41,7 @@ CHECKSUMMED = frozenset({"zs", "databundle", "leveldb"})
 
 
 class Row(NamedTuple):
-    """One check: `results` counts what came of `tried` attempts; `ok` says that nothing of it must not be."""
+    """One check: `results` counts the outcomes of `tried` attempts; `ok` says that all of them are acceptable."""
 
     part: str
     name: str
@@ -120,7 +120,7 @@ def files_of(path: Path) -> Files:
 
 
 def draw(found: Iterable[Damage], count: int, chance: random.Random) -> list[Damage]:
-    """At most `count` of them, each as likely as any other; no more are held at a time."""
+    """Draws at most `count` of the items, all equally likely, without holding more than that in memory."""
     kept: list[Damage] = []
     for number, one in enumerate(found):
         if number < count:
@@ -187,7 +187,7 @@ def check_carving(folder: Path, chance: random.Random) -> Iterator[Row]:
 
 
 def _holds(image: bytes, found: Any, format: str) -> bool:
-    """Whether what is called whole verifies by itself."""
+    """Whether an archive that was carved as whole verifies on its own."""
     data = image[found.offset : found.end]
     return not any(one.severity is Severity.ERROR for one in exhume.verify(data, format=format))
 

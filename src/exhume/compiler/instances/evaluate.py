@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
@@ -10,24 +9,6 @@ from typing import Any
 from exhume.compiler import expressions as ex
 from exhume.compiler.instances.tree import BrokenError, Node, Raw, Scope, Stream, UnknownError
 from exhume.compiler.model import Field
-
-_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "%": operator.mod,
-    "&": operator.and_,
-    "|": operator.or_,
-    "^": operator.xor,
-    "<<": operator.lshift,
-    ">>": operator.rshift,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "==": operator.eq,
-    "!=": operator.ne,
-}
 
 
 class Evaluator(ABC):
@@ -100,7 +81,7 @@ class Evaluator(ABC):
                 first, second = self.plain(self._value(left, scope)), self.plain(self._value(right, scope))
                 if op == "/":
                     return first / second if isinstance(first, float) or isinstance(second, float) else first // second
-                return _OPERATORS[op](first, second)
+                return ex.OPERATORS[op](first, second)
             case ex.Choice(condition, then, otherwise):
                 return self._value(then if self._value(condition, scope) else otherwise, scope)
 

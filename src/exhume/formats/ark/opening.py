@@ -49,7 +49,7 @@ def open_manifest(
     on_missing: Any = "error",
     by_manifest: bool = False,
 ) -> ArkReader:
-    """A reader for the manifest (or split) in `source`; `opened` is what the archive's `source` is to be.
+    """A reader for the manifest (or split) in `source`; `opened` becomes the `source` of the archive.
 
     Raises the rule for a file that is not a manifest.
     """

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from exhume.native.compiled import KERNEL
+from exhume.native.compiled import pick
 
-if not TYPE_CHECKING and hasattr(KERNEL, "KvIrDecoder"):  # else none, or one built before this format was added
-    _implementation = KERNEL
-else:
+if TYPE_CHECKING:
     from exhume.formats.kv_ir import pykernel as _implementation
+else:
+    _implementation = pick("exhume.formats.kv_ir.pykernel")
 
 KvIrDecoder = _implementation.KvIrDecoder
 

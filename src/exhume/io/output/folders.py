@@ -83,7 +83,7 @@ def remove(folder: Folder, name: str | bytes) -> None:
 
 
 def replace(folder: Folder, name: str, by: str) -> None:
-    """Gives the file `by` the name of another, in whose place it is then.  Raises `OSError`."""
+    """Renames the file `by` to `name`, replacing the file of that name.  Raises `OSError`."""
     new, at = _place(folder, by)
     os.replace(new, _place(folder, name)[0], src_dir_fd=at, dst_dir_fd=at)
 

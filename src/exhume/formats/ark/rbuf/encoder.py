@@ -384,7 +384,7 @@ def _write_timespec(out: bytearray, value: Any) -> None:
 
 
 def encoder_for(registry: Registry, name: str) -> Encoder:
-    """Values to bytes for one type of a registry (a leading `::` is accepted), compiled when first asked for.
+    """The encoder of one type of a registry (a leading `::` is accepted); it is compiled at the first request.
 
     Raises rule ARK-411 when the registry has no such type.
     """

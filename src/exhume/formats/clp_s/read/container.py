@@ -100,7 +100,9 @@ class Container(RecordArchive):
 
     @property
     def cut(self) -> Finding | None:
-        """Rule CLPS-302, where the file ends before the archive does; None for a directory, whose files end each."""
+        """The finding of rule CLPS-302 when the file ends before the archive does, else None; also None for a
+        directory, each of whose files has an end of its own.
+        """
         size = self.head.size
         if self.header.archive_size <= size or isinstance(self.source, Tree):
             return None
