@@ -156,7 +156,8 @@ def report() -> str:
         "| --- | ---: | ---: | ---: | ---: |",
     ]
     total = [0, 0, 0]
-    for name, builds in sorted(results.items()):
+    for name in sorted({*results, *(folder.name for folder in FOUND.iterdir())}):
+        builds = results.get(name, {})
         plain, checked = (builds.get(build, {}) for build in ("plain", "sanitized"))
         kept = len(list((FOUND / name).glob("*")))
         row = [plain.get("executions", 0), checked.get("executions", 0), kept]
