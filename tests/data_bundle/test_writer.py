@@ -197,8 +197,8 @@ def test_a_path_is_its_name_unless_another_is_given(tmp_path: Path, monkeypatch:
     with DataBundleWriter(tmp_path / "b") as writer:
         writer.add_path("f")
         writer.add_path(path="f", name="dir/g")
-    with exhume.open(tmp_path / "b") as bundle:
-        assert sorted(bundle.names()) == ["dir/g", "f"]
+    with exhume.databundle.open(tmp_path / "b") as bundle:
+        assert sorted(bundle.names()) == ["dir", "dir/g", "f"]
 
 
 def test_directories_are_listed_by_prefix(tmp_path: Path) -> None:
