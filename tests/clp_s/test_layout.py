@@ -105,7 +105,7 @@ def packets_of_twin(data: bytes) -> Any:
 
 
 def packets_of_generated(data: bytes) -> Any:
-    raw = kaitai.parse(ClpSMetadata, data, WHERE)
+    raw: Any = kaitai.parse(ClpSMetadata, data, WHERE)
     found, at = [], 1
     for packet in raw.packets:
         start, at = at + 5, at + 5 + len(packet._raw_body)
@@ -184,7 +184,7 @@ def test_columns_agree_with_the_generated_class() -> None:
     for table in archive.tables:
         data = table.load()
         types = [column.type for column in data.columns]
-        raw = kaitai.parse(ClpSTable, bytes(data.data), table.span, table.num_messages, types)
+        raw: Any = kaitai.parse(ClpSTable, bytes(data.data), table.span, table.num_messages, types)
         for column, parsed in zip(data.columns, raw.columns, strict=True):
             stored: Any = column.stored
             match column.type:

@@ -30,11 +30,9 @@ def missing() -> str | None:
     return None if shutil.which("fusermount3") or shutil.which("fusermount") else "no fusermount (the package fuse3)"
 
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.xdist_group("mount"),
-    pytest.mark.skipif(missing() is not None, reason=missing() or ""),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("mount")]
+if (what := missing()) is not None:
+    pytest.skip(what, allow_module_level=True)
 
 
 @contextlib.contextmanager

@@ -45,7 +45,7 @@ def test_columns_of_a_stream_of_several_stored_blocks_are_read_by_their_keys(tmp
         for number in range(rows):
             writer.write({"flag": number % 3 == 0, "number": (-1) ** number * number << 40})
     recode(tmp_path / "a.clps", tmp_path / "stored.clps", stored=True)
-    raw = ClpS.from_bytes((tmp_path / "stored.clps").read_bytes())
+    raw: Any = ClpS.from_bytes((tmp_path / "stored.clps").read_bytes())
     (table,) = raw.tables
     columns: dict[str, Any] = {column.key: column for column in table.columns}
     with exhume.open(tmp_path / "stored.clps") as archive:
@@ -85,7 +85,7 @@ def test_a_table_of_rocksdb_shows_every_data_block(case: str, real_samples: Real
     files = real_samples.glob(f"leveldb/{case}/db/*.sst")
     assert files
     for file in files:
-        table = LeveldbTable.from_file(str(file))
+        table: Any = LeveldbTable.from_file(str(file))
         (properties,) = (block.block.content for block in table.meta_blocks if block.name == "rocksdb.properties")
         stated = {one.whole_name: one.value for one in properties.properties.properties}
         blocks = [each.block for each in table.data_blocks or table.delta_blocks]

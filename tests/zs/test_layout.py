@@ -22,6 +22,10 @@ ENTRIES = st.lists(
 )
 
 
+LARGE = bytes([0x80] * 9 + [1])
+"""2**63, which no offset or length can be."""
+
+
 @given(ENTRIES)
 def test_index_round_trips(entries: list[layout.IndexEntry]) -> None:
     payload = layout.build_index(entries)
@@ -37,10 +41,12 @@ def test_index_round_trips(entries: list[layout.IndexEntry]) -> None:
         (b"\x01a\x85", "ZS-310", (2, 3), "entries[0].ofs_block", "a whole length", "1 byte"),
         (b"\x01a\x05", "ZS-310", (3, 3), "entries[0].len_block", "a whole length", "0 bytes"),
         (b"\x01a\x85\x00\x07", "ZS-311", (2, 5), "entries[0].ofs_block", None, None),
+        (b"\x01a" + LARGE + b"\x05", "ZS-330", (2, 12), "entries[0].ofs_block", f"at most {(1 << 63) - 1}", 1 << 63),
+        (b"\x01a\x05" + LARGE, "ZS-333", (3, 13), "entries[0].len_block", f"at most {(1 << 63) - 1}", 1 << 63),
     ],
 )
 def test_an_index_says_which_field_is_wrong(
-    payload: bytes, code: str, span: tuple[int, int], path: str, expected: str | None, actual: str | None
+    payload: bytes, code: str, span: tuple[int, int], path: str, expected: str | None, actual: str | int | None
 ) -> None:
     where = Span("x", 100, 200).in_payload(0, len(payload))
     with pytest.raises(ExhumeError) as caught:
