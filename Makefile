@@ -180,7 +180,7 @@ budgets: setup  ## what 1 MB of hostile input costs each verb, into docs/trust.m
 mutation: setup  ## change the code that judges archives and see which tests notice (MODULE=zs/verify or zs for some)
 	@nice $(BIN)/python -m tools.mutation $(MODULE)
 
-coverage: setup node  ## branch coverage of all tests with both kernels, and its table in docs/trust.md
+coverage: setup node oracles plugins  ## branch coverage of the tests with both kernels, and its table in docs/trust.md
 	@nice $(BIN)/python -m tools.cover run -n auto --dist loadgroup $(ARGS)
 	@$(BIN)/python -m tools.cover tell
 
