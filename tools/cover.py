@@ -57,7 +57,7 @@ def coverage(*arguments: str) -> None:
 def run(arguments: list[str]) -> int:
     """Runs the tests with each kernel; returns the first exit status that is not 0.
 
-    Slow tests run with the compiled kernel alone: what only they would reach of the interpreted one counts as not taken.
+    Slow tests run with the compiled kernel alone: what only they would reach of the other counts as not taken.
     """
     coverage("erase")
     worst = 0
