@@ -2,7 +2,8 @@
 
 `sorted` is what the Go package makes: names sorted by their UTF-8 bytes, `<`, `>`, `&`, U+2028 and U+2029 escaped,
 control characters as `\\u00xx` except newline, carriage return and tab.  `insertion` is what the TypeScript package
-makes: names as they were added, but integer-like ones first, in numeric order; everything above U+001F literal.
+makes: names in the order in which they were added, except that integer-like ones come first, in numeric order;
+everything above U+001F is literal.
 """
 
 from __future__ import annotations

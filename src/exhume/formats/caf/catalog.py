@@ -1,9 +1,9 @@
 """The catalog: which chunk holds which path, and where in it, so that one range request fetches a member.
 
 The table `file_locations` has the specification's columns `file_path` and `caf_file_id` plus offset and size; the table
-`caf_files` says which chunk an id means, with its size and the digest of its tail as identity.  In practice several
-chunks hold the same path, so `file_path` is indexed, not unique.  SQLite files need nothing but the standard library;
-other databases go through SQLAlchemy (extra `catalog`).
+`caf_files` says which chunk an id stands for, and identifies that chunk by its size and the digest of its tail.  In
+practice several chunks hold the same path, so `file_path` is indexed, not unique.  SQLite files need nothing but the
+standard library; other databases go through SQLAlchemy (extra `catalog`).
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ _COLUMNS = ("caf_file_id", "ordinal", "file_path", "start_byte", "size", "name_j
 
 
 class Catalog:
-    """An open catalog; a context manager.  One user at a time."""
+    """An open catalog, which is a context manager.  Not thread-safe."""
 
     def __init__(
         self, store: Store, *, limits: Limits = DEFAULT_LIMITS, storage_options: Mapping[str, Any] | None = None
@@ -219,7 +219,7 @@ class Catalog:
         """The content of a directory, by path: a file's location, or None for a directory.
 
         When a path is in several chunks, the one with the last id counts.  Deeper directories are skipped by seeking.
-        Names with NUL or lone surrogates, which databases cannot hold, are not listed.
+        Names that contain NUL or lone surrogates are not listed, because databases cannot hold them.
         """
         key = self._store.path_key
         lead = f"{folder}/" if folder else ""
@@ -240,7 +240,7 @@ class Catalog:
                 if last is not None and (last[0], last[1] is None) != (found[0], cut >= 0):
                     yield last
                 last = found
-                behind = f"{path[:cut]}0"  # "0" follows "/": behind all that is in there
+                behind = f"{path[:cut]}0"  # "0" follows "/", so this sorts after everything in the directory
                 if cut >= 0 and low < behind and len(behind) <= 512 and done < len(rows):
                     low, offset = behind, 0
                     break
@@ -252,7 +252,9 @@ class Catalog:
             yield last
 
     def read(self, path: str, start: int = 0, stop: int | None = None) -> bytes:
-        """Bytes `[start, stop)` of a member, clipped like a slice, with one range read and without the chunk's index.
+        """Bytes `[start, stop)` of a member, clipped like a slice.
+
+        This takes one range read, and does not need the chunk's index.
 
         When the path is in several chunks, the one with the last id counts.  Raises `EntryNotFoundError`, and
         `SourceChangedError` when the chunk is no longer the catalogued one.

@@ -25,7 +25,7 @@ LISTERS = 8
 
 @dataclass(frozen=True, slots=True)
 class ChunkRecord:
-    """A chunk as the catalog knows it; sizes in bytes, `location` a path or URL that opens it."""
+    """A chunk as the catalog knows it.  Sizes are in bytes; `location` is a path or URL that opens it."""
 
     caf_file_id: str
     location: str
@@ -92,7 +92,8 @@ class Difference:
 def encode_path(name: str) -> tuple[str, str | None]:
     """A member name as `(file_path, name_json)`: databases cannot hold NUL or lone surrogates.
 
-    `name_json` is None for every ordinary name; otherwise it is the exact name as JSON, `file_path` its escaped form.
+    `name_json` is None for every ordinary name; otherwise it is the exact name as JSON, and `file_path` is its escaped
+    form.
     """
     try:
         name.encode("utf-8")
@@ -111,7 +112,9 @@ def decode_path(file_path: str, name_json: str | None) -> str:
 
 
 def list_chunks(targets: Iterable[str], storage_options: Mapping[str, Any] | None = None) -> list[str]:
-    """Paths or URLs of chunks: files as they are, directories and prefixes searched for `*.caf`, in sorted order."""
+    """Paths or URLs of chunks: files are taken as they are; directories and prefixes are searched for `*.caf`, in
+    sorted order.
+    """
     found: dict[str, None] = {}
     for names in map_ordered(functools.partial(_chunks_of, storage_options), targets, LISTERS):
         found.update(dict.fromkeys(names))
@@ -127,7 +130,7 @@ def _chunks_of(storage_options: Mapping[str, Any] | None, target: str) -> list[s
 
 
 def tail_digest(source: Source) -> str:
-    """SHA-256 of the last `DIGEST_WINDOW` bytes: footer and (at least the end of) the index."""
+    """SHA-256 of the last `DIGEST_WINDOW` bytes: the footer and at least the end of the index."""
     window = min(DIGEST_WINDOW, source.size)
     return hashlib.sha256(source.read_at(source.size - window, window)).hexdigest()
 
@@ -162,7 +165,7 @@ def read_entry(
 
 
 def place_text(caf_file_id: str, start: int, end: int) -> str:
-    """A range of a chunk as a difference shows it."""
+    """The text that shows a range of a chunk in a difference."""
     return f"[{start}, {end}) of {caf_file_id}"
 
 

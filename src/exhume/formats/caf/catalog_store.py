@@ -64,11 +64,11 @@ class Store(abc.ABC):
 
     @abc.abstractmethod
     def execute(self, sql: str, **bound: Any) -> None:
-        """Any other statement."""
+        """Executes any other statement."""
 
     @abc.abstractmethod
     def execute_many(self, sql: str, rows: Sequence[Mapping[str, Any]]) -> None:
-        """One statement for many rows."""
+        """Executes one statement for many rows."""
 
     @abc.abstractmethod
     def transaction(self) -> contextlib.AbstractContextManager[None]:
@@ -120,7 +120,10 @@ class SqliteStore(Store):
             raise
 
     def _connect(self, path: str | None, mode: str) -> sqlite3.Connection:
-        """A connection to a file, or to nothing yet; SQLite itself would wait for the writer of a FIFO."""
+        """A connection to a file, or with None to a new database in memory.
+
+        SQLite itself would wait for the writer of a FIFO.
+        """
         uri = "file::memory:"
         if path is not None:
             if os.path.exists(path) and not os.path.isfile(path):  # noqa: PTH110, PTH113 - pathlib raises for odd names
@@ -165,7 +168,7 @@ class SqliteStore(Store):
     @contextlib.contextmanager
     def replacement(self) -> Iterator[None]:
         """See `Store.replacement`.  Raises `SourceError` when the database holds more than a catalog."""
-        path = os.path.realpath(self.name)  # a link to a catalog stays one
+        path = os.path.realpath(self.name)  # a symbolic link to a catalog stays a link
         old = self._connection
         self.execute("BEGIN IMMEDIATE")  # nobody else enters chunks meanwhile; a writer that died is undone
         try:
@@ -194,7 +197,7 @@ class SqliteStore(Store):
                 with naming(path):
                     shutil.copymode(path, aside.temporary)
                 old.execute("ROLLBACK")
-                old.close()  # before the file has another name: SQLite then puts away what it keeps beside it
+                old.close()  # closed before the new file takes the name: SQLite then removes the files beside it
         except BaseException:
             with contextlib.suppress(sqlite3.Error):
                 old.execute("ROLLBACK")

@@ -1,4 +1,4 @@
-"""The numbered rules of CAF: one wording for what the reader raises and what `verify` reports.
+"""The numbered rules of CAF: what the reader raises and what `verify` reports have the same wording.
 
 Spec: caf.txt; each rule names its section.
 """

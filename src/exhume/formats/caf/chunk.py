@@ -1,4 +1,7 @@
-"""One chunk being written: data as it comes, then index and footer.  The writer decides on names and roll-over."""
+"""One chunk being written: the data as it arrives, then the index and the footer.
+
+The writer decides on names and roll-over.
+"""
 
 from __future__ import annotations
 
@@ -78,7 +81,7 @@ class Chunk:
     # -- data
 
     def append(self, name: MemberName, data: bytes | memoryview) -> bool:
-        """Adds a new member if it fits; the quick way for many small ones."""
+        """Adds a new member if it fits; this is the fast path for many small members."""
         start, size = self.position, len(data)
         end = start + size
         index = self.index_size + name.spelled + PUNCTUATION + len(str(start)) + len(str(end)) - (not self.files)
@@ -125,7 +128,7 @@ class Chunk:
             self.flush()
 
     def flush(self) -> None:
-        """Passes collected bytes to the system."""
+        """Passes the buffered bytes to the system."""
         if self._held:
             pieces, held = self._buffer, self._held
             self._buffer, self._held = [], 0
@@ -135,14 +138,14 @@ class Chunk:
                     write_all(self._fd, memoryview(b"".join(pieces))[done:])
 
     def copy_from(self, fd: int, size: int, offset: int | None = None) -> int:
-        """Appends up to `size` bytes of another file, in the kernel where possible; returns how many there were."""
+        """Appends up to `size` bytes of another file, in the kernel where possible; returns how many it copied."""
         self.flush()
         done = copy_between(fd, self._fd, size, offset)
         self.position += done
         return done
 
     def read_back(self, start: int, end: int) -> Iterable[bytes]:
-        """Bytes of the data section that were written before."""
+        """Bytes of the data section that have already been written."""
         self.flush()
         for at in range(start, end, STREAM_CHUNK):
             with naming(self.path):
@@ -169,7 +172,7 @@ class Chunk:
         self.take_back(start)
 
     def add(self, name: MemberName, start: int) -> None:
-        """Enters the bytes between `start` and the current position as a member."""
+        """Adds the bytes between `start` and the current position to the index as a member."""
         end = self.position
         self.index_size = self.index_size_with(name, start, end)
         old = self.files.get(name.text)
@@ -184,7 +187,7 @@ class Chunk:
     # -- the end
 
     def seal(self, progress: Progress) -> None:
-        """Writes index and footer, flushes to disk, closes; the file still has its temporary name.
+        """Writes index and footer, flushes the file to disk and closes it; it still has its temporary name.
 
         Raises `WriterError` when the index is larger than the footer can state.
         """
@@ -214,5 +217,5 @@ class Chunk:
         self._atomic.commit()
 
     def abort(self) -> None:
-        """Removes the file, whichever name it has."""
+        """Removes the file, whether it has its temporary or its final name."""
         self._atomic.withdraw()

@@ -94,7 +94,10 @@ _MISSING = _Missing()
 
 
 class _Number:
-    """A JSON number that is not a plain integer of bounded size, kept as text; `plain` if only its size is wrong."""
+    """A JSON number that is not a plain integer of bounded size, kept as text.
+
+    `plain` is set if only its size is wrong.
+    """
 
     def __init__(self, text: str, plain: bool) -> None:
         self.text, self.plain = text, plain
@@ -127,7 +130,7 @@ class _Parser:
         return self.index
 
     def close(self) -> None:
-        """Moves what was collected into the table."""
+        """Moves the collected entries into the table."""
         index = self.index
         index.starts, index.ends, index.keys, index.key_sizes = self.starts, self.ends, self.keys, self.key_sizes
         index.finish()
@@ -284,7 +287,7 @@ class _Parser:
         self.key_sizes.append(key_end - key)
 
     def _odd_entry(self, pos: int) -> int:
-        """An entry with other members, another order, or bad values: read in full before it counts."""
+        """An entry with other members, in another order, or with bad values: it is read in full before it is added."""
         if self.data[pos : pos + 1] == b"}":
             raise self._bad(pos, "a key", "trailing comma")
         start = pos

@@ -46,14 +46,14 @@ class PlannedFile(NamedTuple):
 
 @dataclass(slots=True)
 class Plan:
-    """Files in the order in which they will be written, and what was left out with the reason."""
+    """Files in the order in which they will be written, and what was left out, with the reason for each."""
 
     files: list[PlannedFile] = field(default_factory=list)
     skipped: list[tuple[str, str]] = field(default_factory=list)
 
     @property
     def size(self) -> int:
-        """Bytes of all files."""
+        """The bytes of all files together."""
         return sum(file.size for file in self.files)
 
 
@@ -82,14 +82,14 @@ def plan_inputs(inputs: Iterable[str], *, base: str | None = None, exclude: Coll
 
 
 def _by_bytes(files: list[PlannedFile]) -> list[PlannedFile]:
-    """Sorted by the bytes of the names, which for ASCII is the order of the text."""
+    """The entries sorted by the bytes of their names; for ASCII names that is the order of the text."""
     if "".join([file.name for file in files]).isascii():
         return sorted(files, key=attrgetter("name"))
     return sorted(files, key=lambda file: os.fsencode(file.name))
 
 
 def stored_name(given: str, base: str | None) -> str:
-    """The name below which an input is stored ("" for the base directory itself).
+    """The name under which an input is stored ("" for the base directory itself).
 
     Raises `WriterError` for an input outside of `base`.
     """
@@ -164,7 +164,7 @@ def _look_closer(
 
 
 def write_plan(writer: CafWriter, plan: Plan, progress: Progress = no_progress) -> None:
-    """Adds every planned file.  Before the first one is written, all of them are checked to have a place.
+    """Adds every planned file.  Before the first one is written, all of them are checked to fit.
 
     Raises `WriterError` for a name that occurs twice (unless the writer replaces) or a file larger than a chunk.
     """
@@ -196,7 +196,7 @@ def write_plan(writer: CafWriter, plan: Plan, progress: Progress = no_progress) 
 
 
 def _encoded(paths: Sequence[str]) -> list[bytes]:
-    """Paths as bytes for the system; encoding them together costs a tenth."""
+    """Paths as bytes for the system; encoding them all at once takes a tenth of the time."""
     together = os.fsencode("\0".join(paths)).split(b"\0")
     return together if len(together) == len(paths) else [os.fsencode(path) for path in paths]
 
@@ -228,8 +228,8 @@ def add_tar(
 ) -> list[tuple[str, str]]:
     """Adds the regular files of a tar stream (any compression tarfile knows), in its order; returns what was left out.
 
-    Hard links become copies when the file they point to is in the current chunk.  Nothing is seeked, so pipes work.
-    Raises `FormatError` for a damaged stream and `SourceError` when reading fails.
+    Hard links become copies when the file they point to is in the current chunk.  Nothing seeks in the stream, so pipes
+    work.  Raises `FormatError` for a damaged stream and `SourceError` when reading fails.
     """
     skipped: list[tuple[str, str]] = []
     try:
@@ -290,7 +290,7 @@ def add_zip(writer: CafWriter, path: str | BinaryIO, progress: Progress = no_pro
         raise
     except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError) as error:
         raise FormatError("the zip archive is damaged", span=Span(name, 0, 0), actual=shorten(error)) from error
-    except (RuntimeError, NotImplementedError) as error:  # encrypted; unknown compression method
+    except (RuntimeError, NotImplementedError) as error:  # the member is encrypted; its compression method is unknown
         raise CodecError("the zip archive cannot be read", span=Span(name, 0, 0), actual=shorten(error)) from error
     except OSError as error:
         raise source_error(error, name) from error

@@ -1,4 +1,4 @@
-"""Bytes to values and back for the chunk's frame, the footer; the only module here that uses the generated reader.
+"""Converts the footer, which frames a chunk, from bytes to values and back; only this module uses the generated reader.
 
 The index is JSON, which a schema cannot describe: `index.py` reads it.
 

@@ -1,4 +1,4 @@
-"""Finding chunks inside raw bytes: from a part of the index forward to the footer, then back over the data."""
+"""Finding chunks inside raw bytes: from a key of the index forward to the footer, then back over the data."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS) -> Carv
     findings = tuple(CafArchive(source.window(start, stop), limits=limits, any_version=True).verify())
     bad = any(finding.severity is Severity.ERROR for finding in findings)
     verdict = Verdict.DAMAGED if bad else Verdict.WHOLE
-    proof = Proof.NOTHING if data_size else Proof.STRUCTURE  # nothing is said of the data but where they lie
+    proof = Proof.NOTHING if data_size else Proof.STRUCTURE  # nothing is claimed about the data except where they lie
     return Carved("caf", source.span(start, stop), verdict, 0.8 if bad else 0.99, findings, proof)
 
 
@@ -74,6 +74,6 @@ def _read(source: Source, ofs_index: int, limits: Limits) -> tuple[Index, int]:
             return index, ofs_index + index.end
         broken = index.broken.span.start - where.start if index.broken and index.broken.span else 0
         if size == room or broken < size - limits.name_size:
-            # It breaks off here, not at the edge of what was read.
+            # The index itself breaks off here; it was not merely cut by the end of the window.
             return index, ofs_index + min(size, max(broken, 1))
         size = min(room, size * 2)

@@ -20,7 +20,7 @@ WINDOW = 1 << 20
 class Lookup(NamedTuple):
     """The walk's answer for a name: its range (not checked against the data section), or None when it is absent.
 
-    `below` says that other names continue it as a directory.
+    `below` says whether other names continue it, so that it is a directory.
     """
 
     found: tuple[int, int] | None
@@ -57,5 +57,5 @@ def find_member(source: Source, ofs_index: int, index_size: int, name: str) -> L
                 found = first, last
             elif spelled.startswith(f"{name}/"):
                 below = True
-        at += seen.stop  # an entry that the window cut is read again, whole
+        at += seen.stop  # an entry that the window cut off is read again as a whole
     return Lookup(found, below)

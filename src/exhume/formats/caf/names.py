@@ -24,7 +24,7 @@ _SPECIAL = re.compile(r'[\x00-\x1f"\\<>&]')
 
 
 class MemberName(NamedTuple):
-    """`text` as readers see it, `spelled` its bytes in the index, `raw` what it was if that is not UTF-8."""
+    """`text` is what readers see, `spelled` its bytes in the index (a count), `raw` the original if it is not UTF-8."""
 
     text: str
     spelled: int

@@ -1,4 +1,4 @@
-"""Files of well-known types in raw bytes, for chunks whose index is lost: each type shows where its files end.
+"""Files of well-known types in raw bytes, for chunks whose index is lost: files of each type show where they end.
 
 None of them is a format of ours: only as much of each is looked at as its length takes, so they have no specification.
 """
@@ -61,7 +61,7 @@ def _jpeg(source: Source, start: int, stop: int) -> int | None:
         head = source.read_at(at, 4)
         if head[0] != 0xFF:
             return None
-        if head[1] == 0xDA:  # the picture itself: it ends at the first end marker
+        if head[1] == 0xDA:  # the image data, which end at the first end marker
             return _after(source, at, stop, b"\xff\xd9")
         at += 2 + int.from_bytes(head[2:], "big")
     return None
@@ -69,7 +69,7 @@ def _jpeg(source: Source, start: int, stop: int) -> int | None:
 
 def _pdf(source: Source, start: int, stop: int) -> int | None:
     end = _after(source, start, stop, b"%%EOF")
-    while end is not None:  # updates are appended, each with an end of its own
+    while end is not None:  # updates are appended to the file, each with an end marker of its own
         following = source.read_up_to(end, min(_STEP, stop - end))
         if b"%%EOF" not in following or b"%PDF-" in following[: following.index(b"%%EOF")]:
             break
@@ -113,7 +113,7 @@ def _stream(make: Callable[[], object]) -> Callable[[Source, int, int], int | No
 
 
 def _after(source: Source, start: int, stop: int, mark: bytes) -> int | None:
-    """The offset behind the first `mark` in `[start, stop)`."""
+    """The offset just after the first `mark` in `[start, stop)`."""
     at = start
     while at < stop:
         data = source.read_at(at, min(_STEP + len(mark) - 1, stop - at))

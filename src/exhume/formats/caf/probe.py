@@ -21,7 +21,7 @@ _ENTRY_END = re.compile(rb'"end_byte"\s*:\s*[0-9]+\s*\}')
 
 
 def probe(source: Source | Tree) -> Identification | None:
-    """Identification by the footer and the two ends of the index; None when nothing suggests a CAF."""
+    """Identifies a chunk by its footer and the two ends of its index; None when nothing suggests a CAF."""
     if isinstance(source, Tree):
         return None
     size = source.size

@@ -243,7 +243,7 @@ class CafArchive(MemberArchive):
         """Looks the name up in the text of an index that is not parsed; None when it should be parsed now."""
         known = self._known.get(name)
         if known is None and self._scans < SCANS:
-            if self.source.cost.wait and not self._scans:  # it was left out on opening
+            if self.source.cost.wait and not self._scans:  # this check was left out on opening
                 self._check_start(self.source.read_at(self.data_size, 1))
             self._scans += 1
             known = find_member(self.source, self.data_size, self.index_size, name)
@@ -255,7 +255,7 @@ class CafArchive(MemberArchive):
         return EntryNotFoundError("no such member", format="caf", span=self.source.span(0, 0), actual=shorten(name))
 
     def match(self, patterns: Sequence[str]) -> list[str]:
-        """See `MemberArchive.match`; a member's exact name means that member only (`a/` what is below it).
+        """See `MemberArchive.match`; a member's exact name selects that member only, and `a/` everything below `a`.
 
         One pattern is looked up without parsing a large index where that is enough.  Raises `EntryNotFoundError` for a
         pattern that nothing matches.
@@ -298,7 +298,7 @@ class CafArchive(MemberArchive):
         index = self.index
         if index.flaws:
             return None
-        if len(index.table) == len(index.names) and index.names == names:  # all of them, in order
+        if len(index.table) == len(index.names) and index.names == names:  # all members, in order
             return self.source, index.starts, index.ends
         try:
             places = [index.table[name] for name in names]
@@ -312,7 +312,8 @@ class CafArchive(MemberArchive):
             self.source.hint(min(at for at, _ in places), max(at + size for at, size in places))
 
     def read_members(self, names: Sequence[str]) -> Iterator[tuple[str, bytes]]:
-        """Several members, in the order given; neighbours are read together, at most `BATCH` bytes at a time.
+        """Several members, in the order given; members that lie next to each other are read together, at most `BATCH`
+        bytes at a time.
 
         Raises like `read_member`, before the batch that the bad name belongs to.
         """
@@ -365,7 +366,7 @@ class CafArchive(MemberArchive):
 
 
 def find_earlier_footer(tail: bytes) -> int | None:
-    """The number of bytes behind the last four bytes that are a footer matching an index; None when there are none."""
+    """The number of bytes after the last footer that matches an index; None when there is no such footer."""
     for extra in range(1, min(TRAILING, len(tail) - FOOTER_SIZE - MIN_INDEX) + 1):
         end = len(tail) - extra - FOOTER_SIZE
         size = parse_footer(tail[end : end + FOOTER_SIZE], Span("", end, end + FOOTER_SIZE))
@@ -382,7 +383,8 @@ def verify_source(
     jobs: int = 1,
     progress: Progress = no_progress,
 ) -> Iterator[Finding]:
-    """Every broken rule of a file that may not open: continues after an unknown version or bytes behind the footer.
+    """Every broken rule of a file that might not open as a chunk: continues after an unknown version or bytes behind
+    the footer.
 
     There are no checksums, so `quick` and `jobs` change nothing: no data is read.
     """
@@ -405,8 +407,8 @@ def verify_source(
 
 
 def inspect(source: Source | Tree, *, limits: Limits) -> SectionMap:
-    """The sections of a file that is not a valid chunk, or has bytes behind it; files as far as the index is
-    readable.
+    """The sections of a file that is not a valid chunk, or has bytes behind it; its files are shown as far as the index
+    is readable.
     """
     from exhume.formats.caf.sections import map_remains
 

@@ -65,7 +65,7 @@ class Recovery:
 
     members: list[Member] = field(default_factory=list)
     lost: list[tuple[str, str, str]] = field(default_factory=list)
-    """Names that cannot be read: name, why, code."""
+    """Members that cannot be read: name, reason and code of each."""
     notes: list[str] = field(default_factory=list)
     ofs_index: int = 0
     index_end: int = 0
@@ -85,7 +85,7 @@ def salvage(
 ) -> SalvageReport:
     """Writes every member that can still be read as a new chunk, or as files; see `SalvageReport`.
 
-    `raw` also keeps bytes that no entry names, as members `unreferenced/START-END.bin`; without any entry left they are
+    `raw` also keeps bytes that no entry names, as members `unreferenced/START-END.bin`; when no entry is left, they are
     kept in any case.
     """
     recovery = recover(source, limits)
@@ -108,7 +108,7 @@ def salvage(
 
 
 def _number_pieces(source: Source, recovery: Recovery) -> None:
-    """Names files of known types, found in the data by themselves, when no index names anything."""
+    """Makes up names for files of known types that are recognised in the data alone, when no index names anything."""
     for number, (start, end, suffix) in enumerate(find_pieces(source, 0, min(recovery.ofs_index, source.size)), 1):
         recovery.members.append(Member(f"piece-{number:04d}.{suffix}", start, end, "a file of a known type"))
     if recovery.members:
@@ -121,7 +121,7 @@ def recover(source: Source, limits: Limits = DEFAULT_LIMITS) -> Recovery:
     """Finds the index and determines what can be read, without writing anything."""
     found = Recovery()
     index = _index_by_footer(source, limits, found)
-    if index is None:  # not where it is empty
+    if index is None:  # not when the index is empty
         index = _index_by_text(source, limits, found)
     if index is None:
         found.index_found = found.index_whole = False
@@ -186,7 +186,7 @@ def _index_by_text(source: Source, limits: Limits, found: Recovery) -> Index | N
             best, found.ofs_index, found.index_end = index, at, at + (index.end if whole else _last_end(index, data))
         if whole:
             break
-    # No entries stand behind an index; where some do, what was found is a member that is a chunk itself.
+    # No entries follow an index; where some do, the index found is that of a member that is a chunk itself.
     nearer = _entries_by_text(source, limits, found, found.index_end if best is not None else 0)
     if nearer is not None or best is None:
         return nearer
@@ -200,7 +200,9 @@ def _index_by_text(source: Source, limits: Limits, found: Recovery) -> Index | N
 
 
 def _starts(source: Source) -> Iterator[int]:
-    """Offsets where an index may start, from the end of the file backwards; some at the edge of a window come twice."""
+    """Offsets where an index may start, from the end of the file backwards; some at the edge of a window are given
+    twice.
+    """
     end = source.size
     while end > 0:
         start = max(0, end - WINDOW)
@@ -210,7 +212,7 @@ def _starts(source: Source) -> Iterator[int]:
 
 
 def _collect(index: Index, data: bytes) -> None:
-    """Adds every entry that stands in the text behind those that were read."""
+    """Adds every entry that follows those already read in the text."""
     names, starts, ends = list(index.names), list(index.starts), list(index.ends)
     keys, sizes = list(index.keys), list(index.key_sizes)
     for match in _ENTRY.finditer(data, keys[-1] + sizes[-1]) if keys else _ENTRY.finditer(data):
@@ -229,7 +231,7 @@ def _last_end(index: Index, data: bytes) -> int:
 
 
 def _entries_by_text(source: Source, limits: Limits, found: Recovery, floor: int) -> Index | None:
-    """Entries without the start of the index: the run of them nearest to the end of the file, after `floor`."""
+    """Entries of an index whose start is lost: the last run of entries in the file that begins after `floor`."""
     end = source.size
     size = min(end - floor, limits.structure_size)
     data = source.read_at(end - size, size)
@@ -345,7 +347,7 @@ def _write(
 
 
 def _is_evidence(error: SourceError, source: Source) -> bool:
-    """Whether it was reading the damaged file that failed (a bad sector), not writing the new one."""
+    """Whether reading the damaged file failed (a bad sector), as opposed to writing the new one."""
     return error.span is not None and error.span.source == source.name
 
 
@@ -362,7 +364,7 @@ def _gaps(recovery: Recovery, size: int) -> Iterator[tuple[int, int]]:
 
 
 def _account(source: Source, recovery: Recovery, done: list[Member], report: SalvageReport) -> None:
-    """Records the fate of every byte, in file order."""
+    """Records what became of every byte, in file order."""
     written = {id(member) for member in done}
     at = 0
 
@@ -378,7 +380,7 @@ def _account(source: Source, recovery: Recovery, done: list[Member], report: Sal
             until(member.end, Fate.RECOVERED, f"file {shorten(member.name)}")
         else:
             until(member.end, Fate.LOST, f"file {shorten(member.name)}", "could not be read or written")
-    if not recovery.index_found:  # all that is before it was kept
+    if not recovery.index_found:  # everything before it was kept
         until(source.size, Fate.LOST, "the start of an index", "it breaks off before its first entry is complete")
         report.lose("indexes")
         return

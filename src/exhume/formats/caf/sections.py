@@ -1,4 +1,6 @@
-"""A chunk as a section map: the files in the order of their bytes, the index, the footer; gaps show by themselves.
+"""A chunk as a section map: the files in the order of their bytes, then the index and the footer.
+
+Gaps are left out here: `SectionMap` finds them.
 
 Spec: caf.txt, File Structure.
 """

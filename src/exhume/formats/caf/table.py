@@ -69,7 +69,7 @@ class Index:
     has_files: bool = False
     canonical: bool = False
     end: int = -1
-    """Where the JSON object ends in the text (-1: nowhere); the same as `size` unless something follows it."""
+    """Where the JSON object ends in the text (-1: it does not end); the same as `size` unless something follows it."""
     broken: ExhumeError | None = None
     """Why reading stopped (only with `partial=True`); the entries before it are complete."""
 
@@ -77,7 +77,10 @@ class Index:
         return len(self.names)
 
     def items(self) -> Iterator[tuple[int, str]]:
-        """Ordinal and name of the entries that count, in index order (a repeated name at its first place)."""
+        """Ordinal and name of the entries that count, in index order.
+
+        A repeated name has the place of its first entry.
+        """
         if len(self.table) == len(self.names):
             return iter(enumerate(self.names))
         return ((ordinal, name) for name, ordinal in self.table.items())

@@ -56,12 +56,12 @@ def create(
 
     Args:
         target: Path of the file to write.
-        order: Of the index: `sorted` (as the Go writer) or `insertion` (as the TypeScript writer).
+        order: The order of the index: `sorted` (as the Go writer) or `insertion` (as the TypeScript writer).
         chunk_size: Bytes that one chunk may take, index and footer included; at most 32 GiB.
         replace: Whether a name added twice replaces the earlier member; otherwise it is refused.
         overwrite: Whether existing files may be replaced.
         publish_each: Whether a chunk gets its name as soon as it is full, instead of all together at the end.
-        on_chunk: Told about each chunk once it has its name.
+        on_chunk: Called with each chunk once it has its name.
         progress: Called with (done, total or None, unit).
 
     Returns:
@@ -92,11 +92,11 @@ def create(
 class CafWriter(Writer):
     """Adds members in the order of the calls; the first chunk is `target`, later ones `target-0002.caf` and so on.
 
-    - `order`: of the index, `sorted` (as the Go writer) or `insertion` (as the TypeScript writer).
+    - `order`: the order of the index, `sorted` (as the Go writer) or `insertion` (as the TypeScript writer).
     - `chunk_size`: bytes that one chunk may take, index and footer included; at most 32 GiB.
     - `replace`: a name added twice replaces the earlier member, whose bytes stay as dead data; otherwise it is refused.
     - `publish_each`: a chunk gets its name as soon as it is full, instead of all together at the end.
-    - `on_chunk`: told about each chunk once it has its name.
+    - `on_chunk`: called with each chunk once it has its name.
 
     Names are text, or file system bytes (those that are not UTF-8 become U+FFFD, see `names.py`; `lossy_names` counts
     them).  Not thread-safe.  Every method raises `WriterError` before anything of the member is kept.
@@ -344,7 +344,7 @@ class CafWriter(Writer):
         if not stat.S_ISREG(found.st_mode):
             raise WriterError("not a regular file", format="caf", span=Span(path, 0, 0))
         size = found.st_size
-        if size == 0:  # empty, or one of those that only say so (/proc)
+        if size == 0:  # the file is empty, or only claims to be (as those in /proc do)
             return self._add_pieces(name, iter(lambda: os.read(fd, STREAM_CHUNK), b""), None)
         chunk = self._room(name, size)
         start = chunk.position
@@ -403,7 +403,7 @@ class CafWriter(Writer):
         try:
             self._chunk.seal(self._progress)
             self._full.append(self._chunk)
-            for chunk in reversed(self._full):  # with the name that was asked for the others are there
+            for chunk in reversed(self._full):  # the requested name comes last: then the others exist
                 chunk.commit()
             self._publish()
         except BaseException:
@@ -412,7 +412,7 @@ class CafWriter(Writer):
         self._done = True
 
     def abort(self) -> None:
-        """Drops every chunk, but for those that were published before the end."""
+        """Drops every chunk, except those that have already been published."""
         if not self._done:
             self._done = True
             self._chunk.abort()
