@@ -100,9 +100,9 @@ def to_arrow(
 ) -> Any:
     """A streaming `pyarrow.RecordBatchReader` over the records in range, in their order.
 
-    There is one column `record`, large_binary or (`text`) large_string; with `split`, one column for each field of the
-    record format, which is that of the metadata (True) or given in the same form.  `start`, `stop` and `prefix` select
-    records through the index, `columns` names columns, and `jobs` threads decompress.
+    There is one column `record` of type large_binary, or large_string with `text`; with `split`, one column for each
+    field of the record format, which is taken from the metadata (True) or given in the same form.  `start`, `stop` and
+    `prefix` select records through the index, `columns` names columns, and `jobs` threads decompress.
 
     A text that is not UTF-8 and a record that does not fit the record format raise `StructureError`;
     `errors="replace"` puts U+FFFD and nulls there instead, and counts them in `lost`.  Raises `QueryError` when there
@@ -221,7 +221,7 @@ def _numbers(pa: Any, kind: str, values: Any, bad: Any) -> Any:
         try:
             return values.cast(pa.large_string()).cast(target)
         except pa.ArrowInvalid:
-            pass  # one by one, to see which
+            pass  # one by one, to see which of them is not a number
     fits = _NUMBERS[kind].fullmatch
     made: list[int | float | None] = []
     for place, value in enumerate(values.to_pylist()):

@@ -72,7 +72,7 @@ def table_options(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def cat(run: Run, archive: ZsReader, names: tuple[str, ...], options: dict[str, Any]) -> Outcome | None:
-    """Prints records: all, or those in range; with `--json`/`--ndjson` each with its place in the file.
+    """Prints all records, or those in range; `--json` and `--ndjson` add the place of each in the file.
 
     Raises `click.UsageError` for names, which records do not have.
     """
@@ -131,13 +131,13 @@ def _print(run: Run, archive: ZsReader, bounds: dict[str, bytes | None], options
 
 
 def check_framing(options: dict[str, Any]) -> None:
-    """Raises `click.UsageError` for options of both ways to tell where a record ends."""
+    """Raises `click.UsageError` when options of both ways to delimit records are given."""
     if options.get("length_prefixed") and options.get("terminator") is not None:
         raise click.UsageError("--terminator and --length-prefixed exclude each other")
 
 
 class _Sink:
-    """Standard output as the file that `dump` writes to: binary data is kept off terminals."""
+    """Standard output as the file that `dump` writes to; it refuses to print binary data on a terminal."""
 
     def __init__(self, run: Run) -> None:
         self._out = run.out

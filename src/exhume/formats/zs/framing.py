@@ -52,7 +52,8 @@ class Framing(abc.ABC):
 
     @abc.abstractmethod
     def take(self, data: bytes, budget: int) -> tuple[bytes, int]:
-        """A payload of whole records from the start of `data`, and how many bytes they take there (0: no whole record).
+        """A payload of the whole records at the start of `data`, and how many bytes of it they take (0: no whole
+        record).
 
         Where records are preceded by their length, the payload ends with the record that reaches `budget` bytes.
         Raises `MalformedRecordsError` with an offset in `data`.
@@ -104,7 +105,7 @@ class PrefixedUleb128(Framing):
 class PrefixedU64(Framing):
     """Each record is preceded by its length as eight bytes, least significant first.
 
-    So records come in and go out; no archive holds them like this, so no specification does.
+    Only input and output have this form: no archive holds records like this, so no specification describes it.
     """
 
     def unframe(self, payload: memoryview) -> bytes:

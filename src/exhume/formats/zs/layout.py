@@ -1,4 +1,4 @@
-"""ZS bytes to values and back, without I/O: the results of the generated readers in the terms of the format.
+"""Converts ZS bytes to values and back, without I/O: the results of the generated readers in the terms of the format.
 
 This module adds what a schema cannot express: that a header is read whatever its magic number and checksum are, which
 rule is broken by bytes that do not fit, and how many bytes a block that is cut short would need.  Positions are

@@ -1,4 +1,6 @@
-"""Finding ZS files inside raw bytes: the header follows the magic number, and leads, or the blocks lead, to the end."""
+"""Finding ZS files inside raw bytes: the header follows the magic number, and either it or the blocks lead to the end
+of the file.
+"""
 
 from __future__ import annotations
 
@@ -35,13 +37,13 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS) -> Carv
     if end <= head.blocks_offset and head.metadata is None:
         return None
     span = source.span(hit, hit + end)
-    # The blocks' own checksums fit; without the header's, what they are encoded with is taken on trust.
+    # The blocks' own checksums match; where the header's does not, the codec that it names is taken on trust.
     proof = Proof.CHECKSUMS if sound else Proof.STRUCTURE
     return Carved("zs", span, Verdict.PARTIAL, 0.7 if end > head.blocks_offset else 0.4, _told(head), proof)
 
 
 def _told(head: Head) -> tuple[Finding, ...]:
-    """What is wrong with the head, except for its length: nothing else says where the file ends."""
+    """What is wrong with the head.  A finding on its length is left out: nothing else says where the file ends."""
     return tuple(Finding.from_error(problem) for problem in head.problems if problem.code != "ZS-303")
 
 
@@ -54,7 +56,7 @@ def _whole(source: Source, hit: int, header: Header, limits: Limits) -> Carved:
     if cut:
         return Carved("zs", span, Verdict.PARTIAL, 0.9, findings, Proof.CHECKSUMS)
     bad = any(finding.severity is Severity.ERROR for finding in findings)
-    # Blocks that end too early or make no sense: a fragment of another file begins somewhere before.
+    # The blocks end too early or make no sense: a fragment of another file begins somewhere before that.
     lost = any(finding.code in _BROKEN_FRAMING for finding in findings)
     verdict = Verdict.PARTIAL if lost else Verdict.DAMAGED if bad else Verdict.WHOLE
     return Carved("zs", span, verdict, 0.95 if bad else 1.0, findings, Proof.CHECKSUMS)

@@ -1,7 +1,7 @@
 """ZS files in parts: ranges between keys of the index, so that a part reads only the blocks of its range.
 
 The bounds are shortened keys of the index: a bound need not be a record.  Copies of a record that equals a bound may
-end the block before it, so a part also reads that one block.
+stand at the end of the block before it, so a part reads that block as well.
 """
 
 from __future__ import annotations

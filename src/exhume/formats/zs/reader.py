@@ -278,12 +278,12 @@ class ZsReader(RecordArchive):
         for block, data in self._map(call, make_bounds(start, stop, prefix), jobs):
             out.write(data)
             written += len(data)
-            del data  # before the next block needs as much
+            del data  # released before the next block needs as much memory
             progress(block.end, self.source.size, "bytes")
         return written
 
     def count(self, start: bytes | None = None, stop: bytes | None = None, prefix: bytes | None = None) -> int:
-        """How many records are in range, without making objects of them.  Raises as `records` does."""
+        """Counts the records in range without making objects of them.  Raises as `records` does."""
         total = 0
         for piece in self._slices(make_bounds(start, stop, prefix), 1):
             try:
@@ -322,13 +322,13 @@ class ZsReader(RecordArchive):
 
         keep_freed_memory()
         for block, results, last in map_ordered(work, self._find(bounds), jobs):
-            while results:  # taken out, so that its memory can serve for the next block
+            while results:  # removed from the list, so that its memory can be used for the next block
                 yield block, results.pop()
             if last:
                 return
 
     def _cut(self, found: _Found, bounds: Bounds) -> tuple[bytes, int, int]:
-        """A payload and the part of it that is in range; for a lookup, only as much is decoded as that needs."""
+        """A payload and the part of it that is in range.  A lookup decodes only as much as it needs."""
         block, payload, whole = found.block, found.payload, found.whole
         fresh = payload is None
         if payload is None:
@@ -337,7 +337,7 @@ class ZsReader(RecordArchive):
             else:
                 payload = self.file.payload(block)
         low, high = self._range(block, payload, bounds)
-        if not whole and high == len(payload):  # an earlier lookup needed less of it
+        if not whole and high == len(payload):  # an earlier lookup decoded too little of it
             payload, whole, fresh = self.file.payload(block), True, True
             low, high = self._range(block, payload, bounds)
         if fresh and found.remember:
@@ -370,7 +370,7 @@ class ZsReader(RecordArchive):
         if bounded and sum(entry.size for entry in plan.entries) <= LOOKUP_SIZE:
             yield from self._look_up(plan.entries)
             return
-        # Blocks of equal records may stand in another order than their entries: the outermost ones count.
+        # Blocks of equal records may be in another order than their entries, so the outermost offsets count.
         start = min(entry.offset for entry in plan.entries)
         end = max(entry.offset + entry.size for entry in plan.entries)
         last = end if bounded else self.stop_offset

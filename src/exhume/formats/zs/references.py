@@ -43,7 +43,7 @@ class Edge(NamedTuple):
 
     @classmethod
     def of(cls, record: memoryview, block: tuple[int, int], *, last: bool) -> Edge:
-        """The edge with a record's first bytes; `block` is its (offset, size)."""
+        """The edge that holds the first bytes of a record; `block` is the (offset, size) of its block."""
         return cls(bytes(record[:EDGE_SIZE]), len(record) <= EDGE_SIZE, block, last)
 
 
@@ -68,7 +68,7 @@ class _Parent:
 
 @dataclass(slots=True)
 class _Reference:
-    """One index entry that has not been checked to the end: its holder and its place."""
+    """One index entry whose check is not complete: the index block that holds it, and its place in it."""
 
     parent: _Parent
     entry: IndexEntry

@@ -102,13 +102,13 @@ def salvage(
             _write_lines(recovery, output)
         else:
             _write_archive(recovery, output)
-        # The header has the codec and the metadata: where its own checksum does not hold, nor do those of the blocks.
+        # The header holds the codec and the metadata: unless its checksum matches, those of blocks prove too little.
         report.vouch(Verified.CHECKSUMS if recovery.header_holds else Verified.REREAD)
     report.keep("records", sum(kept.records for kept in recovery.kept))
     report.keep("data blocks", len(recovery.kept))
     if recovery.lost_blocks:
         report.lose("data blocks", recovery.lost_blocks)
-    if not recovery.kept and not recovery.header_holds:  # then none is made anew either
+    if not recovery.kept and not recovery.header_holds:  # then no new header is made either
         report.lose("headers")
         recovery.passages[0] = replace(recovery.passages[0], fate=Fate.LOST)
     for p in recovery.passages:
@@ -207,7 +207,7 @@ def _walk(
     offsets = sorted(hints)
     last: bytes | None = None
     at = start
-    # A file longer than its header says holds something twice: records must not be multiplied by a repeated block.
+    # A file longer than its header says holds something twice: a repeated block must not duplicate records.
     excess = source.size - file.header.file_size if codec_known and file.header.file_size else 0
     seen: set[tuple[int, int]] = set()
     while at < source.size:
@@ -264,7 +264,7 @@ def _keep(
 
 
 def _intact(file: BlockFile, offset: int) -> RawBlock | None:
-    """The block at `offset` when it is framed and its checksum matches; else None."""
+    """The block at `offset` if it can be framed and its checksum matches; otherwise None."""
     source = file.source
     head = source.read_up_to(offset, 4096)
     try:
@@ -300,7 +300,7 @@ def _search(file: BlockFile, start: int, stop: int) -> int:
 
 
 def _lose(recovery: Recovery, start: int, end: int, hints: dict[int, tuple[int, int]]) -> None:
-    """Accounts for a range without an intact block, with what the index says was there, if it does."""
+    """Accounts for a range without an intact block, and for what the index says was there, if it says anything."""
     source = recovery.file.source
     named = sorted(offset for offset in hints if start <= offset < end)
     file = recovery.file

@@ -39,7 +39,8 @@ def section_map(archive: ZsReader) -> SectionMap:
 
 
 def outline(archive: ZsReader) -> SectionMap:
-    """The same sections according to the index: data blocks are not read, and what the index leaves out is walked.
+    """The same sections according to the index: data blocks are not read, and blocks that the index leaves out are
+    walked.
 
     When the index cannot be read, or its references overlap, it is ignored, and all blocks are walked.
     """

@@ -110,7 +110,7 @@ def _read_run(run: IO[bytes]) -> Iterator[bytes]:
 
 
 def feed(sorter: ExternalSorter, file: BinaryIO, shape: Framing, *, progress: Progress = no_progress) -> None:
-    """Adds the records of a file object to a sorter.  Raises `WriterError` as reading the input does."""
+    """Adds the records of a file object to a sorter.  Raises the `WriterError` that reading the input raises."""
     done = 0
     for payload, taken in iter_payloads(file, shape, BLOCK_SIZE):
         sorter.add(split_records(payload))

@@ -144,7 +144,7 @@ class _Walk:
                 yield from self._add(found)
                 self.end = found.offset + found.size
                 progress(self.end, file.source.size, "bytes")
-            del found  # its payload's memory can serve for the next one
+            del found  # so that the memory of its payload can be used for the next one
         if not self.known:
             return
         yield from self.references.finish(
@@ -158,7 +158,7 @@ class _Walk:
             )
 
     def _blocks(self) -> Iterator[RawBlock | ExhumeError]:
-        """The blocks, and the reason where framing ends before the file does."""
+        """Yields the blocks, and at last the error if framing ends before the file does."""
         try:
             yield from self.file.walk(self.start)
         except ExhumeError as error:

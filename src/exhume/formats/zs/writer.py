@@ -56,7 +56,7 @@ class ZsWriter(Writer):
         level: `fast` (default), or one of libdeflate's (deflate, 1 to 12) or xz's (lzma, 0, 0e, 1, 1e); `isal`
             (deflate) is the quickest, and its bytes depend on the processor.
         block_size: payload bytes of a data block, approximately.
-        branching_factor: most entries of an index block, at least 2.
+        branching_factor: the largest number of entries in an index block, at least 2.
         jobs: threads that check and compress (0: one per core).
         short_keys: index keys as short as the specification allows, instead of whole first records.
         default_metadata: add `build-info` to the metadata.
@@ -139,7 +139,7 @@ class ZsWriter(Writer):
     def add_records(self, records: Iterable[bytes]) -> None:
         """Adds records in ascending order.
 
-        Raises `WriterError` naming the first that is not, soon after it was given.
+        Raises `WriterError`, which names the first record out of order, soon after that was given.
         """
         for record in records:
             self.add(record)
@@ -345,7 +345,7 @@ def iter_payloads(file: BinaryIO, shape: Framing, block_size: int) -> Iterator[t
                     expected=f"at most {LARGEST_RECORD} bytes",
                     actual=counted(len(rest), "bytes"),
                 )
-            want = 2 * len(rest)  # a record larger than a block: look further, in growing steps
+            want = 2 * len(rest)  # a record larger than a block: the search for its end goes on in growing steps
             continue
         if not fresh:
             if rest:
