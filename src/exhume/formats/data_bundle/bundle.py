@@ -1,6 +1,6 @@
 """A bundle opened: index rows, shards and the way from a path to bytes.
 
-`View` is that for one set of rows: the live ones, or those of a past state.
+A `View` reads through one set of rows: the live ones, or those of a past state.
 
 Spec: data_bundle.txt, Format; `docs/formats/data_bundle.md`, "Profile".
 """
@@ -52,7 +52,7 @@ class View:
             return found
 
     def read(self, row: FileRow, start: int = 0, stop: int | None = None) -> bytes:
-        """Bytes `[start, stop)` of a file, clipped like a slice; a whole file's CRC-32C is checked."""
+        """Bytes `[start, stop)` of a file, clipped like a slice; the CRC-32C is checked if that is the whole file."""
         size = 0 if row.meta.is_directory else row.meta.size
         end = size if stop is None else max(0, min(stop, size))
         start = max(0, start)
@@ -76,7 +76,7 @@ class View:
         self._check_crc(row, crc)
 
     def checked(self, row: FileRow) -> Check:
-        """The CRC-32C of a file, computed over its bytes and compared."""
+        """Computes the CRC-32C of a file over its bytes and compares it."""
         crc = 0
         for part in self._parts(row):
             crc = crc32c(part, crc)

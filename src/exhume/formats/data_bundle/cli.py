@@ -81,14 +81,14 @@ def entries(run: Run, archive: DataBundleArchive, options: dict[str, Any]) -> It
 
 
 def _directory(archive: DataBundleArchive, name: str) -> Iterator[Entry]:
-    """The content of a directory; raises `EntryNotFoundError` when there is no directory of that name."""
+    """The entries of a directory; raises `EntryNotFoundError` when there is no directory of that name."""
     found = archive.list_directory(name)
     first = next(found, None)
     if first is not None:
         yield first
         yield from found
     elif name.strip("/"):
-        archive.match([name.strip("/")])  # tells the name that is similar to one that is not there
+        archive.match([name.strip("/")])  # for a name that does not exist, it names a similar one
         if archive.stat(name).kind != "directory":
             raise EntryNotFoundError("not a directory", span=Span(archive.name, 0, 0), actual=shorten(name))
 

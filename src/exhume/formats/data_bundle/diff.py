@@ -20,7 +20,7 @@ from exhume.io.source import STREAM_CHUNK, source_error
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """A member of one side: kind, size, CRC-32C, and user data (None for a plain directory)."""
+    """A member as one side has it: kind, size, CRC-32C, and user data (None for a plain directory)."""
 
     kind: str
     size: int

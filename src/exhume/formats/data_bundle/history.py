@@ -72,7 +72,7 @@ class History:
             rows = self._sound_records.get(number, [])
             made = complete_rows(self.view.source(number), header, rows, self.view.limits)
             known = {row.offset for row in made}
-            # Of a block with a bad checksum only what no shard can tell is believed: records of zeros.
+            # A block with a bad checksum is believed only about what no shard can show: records of zeros.
             doubtful = [r for r in self._records.get(number, []) if r.byte_offset is None and r.offset not in known]
             self._records[number] = sorted(made + doubtful, key=lambda row: row.offset)
 
@@ -138,8 +138,8 @@ class History:
                 self.problems.append(Finding.from_error(error))
 
     def files(self, *, check: bool = True) -> Iterator[FileVersion]:
-        """Versions of file and directory rows in the order of `Database.versions`; `check`: read each and compare
-        CRCs.
+        """Versions of file and directory rows in the order of `Database.versions`; `check` reads each and compares
+        its CRC-32C.
         """
         for version in self.versions:
             if not version.key.startswith(FILE_PREFIX):

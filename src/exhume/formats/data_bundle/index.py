@@ -39,7 +39,7 @@ class FileRow(NamedTuple):
 
 
 class RecordRow(NamedTuple):
-    """A record: where it starts in the stream, and in the shard file as stored in the row (None: all zeros)."""
+    """A record: where it starts in the stream, and where in the shard file according to its row (None: all zeros)."""
 
     offset: int
     byte_offset: int | None
@@ -72,7 +72,7 @@ def parse_record_row(key: bytes, value: bytes, where: Span) -> RecordRow:
 
 
 def parse_config(value: bytes, where: Span) -> BundleConfig:
-    """The configuration row; raises when it is garbage or not that of a bundle."""
+    """Parses the configuration row; raises when it is garbage or not that of a bundle."""
     try:
         config = BundleConfig.parse(value)
     except WireError as error:
@@ -119,7 +119,7 @@ class BundleIndex:
             yield parse_file_row(key, value, self.where)
 
     def records(self, shard: int) -> list[RecordRow]:
-        """The record rows of one shard in stream order (none: the shard is stored as it is)."""
+        """The record rows of one shard in stream order; without any, its stream is stored as it is."""
         prefix = record_prefix(shard)
         rows = self.database.scan(prefix, _after(prefix), sequence=self.sequence)
         return [parse_record_row(key, value, self.where) for key, value in rows]
@@ -152,7 +152,7 @@ class BundleIndex:
 
 
 def _after(prefix: bytes) -> bytes:
-    """The first key behind all that start with `prefix`."""
+    """The first key after all keys that start with `prefix`."""
     cut = prefix.rstrip(b"\xff")
     return cut[:-1] + bytes((cut[-1] + 1,)) if cut else b"\xff" * (len(prefix) + 1)
 

@@ -24,10 +24,10 @@ def add_inputs(
 ) -> list[tuple[str, str]]:
     """Queues files and directories (recursively); returns `(path, reason)` of what was left out.
 
-    A single directory gives its content; of several inputs each keeps its last component, or its path relative to
-    `base`.  `user_data` by stored name.  Symbolic links to files are followed, those to directories are left out.
-    Raises `SourceError` for an input that cannot be read, and `WriterError` for one outside of `base` or a name in
-    `user_data` that is not there.
+    A single directory is added by its content; each of several inputs keeps its last component, or its path relative to
+    `base`.  `user_data` is given by stored name.  Symbolic links to files are followed, those to directories are left
+    out.  Raises `SourceError` for an input that cannot be read, and `WriterError` for one outside of `base` or a name
+    in `user_data` that is not there.
     """
     attached = dict(user_data or {})
     skipped: list[tuple[str, str]] = []
@@ -75,7 +75,9 @@ def _add_folder(
 
 
 class Found(NamedTuple):
-    """What is at a path: `kind` file, directory or the reason against it; its stored name, its size if it is a file."""
+    """What is at a path: its stored name; `kind`, which is file, directory, or the reason to leave it out; a file's
+    size.
+    """
 
     kind: str
     path: str
@@ -84,7 +86,7 @@ class Found(NamedTuple):
 
 
 def walk(root: str, name: str) -> Iterator[Found]:
-    """What is in a directory and below, sorted within each directory."""
+    """Everything in and below a directory, sorted within each directory."""
     folders = [(root, name)]
     while folders:
         folder, prefix = folders.pop()

@@ -1,4 +1,4 @@
-"""Bytes to values of a shard's header, through the generated readers."""
+"""Converts the bytes of a shard's header to values, through the generated readers."""
 
 from __future__ import annotations
 

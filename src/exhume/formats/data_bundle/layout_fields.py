@@ -1,6 +1,7 @@
-"""The fields of Protocol Buffers messages by name, through the generated reader, and written.
+"""Reads the fields of Protocol Buffers messages by name, through the generated reader, and writes them.
 
-This module adds what a schema cannot express: that the last field of a number counts, and how unknown ones are treated.
+This module adds what a schema cannot express: that the last of several fields with the same number counts, and how
+unknown ones are treated.
 
 Spec: protobuf.dev, "Encoding".
 """
@@ -52,7 +53,7 @@ Names = Mapping[int, str]
 
 
 def names(numbers: Mapping[int, str], texts: Mapping[int, str] | None = None) -> Names:
-    """The names of fields that hold numbers, and of those that hold bytes, by field number; in its order."""
+    """The names of fields that hold numbers, and of those that hold bytes, by field number and in its order."""
     found = {number << 3 | WireTypes.VARINT: name for number, name in numbers.items()}
     found |= {number << 3 | WireTypes.BYTES: name for number, name in (texts or {}).items()}
     return dict(sorted(found.items()))
@@ -66,7 +67,7 @@ def key_of(known: Names, name: str) -> int:
 def build(known: Names, values: Iterable[int | bytes], always: int | None = None) -> bytes:
     """The message with these values, in the order of `known`.
 
-    Values that are 0 or empty are left out, but for that of the key `always`.
+    Values that are 0 or empty are left out, except that of the key `always`.
     """
     out = bytearray()
     for key, value in zip(known, values, strict=True):

@@ -1,4 +1,6 @@
-"""Keys of index rows: parts whose bytes sort as their values do.  Read by the generated readers, written here.
+"""Keys of index rows: parts whose bytes sort as their values do.
+
+The generated readers read them; this module writes them.
 
 Spec: `docs/formats/data_bundle.md`, "Profile" (dacha's order-preserving encoders).
 """
@@ -37,7 +39,7 @@ def build_varuint(value: int) -> bytes:
 
 
 def escape(value: bytes) -> bytes:
-    """The start of a byte string: zero bytes in it are escaped."""
+    """Escapes the zero bytes in the start of a byte string."""
     return value.replace(b"\0", _ZERO)
 
 
@@ -57,7 +59,7 @@ class FileKey(NamedTuple):
         return FILE_PREFIX + build_escaped(self.directory) + build_escaped(self.name)
 
     def start(self) -> bytes:
-        """What the keys of all files of the directory start with; `build_escaped` of a name completes one."""
+        """What the keys of all files of the directory start with; `build_escaped` of a name completes such a key."""
         return FILE_PREFIX + build_escaped(self.directory)
 
     @property

@@ -22,7 +22,7 @@ _SPAN = _MOST << 4
 def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS) -> Carved | None:
     """The shard that starts at `hit`: header, then record after record as long as they decompress.
 
-    The verdict is `partial`, for the index that names its files is elsewhere.
+    The verdict is `partial`, because the index that names its files is elsewhere.
     """
     window = source.window(hit, source.size)
     try:

@@ -1,4 +1,4 @@
-"""The Protocol Buffers messages of a bundle, both ways.
+"""Reads and writes the Protocol Buffers messages of a bundle.
 
 A field that is absent has its default; a known field of the wrong wire type, a cut value or a group is garbage
 (`WireError`); unknown fields are kept in `unknown` and otherwise ignored.
@@ -195,7 +195,7 @@ class ShardHeader(NamedTuple):
         return build(_HEADER, (*numbers, True))
 
     def build_file_start(self) -> bytes:
-        """Magic, lengths, message and zeros up to the first record; alignment 0 counts as 1."""
+        """Builds magic, lengths, message, and zeros up to the first record; an alignment of 0 counts as 1."""
         message = self.build()
         start = align(FIXED_HEADER + len(message), max(1, self.record_alignment))
         return build_shard_start(message, start).ljust(start, b"\0")

@@ -1,4 +1,4 @@
-"""The files of a bundle by their names alone: shards, the index, and which of them opening reads.
+"""What the names of a bundle's files say: which are shards, which are the index, and which of them opening reads.
 
 Spec: "Path to bytes" in `docs/formats/data_bundle.md`.
 """
@@ -42,7 +42,7 @@ def index_files(tree: Tree, *kinds: str) -> list[str]:
 def is_at_hand(tree: Tree) -> bool:
     """Whether reading every row of the index is cheap: it is one small table or log, or no listing tells sizes.
 
-    None does where files are at hand, and on index pages, where every file is asked for anyway.
+    None does for local files, or for index pages, where every file is asked for anyway.
     """
     sizes = [tree.listed_size(name) for name in index_files(tree, "table", "log")]
     filled = [size for size in sizes if size]
@@ -50,9 +50,9 @@ def is_at_hand(tree: Tree) -> bool:
 
 
 def hint_opening(tree: Tree) -> None:
-    """Asks for what opening reads, at the same time: the manifest, and rows where they are at hand.
+    """Requests, all at once, what opening reads: the manifest, and rows where they are at hand.
 
-    And for the sizes of shards, where a listing does not tell them.
+    It also requests the sizes of shards, where a listing does not tell them.
     """
     shards = [n for n in tree.names() if shard_number(n) is not None]
     hint_rows(

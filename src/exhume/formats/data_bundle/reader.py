@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class BundleInfo(Info):
-    """Configuration, index and shards, by the index alone; `DataBundleArchive.stats` has more.
+    """Configuration, index and shards, from the index alone; `DataBundleArchive.stats` has more.
 
     Values are None when only the rows of a remote index would give them and reading these takes more than one request;
     `header`, that of the first shard, then replaces the configuration.
@@ -104,7 +104,7 @@ class DataBundleArchive(MemberArchive):
 
     @functools.cached_property
     def index(self) -> BundleIndex:
-        """The live rows.  Raises unless the configuration row of a bundle is among them (if that is to be checked)."""
+        """The live rows.  Raises when a bundle's configuration row is not among them (if that is to be checked)."""
         index = BundleIndex(self.database)
         if self._check:
             index.config()
@@ -190,7 +190,7 @@ class DataBundleArchive(MemberArchive):
                 low, high = ranges.get(shard, (start, start))
                 ranges[shard] = min(low, start), max(high, start + entry.size)
         for number, (start, stop) in ranges.items():
-            with suppress(ExhumeError):  # it is raised again where the member is read
+            with suppress(ExhumeError):  # the error is raised again when the member is read
                 self.view.shard(number).hint(start, stop)
 
     def entries(self) -> Iterator[Entry]:
@@ -233,7 +233,9 @@ class DataBundleArchive(MemberArchive):
             history.close()
 
     def info(self) -> BundleInfo:
-        """Rows of an index that takes more than one request are counted once they were read (`stats`, `rows`)."""
+        """Rows of an index that takes more than one request are counted only once they have been read (`stats`,
+        `rows`).
+        """
         shards: dict[int, dict[str, Any]] = {}
         self.tree.hint(sizes=self.shard_files().values())
         for number, name in self.shard_files().items():
@@ -262,7 +264,7 @@ class DataBundleArchive(MemberArchive):
         return BundleInfo(config, header, tuple(shards.values()), index, **counts, stored_size=stored_size)
 
     def _hint_rows(self) -> None:
-        """Asks for all rows at the same time, where that takes requests."""
+        """Requests all rows at once, where reading them takes requests."""
         spans = self.database.spans(FILE_PREFIX, RECORD_STOP) if self.tree.cost.wait else {}
         self.tree.hint(spans={f"{INDEX}/{name}": span for name, span in spans.items()})
 
@@ -345,7 +347,7 @@ def open_archive(
     """Opens a bundle directory.
 
     `check`: raise unless the index has the configuration row of a bundle (forensic work on a damaged index turns it
-    off); of a remote index that takes more than one request, when its rows are first read.
+    off).  A remote index that takes more than one request is checked when its rows are first read.
     """
     if not isinstance(source, Tree):
         raise checks.NO_CONFIG.error("a bundle is a directory", span=source.span(0, 0))
@@ -368,5 +370,5 @@ def verify_source(
 
 
 def inspect(source: Source | Tree, *, limits: Limits) -> SectionMap:
-    """The same of a bundle whose index cannot be read as one: what each of its files shows by itself."""
+    """The sections of a bundle whose index cannot be read as such: what each of its files shows by itself."""
     return open_archive(source, limits=limits, check=False).sections()

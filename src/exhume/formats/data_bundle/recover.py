@@ -2,7 +2,7 @@
 
 A stored record shows where it ends, and the next one starts at the next multiple of the alignment.  Where one cannot be
 decoded, the walk continues at the next place that could start a record.  Offsets in the stream follow from the record
-before; behind a lost record they are a guess (that it was full), which only a file's CRC-32C can confirm.
+before; after a lost record they are a guess (that the lost record was full), which only a file's CRC-32C can confirm.
 
 Spec: data_bundle.txt, Shard Files; `docs/formats/data_bundle.md`, "Read".
 """
@@ -30,7 +30,7 @@ _STORED_GROWTH = 64
 def complete_rows(
     source: Source, header: ShardHeader, rows: list[RecordRow], limits: Limits = DEFAULT_LIMITS
 ) -> list[RecordRow]:
-    """`rows` of one shard with those added that the index has lost, in stream order.
+    """The `rows` of one shard in stream order, together with those that the index has lost.
 
     The rows of shards without compression are returned unchanged, because their records cannot be recognised.
     """
@@ -44,7 +44,7 @@ def complete_rows(
     for place, size in _walk(source, header, sorted(known), limits):
         row = known.get(place)
         if row is not None:
-            if sure and expected < row.offset and expected not in made:  # nothing is stored between the two: zeros
+            if sure and expected < row.offset and expected not in made:  # nothing is stored in between: these are zeros
                 made[expected] = RecordRow(expected, None, RecordMetadata(header.shard_index, expected, all_zeros=True))
             expected, sure = row.offset, True
         elif size:
@@ -57,14 +57,14 @@ def complete_rows(
 
 
 def _behind_zeros(offset: int, rows: dict[int, RecordRow], record_size: int) -> int:
-    """Where the stream goes on behind records of zeros that the index knows at `offset`."""
+    """Where the stream goes on after the records of zeros that start at `offset` according to the index."""
     while offset in rows and rows[offset].byte_offset is None:
         offset = min((other for other in rows if other > offset), default=offset + record_size)
     return offset
 
 
 def _walk(source: Source, header: ShardHeader, known: list[int], limits: Limits) -> Iterator[tuple[int, int]]:
-    """`(place, decoded size)` in file order: of records, and with size 0 of what is none."""
+    """`(place, decoded size)` in file order, of records and, with size 0, of bytes that are none."""
     step = max(1, header.record_alignment)
     at = header.data_offset
     while at < source.size:
@@ -99,16 +99,16 @@ def _decode(source: Source, header: ShardHeader, at: int, limits: Limits) -> tup
 
 
 def _could_start(stored: bytes, at: int, header: ShardHeader) -> bool:
-    if header.compression == Compression.ZLIB:  # as RFC 1950 has it: deflate, and a check of the first two bytes
+    if header.compression == Compression.ZLIB:  # as RFC 1950 requires: deflate, and a check of the first two bytes
         return len(stored) > at + 2 and stored[at] & 0x0F == 8 and (stored[at] << 8 | stored[at + 1]) % 31 == 0
     return len(stored) > at and stored[at] != 0
 
 
 def _next_start(source: Source, header: ShardHeader, at: int, stop: int) -> int:
-    """The first place from `at` on that could start a record, at most `stop`."""
+    """The first place from `at` on where a record could start, at most `stop`."""
     step = max(1, header.record_alignment)
     if header.compression == Compression.SNAPPY and step == 1:
-        return stop  # any byte could start one
+        return stop  # a record could start at any byte
     at = align(at, step)
     while at < stop:
         window = source.read_up_to(at, min(WINDOW, stop - at) + 2)

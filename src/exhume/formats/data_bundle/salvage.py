@@ -40,8 +40,8 @@ def salvage(
     intact).
 
     `ARCHIVE` writes a new bundle (zlib), `FILES` a directory, `RECORDS` one JSON line per version of a file row with
-    the proof of its bytes.  Of each path the newest version that proves good is taken; with `deleted` also of paths
-    that were deleted on purpose.
+    the proof of its bytes.  For each path, the newest version that proves good is taken; with `deleted`, this includes
+    paths that were deleted on purpose.
     """
     report = SalvageReport("databundle", str(output))
     with open_archive(source, limits=limits, check=False) as archive:
@@ -176,7 +176,7 @@ def _count(report: SalvageReport, entry: FileVersion, work: Any) -> None:
         report.notes.append(f"{entry.path}: {error}")
         return
     report.keep(kind)
-    # The CRC-32C of the bytes fits, but it stands in the row: a row that no checksum covers may have another name.
+    # The CRC-32C of the bytes matches, but it is part of the row, and the name in an unchecked row may be wrong.
     report.vouch(Verified.CHECKSUMS if entry.version.checksum == Verdict.GOOD else Verified.REREAD)
 
 
@@ -207,7 +207,7 @@ def _write_lines(found: list[FileVersion], output: Path, report: SalvageReport) 
 
 
 def _account(tree: Tree, history: History, report: SalvageReport) -> None:
-    """The fate of every file of the bundle: shards record by record, index files as wholes."""
+    """Accounts for every file of the bundle: for shards record by record, for each index file as a whole."""
     shards = _shards(tree)
     for number in sorted(shards):
         source = history.view.source(number)
@@ -249,7 +249,7 @@ def _account(tree: Tree, history: History, report: SalvageReport) -> None:
 
 
 def _account_rest(report: SalvageReport, source: Source, start: int, end: int) -> None:
-    """The fate of shard bytes that belong to no record: filler, or records that could not be found."""
+    """Accounts for the bytes of a shard that belong to no record: filler, or records that could not be found."""
     empty = all(chunk.count(0) == len(chunk) for chunk in source.chunks(start, end))
     if empty:
         report.account(source.span(start, end), Fate.IGNORED, "no record")

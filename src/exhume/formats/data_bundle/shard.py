@@ -31,7 +31,7 @@ LARGE_FILE = 1 << 20
 
 
 class RecordCache(Lru[tuple[int, int], bytes]):
-    """Decoded records by `(shard, record)`; a record is decoded once, however many ask for it at the same time."""
+    """Decoded records by `(shard, record)`; a record is decoded once, however many threads ask for it at once."""
 
     def __init__(self, size: int = CACHE_SIZE) -> None:
         super().__init__(size)
@@ -105,11 +105,11 @@ class Shard:
         return self.source.span(min(place, self.source.size), min(max(place, self.bounds[index]), self.source.size))
 
     def known_length(self, index: int) -> int | None:
-        """Uncompressed bytes of a record as its neighbour says; None for the last one."""
+        """The uncompressed size of a record according to the record after it; None for the last one."""
         return self.starts[index + 1] - self.starts[index] if index + 1 < len(self.starts) else None
 
     def hint(self, start: int, stop: int) -> None:
-        """Tells that bytes `[start, stop)` of the stream will be read in pieces; see `Source.hint`."""
+        """Announces that bytes `[start, stop)` of the stream will be read in pieces; see `Source.hint`."""
         size = self.source.size
         if self.is_flat:
             first, last = self.header.data_offset + start, self.header.data_offset + stop
@@ -186,7 +186,7 @@ class Shard:
             raise checks.ZERO_RECORD.error(span=Span(self.source.name, 0, 0), expected=f"at most {most}", actual=length)
 
     def record(self, index: int) -> bytes:
-        """One stored record, decompressed; raises as `decode` does, and DB-313 when its length is wrong."""
+        """Decompresses one stored record; raises as `decode` does, and DB-313 when its length is wrong."""
         key = (self.number, index)
         found = self._cache.get(key)
         if found is None:

@@ -1,6 +1,7 @@
 """Every rule of a bundle; never stops at the first finding.
 
-Index database first, then its rows, then each shard against rows and configuration, then each file, then old rows.
+It checks the index database first, then its rows, then each shard against rows and configuration, then each file, then
+old rows.
 
 Spec: data_bundle.txt; the rules are in `checks`.
 """
@@ -69,7 +70,7 @@ class _Walk:
         self.old_rows = False
 
     def read_rows(self) -> Iterator[Finding]:
-        """Every live row, parsed; damage of the index itself was reported before."""
+        """Every live row, parsed; damage to the index itself has already been reported."""
         records: list[RecordRow] = []
         for version in self.archive.database.versions(leveldb_checks.ignore):
             if version.status is not Status.LIVE:
@@ -252,7 +253,7 @@ def _pieces(source: Source, start: int, end: int) -> Iterator[tuple[int, bytes]]
 
 
 def _check_places(shard: Shard) -> Iterator[Finding]:
-    """Offsets of records: inside the data, growing, aligned; zero records of a size that a record can have."""
+    """Checks that offsets of records are inside the data, growing and aligned, and sizes of zero records possible."""
     header, source = shard.header, shard.source
     alignment = max(1, header.record_alignment)
     last = header.data_offset
@@ -286,7 +287,7 @@ def _record_checker(shard: Shard) -> Callable[[int], list[Finding]]:
     def check(index: int) -> list[Finding]:
         place = shard.places[index]
         if place is None or not shard.header.data_offset <= place <= shard.bounds[index]:
-            return []  # told with its place
+            return []  # reported together with its place
         try:
             _, end = shard.decode(index)
         except ExhumeError as error:
@@ -328,7 +329,7 @@ def _check_cover(shard: Shard, row: FileRow) -> Iterator[Finding]:
 
 
 def _last_size(shard: Shard) -> int | None:
-    """Bytes of the last record: decoded, or what a record of zeros can hold; None when it does not decode."""
+    """The decoded size of the last record, or what a record of zeros can hold; None when it cannot be decoded."""
     index = len(shard.rows) - 1
     if shard.places[index] is None:
         return max(shard.header.record_size, DEFAULT_RECORD_SIZE)

@@ -101,9 +101,9 @@ class DataBundleWriter(Writer):
     Args:
         target: Path of the directory to write.
         compression: `zlib`, `snappy` or `none`.
-        level: zlib's, 0 to 12 on the scale of libdeflate; None: 5.
+        level: The level of zlib, 0 to 12 on the scale of libdeflate; None: 5.
         stored: Whether to wrap records in raw blocks of the codec instead of compressing them.
-        record_size: Uncompressed bytes per record; a file of 1 MiB and more starts its own record.
+        record_size: Uncompressed bytes per record; a file of 1 MiB or more starts a record of its own.
         alignment: Stored records start at multiples of this (1: no padding).
         shards: Files to spread the members over: each member goes to the shard with the fewest bytes so far.
         jobs: Threads that read and compress (0: one per core); they change nothing in the output.
@@ -198,7 +198,7 @@ class DataBundleWriter(Writer):
     def add_reader(
         self, name: str, size: int, read: Callable[[int, int], bytes], *, user_data: UserData | None = None
     ) -> None:
-        """Queues a file of `size` bytes that `read(start, stop)` gives; it may be called from several threads."""
+        """Queues a file of `size` bytes that `read(start, stop)` returns; `read` may be called from several threads."""
         self._queue(_Member(self._check(name), size, None, None, read, user_data))
 
     def add_directory(self, name: str, *, user_data: UserData | None = None) -> None:
@@ -271,7 +271,9 @@ class DataBundleWriter(Writer):
     # Planning
 
     def _assign(self, members: list[_Member]) -> None:
-        """Each member to the shard with the fewest bytes (the first of equals), one after the other in the stream."""
+        """Assigns each member to the shard with the fewest bytes (the first of equals), one after the other in its
+        stream.
+        """
         loads = [(0, number) for number in range(self.shards)]
         for member in members:
             load, number = loads.pop(0)
@@ -279,7 +281,9 @@ class DataBundleWriter(Writer):
             insort(loads, (load + member.size, number))
 
     def _plan(self, members: list[_Member]) -> Iterator[_Record]:
-        """Records of each shard in turn: a record ends when it is full, before a large file, and with its shard."""
+        """Plans the records of each shard in turn: a record ends when it is full, before a large file, and with its
+        shard.
+        """
         by_shard: list[list[_Member]] = [[] for _ in range(self.shards)]
         for member in members:
             by_shard[member.shard].append(member)
@@ -342,7 +346,7 @@ class DataBundleWriter(Writer):
         return rows
 
     def _encode(self, record: _Record) -> tuple[_Record, memoryview, bytes | None]:
-        """Reads and compresses one record; None for one of zeros, which stores nothing."""
+        """Reads and compresses one record; None for a record of zeros, which stores nothing."""
         data = _read_pieces(record.pieces)
         if self.is_flat:
             return record, data, bytes(data)
@@ -372,7 +376,7 @@ class DataBundleWriter(Writer):
         ]
 
     def _identity(self, members: list[_Member]) -> str:
-        """A UUID that follows from the content, for the IDENTITY file."""
+        """A UUID derived from the content, for the IDENTITY file."""
         digest = hashlib.sha256()
         for member in members:
             digest.update(b"%s\0%d\0%d\n" % (member.name.encode("utf-8", "surrogateescape"), member.size, member.crc))
@@ -394,7 +398,7 @@ def _read_pieces(pieces: list[_Piece]) -> memoryview:
         return memoryview(b"".join(map(_read, pieces)))
     sizes = [piece.stop for piece in pieces]
     data, whole = read_files([os.fsencode(path) for path in paths], sizes)
-    if not all(whole):  # one of them changed, or cannot be read: the careful way tells
+    if not all(whole):  # one of them changed, or cannot be read: the slower way says which
         return memoryview(b"".join(map(_read, pieces)))
     return memoryview(data)[: sum(sizes)]
 
@@ -439,7 +443,7 @@ def _bad(message: str, expected: object, actual: object) -> WriterError:
 def pack_members(
     target: str | os.PathLike[str], members: Mapping[str, bytes], folders: Iterable[str] = (), **options: Any
 ) -> None:
-    """A bundle of these files and directories in one call."""
+    """Writes a bundle of these files and directories in one call."""
     with DataBundleWriter(target, **options) as writer:
         for name in folders:
             writer.add_directory(name)
