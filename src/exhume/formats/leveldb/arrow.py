@@ -69,9 +69,9 @@ def to_arrow(
     """A streaming `pyarrow.RecordBatchReader`, one row per entry.
 
     Live rows by column family and key, chosen by `start <= key < stop` and `prefix` through the index, raising at the
-    first damage.  `sequence` gives the state as of that sequence number, `all_versions` every version that any file
-    still holds; both read the whole database and pass over what is damaged, which is counted in `lost`.  Raises
-    `QueryError` when `all_versions` and `sequence` are both given, and `EntryNotFoundError` for an unknown column.
+    first damage.  `sequence` gives the state as of that sequence number, and `all_versions` every version that any file
+    still holds; both read the whole database and skip what is damaged, which `lost` counts.  Raises `QueryError` when
+    `all_versions` and `sequence` are both given, and `EntryNotFoundError` for an unknown column.
     """
     pa = import_pyarrow()
     if all_versions and sequence is not None:
@@ -127,7 +127,7 @@ _VALUES: Final[dict[str, Callable[[Version], Any]]] = {
 
 
 def _earlier(stop: bytes | None, prefix: bytes | None) -> bytes | None:
-    """The smaller of `stop` and the first key behind all that start with `prefix`."""
+    """The smaller of `stop` and the first key after all keys that start with `prefix`."""
     cut = (prefix or b"").rstrip(b"\xff")
     beyond = cut[:-1] + bytes([cut[-1] + 1]) if cut else None
     return stop if beyond is None else beyond if stop is None else min(stop, beyond)

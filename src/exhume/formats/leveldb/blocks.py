@@ -100,9 +100,10 @@ def decode_block(contents: bytes, compression: int, *, family: str, version: int
 
 
 def _stated_size(contents: bytes, *, wide: bool) -> tuple[int, int]:
-    """The decompressed size that stands in front of what a codec wrote, and where that begins.
+    """The decompressed size that precedes what a codec wrote, and where the codec's bytes begin.
 
-    How wide it is only the version in the footer says, which the specification of a block does not have.
+    Only the version in the footer says how wide that size is, and the specification of a block does not know the
+    version.
     """
     if wide:
         if len(contents) < 8:
@@ -138,14 +139,14 @@ def build_block(entries: list[tuple[bytes, bytes]], restart_interval: int = 16) 
 
 
 def _common_prefix(left: bytes, right: bytes) -> int:
-    """How many bytes both start with: those above the highest bit in which they differ, read as numbers."""
+    """How many leading bytes both share: those above the highest bit in which they differ, read as numbers."""
     size = min(len(left), len(right))
     different = int.from_bytes(left[:size], "big") ^ int.from_bytes(right[:size], "big")
     return size - (different.bit_length() + 7) // 8
 
 
 def seal_block(contents: bytes, codec: str = "none") -> bytes:
-    """A block as LevelDB stores it: contents (compressed), compression byte, masked CRC-32C."""
+    """A block as LevelDB stores it: (compressed) contents, compression byte, masked CRC-32C."""
     kind = Compressions[codec.upper()]
     stored = compress(codec, contents) if kind else contents
     return stored + TRAILER.pack(kind, mask_crc32c(crc32c(stored + bytes((kind,)))))

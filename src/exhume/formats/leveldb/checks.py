@@ -189,7 +189,7 @@ def ignore(
     expected: object = None,
     actual: object = None,
 ) -> None:
-    """Ignores the broken rule, which is reported elsewhere."""
+    """Ignores the broken rule, because it is reported elsewhere."""
 
 
 def collector(into: Callable[[Finding], object]) -> Report:

@@ -72,7 +72,7 @@ def entries(run: Run, archive: LevelDbArchive, options: dict[str, Any]) -> Itera
 
 
 def _tell(run: Run) -> Any:
-    """A report that prints damage on standard error, while the listing continues."""
+    """A report that prints damage on standard error; the listing continues."""
     from exhume.formats.leveldb import checks
 
     return checks.collector(
@@ -125,7 +125,7 @@ def _rows(archive: LevelDbArchive, sequence: int | None) -> Iterator[tuple[bytes
 
 
 def search(run: Run, archives: list[LevelDbArchive], query: str, options: dict[str, Any]) -> Outcome | None:
-    """`exhume search`: keys that start with the query (or values that hold it)."""
+    """`exhume search`: keys that start with the query, or values that contain it."""
     from exhume.cli.outcome import Outcome
     from exhume.cli.render import printable
     from exhume.formats.leveldb.keys import key_text

@@ -68,7 +68,7 @@ class Database:
         sequence_rule: SequenceRule | None = None,
         standalone: bool = False,
     ) -> None:
-        """`standalone`: there are no CURRENT and manifest, and all files count as live."""
+        """`standalone`: there is neither CURRENT nor a manifest, and all files count as live."""
         self.tree = tree
         self._pool = SourcePool(tree)
         self.limits = limits
@@ -163,7 +163,7 @@ class Database:
     # Logs
 
     def spans(self, start: bytes, stop: bytes) -> dict[str, tuple[int, int]]:
-        """The places of the blocks with keys in `[start, stop)` in each undamaged live table, by file name."""
+        """The places of the blocks in each undamaged live table that have keys in `[start, stop)`, by file name."""
         out: dict[str, tuple[int, int]] = {}
         for file in self.tables(Role.LIVE) if self.is_bytewise else ():
             with contextlib.suppress(ExhumeError):
@@ -265,7 +265,7 @@ class Database:
             yield item
 
     def last_sequence(self) -> int:
-        """The last sequence number: of the manifest and of the logs that would be replayed."""
+        """The last sequence number in the manifest and in the logs that would be replayed."""
         if self._last_sequence is None:
             self._prefetch_live()
             last = (self.manifest.last_sequence or 0) if self.manifest else MAX_SEQUENCE
@@ -337,11 +337,11 @@ class Database:
         Live files first, merged by column family and key, newest version first; then, if wanted, the entries of files
         that the database no longer uses, file by file.  What cannot be read is reported to `report`.
         """
-        # Chained, not yielded on: a step of a generator per version would be a tenth of the time.
+        # Chained instead of yielded one by one: one more generator step per version would take a tenth of the time.
         return itertools.chain.from_iterable(self._batches(report, unreferenced))
 
     def _batches(self, report: Report, unreferenced: bool) -> Iterator[Iterable[Version]]:
-        """The same versions in lists of a few hundred."""
+        """The versions of `versions` in lists of a few hundred."""
         self._prefetch_live()
         logs = {f.name: self.load_log(f, report) for f in self.logs(Role.LIVE)}
         known = (self.manifest.last_sequence or 0) if self.manifest else MAX_SEQUENCE
@@ -400,7 +400,7 @@ class Database:
         return runs + [self._table_items(chain, report, kept) for _, chain in chains]
 
     def _survey(self, file: DbFile, room: int) -> tuple[Survey, Kept | None]:
-        """The survey of a table, made once, with the blocks that it keeps for reading them afterwards."""
+        """The survey of a table, which is made once, with the blocks kept so that they need not be read again."""
         found = self._surveys.get(file.name)
         if found is not None:
             return found, None

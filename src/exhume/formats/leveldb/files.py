@@ -1,4 +1,4 @@
-"""The files of a database directory: the kind of each, and its role according to the manifest.
+"""The files of a database directory: the kind of each file, and its role according to the manifest.
 
 Only files with plain names directly inside the directory are opened.
 
@@ -90,7 +90,7 @@ def old_manifests(tree: Tree, current: str, limits: Limits) -> list[Manifest]:
 
 
 def list_files(tree: Tree, manifest: Manifest | None, was_named: Callable[[int], bool], report: Report) -> list[DbFile]:
-    """Every file with its role, sorted by kind and number; files that are missing or doubled are reported.
+    """Every file with its role, sorted by kind and number; files that are missing or exist twice are reported.
 
     `was_named`: whether any manifest ever named the table of a number.
     """

@@ -22,7 +22,9 @@ _SCAN_OVERLAP = 1 << 20
 
 
 class Survey(NamedTuple):
-    """What one pass over a table says: in order throughout, and its first and last `(user key, inverted packed)`."""
+    """What one pass over a table shows: whether it is in order throughout, and its first and last
+    `(user key, inverted packed)`.
+    """
 
     ordered: bool
     first: tuple[bytes, int] | None
@@ -40,7 +42,7 @@ class Kept:
         self._blocks = blocks[::-1]
 
     def take(self) -> Iterator[Block]:
-        """The blocks, each released as it is returned."""
+        """Returns the blocks; each is released as soon as it has been returned."""
         while self._blocks:
             yield self._blocks.pop()
 
@@ -66,7 +68,7 @@ def data_handles(table: Table, report: Report) -> list[Handle] | None:
 
 
 def forensic_items(table: Table, rank: int, report: Report, kept: Kept | None = None) -> Iterator[list[Item]]:
-    """The entries of each block that can be read and has any; `kept` spares reading what a survey has read."""
+    """The entries of each block that can be read and has any; with `kept`, what a survey has read is not read again."""
     last: Item | None = None
     for number, block in enumerate(_blocks(table, report, kept)):
         items, _ = table.block_items(block, (rank << 33) + 2 * number, report)
@@ -93,7 +95,7 @@ def _read(table: Table, handles: list[Handle] | None, report: Report) -> Iterato
 
 
 def survey_table(table: Table, room: int) -> tuple[Survey, Kept | None]:
-    """Whether every readable block is in order, and the keys at both ends.
+    """Surveys a table: whether every readable block is in order, and the first and the last key.
 
     Blocks of a table without findings so far are kept, up to `room` decompressed bytes in total.
     """

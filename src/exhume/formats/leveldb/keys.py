@@ -1,13 +1,13 @@
-"""User keys as text and back: what is printable UTF-8 stands for itself, every other byte is an escape.
+"""User keys as text: printable UTF-8 stands for itself, and every other byte is an escape.
 
-The same escapes as in `exhume.cli.params.ByteText`, so that what is printed can be typed.
+The escapes are those of `exhume.cli.params.ByteText`, so that printed keys can be typed in again.
 """
 
 from __future__ import annotations
 
 
 def key_text(key: bytes) -> str:
-    r"""A key on one line; bytes that are not printable UTF-8 become `\xHH`, a backslash is doubled."""
+    r"""A key on one line; bytes that are not printable UTF-8 become `\xHH`, and backslashes are doubled."""
     out = []
     for char in key.decode("utf-8", "surrogateescape"):
         if char == "\\":

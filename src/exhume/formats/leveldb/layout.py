@@ -1,4 +1,4 @@
-"""Bytes to values of the LevelDB family: the results of the generated readers in the terms of the format.
+"""Converts bytes of the LevelDB family to values: the results of the generated readers in the terms of the format.
 
 This module adds what a schema cannot express: how keys with a shared prefix are completed, which versions of a footer
 are read, and what the operations of a batch mean.
@@ -142,9 +142,9 @@ def parse_tail(block: bytes, where: Span) -> Tail:
 
 
 def fills_block(block: bytes) -> bool:
-    """Whether entries, restart points and what stands between and behind them are all that a decompressed block is.
+    """Whether entries, restart points and what lies between and after them make up the whole of a decompressed block.
 
-    What is in keys and values is not looked at.
+    The content of keys and values is not examined.
     """
     try:
         raw, _ = read_leveldb_block(block, 0, len(block))
@@ -205,7 +205,7 @@ def parse_version_edit(payload: bytes, where: Span) -> VersionEdit:
 
 
 def _table_file(raw: edits.NewFile | edits.NewFile2 | edits.NewFile3 | edits.NewFile4, column_family: int) -> TableFile:
-    """The fields that all four forms have; later ones contain earlier ones, or repeat their fields."""
+    """The fields that all four forms have in common; later forms contain earlier ones, or repeat their fields."""
     ranged = raw.file if isinstance(raw, edits.NewFile4) else raw
     file = ranged.file if isinstance(ranged, edits.NewFile2) else ranged
     bounds: tuple[int | None, int | None] = (None, None)

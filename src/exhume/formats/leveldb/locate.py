@@ -40,7 +40,7 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS) -> Carv
     proof = Proof.CHECKSUMS
     for _, handle in index:
         block = table.read_block(handle, report)
-        if block is not None and block.verdict == "none":  # the table has none: its blocks were only decoded
+        if block is not None and block.verdict == "none":  # the table has no checksums: its blocks were only decoded
             proof = Proof.STRUCTURE
     bad = tuple(finding for finding in found if finding.severity is Severity.ERROR)
     span = source.span(start, end)

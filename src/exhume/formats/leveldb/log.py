@@ -1,7 +1,8 @@
-"""Log framing and write batches: every record that can be read, whatever is between them.
+"""Log framing and write batches: every record that can be read, whatever lies between the records.
 
 `LogReader` never gives up: after a broken fragment, it searches for the next intact one in the same 32 KiB block, then
-in the next block.  The `Report` that it is given decides about damage: `strict` raises, a collector continues.
+in the next block.  The `Report` that it is given decides what happens at damage: `strict` raises, a collector
+continues.
 
 Spec: LevelDB doc/log_format.md, db/write_batch.cc; RocksDB db/log_format.h.
 """
@@ -53,7 +54,7 @@ class Fragment(NamedTuple):
 
 
 class LogRecord(NamedTuple):
-    """A record put together from its fragments; `intact` when every fragment's checksum matches."""
+    """A record put together from its fragments; it is `intact` when every fragment's checksum matches."""
 
     offset: int
     end: int
@@ -177,7 +178,9 @@ class LogReader:
             )
 
     def _plausible(self, data: bytes, at: int) -> bool:
-        """Whether an intact fragment, filler, or the end of the block is at `at`: that confirms the length before."""
+        """Whether an intact fragment, filler, or the end of the block is at `at`, which confirms the length of what
+        precedes it.
+        """
         if at == len(data):
             return True
         if len(data) - at < HEADER:

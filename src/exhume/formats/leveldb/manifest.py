@@ -27,7 +27,7 @@ _ROCKSDB_TAGS |= {Tags.MIN_LOG_NUMBER_TO_KEEP}
 def parse_current(data: bytes, where: Span, report: Report = checks.strict) -> str | None:
     """The manifest that CURRENT names; None when it names none.
 
-    Only a plain `MANIFEST-<digits>` is accepted: whatever else it says is never opened.
+    Only a plain `MANIFEST-<digits>` is accepted: whatever else CURRENT says is never opened.
     """
     text = data[:_CURRENT_MAX].decode("utf-8", "backslashreplace")
     if not text.endswith("\n"):
@@ -53,7 +53,7 @@ class EditRecord(NamedTuple):
 
 @dataclass(slots=True)
 class ColumnFamily:
-    """One column family: its tables by number, and the first log that is not in tables yet."""
+    """One column family: its tables by number, and the first log whose content is not in tables yet."""
 
     name: str = "default"
     tables: dict[int, TableFile] = field(default_factory=dict)
@@ -91,8 +91,8 @@ class Manifest:
 
     @property
     def writer(self) -> str:
-        """Which program's tags it carries: `leveldb`, `rocksdb`, `dacha`, or `leveldb or dacha` where both write the
-        same.
+        """The program whose tags the manifest carries: `leveldb`, `rocksdb`, `dacha`, or `leveldb or dacha` where both
+        write the same.
         """
         tags = {tag for record in self.records for tag in record.edit.tags}
         if Tags.COMPACTION_WATERLINE in tags:
@@ -111,7 +111,7 @@ class Manifest:
 
 
 def replay(source: Source, report: Report = checks.strict, limits: Limits = DEFAULT_LIMITS) -> Manifest:
-    """Replays a manifest to its end; with a report that goes on, unreadable records are left out."""
+    """Replays a manifest to its end; with a report that continues, unreadable records are left out."""
     manifest = Manifest(source.name)
     log = LogReader(source, report, limits)
     for record in log:

@@ -31,7 +31,9 @@ class RangeDeletion(NamedTuple):
 
 
 class Level:
-    """Tables of one level, in the order of their keys; `largest` are their last user keys as the manifest says."""
+    """Tables of one level, in the order of their keys; `largest` has the last user key of each according to the
+    manifest.
+    """
 
     def __init__(self, tables: list[Table], largest: list[bytes]) -> None:
         self._tables = tables
@@ -116,7 +118,7 @@ def resolve(
 def _resolve_ranges(
     items: Iterable[Item], family: int, last_sequence: int, ranges: list[RangeDeletion]
 ) -> Iterator[Version]:
-    """The same as `resolve`, where range deletions may have deleted versions."""
+    """Does what `resolve` does where range deletions may have deleted versions."""
     key: bytes | None = None
     newer = newer_kind = -1  # the next newer visible version of the key
     for item in items:

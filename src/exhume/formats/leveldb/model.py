@@ -51,7 +51,7 @@ class Role(enum.StrEnum):
     LIVE = "live"
     OBSOLETE = "obsolete"  # a manifest once named it
     ORPHAN = "orphan"  # no manifest ever named it
-    MISSING = "missing"  # referenced, not there
+    MISSING = "missing"  # referenced, but missing
     OTHER = "other"  # not part of the data (LOCK, LOG, OPTIONS-*)
 
 

@@ -1,4 +1,4 @@
-"""The files of a database directory by their names alone: what each is, and which of them opening reads.
+"""What the names of the files in a database directory say: what each file is, and which of them opening reads.
 
 Spec: LevelDB doc/impl.md, "Files"; db/filename.cc.
 """
@@ -36,12 +36,12 @@ def classify_name(name: str) -> tuple[str, int]:
 
 
 def plain_names(tree: Tree) -> list[str]:
-    """Names directly in the directory."""
+    """The names of files directly in the directory."""
     return tree.files()
 
 
 def obvious_manifest(tree: Tree, folder: str = "") -> str | None:
-    """The manifest that CURRENT must name, where reading CURRENT would be a needless request; else None.
+    """The manifest that CURRENT must name, if reading CURRENT would be a needless request; otherwise None.
 
     It is the only manifest, and the listing gives CURRENT exactly the size that naming it takes.  `verify` reads it.
     """
@@ -63,15 +63,15 @@ def opening_files(tree: Tree, folder: str = "") -> list[str]:
 
 
 def hint_files(tree: Tree, names: Iterable[str]) -> None:
-    """Asks for what opening reads, and for the sizes of other files, at the same time."""
+    """Requests what opening reads, and the sizes of other files, all at once."""
     first = opening_files(tree)
     tree.hint(first, sizes=[name for name in names if name not in first])
 
 
 def hint_rows(tree: Tree, names: Iterable[str], *, heads: Iterable[str] = (), sizes: Iterable[str] = ()) -> None:
-    """Asks for what reading rows of these tables and logs begins with, at the same time.
+    """Requests, all at once, what has to be read first to get rows of these tables and logs.
 
-    That is logs, small tables, and both ends of large ones.  `heads` and `sizes`: what else to ask for.
+    That is logs, small tables, and both ends of large ones.  `heads` and `sizes` say what else to request.
     """
     kinds = {name: classify_name(name.rpartition("/")[2])[0] for name in names}
     tables = {name: tree.listed_size(name) for name, kind in kinds.items() if kind == "table"}

@@ -31,7 +31,7 @@ def plan(archive: LevelDbArchive, size: int | None, options: dict[str, Any]) -> 
 
 
 def items(archive: LevelDbArchive, part: Selection, options: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """`{"key", "value", "sequence", "type", "file"}` of each version, `"status"` too where one part is all."""
+    """`{"key", "value", "sequence", "type", "file"}` of each version, and `"status"` if the part is all of the data."""
     from exhume.formats.leveldb import checks
     from exhume.formats.leveldb.model import type_name
 
@@ -50,7 +50,7 @@ def items(archive: LevelDbArchive, part: Selection, options: dict[str, Any]) -> 
 
 
 def table(archive: LevelDbArchive, part: Selection, options: dict[str, Any]) -> Any:
-    """The versions as `to_arrow` gives them (the live rows, where one part is all)."""
+    """The versions as `to_arrow` gives them (the live rows, if the part is the whole database)."""
     if not part:
         return archive.to_arrow(**options)
     _restrict(archive, part)

@@ -1,4 +1,4 @@
-"""Many files, of which few are open: sources that are opened again when they are needed.
+"""Many files of which only a few are open: sources that are opened again when they are needed.
 
 A database may have thousands of tables and a bundle thousands of shards, more than a process may keep open.
 """
@@ -56,7 +56,7 @@ class SourcePool:
                 self._uses[name] -= 1
 
     def hint(self, name: str, start: int, stop: int) -> None:
-        """Tells that a range of a file will be read in small pieces."""
+        """Announces that a range of a file will be read in small pieces."""
         with self._lock:
             self._opened(name).hint(start, stop)
 
@@ -89,7 +89,7 @@ class PooledSource(Source):
         return self._cost
 
     def hint(self, start: int, stop: int) -> None:
-        if self._cost.wait:  # a file at hand need not be opened for it
+        if self._cost.wait:  # a local file need not be opened for that
             self._pool.hint(self._file, start, stop)
 
     def _read(self, offset: int, size: int) -> bytes:

@@ -63,7 +63,7 @@ class LevelDbInfo(Info):
 
 
 class LevelDbArchive(RecordArchive):
-    """A database directory (or a lone table).  `database` has the whole reader; see `Database`."""
+    """A database directory (or a lone table).  `database` is the full reader; see `Database`."""
 
     format = "leveldb"
 
@@ -142,7 +142,7 @@ class LevelDbArchive(RecordArchive):
         return map_sections(self.database)
 
     def entries(self) -> Iterator[Entry]:
-        """Live rows in key order; raises at the first damage (`versions` goes on)."""
+        """Live rows in key order; raises at the first damage (`versions` continues)."""
         self.database.require_sound()
         for version in self.database.versions(checks.strict, unreferenced=False):
             if version.status is Status.LIVE:
@@ -154,7 +154,7 @@ class LevelDbArchive(RecordArchive):
         return each_once(verify_database(self.database, quick=quick, jobs=jobs, progress=progress))
 
     def to_arrow(self, **options: Any) -> Any:
-        """Rows, live ones unless asked for others, as a table; see `exhume.formats.leveldb.arrow.to_arrow`."""
+        """Rows as a table, the live ones unless others are asked for; see `exhume.formats.leveldb.arrow.to_arrow`."""
         from exhume.formats.leveldb.arrow import to_arrow
 
         check_keywords("to_arrow()", options, to_arrow)
@@ -178,7 +178,7 @@ def version_entry(version: Version) -> Entry:
 
 
 class _Borrowed(WindowSource):
-    """A source whose owner closes it."""
+    """A source that its owner closes, so that closing it here does nothing."""
 
     def close(self) -> None:
         pass

@@ -62,7 +62,7 @@ def _salvage(database: Database, output: Path, mode: SalvageMode, progress: Prog
 def surviving_rows(database: Database, collect: checks.Report, report: SalvageReport) -> Iterator[tuple[bytes, bytes]]:
     """Rows of the newest state that can be read, sorted; entries whose checksum is bad are left out, deletions too.
 
-    Files that a sound manifest does not use stay out; with a lost or damaged manifest they all count.
+    Files that a sound manifest does not use are left out; with a lost or damaged manifest, all files count.
     """
     manifest = database.manifest
     whole = manifest is not None and not manifest.damaged and not database.errors
@@ -84,7 +84,7 @@ def surviving_rows(database: Database, collect: checks.Report, report: SalvageRe
         if version.key == last:
             continue
         last = version.key
-        # Deleted by a range deletion, or by a deletion that was left out above: any other is the newest of its key.
+        # The version is deleted by a range deletion, or by a deletion left out above; any other is its key's newest.
         wiped = version.status is Status.DELETED and disbelieved != (version.key, version.superseded_by)
         if version.value_type in DELETIONS or version.value_type == ValueTypes.RANGE_DELETION or wiped:
             continue
@@ -93,7 +93,7 @@ def surviving_rows(database: Database, collect: checks.Report, report: SalvageRe
 
 
 def vouched(version: Version) -> Verified:
-    """What stands behind a version: the checksum of its block or log record, where there is one and it fits."""
+    """What vouches for a version: the checksum of its block or log record, if there is one and it matches."""
     known = {Verdict.GOOD: Verified.CHECKSUMS, Verdict.NONE: Verified.REREAD, Verdict.BAD: Verified.UNVERIFIABLE}
     return known[Verdict(version.checksum)]
 
@@ -110,7 +110,7 @@ def _bytes(data: bytes) -> dict[str, str]:
 
 
 def _account(database: Database, found: list[Finding], report: SalvageReport) -> None:
-    """The fate of every file, and of every damaged span in it."""
+    """Accounts for every file, and for every damaged span in it."""
     damaged: dict[str, list[tuple[Span, Finding]]] = {}
     for finding in found:
         if finding.span is not None and finding.severity is not Severity.NOTE:

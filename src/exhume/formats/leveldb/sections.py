@@ -35,7 +35,7 @@ RowCheck = Callable[[Table, Handle, Sequence["Field"]], Check]
 
 
 def map_sections(database: Database, rows: str = "leveldb_data_block", check: RowCheck | None = None) -> SectionMap:
-    """One tile per log, manifest and small file (their records nested in it); tables block by block.
+    """One section per log, manifest and small file, with its records nested in it; tables are mapped block by block.
 
     `rows` is the schema of data blocks, for databases whose values have a layout of their own, and `check` computes the
     checksums in it.
@@ -97,7 +97,7 @@ def _constant(data: bytes) -> Callable[[], bytes]:
 
 
 def table_sections(table: Table, rows: str = "leveldb_data_block", check: RowCheck | None = None) -> list[Section]:
-    """Blocks, their trailers, the footer.  A table without a readable footer is one unread span."""
+    """The blocks with their trailers, and the footer.  A table without a readable footer is one unread span."""
     source = table.source
     footer = table.footer_or_none()
     if footer is None:

@@ -1,7 +1,7 @@
 """Tables (`.ldb`, `.sst`): footer, metaindex, properties, index, data blocks, and their entries in order, from any key
 on.
 
-The `Report` decides about damage: `strict` raises, a collector continues with the next index entry.  How a
+The `Report` decides what happens at damage: `strict` raises, a collector continues with the next index entry.  How a
 damaged table is read is in `forensics.py`.
 
 Spec: LevelDB doc/table_format.md; RocksDB table/format.h, block_based/.
@@ -90,7 +90,7 @@ class Block(NamedTuple):
 
 
 class _Rules(NamedTuple):
-    """What the footer says about every block; blocks must end before `room`."""
+    """What the footer says about all blocks; each block must end before `room`."""
 
     checksum: str
     family: str
@@ -170,7 +170,8 @@ class Table:
     def check_sealed_footer(self) -> Check:
         """The checksum of a footer of RocksDB version 6 and later, which covers itself as zeros.
 
-        RocksDB adds what depends on the place of the footer to a checksum of no kind, too, whose value is 0.
+        RocksDB adds the part that depends on the footer's place even when the checksum type is "none" and the value is
+        0.
         """
         kind, _, _, base, room = self._rules
         data = bytearray(self.source.read_at(room, ROCKSDB_FOOTER))
@@ -192,7 +193,7 @@ class Table:
     def read_block(
         self, handle: Handle, report: Report = checks.strict, *, stored: bytes | None = None
     ) -> Block | None:
-        """A block, its checksum compared and its contents decompressed; None, and a report, when it cannot be read.
+        """A block, its checksum compared and its contents decompressed; None when it cannot be read, which is reported.
 
         `stored` are its bytes with the trailer, if the caller has them.  Raises `LimitExceededError` for a block that
         is too large.
@@ -258,7 +259,7 @@ class Table:
             if ahead and not 0 <= start < end <= len(window):
                 try:
                     window, first = self._read_ahead(islice(handles, number, None)), handle.offset
-                except ExhumeError:  # from here on each is read, and refused, for itself
+                except ExhumeError:  # from here on, each block is read, and refused, by itself
                     window, ahead = b"", False
                 start, end = 0, handle.size + layout.BLOCK_TRAILER
             whole = 0 <= start < end <= len(window)
@@ -424,7 +425,7 @@ class Table:
     def items(self, rank: int = 0, start: bytes | None = None, stop: bytes | None = None) -> Iterator[Item]:
         """Every entry from the user key `start` on, in order; raises at the first broken rule.
 
-        `stop`: keys from there on will not be asked for, so that a remote table reads no further ahead.
+        With `stop`, keys from there on will not be asked for, so a remote table is not read ahead beyond them.
         """
         index = self._strict_index
         first = 0 if start is None else bisect_left(self._index_keys, start)
@@ -445,7 +446,9 @@ class Table:
             yield self.block_items(block, (rank << 33) + 2 * number)[0] if block else []
 
     def _blocks_from(self, rank: int, first: int, start: bytes) -> Iterator[list[Item]]:
-        """The blocks from a key on; the latest ones are cached, because look-ups come in series."""
+        """The blocks from a key on; the most recently read ones are cached, because look-ups tend to be for nearby
+        keys.
+        """
         index = self._strict_index
         for number in range(first, len(index)):
             items = self._seen.get(number)
@@ -458,7 +461,7 @@ class Table:
             yield items[bisect_left(items, (start,)) :] if number == first else items
 
     def footer_or_none(self) -> Footer | None:
-        """The footer; None also when it cannot be read."""
+        """The footer; None when it is missing or cannot be read."""
         try:
             return self.footer
         except FormatError:

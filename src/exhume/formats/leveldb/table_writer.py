@@ -111,9 +111,9 @@ def write_database(
 ) -> int:
     """Writes a database of sorted `(key, value)` rows; returns the number of rows.
 
-    `create(name)` opens a new file of the directory; that they appear together is the caller's part
-    (`AtomicDirectory.create`), but nothing in the directory is valid before CURRENT, which comes last.
-    `identity`: text of the IDENTITY file, None for no such file.  Raises `WriterError` for rows out of order.
+    `create(name)` opens a new file of the directory; it is up to the caller that the files appear together
+    (`AtomicDirectory.create`), but the directory is not valid before CURRENT, which comes last.  `identity`: text of
+    the IDENTITY file, None for no such file.  Raises `WriterError` for rows out of order.
     """
     table = b""
     ordered = iter(rows)

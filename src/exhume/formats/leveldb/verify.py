@@ -29,7 +29,7 @@ _TOP = (1 << 64) - 1
 def verify_database(
     database: Database, *, quick: bool, jobs: int, progress: Progress = no_progress
 ) -> Iterator[Finding]:
-    """Findings on directory and manifest, then on each log, then on each table.
+    """Yields findings on the directory and the manifest, then on each log, then on each table.
 
     Damage in files that the database no longer uses is reported as warnings.
     """
@@ -172,7 +172,7 @@ class TableVerifier:
         try:
             end, restarts = block.tail
         except FormatError:
-            return  # told by block_items
+            return  # reported by block_items
         starts = {at for _, _, at in kernel.block_entries(block.data, end, self.table.limits.structure_size)[0]}
         wrong = [at for at in restarts if at not in starts and not (at == 0 and end == 0)]
         if wrong:
@@ -209,10 +209,10 @@ class TableVerifier:
             self.report(checks.KEY_RANGE, span=block.span, expected=f"{smallest!r} to {largest!r}")
 
     def _check_range(self, last: Item | None) -> None:
-        """The manifest's largest key must be there (the smallest is checked with the first block's bounds)."""
+        """The table must hold the manifest's largest key (the smallest is checked with the first block's bounds)."""
         if self.stated is not None and self.bytewise and last is not None and last[0] < user_key(self.stated.largest):
             if self.table.range_deletions(checks.ignore):
-                return  # a range deletion reaches further than the last entry
+                return  # a range deletion may reach beyond the last entry
             self.report(
                 checks.KEY_RANGE,
                 "the largest key is missing",
@@ -234,7 +234,7 @@ class TableVerifier:
         at = 0
         for start, end, name in sorted(set(self.claimed)):
             if end > source.size:
-                continue  # told by the handle rule
+                continue  # reported by the rule about handles
             if start > at:
                 self.report(checks.UNCLAIMED, "no block claims these bytes", span=source.span(at, start))
             elif start < at:

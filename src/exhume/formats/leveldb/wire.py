@@ -1,4 +1,4 @@
-"""The small encodings of the LevelDB family, written: varints, length-prefixed bytes, handles, internal keys.
+"""Writes the small encodings of the LevelDB family: varints, length-prefixed bytes, handles, internal keys.
 
 `layout` reads them.  Spec: LevelDB util/coding.cc, db/dbformat.h.
 """
