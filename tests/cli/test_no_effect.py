@@ -19,6 +19,7 @@ Cli = Callable[..., Any]
 
 VALUES = {"glob": "x", "at": "1", "span": "0:1", "section": "header", "source": "x", "depth": "1", "sequence": "1"}
 VALUES |= {"directory": "", "count_by_time": "1", "projection": "x", "pairs": "user", "key": "k", "html": "OUT"}
+VALUES |= {"query": "*: *"}
 
 
 def pairs() -> Iterator[tuple[str, str, str, str]]:
@@ -52,6 +53,27 @@ def test_what_has_no_effect_is_refused(
     other_flag, flag = (typed(verb, name, tmp_path)[0] for name in (other, option))
     assert f"{other_flag} has no effect with {flag}" in ran.err
     assert not (tmp_path / "out").exists()
+
+
+def needs() -> Iterator[tuple[str, str, str, str]]:
+    """`(verb, sample, option, needed)` of all that is declared."""
+    for id, described in formats().items():
+        for verb, rules in getattr(format_cli(described), "NEEDS", {}).items():
+            yield from ((verb, id, name, needed) for name, needed in rules.items())
+
+
+@pytest.mark.parametrize(("verb", "id", "option", "needed"), sorted(needs()))
+def test_what_has_no_effect_alone_is_refused(
+    verb: str, id: str, option: str, needed: str, samples: Path, tmp_path: Path, exhume_cli: Cli
+) -> None:
+    words = ["--to", "jsonl", "--output", tmp_path / "out"] if verb == "export" else []
+    alone = typed(verb, option, tmp_path)
+    ran = exhume_cli(verb, samples / SAMPLES[id], *words, *alone)
+    assert (ran.code, ran.out) == (2, b"")
+    both = [*alone, *typed(verb, needed, tmp_path)]
+    assert f"{alone[0]} has no effect without {both[1]}" in ran.err
+    assert not (tmp_path / "out").exists()
+    assert exhume_cli(verb, samples / SAMPLES[id], *words, *both).code == 0
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,8 @@ A format's `cli.py` (light: click and `exhume.cli.params` only at the top) may d
   `"describe"` those of `info` and `list` alone, handed to it as well
 - `WITHOUT_EFFECT`: `{verb: {option: (others, …)}}`, by the names of their parameters: `option` leaves the others
   nothing to do, so that giving both is refused
+- `NEEDS`: `{verb: {option: other}}`, likewise: `option` has no effect without the other, so that giving it alone is
+  refused
 - `cat(run, archive, names, options) -> Outcome | None`
 - `search(run, archives, query, options) -> Outcome | None`
 - `entries(run, archive, options) -> Iterator[Entry]` for a `list` with options of its own
@@ -106,7 +108,7 @@ def split_options(
     """`(verb options, open options)` of one format out of all contributed values.
 
     `given` names the options that the user gave, where the context does not know.  Raises `click.UsageError` when an
-    option was given that this format does not take.
+    option was given that this format does not take, or that has no effect on it as it was given.
     """
     given = given_options(ctx) if given is None else given
     table = getattr(format_cli(described), "OPTIONS", {})
@@ -125,6 +127,10 @@ def split_options(
             raise click.UsageError(f"{_flag(name, asked)} does not apply to {described.id} archives", asked)
     for name, others in getattr(format_cli(described), "WITHOUT_EFFECT", {}).get(verb, {}).items():
         refuse_beside(given, name, others)
+    for name, needed in getattr(format_cli(described), "NEEDS", {}).get(verb, {}).items():
+        if name in given and needed not in given:
+            context = click.get_current_context(silent=True)
+            raise click.UsageError(f"{_flag(name, context)} has no effect without {_flag(needed, context)}", context)
     for name, option in mine.items():
         if verb_options.get(name or "") is None and option.multiple:
             verb_options[name or ""] = ()

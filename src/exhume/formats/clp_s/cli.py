@@ -88,6 +88,7 @@ WITHOUT_EFFECT = {
         "count": _PRINTED,
     }
 }
+NEEDS = {"export": {"ignore_case": "query"}}
 
 
 def table_options(options: dict[str, Any]) -> dict[str, Any]:
