@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.testing.contracts import SourceContract
 from tests.archives import own_archives
-from tests.conftest import Ran
+from tests.conftest import ROOT, Ran
 from tests.remote.store import BUCKET, Store
 from tests.remote.test_verbs import plain
 
@@ -168,3 +169,21 @@ def test_chained_urls_over_the_store(store: Store, uploaded: dict[Path, str], sa
         assert fs.cat("", recursive=True) == local.cat("", recursive=True)
         fs.close()
         local.close()
+
+
+def test_the_example_of_the_docs_runs(
+    store: Store, samples: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As printed, but for the address of the store and the names of its bucket and key."""
+    page = (ROOT / "docs/remote.md").read_text(encoding="utf-8")
+    example = re.search(r"```python\n((?:(?!```).)*exhume\.open\(\"s3://(?:(?!```).)*)```", page, re.DOTALL)
+    assert example is not None
+    url = store.put("docs/events.clps", samples / "clp_s/demo.clps")
+    text = example[1].replace("s3://bucket/events.clps", url)
+    text = text.replace("https://store.example", store.options["endpoint_url"])
+    assert text.count(url) == text.count(store.options["endpoint_url"]) == 1
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", store.options["key"])
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", store.options["secret"])
+    exec(text, {})
+    with exhume.open(samples / "clp_s/demo.clps") as local:
+        assert capsys.readouterr().out == f"clp-s {local.info()}\n"
