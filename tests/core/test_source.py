@@ -7,8 +7,10 @@ import gc
 import io
 import os
 import shutil
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import fsspec
 import pytest
@@ -177,6 +179,63 @@ def test_trees(tree: Tree) -> None:
     for name in ("../a", "/etc/passwd", "d/../a", "", "d//b", "./a", "a\0b"):
         with pytest.raises(UnsafePathError):
             tree.source(name)
+
+
+def test_a_directory_is_listed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is known of all is known of a part; what comes later is not among the names, and can be read."""
+    for name in ("a", "d/b", "d/e/c", "other/f"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(b"x")
+    listed = count_listings(monkeypatch)
+    part = LocalTree(tmp_path)
+    assert part.names("d") == part.names("d") == ["d/b", "d/e/c"]
+    assert part.subtree("d").names() == ["b", "e/c"]
+    assert part.files() == part.files() == ["a"]
+    assert listed == {str(tmp_path): 1, str(tmp_path / "d"): 1, str(tmp_path / "d/e"): 1}, "not the folders beside it"
+    listed.clear()
+    tree = LocalTree(tmp_path)
+    tree.names().clear()
+    (tmp_path / "d/new").write_bytes(b"n")
+    assert tree.names() == ["a", "d/b", "d/e/c", "other/f"]
+    assert (tree.files(), tree.names("d"), tree.names("d/e"), tree.names("x")) == (
+        ["a"], ["d/b", "d/e/c"], ["d/e/c"], [],
+    )  # fmt: skip
+    assert tree.subtree("d").subtree("e").names() == ["c"]
+    assert set(listed.values()) == {1}
+    with tree.source("d/new") as source:
+        assert source.read_at(0, 1) == b"n"
+    assert LocalTree(tmp_path).names("d") == ["d/b", "d/e/c", "d/new"]
+    for name in ("..", "../x", "/etc", "d/"):
+        with pytest.raises(UnsafePathError):
+            tree.names(name)
+
+
+@pytest.mark.parametrize("path", [one for one in own_archives() if one.is_dir()], ids=label)
+def test_an_archive_asks_for_a_folder_as_often_as_its_recognition_does(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once for the folder, once for everything, however much is asked of the archive."""
+    listed = count_listings(monkeypatch)
+    with exhume.open(path) as archive:
+        opening = {name: listed[name] for name in listed if name.startswith(str(path))}
+        assert opening[str(path)] in (1, 2)
+        archive.info(), list(archive.entries()), list(archive.sections()), list(archive.sections())
+    now = {name: listed[name] for name in listed if name.startswith(str(path))}
+    assert max(now.values()) <= 2, now
+    assert sum(now.values()) <= sum(opening.values()) + 1, "what was not listed while it was opened"
+
+
+def count_listings(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """How often each folder is listed from now on."""
+    listed: Counter[str] = Counter()
+    real = os.scandir
+
+    def scandir(path: Any = ".") -> Any:
+        listed[os.fspath(path)] += 1
+        return real(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    return listed
 
 
 def test_links_out_of_a_tree_are_refused(tmp_path: Path) -> None:

@@ -131,17 +131,37 @@ class OwnFileSource(FileObjectSource):
 
 
 class LocalTree(Tree):
-    """A local directory.  Symbolic links that lead outside it are refused."""
+    """A local directory.  Symbolic links that lead outside it are refused.
+
+    Each of its folders is listed once, when its names are first asked for: files that come later are not among them.
+    """
 
     def __init__(self, path: str | os.PathLike[str], prefix: str = "") -> None:
         self.name = os.fspath(path)
         self._prefix = prefix
+        self._listings: dict[str, list[str]] = {}
+        self._files: list[str] | None = None
 
     @property
     def location(self) -> str | None:
         return self.name
 
     def names(self, prefix: str = "") -> list[str]:
+        known = self._known(prefix)
+        if known is None:
+            known = self._listings[prefix] = self._walk(prefix)
+        return known.copy()
+
+    def _known(self, prefix: str) -> list[str] | None:
+        """The names below a folder, if it or all of the tree was listed."""
+        known = self._listings.get(prefix)
+        everything = self._listings.get("")
+        if known is None and everything is not None:
+            lead = f"{check_relative(prefix, self.name)}/"
+            known = self._listings[prefix] = [name for name in everything if name.startswith(lead)]
+        return known
+
+    def _walk(self, prefix: str) -> list[str]:
         base = os.path.join(self.name, check_relative(prefix, self.name)) if prefix else self.name
         out: list[str] = []
         for folder, _, files in os.walk(base):
@@ -151,6 +171,11 @@ class LocalTree(Tree):
         return sorted(out)
 
     def files(self) -> list[str]:
+        if self._files is None:
+            self._files = super().files() if "" in self._listings else self._scan()
+        return self._files.copy()
+
+    def _scan(self) -> list[str]:
         try:
             with os.scandir(self.name) as found:
                 return sorted(entry.name for entry in found if not entry.is_dir())
@@ -187,7 +212,11 @@ class LocalTree(Tree):
         return FileSource(path, self._prefix + name)
 
     def subtree(self, name: str) -> Tree:
-        return LocalTree(self._resolve(name), f"{self._prefix}{name}/")
+        below = LocalTree(self._resolve(name), f"{self._prefix}{name}/")
+        known = self._known(name)
+        if known is not None:
+            below._listings[""] = [one[len(name) + 1 :] for one in known]
+        return below
 
 
 def open_path(path: str) -> FileSource | LocalTree:
