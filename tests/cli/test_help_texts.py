@@ -159,5 +159,5 @@ def test_every_option_that_the_pages_name_is_there() -> None:
     assert wrong == []
 
 
-OTHERS = {"--memory", "--single-file-archive"}
-"""Options of other programs that the pages name: of `benchmarks/ark.py`, of clp-s."""
+OTHERS = {"--memory", "--path", "--single-file-archive"}
+"""Options of other programs that the pages name: of `benchmarks/ark.py`, of target-query, of clp-s."""
