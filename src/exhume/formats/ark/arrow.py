@@ -3,11 +3,11 @@
 A table has `time_ns` (uint64, nanoseconds of the log's steady clock), `latched`, and the fields of the type, or `data`
 (binary) for a channel without a schema; the schema's metadata name channel, type and GUID.
 
-Types: integers, floats, booleans and strings as they are; GUIDs as text; byte buffers as binary; durations as
-`duration[ns]`; steady times as `uint64` nanoseconds (they are not calendar times); system times as `timestamp[ns,
-UTC]`; enumerations as their integers; lists, arrays of fixed size, maps and structs nested; a variant as a struct with
-its index, the name of its type and one nullable field per alternative; a type that contains itself as JSON text from
-there on.
+Types are converted as follows: integers, floats, booleans and strings stay as they are; GUIDs become text; byte buffers
+binary; durations `duration[ns]`; steady times `uint64` nanoseconds (they are not calendar times); system times
+`timestamp[ns, UTC]`; enumerations their integers; lists, arrays of fixed size, maps and structs are nested; a variant
+becomes a struct with its index, the name of its type and one nullable field per alternative; a type that contains
+itself becomes JSON text from there on.
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ class ArkTable:
     ) -> Any:
         """A streaming `pyarrow.RecordBatchReader`, in the order of `ArkReader.messages`, whose options it takes.
 
-        `skip_damaged` goes on after damaged messages, which `lost` counts.  Raises as `messages` does, and
+        `skip_damaged` continues after damaged messages, which `lost` counts.  Raises as `messages` does, and
         `EntryNotFoundError` for an unknown column.
         """
         pa = import_pyarrow()
@@ -176,7 +176,7 @@ class ArkTable:
         form = ArrowForm(registry, channel.type) if registry is not None else None
         fields = {field.name: field for field in form.fields} if form else {"data": pa.field("data", pa.binary())}
         own = {"time_ns": pa.field("time_ns", pa.uint64()), "latched": pa.field("latched", pa.bool_())}
-        fields = {**own, **fields}  # a field of the type hides ours of the same name
+        fields = {**own, **fields}  # a field of the type takes precedence over our own column of the same name
         names = choose(fields, columns)
         metadata = {"channel": channel.name, "type": channel.type, "identifier": channel.identifier}
         schema = pa.schema([fields[name] for name in names], metadata=metadata)

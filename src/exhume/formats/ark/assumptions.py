@@ -166,7 +166,7 @@ def _manifest_registry(query: list[dict[str, Any]], statistics: list[dict[str, A
 
 @functools.cache
 def manifest_registries() -> dict[str, str]:
-    """Candidate registries for a manifest without one, by description; the first is what the writer embeds."""
+    """Candidate registries for a manifest that embeds none, by description; the writer embeds the first."""
     return {
         f"{query_name}; {statistics_name}": _manifest_registry(query, statistics)
         for query_name, query in _QUERIES.items()

@@ -95,9 +95,9 @@ def column_of_split(source: Source, identifier: str, data: bytes) -> Column | No
 
 
 def find_declaration(data: bytes, identifier: str) -> ObjectDeclaration:
-    """The declaration of an object, found by its GUID: name and type precede it, the registry follows it.
+    """The declaration of an object, found by its GUID: name and type precede the GUID, and the registry follows it.
 
-    An object whose declaration is not found gets its GUID as name, and no registry.
+    An object whose declaration is not found is named by its GUID and has no registry.
     """
     raw = guid_bytes(identifier)
     at = data.find(raw)
@@ -130,7 +130,10 @@ def _declaration_around(data: bytes, at: int, identifier: str) -> ObjectDeclarat
 
 
 def _text_before(data: bytes, end: int) -> tuple[int, str | None]:
-    """The counted text that ends at `end`: the count in front of it must be its length.  The shortest one wins."""
+    """The counted text that ends at `end`: the count in front of it must be its length.
+
+    Of several such texts, the shortest is taken.
+    """
     for size in range(min(MAX_NAME, end - COUNT_SIZE) + 1):
         at = end - size - COUNT_SIZE
         text = read_text_before(data, at, end) if data.startswith(pack_count(size), at) else None

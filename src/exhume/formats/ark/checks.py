@@ -1,4 +1,4 @@
-"""The numbered rules of Ark logs: one wording per broken rule, for readers and for `verify`.
+"""The numbered rules of Ark logs: readers and `verify` use the same wording for a broken rule.
 
 Spec: ark_log.txt and the rbuf wire format; each rule names its section.
 """

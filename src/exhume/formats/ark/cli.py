@@ -90,7 +90,7 @@ def table_options(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def cat(run: Run, archive: Any, names: tuple[str, ...], options: dict[str, Any]) -> Outcome | None:
-    """Messages as JSON lines (`time_ns`, `channel`, `value`), or their bytes with `--raw`.
+    """Prints messages as JSON lines (`time_ns`, `channel`, `value`), or their bytes with `--raw`.
 
     Raises `click.UsageError` for `--raw` with `--json`.
     """
@@ -135,7 +135,7 @@ def say_findings(run: Run, archive: Any) -> None:
 
 
 def say_unmatched(run: Run, archive: Any, topics: list[str] | None) -> None:
-    """Reports on standard error that no channel has the requested name, which may be a typing error."""
+    """Says on standard error that no channel has the requested name, which may be a typing error."""
     from exhume.formats.ark.filters import unmatched
 
     if said := unmatched(topics, [channel.name for channel in archive.channels()]):

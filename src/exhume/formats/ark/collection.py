@@ -87,7 +87,7 @@ class ArkDirectory(Archive):
 
     def info(self) -> DirectoryInfo:
         self._tree.hint(self.manifests)
-        jobs = self._tree.cost.together  # each log waits for its splits by itself
+        jobs = self._tree.cost.together  # each log waits for its own splits
         return DirectoryInfo(tuple(map_ordered(self._row, self.manifests, jobs)))
 
     def _row(self, name: str) -> dict[str, Any]:

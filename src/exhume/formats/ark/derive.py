@@ -19,7 +19,7 @@ from exhume.formats.ark.rbuf.registry import Field, Registry
 
 
 def derived_file(loaded: LoadedManifest, manifest: Manifest, *, in_front: int) -> bytes:
-    """The file of `manifest`, whose sections are `in_front` new ones and then those of `loaded`.
+    """The file of `manifest`, whose sections are `in_front` new sections, followed by those of `loaded`.
 
     Raises `WriterError` when the schema of `loaded` has no place for something new.
     """

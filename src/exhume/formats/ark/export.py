@@ -97,7 +97,7 @@ def export_csv(
     """One row per message: time, channel, and the fields of all chosen channels.
 
     Fields of objects in objects get columns of their own (`left.rpm`); bytes are hexadecimal; lists, dictionaries and
-    variants are JSON text in one cell, which is counted as a loss.  `columns` names those to write.
+    variants are JSON text in one cell, which is counted as a loss.  `columns` names the columns to write.
     """
     refuse_options("csv", {"payload": options.get("payload")})
     selection = Selection(log, options, ExportReport(), progress)

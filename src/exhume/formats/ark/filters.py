@@ -1,4 +1,4 @@
-"""Acceptance filters: what a section of a manifest lets the sections after it show.
+"""Acceptance filters: what a section of a manifest allows the sections after it to show.
 
 Spec: ark_log.txt, Manifest File Format ("each section parsed after this one has this query applied to it").
 """
@@ -35,9 +35,9 @@ class Filter:
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
     unknown: Mapping[str, Any] = field(default_factory=dict)
-    """Fields that are set and not understood."""
+    """Fields that are set but not understood."""
     raw: bytes = b""
-    """Its bytes when no schema fits."""
+    """The filter's bytes when no schema fits."""
 
     @property
     def is_open(self) -> bool:
@@ -87,7 +87,7 @@ ACCEPT_ALL: Final = Filter()
 
 
 class Acceptance:
-    """The AND of the filters of all sections in front of one."""
+    """The filters of all sections in front of one, joined by AND."""
 
     def __init__(self, filters: Iterable[Filter] = ()) -> None:
         self.filters = tuple(each for each in filters if not each.is_open or not each.is_understood)
@@ -108,7 +108,7 @@ class Acceptance:
         return not self.filters
 
     def check(self, span: Span) -> None:
-        """Raises the error of rule ARK-421 when a filter is not understood: what may be shown is unknown."""
+        """Raises the error of rule ARK-421 when a filter is not understood: it is unknown what may be shown."""
         for each in self.filters:
             if not each.is_understood:
                 raise FILTER_UNKNOWN.error(span=span, actual=shorten(dict(each.unknown) or each.raw))
@@ -169,7 +169,7 @@ def check_pattern(text: str, span: Span) -> Finding | None:
 
 
 def _parse_pattern(text: str) -> Any:
-    # The only way to look at a pattern is the module that `re` itself parses with.
+    # The module that `re` itself parses with is the only way to examine a pattern.
     return importlib.import_module("re._parser").parse(text)
 
 

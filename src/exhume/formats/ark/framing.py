@@ -42,11 +42,12 @@ def _nowhere() -> Span:
 
 
 def prove_messages(split: Split, entries: Array, limits: Limits) -> tuple[Array, list[Finding], Proof]:
-    """`(bad, findings, proof)`: the entries that lead to no message, what is wrong with the first, what was checked.
+    """`(bad, findings, proof)`: the entries that lead to no message, what is wrong with the first of them, and what was
+    checked.
 
     Every message is read, a bounded number of bytes at a time.
     """
-    unpack = Decompressor("lz4", limits)  # it goes by the footer of each message
+    unpack = Decompressor("lz4", limits)  # it follows the footer of each message, whatever the codec here
     states = np.fromiter(_states(split, entries, unpack), np.uint8, len(entries))
     packed = bool((states == _UNPACKED).any())
     bad, proof = (states != _UNPACKED, Proof.STRUCTURE) if packed else _unframed(entries, states)

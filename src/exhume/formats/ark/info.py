@@ -1,4 +1,4 @@
-"""What an Ark log says about itself: the channel table, columns, sections, missing splits."""
+"""What an Ark log says about itself: its table of channels, its columns and sections, and missing splits."""
 
 from __future__ import annotations
 
@@ -111,7 +111,9 @@ class ArkInfo(Info):
 
 
 class Trust(enum.Enum):
-    """Which of the manifest's statistics stand in for the indexes of splits, each of which is a request remotely."""
+    """Which of the manifest's statistics replace the indexes of splits, each of which costs a request when the log is
+    remote.
+    """
 
     NONE = "those of splits that are missing or damaged"
     EXACT = "also those of a sound manifest that tell all that the indexes would"
@@ -119,7 +121,7 @@ class Trust(enum.Enum):
 
 
 def build_info(reader: ArkReader, trust: Trust = Trust.NONE) -> ArkInfo:
-    """Counts what the indexes of splits say, or the manifest's statistics (`verify` compares the two)."""
+    """Counts messages by the indexes of splits, or by the manifest's statistics (`verify` compares the two)."""
     errors = [finding for finding in reader.loaded.findings if finding.severity is Severity.ERROR]
     totals: dict[tuple[int, str, str], list[Any]] = {}
     missing: list[str] = []
@@ -181,10 +183,11 @@ def build_info(reader: ArkReader, trust: Trust = Trust.NONE) -> ArkInfo:
 
 
 def _stated(reference: SplitReference) -> tuple[dict[str, ObjectStatistics], bool]:
-    """What the filters let a split show by the manifest's statistics, and whether its index would say the same.
+    """What the filters let a split show according to the manifest's statistics, and whether its index would say the
+    same.
 
-    Not where the manifest leaves something out, nor of objects that have messages on both sides of a filter's end:
-    these count in full.
+    It would not if the manifest leaves something out, or for objects that have messages on both sides of a filter's
+    limit, which count in full.
     """
     accepted = reference.acceptance
     out: dict[str, ObjectStatistics] = {}

@@ -1,4 +1,4 @@
-"""JSON values back to rbuf values: the inverse of what `cat` and `export --to jsonl` print."""
+"""Converts JSON values back to rbuf values: the inverse of what `cat` and `export --to jsonl` print."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """Messages as JSON for viewers of MCAP, with JSON Schemas of the plain kind that viewers read.
 
 A schema has one `type` everywhere, and holds the types that it uses where they are used: no references, no
-alternatives.  So integers are numbers whatever their size, an optional field without a value is left out, a type
-inside itself and a dictionary are objects of which no more is said (a dictionary whose keys are no strings is a list
-of pairs and not in the schema), and only floats that JSON has no number for are text all the same.
+alternatives.  So integers are numbers whatever their size, and an optional field without a value is left out.  A type
+inside itself and a dictionary are objects that are not described any further (a dictionary whose keys are not strings
+is a list of pairs and not in the schema).  Only floats for which JSON has no number are text nevertheless.
 
 Spec: none; JSON Schema 2020-12.
 """
@@ -61,7 +61,7 @@ def _field(registry: Registry, each: Field, inside: tuple[str, ...]) -> dict[str
 
 
 def message_json(value: Any) -> bytes:
-    """The JSON text of a message, as its schema says it."""
+    """The JSON text of a message, in the form that its schema describes."""
     return json.dumps(_plain(value), allow_nan=False, separators=(",", ":")).encode("ascii")
 
 

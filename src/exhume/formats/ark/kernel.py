@@ -1,4 +1,4 @@
-"""The loops over indexes: from the compiled kernel when it was built, else from their twin `pykernel`."""
+"""The loops over indexes: from the compiled kernel if it was built, otherwise from their twin `pykernel`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Bytes to values and back for what is not driven by a registry: split headers, indexes, footers, trailers.
+"""Converts what no registry describes from bytes to values and back: split headers, indexes, footers, trailers.
 
-This module gives the results of the generated readers in the terms of the format, and has the writers.  It adds which
-rule is broken by bytes that do not fit, and how a file without a trailer is understood.
+This module gives the results of the generated readers in the terms of the format, and contains the writers.  It adds
+which rule is broken by bytes that do not fit, and how a file without a trailer is read.
 
 Spec: ark_log.txt, Split File Format, Manifest File Format; rbuf wire format.
 """
@@ -80,7 +80,7 @@ CODEC_NUMBERS: Final = {name: number for number, name in CODEC_NAMES.items()}
 
 
 class TypeMapping(NamedTuple):
-    """A short identifier of a split's index, and the object (channel) that it stands for."""
+    """A short identifier in a split's index, and the object (channel) that it stands for."""
 
     short: int
     identifier: str
@@ -203,7 +203,7 @@ def read_guid_at(data: bytes, place: tuple[int, int]) -> str | None:
 
 
 def read_first_group(data: bytes, at: int) -> tuple[int, bytes] | None:
-    """Number and bytes of the group of fields at `at`; None where there is none."""
+    """The number and the bytes of the group of fields at `at`; None where there is no group."""
     try:
         raw, _ = read_group(data, at, len(data))
     except LayoutError:
@@ -221,7 +221,7 @@ def group_end(data: bytes, at: int) -> int | None:
 
 
 def _number(data: bytes) -> int:
-    """A number whose place the generated facts gave; see `read_header_by_place` for why no generated reader does it."""
+    """A number where the generated facts place it; `read_header_by_place` says why no generated reader is used."""
     return int.from_bytes(data, "little")
 
 

@@ -54,7 +54,7 @@ class Rung(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """What a split holds of one object, according to the manifest; used only to count messages (`info`)."""
+    """What a split holds of one object, according to the manifest.  Only counting messages (`info`) uses it."""
 
     identifier: str
     count: int | None
@@ -156,7 +156,7 @@ class ManifestSection(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """A whole manifest; `metadata` values are texts (JSON as a rule)."""
+    """A whole manifest; the values of `metadata` are texts, usually JSON."""
 
     identifier: str
     common_identifier: str
@@ -187,7 +187,7 @@ def build_manifest(manifest: Manifest) -> bytes:
 
     Raises `WriterError` for values that do not fit (names that are not text, times below 0).
     """
-    from exhume.formats.ark.rbuf.encoder import encoder_for  # reading a log needs none
+    from exhume.formats.ark.rbuf.encoder import encoder_for  # reading a log needs no encoder
 
     content = encoder_for(own_registry(), assumptions.MANIFEST_TYPE).encode(manifest.to_value())
     registry = next(iter(assumptions.manifest_registries().values()))
@@ -271,7 +271,7 @@ def _load_embedded(file: SerializableFile, where: Span, findings: list[Finding])
 
 
 def _strict(note: Note) -> Note:
-    """In a manifest every group has to be consumed exactly; unknown groups stay a note."""
+    """In a manifest every group has to be consumed exactly; unknown groups remain a note."""
     return note._replace(rule=MANIFEST_REST) if note.rule is GROUP_LENGTH else note
 
 
@@ -283,7 +283,7 @@ def _old_columns(registry: Registry, content: bytes, where: Span) -> list[Findin
     ]:  # fmt: skip
         return []
     found = read_counted(content, MANIFEST_FIELDS.common_identifier[1])
-    assert found is not None  # it was decoded
+    assert found is not None  # because the manifest was decoded
     start = found[1]
     count, end = read_count(content, start, len(content))
     return [OLD_COLUMNS.finding(span=where.sub(start, end), expected=0, actual=count)] if count else []
@@ -353,7 +353,7 @@ def _plausible(value: Mapping[str, Any]) -> bool:
 
 
 def manifest_from_value(value: Mapping[str, Any]) -> Manifest:
-    """The model of a decoded manifest, whatever registry it was decoded with.
+    """The `Manifest` of a decoded value, whatever registry it was decoded with.
 
     Raises the error of rule ARK-348 when fields that every manifest needs are missing or of another type.
     """

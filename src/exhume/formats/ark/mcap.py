@@ -3,7 +3,7 @@
 A channel becomes a channel, the indexed time the log time (nanoseconds of the log's steady clock, not of a calendar).
 Messages stay rbuf (schema encoding and message encoding `rbuf`, the schema is the registry's JSON text), or become JSON
 (`jsonschema`), which viewers can show.  Log identifiers and metadata become metadata records; other attributes of a
-channel its metadata.
+channel become the metadata of the channel.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Merging the indexes of many splits into one time order with bounded memory.
 
-Order: (time, section, column, split, position in the index), the same for every reader; reversed it is the exact
-mirror.
+The order is (time, section, column, split, position in the index), which is the same for every reader; the reversed
+order is its exact mirror.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from exhume.formats.ark.splits import TIME_MAX, Block
 class Cursor:
     """One split in a merge.
 
-    `rank` is its place in the order of splits, `bound` the earliest time it can have (in the direction of the merge),
-    `start` opens it and gives its blocks in the direction of the merge.
+    `rank` is its place in the order of splits, `bound` the earliest time it can have, and `start` opens it and gives
+    its blocks, both in the direction of the merge.
     """
 
     rank: int
@@ -49,7 +49,7 @@ class Cursor:
         """Moves on to the next block; False at the end, where the split is closed."""
         self._block = self._following
         if self._block is None:
-            self._blocks = self._keys = None  # what is done holds no index any more
+            self._blocks = self._keys = None  # a finished cursor holds no index any more
             self.finish()
             return False
         self._following = self._fetch()
@@ -58,17 +58,19 @@ class Cursor:
 
     @property
     def keys(self) -> list[int]:
-        """Sort keys of the entries at hand: times, or what is left to the latest possible one."""
+        """Sort keys of the current block's entries: their times, or, in reverse, what is left to the latest possible
+        time.
+        """
         assert self._keys is not None
         return self._keys
 
     @property
     def has_more(self) -> bool:
-        """Whether entries follow the block at hand."""
+        """Whether entries follow the current block."""
         return self._following is not None
 
     def take(self, count: int) -> Block:
-        """Removes the first `count` entries of the block at hand."""
+        """Removes the first `count` entries of the current block."""
         assert self._block is not None
         taken = self._block.part(0, count)
         self._block = self._block.part(count, len(self._block.time))
@@ -118,9 +120,9 @@ def merge(cursors: Sequence[Cursor], *, reverse: bool = False) -> Iterator[Batch
 
 
 def _emit(active: list[Cursor], following: Cursor | None, sign: int) -> Batch:
-    """All entries that are final: nothing that is still unread comes before them.
+    """All entries whose place is final, because nothing that is still unread comes before them.
 
-    The limit is the last entry at hand of the split that runs out first (included), or the bound of the next split
+    The limit is the last loaded entry of the split that runs out first (included), or the bound of the next split
     (excluded).  Ties on time go by rank, which `active` is sorted by.
     """
     limits = [(c.keys[-1], sign * c.rank, 1) for c in active if c.has_more]

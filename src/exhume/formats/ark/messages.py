@@ -1,4 +1,4 @@
-"""Messages: from stored bytes to what was logged, and on to values.
+"""Messages: from stored bytes to the bytes that were logged, and from those to values.
 
 Spec: compression footer; rbuf wire format.
 """
@@ -61,7 +61,7 @@ class ArkMessage(NamedTuple):
 
 
 def message_json(message: ArkMessage) -> dict[str, Any]:
-    """The JSON object of one message; for a channel without a schema, it has `data` instead of the value."""
+    """The JSON object of one message; without a schema for the channel, it has `data` instead of `value`."""
     out: dict[str, Any] = {"time_ns": message.time_ns, "channel": message.channel}
     if message.latched:
         out["latched"] = True

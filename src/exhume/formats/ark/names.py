@@ -1,4 +1,4 @@
-"""The files of a log by their names alone: manifests and splits are called by GUIDs.
+"""What the names of a log's files say: manifests and splits are named by GUIDs.
 
 Spec: ark_log.txt, On-Disk Format.
 """

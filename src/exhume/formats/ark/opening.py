@@ -75,7 +75,10 @@ def open_manifest(
 
 
 def _last_rung(data: bytes, span: Span, root: Tree | None, error: ExhumeError, *, asked: bool) -> LoadedManifest | None:
-    """The salvage scan: unless asked for, only where no schema is embedded (otherwise the manifest is damaged)."""
+    """The salvage scan.
+
+    Unless asked for, it runs only where no schema is embedded (otherwise the manifest is damaged).
+    """
     from exhume.formats.ark.attach import attach_splits, embeds_schema
 
     if root is None or (embeds_schema(data) and not asked):
@@ -84,7 +87,7 @@ def _last_rung(data: bytes, span: Span, root: Tree | None, error: ExhumeError, *
 
 
 def open_lone_split(source: Source, opened: Source | Tree, *, limits: Limits = DEFAULT_LIMITS) -> ArkReader:
-    """A split file without a manifest: its messages as bytes, its channels called by their GUIDs."""
+    """A split file without a manifest: its messages are bytes, and its channels are named by their GUIDs."""
     head = source.read_up_to(0, HEADER_WINDOW)
     header = parse_split_header(head, source.span(0, len(head)))
     objects = tuple(ObjectDeclaration(mapping.identifier, "", mapping.identifier) for mapping in header.mappings)

@@ -14,7 +14,7 @@ from exhume.parts import Part, Selection
 def plan(archive: ArkReader | ArkDirectory, size: int | None, options: dict[str, Any]) -> Iterator[Part]:
     """One part for each split that may hold messages of the selected channels; no split file is read."""
     if not isinstance(archive, ArkReader):
-        archive.messages()  # a directory of several logs: says that one has to be named
+        archive.messages()  # raises for a directory of several logs, of which one has to be named
         return
     if size is None or archive.single_split is not None or not archive.references:
         yield Part()
@@ -27,7 +27,7 @@ def plan(archive: ArkReader | ArkDirectory, size: int | None, options: dict[str,
 
 
 def items(archive: ArkReader, part: Selection, options: dict[str, Any]) -> Iterator[Any]:
-    """Messages; latched ones are replayed by no part unless there is only one."""
+    """Messages; latched ones are not replayed unless there is only one part."""
     _restrict(archive, part)
     chosen: dict[str, Any] = {"latched": False, **options} if part else options
     return archive.messages(**chosen)

@@ -1,7 +1,8 @@
-"""Pure-Python twin of the Ark part of `exhume.native._kernel` (`native.pxi`): indexes as columns, and what lies where.
+"""Pure-Python twin of the Ark part of `exhume.native._kernel` (`native.pxi`): reads indexes as columns, and finds out
+what lies where.
 
 Import `exhume.formats.ark.kernel`, which picks one of the two; `tests/ark/test_kernel.py` runs against each.  An index
-is bytes, whole entries one after another.
+is given as bytes: whole entries, one after another.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ def ark_entries(index: Buffer, file_size: int, known: bytes, wanted: bytes) -> C
     """The wanted entries of an index as columns.
 
     `known` and `wanted` have a flag for each of the 256 short identifiers.  An entry is bad when its message is empty
-    or reaches outside the file of `file_size` bytes, or its object is not known; bad ones are taken whether they are
-    wanted or not.
+    or reaches outside the file of `file_size` bytes, or its object is not known; bad entries are included whether they
+    are wanted or not.
     """
     numbers, times, offsets, sizes, objects, faults = [], [], [], [], bytearray(), bytearray()
     for number, (time, offset, size, short, _) in enumerate(iter_entries(index)):
@@ -73,8 +74,8 @@ def ark_faults(
 
     Those that are bad (see `ark_entries`); that are earlier than the one before; with flags; of the ones that are not
     bad, those whose message lies over the header, which ends at `header_size`, and over the index; and those whose
-    message begins before another one ends, None when this cannot be told because messages do not lie in the order of
-    the index.
+    message begins before another one ends, None when this cannot be determined because messages do not lie in the order
+    of the index.
     """
     bad, late, flagged = [], [], []
     over_header, over_index = [], []
@@ -126,9 +127,9 @@ def ark_runs(offsets: Sequence[int], sizes: Sequence[int], gap: int, window: int
 def ark_cut(
     data: bytes, start: int, offsets: Sequence[int], sizes: Sequence[int], first: int, stop: int
 ) -> list[bytes]:
-    """Messages `[first, stop)` out of the bytes of their run, which lie at `start`.
+    """Messages `[first, stop)`, cut out of the bytes of their run, which lie at `start`.
 
-    Raises `ValueError` for a message that is not all there.
+    Raises `ValueError` for a message that is incomplete.
     """
     out = []
     for offset, size in zip(offsets[first:stop], sizes[first:stop], strict=True):
@@ -139,7 +140,9 @@ def ark_cut(
 
 
 def ark_merge(keys: list[list[int]]) -> list[int]:
-    """Which list each key is from once several sorted lists are merged; of equal keys those of the first come first."""
+    """For each key of the merged order of several sorted lists, the list it is from; of equal keys, those of the first
+    list come first.
+    """
     sources: list[int] = []
     joined: list[int] = []
     for number, some in enumerate(keys):

@@ -92,7 +92,7 @@ class Query:
             self.findings.append(Finding.from_error(error))
 
     def _deliver(self, batch: Batch) -> Iterator[ArkMessage]:
-        """Messages of a batch, in portions of bounded size; an entry that is bad ends a portion."""
+        """Messages of a batch, in portions of bounded size; a bad entry ends a portion."""
         at = [0] * len(batch.blocks)
         numbers = batch.sources
         start = 0
@@ -114,7 +114,9 @@ class Query:
 
     @staticmethod
     def _stop(batch: Batch, at: list[int], start: int, stop: int) -> int:
-        """Where a portion that begins at `start` has to end: before a bad entry, or before it is too large."""
+        """Where a portion that begins at `start` has to end: before a bad entry, or before the portion becomes too
+        large.
+        """
         at = list(at)
         size = 0
         for place in range(start, stop):
@@ -139,7 +141,7 @@ class Query:
 
     @staticmethod
     def _portion(batch: Batch, numbers: list[int], pieces: list[Block]) -> Iterator[ArkMessage]:
-        """The messages of the pieces, in the order in which `numbers` names the cursors they are of."""
+        """The messages of the pieces, in the order in which `numbers` names their cursors."""
         streams: dict[int, Iterator[ArkMessage | None]] = {}
         for number, piece in enumerate(pieces):
             if piece.time:
@@ -252,11 +254,11 @@ class SplitCursor(Cursor):
         return self
 
     def _tables(self) -> None:
-        """What each short identifier means to this query."""
+        """What each short identifier means for this query."""
         reader = self.query.reader
         self.codec = column_codec(self.reference.column.compression)
         self.unpack = Decompressor(self.codec, reader.limits) if self.codec != "none" else None
-        wanted, known = bytearray(ANY_OBJECT), bytearray(256)  # unmapped ones stay: they are reported
+        wanted, known = bytearray(ANY_OBJECT), bytearray(256)  # unmapped ones stay, in order to be reported
         self.names = [""] * 256
         self.identifiers = [""] * 256
         self.decoders: list[Callable[..., dict[str, Any]] | None] = [None] * 256
@@ -278,7 +280,7 @@ class SplitCursor(Cursor):
         self._open = True
 
     def close_split(self) -> None:
-        """Closes the file; harmless to repeat."""
+        """Closes the file; closing it again does no harm."""
         if self._open:
             self._open = False
             self.query.reader.release(self.split)
@@ -356,6 +358,6 @@ def _decoder(channel: Channel) -> Any:
 
 
 def message_span(split: Split, offset: int, size: int, data: bytes, codec: str) -> Span:
-    """Where a message lies: in the file, or in the payload of its compressed bytes."""
+    """Where a message lies: in the file, or in the decompressed payload of its bytes."""
     span = split.source.span(offset, offset + size)
     return span if codec == "none" else span.in_payload(0, len(data))

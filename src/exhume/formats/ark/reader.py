@@ -34,7 +34,7 @@ OnMissing = Literal["error", "skip"]
 
 @dataclass(frozen=True)
 class Channel:
-    """A channel as one column of one section declares it."""
+    """A channel as it is declared by one column of one section."""
 
     declaration: ObjectDeclaration
     column: str
@@ -54,22 +54,22 @@ class Channel:
 
     @property
     def identifier(self) -> str:
-        """Its GUID, which split files refer to."""
+        """The channel's GUID, which split files refer to."""
         return self.declaration.identifier
 
     @property
     def latched(self) -> bool:
-        """Whether its last message is replayed at the beginning of any query."""
+        """Whether the channel's last message is replayed at the beginning of any query."""
         return self.declaration.latched
 
     @cached_property
     def constants(self) -> dict[str, Any]:
-        """Constant fields of its type; they are not in the messages."""
+        """The constant fields of the channel's type, which are not in the messages."""
         registry = self.declaration.registry
         return registry.schema(self.type).constants() if registry is not None else {}
 
     def to_arrow(self, **options: Any) -> Any:
-        """The channel's messages as a table; see `ArkReader.to_arrow`.  Only for channels that a log gave.
+        """The channel's messages as a table; see `ArkReader.to_arrow`.  Works only for channels that a log returned.
 
         Raises `UnsupportedOperationError` for a channel that belongs to no open log.
         """
@@ -152,7 +152,7 @@ class ArkReader(RecordArchive):
 
     @property
     def metadata(self) -> dict[str, str]:
-        """The log's metadata: texts, JSON as a rule."""
+        """The log's metadata: texts, which are usually JSON."""
         return dict(self.manifest.metadata)
 
     @cached_property
@@ -236,7 +236,7 @@ class ArkReader(RecordArchive):
         return self.single_split is None and self.split_name(identifier) is None
 
     def hint(self, identifiers: Iterable[str]) -> None:
-        """Tells which splits will be opened soon."""
+        """Announces which splits will be opened soon."""
         if self.root is not None:
             unknown = [one for one in dict.fromkeys(identifiers) if one not in self._facts]
             self.root.hint([self._names.get(one) or f"splits/{one}" for one in unknown])
@@ -288,7 +288,7 @@ class ArkReader(RecordArchive):
         return [each for each in self.references if self.is_missing(each.identifier)]
 
     def _readable(self, on_missing: OnMissing) -> list[SplitReference]:
-        """The references to read; refuses the log when a missing split could hold visible messages."""
+        """The references to read; raises when a missing split could hold visible messages."""
         out = []
         for each in self.references:
             if self.is_missing(each.identifier):
@@ -320,8 +320,8 @@ class ArkReader(RecordArchive):
 
         `topics` are channel names, globs or regular expressions (None: all).  With `latched`, a query that has a
         `start_ns` first gives the last earlier message of every latched channel, flagged, at its original time
-        (`reverse`: at the end).  `decode=False` leaves `value` None.  Memory holds one block of the index of each split
-        that covers the present, and 8 MiB of messages.
+        (`reverse`: at the end).  `decode=False` leaves `value` None.  Memory holds 8 MiB of messages and, for each
+        split that covers the current time, one block of its index.
 
         `on_missing="skip"` reads past missing splits, `on_error="skip"` past damaged messages, adding what was skipped
         to `findings`.  Raises the error of the broken rule otherwise.
@@ -345,7 +345,7 @@ class ArkReader(RecordArchive):
         return list(self.counted().channels)
 
     def counted(self) -> ArkInfo:
-        """`info` by the indexes of splits; with `by_manifest`, of those of which the manifest does not tell all."""
+        """`info` by the indexes of splits; with `by_manifest`, only of splits whose statistics do not suffice."""
         info = self.info()
         if self._by_manifest and any(row.is_estimate for row in info.channels):
             from exhume.formats.ark.info import Trust, build_info
@@ -356,8 +356,8 @@ class ArkReader(RecordArchive):
     def info(self) -> ArkInfo:
         """The log in numbers, from the index of each split.
 
-        Of a log that was opened with `by_manifest`, from the statistics in the manifest, until `stats` has read the
-        indexes; what only these could tell is marked as an estimate, and `counted` asks for it.
+        If the log was opened with `by_manifest`, the numbers are from the statistics in the manifest until `stats` has
+        read the indexes; what only the indexes could tell is marked as an estimate, and `counted` reads it.
         """
         if self._info is None:
             from exhume.formats.ark.info import Trust, build_info
@@ -393,7 +393,7 @@ class ArkReader(RecordArchive):
 
     @property
     def is_sound(self) -> bool:
-        """Whether the manifest was read by a schema, so that its statistics are what was written."""
+        """Whether the manifest was read with a schema, so that its statistics are those that were written."""
         return self.loaded.rung in (Rung.EMBEDDED, Rung.BUILT_IN)
 
     def statistics(self, reference: SplitReference) -> dict[str, ObjectStatistics]:
@@ -445,7 +445,7 @@ class ArkReader(RecordArchive):
         return to_arrow(self, **options)
 
     def arrow_tables(self, *, topic: Topics = None, **options: Any) -> Mapping[str, Callable[[], Any]]:
-        """What makes the reader of each channel that is asked for, by table name."""
+        """The functions that make the reader of each requested channel, by table name."""
         from exhume.formats.ark.arrow import tables
 
         return {name: partial(table.to_arrow, **options) for name, table in tables(self, topic).items()}

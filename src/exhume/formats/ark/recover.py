@@ -46,11 +46,11 @@ class Survey:
     split: Split
     entries: Array
     more: int = 0
-    """How many of them no index counted."""
+    """How many of the entries no index counted."""
     lost: list[tuple[Any, Finding]] = field(default_factory=list)
-    """Entries that stand for nothing usable, and why."""
+    """Entries that stand for nothing usable, with the reason."""
     uncounted_loss: int = 0
-    """Messages that the header counts and whose entries are not there."""
+    """Messages that the header counts but whose entries are missing."""
     notes: list[str] = field(default_factory=list)
     unchecked: frozenset[str] = frozenset()
     """Objects whose messages are bytes that nothing can check: no codec to unpack, no schema to decode with."""
@@ -97,7 +97,7 @@ def survey_split(reader: ArkReader, reference: SplitReference, source: Source, *
     if split.header.index_offset > source.size:
         notes.append("the file ends before its index")
     good, lost = _sift(reader, reference, split, listed, deep=deep)
-    # Only behind a count that can be true do uncounted slots follow.
+    # Uncounted slots are looked for only where the stated count can be true.
     number = 0 if uncounted else num_unindexed(reader, reference, split)
     count = split.header.item_count
     more = split.read_index(count, count + number) if number else listed[:0]
@@ -116,8 +116,8 @@ def survey_split(reader: ArkReader, reference: SplitReference, source: Source, *
 def lenient_header(source: Source, reference: SplitReference) -> SplitHeader | None:
     """A header read by position alone: marks and versions are not looked at.
 
-    Mappings are taken while they name objects that the column declares (a damaged count does not matter).  None when no
-    mapping fits: then this is not a split of that column.
+    Mappings are taken as long as they name objects that the column declares (a damaged count does not matter).  None
+    when no mapping fits, because then this is not a split of that column.
     """
     head = source.read_up_to(0, HEADER_WINDOW)
     if len(head) < HEADER_SIZE + MAPPING_SIZE:
@@ -181,7 +181,7 @@ def _plausible(split: Split, reference: SplitReference, entries: Array) -> bool:
 
 
 def _fits(split: Split, reference: SplitReference, entries: Array) -> Array:
-    """Entries that name a declared object and bytes behind the header and inside the file."""
+    """Entries that name a declared object, and bytes that lie after the header and inside the file."""
     known = np.zeros(256, np.bool_)
     for mapping in split.header.mappings:
         known[mapping.short] = mapping.identifier in reference.channels
@@ -233,8 +233,8 @@ def untimed_messages(
 ) -> Iterator[tuple[int, int, dict[str, Any]]]:
     """Messages of an uncompressed split without a usable index: `(offset, end, value)`, one after another.
 
-    Only where the column has one type: objects delimit themselves, but nothing says when they were logged or which of
-    several types they are.  Ends at the first bytes that do not decode.
+    This works only where the column has one type: objects delimit themselves, but nothing says when they were logged or
+    which of several types they have.  Ends at the first bytes that do not decode.
     """
     types = {(channel.type, channel.declaration.schema_registry) for channel in reference.channels.values()}
     try:

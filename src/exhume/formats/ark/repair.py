@@ -1,4 +1,4 @@
-"""Repair: a new manifest without the splits that cannot be read, and with what unclosed splits hold.
+"""Repair: writes a new manifest without the splits that cannot be read, and with what unclosed splits hold.
 
 The old manifest and its splits are left as they are.
 """
@@ -34,9 +34,9 @@ class RepairReport:
     manifest: Manifest
     kept: list[str] = field(default_factory=list)
     dropped: dict[str, str] = field(default_factory=dict)
-    """Split GUID to the reason."""
+    """The reason why a split was dropped, by its GUID."""
     rebuilt: dict[str, str] = field(default_factory=dict)
-    """Old split GUID to the GUID of its closed copy."""
+    """The GUID of the closed copy of a split, by the GUID of the old split."""
     recovered_messages: int = 0
     """Messages that no index counted before."""
     lost_messages: int = 0
@@ -122,7 +122,7 @@ def _once(splits: tuple[SplitDeclaration, ...]) -> tuple[SplitDeclaration, ...]:
 def _mend(
     log: ArkReader, reference: SplitReference, folder: Path, guids: Callable[[], str], report: RepairReport
 ) -> SplitDeclaration | None:
-    """The declaration to use for a split from now on; None to leave it out."""
+    """The declaration to use for a split from now on; None if it is to be left out."""
     try:
         source = log.split_source(reference.identifier)
     except ExhumeError as error:
@@ -172,7 +172,7 @@ def _rebuild(split: Split, entries: Array, folder: Path, identifier: str) -> Spl
         out.file.seek(index_offset)
         out.file.write(entries.tobytes())
         if in_place:
-            # Slots that held more entries must not look like those of a writer that was stopped.
+            # Slots that are no longer used must not look like those of a writer that was stopped.
             slots = min(_capacity(split, entries), max(old.maximum_count, old.item_count))
             out.file.write(bytes(max(0, slots - len(entries)) * ENTRY_SIZE))
     return SplitDeclaration(identifier, statistics_of(old, entries))

@@ -1,4 +1,4 @@
-"""Salvage: a clean log of everything that is whole in a damaged one, every message unaltered.
+"""Salvage: a clean log of everything that is whole in a damaged one, with every message unaltered.
 
 Undamaged splits are copied; from the others, the messages whose entries and bytes pass the checks are written to new
 splits.  Sections and filters are kept where the manifest can be read.
@@ -91,7 +91,7 @@ def _write_lines(root: Path, output: Path, limits: Limits) -> None:
 
 
 def _open(source: Source | Tree, limits: Limits, log: str | None) -> ArkReader:
-    """The log as far as it can be opened; the splits alone where there is no manifest."""
+    """Opens the log as far as that is possible; where there is no manifest, the splits alone."""
     try:
         opened = open_archive(source, limits=limits, log=log, salvage=True, unfinished=True)
     except ExhumeError:
@@ -152,7 +152,7 @@ class _Salvage:
             self._account_others(reader.root)
 
     def _account_others(self, root: Tree) -> None:
-        """The fate of files of the root that are not read: nothing is kept of splits that no manifest names."""
+        """Accounts for files of the root that are not read: nothing is kept of splits that no manifest names."""
         reader, report = self.reader, self.report
         mine = {reader.split_name(split.identifier) for _, _, split in reader.manifest.splits()}
         if reader.manifest_source is not None:
@@ -193,7 +193,7 @@ class _Salvage:
                         splits=tuple(split for split in splits.values() if split is not None),
                     )
                 )
-            if not section.filter.is_understood:  # what of it is understood is written
+            if not section.filter.is_understood:  # only the part that is understood is written
                 self.report.notes.append("a filter that is not understood was left out: more may be shown than before")
             sections.append(section._replace(columns=tuple(columns)))
         fresh = new_guid()
@@ -283,9 +283,7 @@ class _Salvage:
                 self.report.notes.append(note)
 
     def _account(self, found: Survey) -> None:
-        """The fate of every byte of a rewritten split: the bytes of a good entry are kept, whatever other entries
-        say.
-        """
+        """Accounts for every byte of a rewritten split: a good entry's bytes are kept, whatever other entries say."""
         source = found.split.source
         starts = found.entries["ofs_data"].astype(np.int64)
         ends = starts + found.entries["len_data"]
@@ -300,7 +298,7 @@ class _Salvage:
         self._unread(found, lost, at, source.size)
 
     def _unread(self, found: Survey, lost: deque[tuple[int, int, Finding]], at: int, end: int) -> None:
-        """The fate of bytes between messages: of `lost` ones (start, end, why; in order), or of none."""
+        """Accounts for bytes between messages: they belong to `lost` ones (start, end, why; in order) or to none."""
         source = found.split.source
         while at < end:
             while lost and lost[0][1] <= at:
@@ -314,12 +312,12 @@ class _Salvage:
             self.report.account(source.span(start, at), Fate.LOST, "message", why.message, why.code)
 
     def _last_byte(self, found: Survey) -> int:
-        """Where the last message ends, or the index where there is none."""
+        """Where the last message ends, or where the index ends if there is no message."""
         ends = found.entries["ofs_data"].astype(np.int64) + found.entries["len_data"]
         return min(found.split.source.size, int(ends.max(initial=found.index_end)))
 
     def _rest(self, found: Survey, start: int, end: int) -> None:
-        """The fate of bytes that belong to no entry's message: non-zero bytes behind the index were messages."""
+        """Accounts for bytes that belong to no entry's message: non-zero bytes after the index were messages."""
         source = found.split.source
         border = min(end, max(start, found.index_end))
         self.report.account(source.span(start, border), Fate.REBUILT, "header, index and unused bytes")

@@ -87,7 +87,9 @@ def inspect(source: Source | Tree, *, limits: Limits) -> SectionMap:
 
 
 def manifest_sections(label: str, source: Source, used: int | None) -> list[Section]:
-    """Content, trailer and footer of the manifest; `used` bytes of one without a footer hold its object."""
+    """Content, trailer and footer of the manifest; in a manifest without a footer, the first `used` bytes hold its
+    object.
+    """
     size = source.size
     schema = "ark_manifest"
     footer_at = size - TRAILER_FOOTER_SIZE
@@ -109,7 +111,7 @@ def manifest_sections(label: str, source: Source, used: int | None) -> list[Sect
 
 
 def split_sections(identifier: str, source: Source, codec: str | None, limits: Limits) -> list[Section]:
-    """Header, padding, index, spare index slots and messages of one split; `codec` None: not known."""
+    """Header, padding, index, spare index slots and messages of one split; a `codec` of None is unknown."""
     label = f"split {identifier}"
     try:
         split = Split(source)
@@ -211,7 +213,7 @@ def _runs(split: Split) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
 
 
 def _joined(places: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The ranges that places, given by offset and size, cover together."""
+    """The ranges that several places, given by offset and size, cover together."""
     places.sort()
     found = ark_runs([offset for offset, _ in places], [size for _, size in places], 0, UNBOUNDED)
     assert found is not None  # they are in order

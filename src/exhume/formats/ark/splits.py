@@ -102,7 +102,7 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ObjectStatistics:
-    """What a split's index says of one object."""
+    """What a split's index says about one object."""
 
     count: int
     size: int
@@ -121,7 +121,7 @@ class SplitFacts(NamedTuple):
 
     @property
     def item_count(self) -> int:
-        """Indexed messages."""
+        """The number of indexed messages."""
         return self.header.item_count
 
 
@@ -169,7 +169,7 @@ class Split:
             )
 
     def read_index(self, start: int, stop: int) -> Array:
-        """Entries `[start, stop)` as rows of an array, for what repairs or searches damaged files."""
+        """Entries `[start, stop)` as rows of an array, for code that repairs or searches damaged files."""
         return parse_index(self.read_entries(start, stop))
 
     def read_entries(self, start: int, stop: int) -> bytes:
@@ -210,9 +210,10 @@ class Split:
         """Entries with `low <= time <= high` in time order (stable), in blocks of at most `INDEX_BLOCK`.
 
         `known` are 256 flags: short identifiers that stand for a declared object (default: all that are mapped).
-        `wanted` are as many: those that are given; bad entries are given in any case.
+        `wanted` are 256 flags as well: the short identifiers whose entries are given; bad entries are given in any
+        case.
 
-        An index that is not in time order is sorted in memory; else one block is held at a time.
+        An index that is not in time order is sorted in memory; otherwise one block is held at a time.
         """
         if not facts.item_count or low > facts.maximum_ns or high < facts.minimum_ns:
             return

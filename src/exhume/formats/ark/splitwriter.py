@@ -72,12 +72,12 @@ class SplitWriter:
 
     @property
     def count(self) -> int:
-        """Messages so far."""
+        """The number of messages so far."""
         return self.max_items - self._free
 
     @property
     def room(self) -> int:
-        """The most bytes that one message of an empty split can have."""
+        """The largest size in bytes that one message of an empty split can have."""
         return self._limit - self._data_offset
 
     def add(self, identifier: str, time_ns: int, data: bytes, size: int) -> bool:
@@ -107,10 +107,10 @@ class SplitWriter:
             self._pending = 0
 
     def flush(self) -> None:
-        """Messages, then index entries, then the count: each on the disk before the next is written.
+        """Writes messages, then index entries, then the count; each is on the disk before the next is written.
 
-        The entries of one flush are in time order; if they go back behind an earlier flush, the index as a whole is
-        only sorted by `close`.
+        The entries of one flush are in time order; if they are earlier than those of an earlier flush, only `close`
+        sorts the index as a whole.
         """
         if not self._times:
             return
@@ -148,7 +148,7 @@ class SplitWriter:
         return entries
 
     def _write_mappings(self) -> None:
-        """New mappings first, then their count."""
+        """Writes new mappings first, then their count."""
         if self._mapped == len(self._shorts):
             return
         mappings = tuple(TypeMapping(short, identifier, 0) for identifier, short in self._shorts.items())

@@ -1,4 +1,4 @@
-"""Messages behind the indexed count of a split whose writer was stopped, and how a message is told from other bytes.
+"""Messages after the indexed count of a split whose writer was stopped, and how to tell a message from other bytes.
 
 Spec: ark_log.txt, Split File Format.
 """
@@ -24,7 +24,7 @@ MAX_SLOTS: Final = 1 << 24
 
 
 class MessageCheck:
-    """Whether stored bytes are a message of their channel, as far as that can be told."""
+    """Checks whether stored bytes are a message of their channel, as far as that can be determined."""
 
     def __init__(self, reader: ArkReader, reference: SplitReference, split: Split) -> None:
         self._split = split
@@ -63,7 +63,9 @@ class MessageCheck:
         return self._unpack is not None or self._decoders.get(short) is not None
 
     def looks_whole(self, offset: int, size: int, short: int, data: bytes) -> bool:
-        """The same for entries that no index counts: where a schema is missing, at least the framing must fit."""
+        """Whether an entry that no index counts is a whole message: where a schema is missing, at least the framing
+        must fit.
+        """
         if self.error(offset, size, short, data) is not None:
             return False
         if self._unpack is not None:

@@ -72,7 +72,7 @@ def verify_log(
     progress: Progress,
     check_unreferenced: bool = True,
 ) -> Iterator[Finding]:
-    """Findings of the manifest, then of each split in reading order; `quick` leaves the messages out."""
+    """Findings of the manifest, then of each split in reading order; `quick` does not read messages."""
     yield from _check_manifest(reader)
     references = _distinct(reader)
     total = sum(_size(reader, each) for each in references)
@@ -132,7 +132,7 @@ def _check_manifest(reader: ArkReader) -> Iterator[Finding]:
 
 
 def _check_section(reader: ArkReader, number: int) -> Iterator[Finding]:
-    """A section's filter, its columns, and that no column names a split twice."""
+    """Checks a section's filter and its columns, and that no column names a split twice."""
     section, span, path = reader.manifest.sections[number], reader.manifest_span, f"sections[{number}]"
     if not section.filter.is_understood:
         last = number == len(reader.manifest.sections) - 1

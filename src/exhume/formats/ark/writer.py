@@ -87,7 +87,7 @@ class ChannelWriter:
 
 
 class ColumnWriter:
-    """Channels that share split files and a codec."""
+    """Writes channels that share split files and a codec."""
 
     def __init__(
         self, log: ArkWriter, name: str, compression: str, level: int | None, max_items: int, max_bytes: int
@@ -176,12 +176,12 @@ class ArkWriter(Writer):
         metadata: JSON values by key.
         log_identifier: GUID of the log; None: a new one.
         common_identifier: GUID that logs of one recording share; None: a new one.
-        split_items: Messages after which a split rolls over.
-        split_bytes: Bytes after which it does.
-        compression: Codec of columns that do not say theirs: `lz4`, `zstd`, `bz2`, `lzma`; None: none.
-        level: Of that codec; None: its default.
+        split_items: The number of messages after which a split rolls over.
+        split_bytes: The number of bytes after which a split rolls over.
+        compression: Codec of columns that do not choose one: `lz4`, `zstd`, `bz2`, `lzma`; None: no compression.
+        level: Level of that codec; None: its default.
         amends: Makes the log an amendment: its columns come in front of that manifest's sections.
-        hide: The filter that then applies to those.
+        hide: The filter that then applies to the sections of the amended manifest.
         guids: Makes identifiers (tests give their own).
 
     Raises:
@@ -251,14 +251,14 @@ class ArkWriter(Writer):
         return self._compression
 
     def set_metadata(self, key: str, value: Any) -> None:
-        """A metadata entry; the value is stored as JSON text.  Raises `WriterError` when it is not JSON-able."""
+        """Sets a metadata entry; the value is stored as JSON text.  Raises `WriterError` if JSON cannot express it."""
         try:
             self._metadata[key] = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
         except (TypeError, ValueError) as error:
             raise WriterError("metadata that JSON cannot hold", field_path=key, actual=error) from error
 
     def set_metadata_text(self, key: str, text: str) -> None:
-        """A metadata entry, as it is."""
+        """Sets a metadata entry to a text, which is stored as it is."""
         self._metadata[key] = text
 
     def column(
@@ -302,8 +302,8 @@ class ArkWriter(Writer):
     ) -> ChannelWriter:
         """A new channel.
 
-        `registry` is a `Registry`, registry JSON or IDL text; the part that `type` needs is embedded.  Without one only
-        bytes can be written.  The column is made when there is none of that name.
+        `registry` is a `Registry`, registry JSON or IDL text; the part that `type` needs is embedded.  Without one,
+        only bytes can be written.  The column is made if there is none of that name.
         """
         where = column if isinstance(column, ColumnWriter) else self._columns.get(column) or self.column(column)
         text, encoder = "", None
@@ -335,7 +335,7 @@ class ArkWriter(Writer):
         return channel
 
     def write(self, channel: str | ChannelWriter, time_ns: int, message: Mapping[str, Any] | bytes) -> None:
-        """Adds a message to a channel (by name: the first of that name).
+        """Adds a message to a channel; a name means the first channel of that name.
 
         Raises `WriterError` for an unknown channel and for a value that does not fit.
         """

@@ -57,7 +57,9 @@ if TYPE_CHECKING:
 
 
 class Compiler:
-    """Turns schemas into closures; recursive types meet themselves through a table filled when they are complete."""
+    """Turns schemas into closures; recursive types refer to themselves through a table that is filled when they are
+    complete.
+    """
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
@@ -262,7 +264,7 @@ class Compiler:
         if each.removed:
 
             def drop(buf: bytes, pos: int, end: int, state: State, out: dict[str, Any]) -> int:
-                notes, state.notes = state.notes, None  # nobody looks at what is dropped
+                notes, state.notes = state.notes, None  # nobody needs notes about a dropped value
                 try:
                     return read(buf, pos, end, state)[1]
                 except DecodeFailure as failure:
@@ -286,7 +288,7 @@ class Compiler:
     # Values
 
     def value_reader(self, each: Field) -> Read:
-        """The reader of one value, optional flag included."""
+        """The reader of one value, including its optional flag."""
         inner = self._plain_reader(each)
         if not each.optional:
             return inner
@@ -360,7 +362,7 @@ def _number_step(name: str, plan: struct.Struct) -> Step:
 
 
 def _text_step(name: str) -> Step:
-    """Reads the commonest field of variable size, without a call between."""
+    """Reads text, the most common field of variable size, without a call in between."""
 
     def step(buf: bytes, pos: int, end: int, state: State, out: dict[str, Any]) -> int:
         try:

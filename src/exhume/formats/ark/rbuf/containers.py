@@ -20,10 +20,10 @@ def list_reader(read: Read, count: int | None, letter: str | None, least: int, c
 
     Args:
         read: The reader of an element.
-        count: How many elements there are; None where the list says so itself.
-        letter: The `struct` letter of the elements, where they are numbers that need no conversion.
-        least: Bytes that an element takes at least.
-        cost: Cost units of an element.
+        count: How many elements there are; None if the list itself states it.
+        letter: The `struct` letter of the elements, if they are numbers that need no conversion.
+        least: The fewest bytes that an element takes.
+        cost: The cost units of an element.
     """
 
     def element_count(buf: bytes, pos: int, end: int, state: State) -> tuple[int, int]:
@@ -105,7 +105,7 @@ def dictionary_reader(read_key: Read, read_value: Read, as_map: bool, least: int
 
 
 def variant_reader(readers: Mapping[int, tuple[str, Read]]) -> Read:
-    """The reader of a variant, by the name and the reader of each alternative."""
+    """The reader of a variant, made from the name and the reader of each alternative."""
 
     def read(buf: bytes, pos: int, end: int, state: State) -> tuple[Any, int]:
         try:

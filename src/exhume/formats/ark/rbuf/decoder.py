@@ -1,8 +1,8 @@
-"""Bytes to values, driven by a registry.
+"""Converts bytes to values, driven by a registry.
 
 Values are plain: an object is a `dict` of its fields and those of its groups, a GUID its text, an enumeration an
 integer, a time or duration an integer of nanoseconds, a byte buffer `bytes`, an absent optional `None`, a dictionary a
-`dict` when its keys are strings and else a list of pairs, a variant `{"index", "type", "value"}` (unknown index:
+`dict` if its keys are strings and otherwise a list of pairs, a variant `{"index", "type", "value"}` (unknown index:
 `{"index", "type": None, "raw"}`).  Removed and constant fields are left out.
 
 Spec: rbuf wire format.
@@ -85,7 +85,8 @@ def _place(span: Span | None, size: int) -> Span:
 
 
 def decoder_for(registry: Registry, name: str) -> Decoder:
-    """Bytes to values for one type of a registry (a leading `::` is accepted), compiled when first asked for.
+    """The decoder for one type of a registry (a leading `::` is accepted), which is compiled when it is first asked
+    for.
 
     Raises rule ARK-411 when the registry has no such type.
     """

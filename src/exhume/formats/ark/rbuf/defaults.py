@@ -20,8 +20,8 @@ COST_CAP = 1 << 40
 class Defaults:
     """Default values by field: zero, empty, absent.
 
-    A type that contains itself has no finite default; where it meets itself, the default is None.  Each default comes
-    with its cost in elements, which the caller checks before making it: a schema can ask for an array of 2^32.
+    A type that contains itself has no finite default; where it occurs inside itself, the default is None.  Each default
+    comes with its cost in elements, which the caller checks before making it: a schema can ask for an array of 2^32.
     """
 
     def __init__(self, registry: Registry, *, for_wire: bool = False) -> None:
@@ -75,7 +75,7 @@ class Defaults:
         found = self._objects.get(name)
         if found is None:
             schema = self._registry.schema(name)
-            self._objects[name] = (_none, 1)  # what the type is to itself while it is looked at
+            self._objects[name] = (_none, 1)  # stands for the type inside itself meanwhile
             plan = [(f.name, *self.maker(f)) for f in schema.visible_fields()]
             cost = min(COST_CAP, 8 + sum(price for _, _, price in plan))
             found = self._objects[name] = (lambda: {key: make() for key, make, _ in plan}), cost

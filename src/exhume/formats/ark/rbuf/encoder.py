@@ -1,4 +1,4 @@
-"""Values to bytes, driven by a registry: the inverse of the decoder, for the same plain values.
+"""Converts values to bytes, driven by a registry: the inverse of the decoder, for the same plain values.
 
 Every group that the schema declares is written, in declaration order.  Removed fields are written empty.
 
@@ -38,7 +38,7 @@ Part = Callable[[bytearray, Mapping[str, Any]], None]
 
 
 class EncodeFailure(Exception):  # noqa: N818 - internal, always turned into WriterError
-    """What a field cannot hold; the path grows while the stack unwinds."""
+    """A value that a field cannot hold; the path grows while the stack unwinds."""
 
     def __init__(self, what: str, expected: Any = None, actual: Any = None) -> None:
         super().__init__(what)
@@ -190,7 +190,7 @@ class _Compiler:
         return lambda out, value: write(out, make())
 
     def value_writer(self, each: Field) -> Write:
-        """The writer of one value, optional flag included."""
+        """The writer of one value, including its optional flag."""
         inner = self._plain_writer(each)
         if not each.optional:
             return inner

@@ -27,7 +27,7 @@ def guid_text(raw: bytes) -> str:
 
 
 def guid_of(raw: Guid) -> str:
-    """The same of a GUID as the generated reader reads it."""
+    """The text of a GUID as the generated reader reads it."""
     return _dashed(f"{raw.high:016x}{raw.low:016x}")
 
 
@@ -36,7 +36,10 @@ def _dashed(digits: str) -> str:
 
 
 def guid_bytes(guid: str | uuid.UUID) -> bytes:
-    """The 16 wire bytes of a GUID's text (either case) or `uuid.UUID`.  Raises `ValueError` for other text."""
+    """The 16 wire bytes of a GUID, given as text (in either case) or as a `uuid.UUID`.
+
+    Raises `ValueError` for other text.
+    """
     if isinstance(guid, uuid.UUID):
         raw = guid.bytes
     elif isinstance(guid, str) and is_guid(guid):

@@ -51,8 +51,8 @@ class _Token:
 def parse_idl(text: str) -> Registry:
     """The registry of IDL text.
 
-    Raises `WriterError` (code ARK-701) with the line for text that does not parse, types that are not there, and names
-    that are defined twice.
+    Raises `WriterError` (code ARK-701) with the line for text that does not parse, types that are not defined, and
+    names that are defined twice.
     """
     return _Parser(list(_tokens(text))).file()
 
@@ -135,7 +135,7 @@ class _Parser:
                     self._namespace = self._name("a namespace", qualified=True).text
                     self._expect(";")
                 case "const":
-                    self._constant()  # of the namespace: values never refer to it
+                    self._constant()  # a constant of the namespace, to which values never refer
                 case "enum" | "bitmask":
                     self._enum(bitmask=token.text == "bitmask" or "bitmask" in attributes)
                 case "schema":
@@ -266,7 +266,7 @@ class _Parser:
                 return Field("", "variant", variants=self._variants(token))
         if token.text in _SIMPLE:
             return Field("", token.text)
-        # Resolved when everything is known; until then the type says where it stands.
+        # Resolved when everything is known; until then the constant's value says where the type stands.
         return Field("", "object", object_type=token.text, constant_value=f"{self._namespace}\n{token.line}")
 
     def _variants(self, token: _Token) -> tuple[tuple[int, str], ...]:

@@ -1,4 +1,4 @@
-"""The framing of rbuf through its specification: the headers of objects and groups, counts, and what is counted.
+"""Reads the framing of rbuf through its specification: the headers of objects and groups, counts, and what is counted.
 
 The specification covers the framing only: the fields of an object are in the registry of its log, from which `compiler`
 makes the readers.

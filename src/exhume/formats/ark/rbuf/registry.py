@@ -87,7 +87,7 @@ class Field(NamedTuple):
         return out
 
     def constant_literal(self) -> Any:
-        """The value of a constant field: its text as number, boolean or quoted string, else the text itself."""
+        """The value of a constant field: its text as a number, boolean or quoted string, or else the text itself."""
         text = (self.constant_value or "").strip()
         try:
             return json.loads(text, parse_constant=lambda name: name)
@@ -275,7 +275,7 @@ def _split_name(name: str) -> tuple[str, str]:
 
 
 class _Refused(Exception):  # noqa: N818 - internal, always turned into ARK-410
-    """What is wrong, and where in the registry; `from_json` turns it into ARK-410."""
+    """What is wrong in a registry, and where; `from_json` turns it into ARK-410."""
 
     def __init__(self, what: str, path: str = "") -> None:
         super().__init__(what)

@@ -1,4 +1,4 @@
-"""What a value takes: bytes on the wire at least, and cost units once it is decoded."""
+"""What a value takes: the fewest bytes on the wire, and cost units once it is decoded."""
 
 from __future__ import annotations
 
