@@ -1,4 +1,4 @@
-"""What options can do about an error: the library's words name none, since its users have arguments instead."""
+"""The options that may help with an error: the library's messages name none, since its users have arguments instead."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def advice(error: ExhumeError, main: click.Group, arguments: Sequence[str]) -> s
 
 
 def advice_on(code: str, options: Collection[str]) -> str:
-    """The same for a code and the options that there are."""
+    """The same as `advice` for an error code and the names of the options that the verb has."""
     said = [text for option, text in ADVICE.get(code, {}).items() if option in options]
     return f" ({'; '.join(said)})" if said else ""
 

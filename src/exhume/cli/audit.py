@@ -1,4 +1,4 @@
-"""`--audit FILE`: one record of a run, chained to the record before it; and whether such a file still holds.
+"""`--audit FILE`: one record of a run, chained to the record before it; and the check of such a file.
 
 A record is a line of JSON.  Its `digest` is the SHA-256 of the record without that key, written with sorted keys and
 without spaces; `previous` is the digest of the record before it.  See docs/laboratories.md.
@@ -41,14 +41,14 @@ VARIABLES = ("EXHUME_", "PYTHON", "LC_", "LANG", "TZ")
 
 
 def digest_of(record: Mapping[str, Any]) -> str:
-    """The digest of a record: SHA-256 of what it says without its own `digest`."""
+    """The digest of a record: the SHA-256 of the record without its own `digest`."""
     rest = {key: value for key, value in record.items() if key != "digest"}
     text = json.dumps(rest, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
 def facts_of(path: str) -> dict[str, Any]:
-    """What can be said of a file without changing it: size, SHA-256, times, mode, extended attributes; or the error."""
+    """Facts about a file, read without changing it: size, SHA-256, times, mode, extended attributes; or the error."""
     try:
         if not _is_file(Path(path).stat().st_mode):
             return {"error": "not a regular file"}
@@ -76,7 +76,7 @@ def _xattrs(path: str) -> dict[str, str]:
 
 
 def files_of(path: str) -> Iterator[str]:
-    """The files that a path stands for: itself, or all below a directory, sorted; nothing for what is neither."""
+    """The files that a path stands for: itself, or all below a directory, sorted; none for anything else."""
     try:
         kind = Path(path).stat().st_mode
     except (OSError, ValueError):
@@ -123,7 +123,7 @@ class Audit(witness.Witness):
                     self._inputs[whole] = facts_of(whole)
 
     def _is_output(self, path: str) -> bool:
-        """Whether a file was made by this run, or is what it has not finished yet."""
+        """Whether this run made a file, or has begun it and not finished it."""
         folders = (path, *map(os.fspath, Path(path).parents))
         return any(one in self._outputs or one.endswith(".part") for one in folders)
 
@@ -145,7 +145,7 @@ class Audit(witness.Witness):
             self._told.append({"kind": what, **jsonable(facts)})
 
     def record(self, context: click.Context, outcome: int, error: BaseException | None) -> dict[str, Any]:
-        """All of it, but for what makes it a link of the chain."""
+        """The whole record, except for the keys that make it a link of the chain."""
         from exhume.cli.about import about
 
         installed = about()
@@ -221,10 +221,10 @@ def merged(spans: list[tuple[int, int]]) -> list[list[int]]:
 
 
 def audited(path: str, call: Callable[[], Any]) -> Any:
-    """What `call` gives, with a record of it added to a file; its digest goes to standard error.
+    """Returns what `call` returns, and adds a record of the run to a file; the record's digest goes to standard error.
 
-    Raises what `call` raises, `SourceError` or `WriterError` where the record cannot be written, and
-    `click.UsageError` where other processes would do the work.
+    Raises what `call` raises, `SourceError` or `WriterError` if the record cannot be written, and `click.UsageError` if
+    other processes would do the work.
     """
     context = click.get_current_context()
     if "retries" in context.params and (context.params["cluster"] or context.params["jobs"] != 1):
@@ -266,11 +266,11 @@ def _code(error: BaseException) -> int:
 
 
 def check(path: str, *, files: bool = True) -> Iterator[tuple[int, str, dict[str, Any]]]:
-    """What is wrong, as pairs of the number of a record and words, and `("file", ...)` for each file that is compared.
+    """Checks a file of records: yields what is found for each record, and for each file that a record names.
 
     Yields `(line, "record", facts)` for each record, with `problem` where it does not hold, and `(line, "file", facts)`
-    for each of its inputs and outputs, with `state`: `same`, `changed` or `missing`.  Nothing behind what is no record
-    is looked at.  Raises `SourceError` when the file cannot be read, or is no regular file.
+    for each of its inputs and outputs, with `state`: `same`, `changed` or `missing`. Checking stops at the first line
+    that is not a record. Raises `SourceError` when the file cannot be read, or is not a regular file.
     """
     before: str | None = None
     states: dict[tuple[str, str], str] = {}
@@ -295,7 +295,7 @@ def check(path: str, *, files: bool = True) -> Iterator[tuple[int, str, dict[str
 
 
 def _files(record: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """The files that a record has digests of: the role, the name, and what its digest was at the end."""
+    """The files that a record has digests of: the role, the name, and the digest at the end of the run."""
     for role in ("inputs", "outputs"):
         for one in record.get(role, ()):
             if "sha256" in one:

@@ -120,7 +120,7 @@ def _in_one_pass(
 
 
 def _is_sound(run: Run, search: Search, image: Image, progress: Progress) -> bool:
-    """`check_container` for an image that workers searched; what cannot be read for it is among the image's errors."""
+    """`check_container` for an image that workers searched; a failure to read it is added to the image's errors."""
     try:
         with search.open(image.target) as opened:
             return check_container(run, opened, progress)

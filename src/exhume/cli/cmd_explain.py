@@ -117,7 +117,7 @@ def command(
 
 
 def _refuse_without_effect(ksy: str | None) -> None:
-    """Raises a usage error for options that leave others nothing to do."""
+    """Raises a usage error for options that make other given options pointless."""
     given = given_options(click.get_current_context())
     for option, others in WITHOUT_EFFECT.items():
         refuse_beside(given, option, others)
@@ -126,7 +126,7 @@ def _refuse_without_effect(ksy: str | None) -> None:
 
 
 def _refuse_recursion(ksy: str | None, coverage_: bool) -> None:
-    """Raises a usage error for what is not explained of many archives."""
+    """Raises a usage error for options that do not apply to many archives."""
     if ksy is not None:
         raise click.UsageError("--recursive does not apply with --ksy: give one file")
     if not coverage_:

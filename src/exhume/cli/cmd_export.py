@@ -34,7 +34,7 @@ def generic_targets() -> list[str]:
 
 
 def all_targets() -> list[str]:
-    """Names of the targets that archives of some format can be exported to."""
+    """Names of the targets to which archives of at least one format can be exported."""
     own = (getattr(format_cli(described), "EXPORTS", {}) for described in formats().values())
     return sorted({*generic_targets(), *(name for table in own for name in table)})
 

@@ -1,8 +1,8 @@
 """What a shell offers when TAB is pressed: names of files, and what the archive that was typed holds.
 
 click's scripts ask it for what it completes itself (verbs, options, their choices); this adds formats, limits,
-specifications, sections, members, channels and columns.  It reads local archives only, says nothing about what goes
-wrong, and offers files where nothing else is known.
+specifications, sections, members, channels and columns.  It reads local archives only, reports no errors, and offers
+files where nothing else is known.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FILES = frozenset(("DB", "DIR", "FILE", "OUT", "ROOT", "SPEC.ksy", "TARGET"))
 
 
 def complete(context: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """What may stand for a parameter that click itself has nothing for."""
+    """Completions for a parameter for which click itself has none."""
     offer = OFFERS.get(param.name or "")
     if offer is not None:
         known, _, part = incomplete.rpartition(",") if param.name in SEVERAL else ("", "", incomplete)
@@ -43,7 +43,7 @@ def _offered(offer: Callable[[click.Context], Iterable[str]], context: click.Con
 
 
 def _archive(context: click.Context, *, damaged: bool = False) -> Any:
-    """The archive that was typed.  Raises what opening it raises, and `LookupError` where none is, or no local one."""
+    """The archive that was typed.  Raises what opening raises, and `LookupError` if there is none or it is remote."""
     import exhume
 
     found = context.params.get("target") or context.params.get("targets")
@@ -75,7 +75,7 @@ def specifications(context: click.Context) -> Iterable[str]:
 
 
 def exports(context: click.Context) -> Iterable[str]:
-    """What archives are exported to."""
+    """The targets to which archives can be exported."""
     from exhume.cli.cmd_export import all_targets
 
     return all_targets()
@@ -161,7 +161,7 @@ SHELLS: dict[str, type[ShellComplete]] = {"bash": Bash, "zsh": Zsh, "fish": Fish
 
 
 def register() -> None:
-    """Makes click use these for `_EXHUME_COMPLETE`."""
+    """Makes click use these classes for `_EXHUME_COMPLETE`."""
     from click.shell_completion import add_completion_class
 
     for name, kind in SHELLS.items():

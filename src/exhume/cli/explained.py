@@ -48,7 +48,7 @@ def tell_sections(run: Run, items: Iterable[Any]) -> None:
 
 
 def _first_sentence(section: Any) -> str:
-    """What the specification says first about the bytes of a section."""
+    """The first sentence of the specification about the bytes of a section."""
     schema = section.schema or section.payload_schema
     return documented(schema).partition(". ")[0].removesuffix(".") if schema and section.parse is None else ""
 

@@ -21,7 +21,7 @@ ALIASES = {"ls": "list"}
 
 
 class Ended(Exception):  # noqa: N818 - carries an outcome, is not one
-    """Carries our exceptions past click, which takes any EOFError for Ctrl-D and handles any EPIPE itself."""
+    """Carries our exceptions past click, which mistakes any EOFError for Ctrl-D and handles any EPIPE itself."""
 
     def __init__(self, error: Exception) -> None:
         super().__init__(str(error))
@@ -88,7 +88,7 @@ def run() -> NoReturn:
     """The console script: runs the command line and exits with its exit code."""
     gc.set_threshold(20_000)  # what a verb holds are values without cycles: looking among them costs up to a third
     for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:  # closed by who started us (`>&-`)
+        if getattr(sys, name) is None:  # closed by whoever started us (`>&-`)
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8"))
     outcome = invoke()
     gc.freeze()  # the interpreter looks for garbage in every module on its way out, several times: spare it that

@@ -107,7 +107,7 @@ class Targets(NamedTuple):
 
     @property
     def only(self) -> str:
-        """The target when there are not several."""
+        """The only target; used when there are not several."""
         name: str = next(iter(self.names))
         return name
 

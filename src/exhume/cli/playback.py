@@ -54,7 +54,7 @@ class Recorder(Run):
             self._tell(("note", text))
 
     def progress(self, label: str) -> ProgressBar:
-        """Shows no progress: the run over all targets has the progress bar."""
+        """Shows no progress: the run over all targets has a progress bar of its own."""
         return ProgressBar(label, shown=False)
 
 
@@ -237,7 +237,7 @@ def say_failed(run: Run, target: str, error: ExhumeError) -> None:
 
 
 def worst(outcomes: Iterable[Outcome]) -> Outcome:
-    """The outcome of a run over many targets: the first of failed, no, loss and done that one of them had."""
+    """The outcome of a run over many targets: the first of failed, no, loss and done that any of them had."""
     order = (Outcome.FAILED, Outcome.NO, Outcome.LOSS)
     found = set(outcomes)
     return next((outcome for outcome in order if outcome in found), Outcome.DONE)

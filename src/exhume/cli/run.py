@@ -80,7 +80,7 @@ class Run:
         return opened
 
     def refuse_part(self) -> None:
-        """Raises `click.UsageError` where --offset or --length was given and whole files are needed."""
+        """Raises `click.UsageError` if --offset or --length was given where whole files are needed."""
         if self.offset or self.length is not None:
             raise UsageError("--offset and --length do not apply here: give whole files")
 
@@ -242,7 +242,7 @@ def told(done: int, total: int | None, unit: str) -> str:
 
 
 def towards(progress: Progress, *names: str) -> Progress:
-    """The same callback with the size of these files as the total of bytes; none for what is not a plain file."""
+    """The same callback with the total size of these files as its total; unchanged if one of the files is not there."""
     from pathlib import Path
 
     try:
@@ -258,7 +258,7 @@ def towards(progress: Progress, *names: str) -> Progress:
 
 
 def standard_input() -> Source:
-    """What is piped in, to be read at any place: kept in a file that has no name.
+    """What is piped in, kept in a file without a name so that it can be read at any offset.
 
     Raises `click.UsageError` when nothing is piped in, `SourceError` where it cannot be kept.
     """

@@ -41,12 +41,12 @@ _PLAIN = ("json", "ndjson", "audit", "quiet", "verbose")
 
 
 def common_options(function: F) -> F:
-    """Adds the options every verb has that reads archives, and passes a `Run` as the first argument."""
+    """Adds the options that every verb that reads archives has, and passes a `Run` as the first argument."""
     return _with(function, _COMMON_OPTIONS)
 
 
 def plain_options(function: F) -> F:
-    """The same for a verb that reads none: only how it prints."""
+    """The same for a verb that reads no archives: only the options for printing."""
     return _with(function, {name: _COMMON_OPTIONS[name] for name in _PLAIN})
 
 

@@ -1,4 +1,4 @@
-"""The only place that checksums: thin, typed names over the fast implementations."""
+"""The only place that computes checksums: thin, typed wrappers of the fast implementations."""
 
 from __future__ import annotations
 

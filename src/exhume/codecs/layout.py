@@ -39,7 +39,7 @@ def skip_skippable(data: Buffer, at: int) -> int:
 
 
 def fills_frame(data: Buffer) -> bool:
-    """Whether `data` is one frame with nothing behind it; what is in its blocks is not looked at."""
+    """Whether `data` is one frame with nothing after it; the contents of its blocks are not examined."""
     try:
         found, end = read_frame(memoryview(data), 0, len(data))
     except LayoutError:

@@ -96,7 +96,7 @@ def zstd_whole(data: Buffer, *, max_size: int) -> bytes | None:
     decoder writes into one buffer of 16 times the stored size, of which only the used pages occupy memory.
     """
     room = min(max_size, (1 << 16) + 16 * len(data))
-    if not fills_frame(data):  # the decoder says so only of frames that state their size
+    if not fills_frame(data):  # the decoder reports this only for frames that state their size
         return None
     try:
         zstd_frame_size(memoryview(data)[:18], room)
