@@ -1,7 +1,7 @@
 """From Kaitai Struct specifications to fast readers, and to the facts that need no data.
 
-Needs the standard library only: it runs before anything is installed.  Its functions raise `RefusedError` for what a
-specification asks for and readers cannot do; other errors do not leave the package.
+Needs the standard library only: it runs before anything is installed.  Its functions raise `RefusedError` for anything
+in a specification that readers cannot do; no other errors leave the package.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def compile_specs(specs: Specs) -> dict[str, str]:
 def compile_foreign(specs: Specs) -> dict[str, str]:
     """The readers of specifications of unknown origin, by path: `<id>.py` each, and `_layout.py` that they share.
 
-    Nothing of a specification becomes code but what was taken apart and found to be a name or a constant.  Raises
+    No part of a specification becomes code unless it was parsed and found to be a name or a constant.  Raises
     `RefusedError` naming the field and what is not covered.
     """
     for id, spec in specs.items():
@@ -72,8 +72,8 @@ def compile_foreign(specs: Specs) -> dict[str, str]:
 def with_columns(specs: Specs) -> Specs:
     """The specifications of others with `-columns: true` on the types whose rows become columns.
 
-    Those are types of numbers, bits, bytes, texts and such structures, all of which are always there; what is read
-    only when it is asked for would be read anew for each look at a row.
+    Those are types whose fields are numbers, bits, bytes, texts and structures of these, and are always present; an
+    instance, which is read only when it is asked for, would be read again for each access to a row.
     """
     specs = copy.deepcopy(specs)
     model = Model(specs, foreign=True)

@@ -1,4 +1,4 @@
-"""Variable-length integers, and what is demanded of numbers, in compiled code."""
+"""Variable-length integers, and the validation of numbers, in compiled code."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ INLINE = 2
 
 
 def short_forms(type: Type) -> Iterator[tuple[str, str]]:
-    """When a variable-length integer ends within its first bytes, and its value then; for each number of bytes."""
+    """For each number of bytes, the condition under which a variable-length integer ends there, and its value then."""
     known: dict[ex.Expr, ex.Expr] = {}
     rules: list[ex.Expr] = []
     for number, group in enumerate(varint(type)[:INLINE]):

@@ -60,7 +60,7 @@ class Module:
 
     @property
     def foreign(self) -> bool:
-        """Whether the specification comes from somebody else."""
+        """Whether the specification is not one of exhume's own."""
         return self.schema.model.foreign
 
     def helper(self, name: str) -> str:
@@ -73,7 +73,7 @@ class Module:
         return self.formats.setdefault(format, f"_unpack{len(self.formats)}")
 
     def name_of(self, type: Type, name: str) -> str:
-        """A class or reader by the name it has here, imported where it belongs to another specification."""
+        """The local name of a class or reader, which is imported if it belongs to another specification."""
         if type.root is not self.schema and self.foreign:  # as a module, since others may import each other
             self.modules.add(type.root.id)
             return f"_{type.root.id}.{name}"

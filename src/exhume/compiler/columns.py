@@ -2,11 +2,11 @@
 
     scan_entry(view, at, end, count=None) -> EntryColumns
 
-Integers stand in typed arrays, bytes and repeated numbers as where they start and end in `view`; nothing is copied and
-no object is made for an element.  The column of structures that are one number each is their bytes.  A structure within
-the element lends its fields, under its own name and theirs.  What is not there (`if`) is 0 in its column.  Where the
-data do not fit, the columns hold the elements before that; `problem` says what is wrong and `resume_at` where the first
-element begins that is not held.
+Integers are in typed arrays; bytes and repeated numbers are given as their start and end in `view`; nothing is copied,
+and no object is made for an element.  The column of structures that are one number each is their bytes.  The fields of
+a structure within the element become columns, named after the structure and the field. A field that is absent (`if`) is
+0 in its column. Where the data does not fit, the columns hold the elements before that place; `problem` says what is
+wrong, and `resume_at` where the first element that is not held begins.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class Scan(Reader):
         self.columns.append((name, code, into))
 
     def _sizes(self) -> set[str]:
-        """Fields that only say how long others are; where those start and end says it again."""
+        """Fields that only give the lengths of others, which follow from where those start and end."""
         if self.module.foreign:
             return set()
         sizes = [one.size for one in self.type.seq if one.size is not None and one.one == BYTES]
@@ -95,7 +95,7 @@ class Scan(Reader):
         return found | {size.of.id for size in sizes if isinstance(size, ex.Member) and isinstance(size.of, ex.Name)}
 
     def read_bytes(self, field: Field, into: str, path: str) -> None:
-        """Where bytes lie, without taking them. Raises `RefusedError` for what ends with a terminator."""
+        """Where bytes lie, without copying them. Raises `RefusedError` for bytes that end with a terminator."""
         lines = self.lines
         if not {"terminator", "pad-right", "process"}.isdisjoint(field.raw) or field.raw.get("type") == "strz":
             raise RefusedError("what ends with a terminator has no column")
@@ -153,7 +153,7 @@ class Scan(Reader):
         self.read.add(field.id)
 
     def _numbers(self, field: Field) -> None:
-        """Where numbers of one width lie, as many as another field says, without taking them."""
+        """Where numbers of one width lie, as many as another field says, without copying them."""
         many = None if self.module.foreign or field.repeat != "expr" else numbers_of(field)
         if many is None or field.condition is not None:
             raise RefusedError("what is repeated inside has no column")

@@ -2,9 +2,10 @@
 
     read_zs_data_block_record(p, at, end, &out) -> int64_t
 
-`p` holds the bytes, `at` (at most `end`) is where the element begins and `end` where its stream ends; what is returned
-is where the element ends, -1 when it does not fit.  What is wrong with it the interpreted reader says, which begins
-there: errors are written in one place.  A variable-length integer is put into a `uint64_t` instead of a structure.
+`p` holds the bytes, `at` (at most `end`) is where the element begins and `end` where its stream ends; the function
+returns where the element ends, or -1 when it does not fit. The interpreted reader then starts at that element and says
+what is wrong with it, so that errors are written in one place.  A variable-length integer is put into a `uint64_t`
+instead of a structure.
 
 The structure has a field for each column (see `columns`) and for each value instance.  There are readers for types with
 `-columns: true` or `-element: true` and for the variable-length integers in them.  Values are compared as integers of
@@ -360,7 +361,7 @@ class Element:
         return False
 
     def _room(self, expr: ex.Expr) -> str | None:
-        """What is left to the end but for something that does not pass it, in 64 bits, where that cannot overflow."""
+        """The bytes left between something within the stream and its end, in 64 bits, where that cannot overflow."""
         match expr:
             case ex.Binary("-", left, right) if left == REST and right in self.small:
                 return f"end - at - <int64_t> {self._narrow(right)}"

@@ -3,8 +3,9 @@
     ends_entries(view, at, end, ...) -> list[int]
     ENTRIES
 
-It takes what the reader takes.  Of each element only that is looked at which says how long it is.  When one does not
-fit, the reader says what is wrong.  The table has the readers of single elements by what the field is switched on.
+It takes the arguments of the reader. Only those parts of an element are read that say how long it is. When an element
+does not fit, the reader says what is wrong.  The table has the readers of single elements by what the field is switched
+on.
 """
 
 from __future__ import annotations
@@ -112,7 +113,7 @@ class _Ends(Reader):
         each = on != many and self.code(count) == f"len({many})"
         fixed, ways = self._ways(kind)
         lines.add("ends: list[int] = []", "add = ends.append", f"length_of = {self._lengths(fixed)}.get", "first = at")
-        # All are as long as so many times one number, which is no part of the table then.
+        # All lengths are multiples of one number, which is then left out of the table.
         times = f" * {alike}" if (alike := _alike(fixed)) is not None and alike != "1" else ""
         with lines.block("try:"):
             with lines.block(f"for on in {many}:" if each else f"for _ in range({self.code(count)}):"):

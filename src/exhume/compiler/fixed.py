@@ -87,7 +87,7 @@ def _numbers(field: Field, name: str) -> Numbers | None:
 
 
 def byte_order(kind: Kind) -> bool | str | None:
-    """Whether a number is stored with its highest byte first, or that the data decide; None for what has no order."""
+    """Whether a number's highest byte comes first, or that the data decides; None for kinds without a byte order."""
     if not isinstance(kind, (Integer, Plain)) or kind.size < 2:
         return None
     return DECIDED if kind.decided else kind.big
@@ -158,7 +158,7 @@ def struct_format(kinds: Sequence[Kind], fields: Sequence[Field] = ()) -> str:
 
 
 def fixed_size(field: Field) -> int | None:
-    """Bytes that a field takes whatever the data are; None when that depends on them."""
+    """The bytes that a field takes, whatever the data is; None when that depends on the data."""
     if field.repeat == "expr" and field.owner.root.model.foreign:
         count, size = (
             field.expr("repeat-expr"),

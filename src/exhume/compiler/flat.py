@@ -2,9 +2,9 @@
 
     flat_block(view, at, end) -> (after, ...)
 
-First stands where the structure ends, then what its columns would hold (see `columns`), in their order: integers, bytes
-as where they start and end, 0 for what is not there.  It costs a fraction of an object with the same fields.  What does
-not fit raises what the reader raises.
+The first value is where the structure ends; then follow the values of its columns (see `columns`), in their order:
+integers, the start and end of bytes, 0 for absent fields. It costs a fraction of an object with the same fields. Data
+that does not fit raises what the reader raises.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ _BITS = re.compile(r"b([0-9]+)(le|be)?$")
 class Integer:
     """An integer; `enum` when its values have names, `size` in bytes where it is stored in as many.
 
-    The byte order of one that is `decided` depends on the data.
+    If it is `decided`, its byte order depends on the data.
     """
 
     enum: Enum | None = None
@@ -34,7 +34,7 @@ class Integer:
 
 @dataclass(frozen=True, slots=True)
 class Bits:
-    """An integer of `width` bits within bytes; of one bit a truth value."""
+    """An integer of `width` bits within bytes; a single bit is a truth value."""
 
     width: int
     big: bool
@@ -61,7 +61,7 @@ class Structure:
 
 @dataclass(frozen=True, slots=True)
 class Sequence:
-    """Many of the same."""
+    """Any number of values of one kind."""
 
     of: Kind
 

@@ -56,7 +56,7 @@ class Field:
         return f"{self.owner.where}.{self.id}"
 
     def expr(self, key: str) -> ex.Expr | None:
-        """The expression under a key, None when there is none. Raises `RefusedError` with the field when it is none."""
+        """The expression under a key, or None. Raises `RefusedError`, naming the field, for anything else."""
         value = self.raw.get(key)
         try:
             return None if value is None else ex.parse(value)
@@ -249,7 +249,7 @@ class Type:
 
     @property
     def scalar(self) -> str | None:
-        """The instance that stands for a whole structure (`-scalar`), such as the value of a varint."""
+        """The instance that represents a whole structure (`-scalar`), such as the value of a varint."""
         found: str | None = self.raw.get("-scalar")
         return None if self.model.foreign else found
 
@@ -313,7 +313,8 @@ class Type:
 class Model:
     """All specifications of one compilation; `specs` by their ids.
 
-    What is `foreign` keeps to no style: names are made unique, and other care is taken where code is written.
+    A `foreign` specification follows no style guide: its names are made unique, and more care is taken where code is
+    written.
     """
 
     def __init__(self, specs: Mapping[str, Mapping[str, Any]], *, foreign: bool = False) -> None:
@@ -328,7 +329,7 @@ class Model:
                         kind.type.parents.append(type)
 
     def _name_apart(self) -> None:
-        """Gives every type names of its own, which are none of Python's or of what readers import."""
+        """Gives every type unique names that differ from Python's own and from the names that readers import."""
         taken = set(RESERVED)
         for type in self.types():
             while not taken.isdisjoint(found := {type.class_name, f"{type.class_name}Columns", type.reader_name}):

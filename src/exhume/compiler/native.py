@@ -1,7 +1,8 @@
 """Columns and flat elements from compiled code: one Cython module for types with `-columns: true` or `-element: true`.
 
-Each function for columns takes the elements that fit, as far as they do, and returns where it stopped.  What does not
-fit it leaves to the interpreted loop, which begins there and says what is wrong: errors are written in one place.
+Each function for columns takes the elements that fit, as far as they do, and returns where it stopped.  An element that
+does not fit is left to the interpreted loop, which starts there and says what is wrong, so that errors are written in
+one place.
 """
 
 from __future__ import annotations

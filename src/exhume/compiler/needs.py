@@ -14,9 +14,9 @@ KEYS = ("if", "size", "pos", "io", "repeat-expr", "repeat-until", "value")
 
 @dataclass(slots=True)
 class Needs:
-    """`stream`: where its stream begins, beside where reading goes on; `parent`, `root`: the objects above it.
+    """`stream`: where its stream begins, besides where to read; `parent`, `root`: the objects above it.
 
-    `keeps_*` says that values remember it, for what is read or computed when it is asked for.
+    `keeps_*` says that values remember it, for instances that are read or computed on access.
     """
 
     stream: bool = False
@@ -71,7 +71,7 @@ _HERE = ex.Member(ex.Name("_io"), "pos")
 
 
 def without_rest(expr: ex.Expr) -> ex.Expr:
-    """The same with `_io.size - _io.pos` as one name, which needs to know less."""
+    """The same expression with `_io.size - _io.pos` as one name, which depends on less."""
     return ex.replaced(expr, lambda one: REST if one == ex.Binary("-", STREAM_SIZE, _HERE) else one)
 
 
@@ -139,7 +139,7 @@ def _kept(field: Field, need: Needs, found: Iterable[ex.Expr]) -> None:
 
 
 def _others(type: Type, needs: dict[Type, Needs]) -> None:
-    """What expressions of one type ask of values of others."""
+    """What the expressions of one type require of values of other types."""
     for field in (*type.seq, *type.instances.values()):
         for expr in expressions(field):
             for node in nodes(expr):

@@ -1,4 +1,4 @@
-"""What the compiler says of a specification that it does not take."""
+"""The error for a specification that the compiler does not accept."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from exhume.compiler.varints import scalar_of
 
 
 class Rules(Code):
-    """How values are refused that a field does not allow."""
+    """How values that a field does not allow are refused."""
 
     def check(self, field: Field, into: str, path: str, start: str, stop: str = "") -> None:
         """Statements that refuse a value that `valid` does not allow."""

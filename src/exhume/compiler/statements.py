@@ -153,7 +153,7 @@ class Statements(Values):
         return True
 
     def _count(self, count: ex.Expr) -> str:
-        """How many elements a repetition has: none where its count is below zero."""
+        """The number of elements of a repetition: none if its count is below zero."""
         code = self.code(count)
         if isinstance(count, ex.Name) and count.id not in self.type.instances:
             kind = self.kind(count)
@@ -361,7 +361,7 @@ class Statements(Values):
             self._read_number(kind, into, path)
             if self.loose:
                 self.lines.add("bit = at * 8")
-            if base is not None and self.module.foreign:  # a number takes what it takes, whatever the size says
+            if base is not None and self.module.foreign:  # a number takes its own width, whatever the size says
                 self.lines.add(f"{stop} = at")
         else:
             raise RefusedError("this kind of case is not covered")

@@ -1,6 +1,6 @@
-"""Hypothesis strategies for any specification: its instances, and what is not quite one.
+"""Hypothesis strategies for any specification: its instances, and data that is almost an instance.
 
-Needs Hypothesis, and of exhume the compiler only, which needs nothing.
+Needs Hypothesis, and no part of exhume but the compiler, which needs nothing.
 """
 
 from __future__ import annotations
@@ -37,8 +37,9 @@ class Nearly:
     """Bytes that a reader refuses: `rule` of the field at `path`, which begins at `at`, is the first that is broken.
 
     `rule` is a key of `valid` (`eq`, `min`, `max`, `any-of`, `in-enum`, `expr`), `contents`, `terminator`, `encoding`,
-    or `short`: the data end before the field does.  `checksum` stands apart: all can be read, and the checksum at
-    `path` is not that of the bytes it is over; who compares checksums refuses that, who does not takes it.
+    or `short`: the data ends before the field does. `checksum` is a special case: everything can be read, but the
+    checksum at `path` is not that of the bytes it covers; a reader that compares checksums refuses such data, one that
+    does not accepts it.
     """
 
     data: bytes
@@ -92,9 +93,10 @@ def instances(
 
     Checksums are right where `-covers` names the fields that they are over; `checksums` has the algorithms by name.
 
-    Everything that the specification describes can be read in them, instances included: sizes, counts and places lead
-    to what they shall, `valid`, `contents`, enums and encodings are kept, what is optional is there and is not.
-    Raises `RefusedError` for `process`, padding, a terminator within a size, and a byte order that the data decide.
+    Everything that the specification describes can be read in them, instances included: sizes, counts and places are
+    consistent; `valid`, `contents`, enums and encodings are respected; optional fields are sometimes present and
+    sometimes absent.  Raises `RefusedError` for `process`, padding, a terminator within a size, and a byte order that
+    the data decide.
     """
     _refuse_what_is_not_drawn(type)
     given = None if arguments is None else list(arguments)
@@ -110,7 +112,7 @@ def instances(
 def nearly_instances(
     type: Type, arguments: Many[Any] | None = None, checksums: Checksums = KNOWN
 ) -> st.SearchStrategy[Nearly]:
-    """What would be instances of a type if it were not for one broken rule; raises what `instances` raises."""
+    """Data that would be an instance of a type except for one broken rule; raises what `instances` raises."""
     _refuse_what_is_not_drawn(type)
     given = None if arguments is None else list(arguments)
 

@@ -3,11 +3,11 @@
     TILING["zs::block"] == ("zs", "read_block", "")
     ROWS["ark_split::entry_list"] == 18
 
-When what is named here was read to the end of its bytes, each of them belongs to a field; nobody needs to know which.
+When a structure that is named here was read to the end of its bytes, each byte belongs to a field, whichever it is.
 Fields of `seq` stand one behind another, so only bytes that have a size of their own may be left over: those of a
 structure that does not take all that it is given.  A structure that is nothing but a list from its first byte to the
-end (`pos: 0`, `repeat: eos`) is read when that list is.  `ROWS` has the size of the
-elements of lists to the end of elements of one size, about which there is no rule: such bytes need not even be read.
+end (`pos: 0`, `repeat: eos`) is read when that list is.  `ROWS` has the element sizes of lists that extend to the end
+and whose elements have one size and no rules: such bytes need not even be read.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""Readers that remember where each field lies, and keep what was read before something did not fit: for `explain`.
+"""Readers for `explain`, which remember where each field lies and keep what was read before a failure.
 
-The same statements as those of the fast readers, field by field, with what is noted in between.  A value has
+They have the statements of the fast readers, field by field, and statements that take notes in between. A value has
 
 - `PLACES`: by field the view, where it starts and ends there (None: it did not end), the same for each element, and,
   of one that does not fit, why;
 - `PARTIALS`: by field what was read of a value before it broke off.
 
-What the generated code uses of this stands in `exhume.layout.tracing`.
+The generated code's run-time support is in `exhume.layout.tracing`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from exhume.compiler.statements import Statements
 
 
 class Traced(Statements):
-    """What both share: a field and its elements with their places."""
+    """The common part of reader and class: a field and its elements with their places."""
 
     traces = True
     holder = "value"

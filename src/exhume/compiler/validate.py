@@ -1,7 +1,7 @@
 """Whether a specification of unknown origin has the shape of one, and whether its names are names.
 
-Code is made of specifications and run.  So every name is held to Kaitai's rule, every key and value to its type, before
-anything is made of them; what is left are texts, which are only ever written as constants.
+Specifications become code that is run. So every name is checked against Kaitai's rule, and every key and value against
+its type, before any code is written; only texts are left, and these are only ever written as constants.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def validate(spec: Any, id: str) -> None:
 
 
 def name(found: Any, where: str) -> str:
-    """A name; raises `RefusedError` for what is none."""
+    """A valid name; raises `RefusedError` for anything else."""
     if not isinstance(found, str) or NAME.fullmatch(found) is None or len(found) > LONGEST_NAME:
         raise RefusedError(f"{found!r:.60} is no name: names are of lower-case letters, digits and `_`", where)
     return found

@@ -1,6 +1,6 @@
-"""What is packed into one number: the value instances of a type that is one stored number.
+"""Values that are packed into one number: the value instances of a type that is one stored number.
 
-They need nothing but that number, so that they are functions of it: methods of the class of facts, and functions of C.
+They need nothing but that number, so they become functions of it: methods of the class of facts, and C functions.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _code(expr: ex.Expr, level: int = 0) -> str:
 
 
 def _power(value: object) -> int | None:
-    """Of which power of two a number is."""
+    """The exponent of a number that is a power of two."""
     found = value.bit_length() - 1 if isinstance(value, int) else -1
     return found if found >= 0 and 1 << found == value else None
 
