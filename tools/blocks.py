@@ -4,7 +4,7 @@
     ...
     <!-- end -->
 
-What stands between is the target's; what stands around it is written by hand.
+The text between the marks belongs to the target; the text around them is written by hand.
 """
 
 from __future__ import annotations

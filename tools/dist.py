@@ -1,4 +1,4 @@
-"""Builds what is handed out, into `dist/`: sdist, a wheel for every system, and compiled wheels.
+"""Builds the files to be distributed into `dist/`: the sdist, a wheel for every system, and compiled wheels.
 
     python -m tools.dist [--out DIR] [--pure-only]
 
@@ -7,7 +7,7 @@ tracks, in a temporary folder; zig compiles for every system from here, against 
 one wheel serves every later version.  The time in all archives is that of the last commit (`SOURCE_DATE_EPOCH` sets
 another), and the bytes depend on the files, the pinned tools and the Python that runs this, and on nothing else.
 
-What can be run on Linux lies in `dist/`, for `make release-check` to run; what cannot, in `dist/untried/`.
+Wheels that can be run on Linux are put into `dist/`, for `make release-check` to run; the others into `dist/untried/`.
 """
 
 from __future__ import annotations

@@ -89,7 +89,7 @@ def _is_hidden(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
 
 
 def raised(node: ast.AST) -> Iterator[ast.expr]:
-    """What the body of a function raises; not what functions inside it do, nor what is raised on as it came."""
+    """What the body of a function raises, without what functions inside it raise and without bare `raise`."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
             continue
@@ -99,7 +99,7 @@ def raised(node: ast.AST) -> Iterator[ast.expr]:
 
 
 def missing(found: Callable) -> list[str]:
-    """What a callable raises and its docstring does not say, in the order of the code."""
+    """What a callable raises although its docstring does not say so, in the order of the code."""
     says = re.search(r"\brais(e|es|ed)\b", found.docstring, re.IGNORECASE) is not None
     absent = []
     for raising in raised(found.node):
@@ -133,7 +133,7 @@ def uncited(file: Path) -> bool:
 
 
 def dead(file: Path) -> list[str]:
-    """The sections of pages in `docs/formats` that the docstrings of a module cite and that are not there."""
+    """The sections of pages in `docs/formats` that the docstrings of a module cite but that do not exist."""
     kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     nodes = ast.walk(_parsed(file.read_text(encoding="utf-8")))
     said = " ".join(" ".join((ast.get_docstring(node) or "").split()) for node in nodes if isinstance(node, kinds))

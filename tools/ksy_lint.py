@@ -67,7 +67,7 @@ COUNTS = ("len_", "num_", "ofs_")
 VARINTS = ("uleb128", "leveldb_varint")
 # Names that say what a field is: lengths, counts, places, yes or no, and what has no meaning of its own.
 PLAIN = re.compile(r"(len|num|ofs|is|has)_\w+|(magic|reserved|padding)\d*|unused")
-# Fields that were once needed to make a check bite, and are no part of any format.
+# Fields that were once needed to make a check take effect, and are not part of any format.
 PSEUDO = re.compile(r"(check|freeze|assert|ensure|validate|dummy)(_\w+)?")
 # "1 ends the list, 2 needs compaction", "9 for an array, 5 for an object": a number with what it means behind it.
 NAMED_NUMBER = re.compile(

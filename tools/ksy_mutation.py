@@ -248,7 +248,7 @@ def type_faults(root: dict[str, Any], spec: dict[str, Any], path: tuple[str | in
         name = f"{here}/seq/{attribute.get('id', index)}"
         for kind, what, changed in attribute_faults(attribute, root["meta"].get("endian", "le")):
             yield kind, f"{name}: {what}", planted(("seq", index), changed)
-        if index + 1 < len(seq) and not ("if" in attribute and "if" in seq[index + 1]):  # such exclude each other
+        if index + 1 < len(seq) and not ("if" in attribute and "if" in seq[index + 1]):  # these exclude each other
             swapped = [*seq[:index], seq[index + 1], attribute, *seq[index + 2 :]]
             yield "fields", f"{name}: swapped with the next", planted(("seq",), swapped)
     for instance, attribute in spec.get("instances", {}).items():
@@ -326,7 +326,7 @@ def noticed(name: str, text: str) -> str | None:
         exec(compile(generate.relative_imports(text, set(ids())), f"{name}.py", "exec"), module.__dict__)
         setattr(package, name, module)
         return next(ksy_facts.failures([name, *importers_of(name)], PACKAGE), None)
-    except (Exception, TooLongError) as error:  # whatever a mutant does wrong, it is noticed
+    except (Exception, TooLongError) as error:  # any failure of a mutant counts as noticed
         return f"{type(error).__name__}: {error}"
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)

@@ -76,7 +76,7 @@ def _schemas(found: Sequence[Partition]) -> list[Any]:
 
 
 def _schema(one: Partition) -> Any:
-    # Most archives have all columns in all parts, or more than one part has; of others the parts have fewer.
+    # In most formats every part has all columns of its archive; in the others a part may have fewer.
     with one.open() as archive:
         module = parts_of(archive)
         selection = one.selection if getattr(module, "PARTS_LACK_COLUMNS", False) else ()
@@ -105,7 +105,7 @@ def _common(pa: Any, one: Any, other: Any) -> Any:
 
 
 def _key_column(found: Sequence[Partition], schema: Any) -> str | None:
-    """The column of which the partitions' keys are values, when the partitions are those of one sorted archive."""
+    """The column that holds the partitions' keys, when the partitions are those of one sorted archive."""
     sorted_one = len({one.target for one in found}) == 1 and all(a.stop == b.first for a, b in pairwise(found))
     bounded = len(found) > 1 and all(one.first is not None for one in found[1:])
     whole = schema.names == ["record"]
@@ -126,7 +126,7 @@ def _load(one: Partition, schema: Any, key: str | None) -> Any:
 
 
 def conform(table: Any, schema: Any) -> Any:
-    """A table in another schema: columns that it lacks are null, others are cast, to text by their printed form."""
+    """A table in another schema: columns that it lacks are null; others are cast, to text by their printed form."""
     import pyarrow as pa
 
     columns = []

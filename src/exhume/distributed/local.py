@@ -1,4 +1,4 @@
-"""Local workers: in the caller, in threads, or in processes that may die without taking the run with them.
+"""Local workers: the caller itself, threads, or processes that may die without taking the run with them.
 
 `concurrent.futures` gives up a whole pool when one of its processes dies, and cannot say which unit it was working on.
 Here each process has its own pipe, so a death is noticed, costs only one attempt at that unit, and the process is
@@ -84,7 +84,7 @@ class Processes:
 
     def submit(self, task: int, function: Callable[[Any], Any], units: list[Any], delay: float) -> None:
         call = pickle.dumps((function, units, delay), pickle.HIGHEST_PROTOCOL)
-        message = pickle.dumps((len(units), call))  # how many units there are is known even where they do not unpickle
+        message = pickle.dumps((len(units), call))  # the number of units is known even if they cannot be unpickled
         while True:
             worker = self._idle.pop() if self._idle else _Worker(self._context)
             worker.task = task

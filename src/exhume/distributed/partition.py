@@ -32,8 +32,8 @@ def partitions(
     """Plans the reading of archives (paths or URLs) in parts of about `size` stored bytes, in their order.
 
     zs is cut by key ranges along its index, clp-s by tables, ark by splits, caf and databundle by ranges of members,
-    leveldb by files.  `size=None` plans one partition per archive without opening any.  `options` are those of reading:
-    zs `start`, `stop`, `prefix` (one partition then); clp-s `query` and its options; ark `topics`, `start_ns`,
+    leveldb by files.  `size=None` plans one partition per archive without opening any.  `options` are those for
+    reading: zs `start`, `stop`, `prefix` (one partition then); clp-s `query` and its options; ark `topics`, `start_ns`,
     `stop_ns`; members `data=False`; for tables those of the format's `to_arrow`.  `opening` goes to the format's open.
 
     Raises the error of the first archive that cannot be opened.

@@ -40,7 +40,7 @@ def carve(
 
     Args:
         target: Path, URL, bytes, binary file object or `Source` of the image.
-        only: Ids of the formats to look for; empty: all.
+        only: Ids of the formats to look for; if empty, all formats.
         start: First byte of `target` at which an archive may start.
         stop: Byte before which it must start; None: the end.
         min_confidence: Leaves out what is less sure, 0 to 1.
@@ -54,7 +54,7 @@ def carve(
 
     Raises:
         SourceError: Reading fails.
-        UnrecognizedFormatError: No format is called as one of `only`.
+        UnrecognizedFormatError: One of `only` is not the name of a format.
         TypeError: The target is a directory.
 
     Example:

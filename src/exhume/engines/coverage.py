@@ -1,7 +1,7 @@
 """How much of an archive is explained: the bytes that fields, data and padding claim, and those that nothing does.
 
 A structure that leaves no byte out, whatever it holds, is read by its fast reader; when that gets to the end, all of it
-belongs to fields.  Only where it does not, the fields themselves are laid side by side, to see what lies between them.
+belongs to fields.  Only where it does not are the fields themselves laid side by side, to see what lies between them.
 """
 
 from __future__ import annotations
@@ -101,5 +101,5 @@ def _claimed(found: SectionMap, section: Section) -> tuple[int, list[Span]]:
 
 
 def _is_leaf(node: Field) -> bool:
-    """Whether no part of a field has a place of its own: it has no parts, or they are decoded from its bytes."""
+    """Whether no part of a field has a place of its own, because it has no parts or they are decoded from its bytes."""
     return all(child.span is None for child in node.children)

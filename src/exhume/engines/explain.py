@@ -43,8 +43,8 @@ class Selection:
     """What to explain: everything, one section, sections that touch `[start, end)`, or those of the file `source`.
 
     Of everything, `bulk` sections of each sort are explained and the rest is summarised; those with findings are
-    explained however many there are, up to `damaged`.  Without `fields`, fields are given of sections with findings
-    only, and of these the ones that findings concern.  Sections larger than `parsed` bytes, and further ones that are
+    explained however many there are, up to `damaged`.  Without `fields`, only sections with findings are given with
+    fields, and only with those that findings concern.  Sections larger than `parsed` bytes, and further ones that are
     not small when `parsed_in_all` are used up (half of them are kept for sections with findings), are given without
     their fields.
     """
@@ -100,7 +100,7 @@ def explain(
         EntryNotFoundError: No section has the requested name or lies in the requested range.
         SourceError: Reading itself fails.
         UnrecognizedFormatError: No format recognises the target.
-        TypeError: There is no such option.
+        TypeError: An option does not exist.
 
     Example:
         >>> [section.section.name for section in exhume.explain("words.zs")]
@@ -212,7 +212,7 @@ class _Noted:
         self._ends = {name: list(accumulate((span.end for _, span in p), max)) for name, p in self._of.items()}
 
     def near(self, section: Span, *, first: bool) -> _Near:
-        """What touches a section, by its range; what is about a file as a whole belongs to its `first` section."""
+        """The findings that touch a section, by its range; those about a whole file belong to its `first` section."""
         name = section.source
         if name not in self._of:
             return []

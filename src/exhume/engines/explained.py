@@ -24,9 +24,9 @@ class Explained:
     payload: Field | None = None
     note: str = ""
     skipped: int = 0  # how many sections of this sort were left out, from this one on
-    parsed: int = 0  # bytes, stored and decompressed, that fields were parsed of
+    parsed: int = 0  # bytes, stored and decompressed, of which fields were parsed
     withheld: bool = False  # whether fields were left out because the section is large
-    findings: list[Finding] = field(default_factory=list)  # those that no single field holds
+    findings: list[Finding] = field(default_factory=list)  # findings that no single field holds
     data: bytes = field(default=b"", repr=False)  # the decompressed payload that `payload` describes
 
     def trees(self) -> Iterator[Field]:
@@ -140,7 +140,7 @@ def _stored(found: SectionMap, section: Section, explainer: Explainer) -> Field:
 
 
 def _too_large(out: Explained, limit: int) -> None:
-    """Says once how the fields that are not given can be had; nobody asked for them when the limit is below zero."""
+    """Says once how to get the fields that are left out; nobody asked for them when the limit is below zero."""
     if limit >= 0 and not out.withheld:
         out.withheld = True
         said = "large: its fields are given when this section, or all, is asked for"
@@ -148,7 +148,7 @@ def _too_large(out: Explained, limit: int) -> None:
 
 
 def only_damage(item: Explained) -> None:
-    """Leaves of the field trees what leads to a note or to a checksum that does not match."""
+    """Reduces the field trees to what leads to a note or to a checksum that does not match."""
     for tree in item.trees():
         _prune(tree)
 

@@ -121,7 +121,7 @@ class Inspection(Archive):
 
 
 def _may_be(tree: Tree, described: Format) -> bool:
-    """Whether a directory may be an archive of the format, of one that has files as well by the names in it."""
+    """Whether a directory may be an archive of the format, judged by its names where archives may also be files."""
     if described.container != "either":
         return described.container == "directory"
     return any(map(described.hook("owns"), tree.files()))

@@ -42,7 +42,7 @@ def open_archive(
         SourceError: The target cannot be read (`FileNotFoundError` and `PermissionError` where it is one).
         UnrecognizedFormatError: No format recognises it, or none is called `format`.
         FormatError: The archive is damaged where opening it has to read.
-        TypeError: The format has no such option.
+        TypeError: The format does not have the option.
 
     Example:
         >>> with exhume.open("files.caf") as archive:

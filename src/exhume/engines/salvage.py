@@ -52,9 +52,8 @@ def salvage(
         length: How long it is there, in bytes; None: to the end.
         options: The format's own.
 
-    Returns:
-        Counts of what was recovered and lost, the fate of every span, and in `verified` how the output, which is read
-        again for that, was verified.
+    Returns: Counts of what was recovered and lost, the fate of every span, and in `verified` what the output, which is
+    read again, was checked against.
 
     Raises:
         WriterError: The output is the input; `OutputExistsError` when it exists.
@@ -101,7 +100,7 @@ def _best_guess(source: Source | Tree) -> str:
 
 
 def _refuse_mode(described: Format, source: Source | Tree, mode: SalvageMode) -> None:
-    """What each format can be salvaged as, and from what, is refused here and not in the format's own code."""
+    """Refuses modes and inputs that a format does not support, here and not in the format's own code."""
     if isinstance(source, Tree) and described.container == "file":
         raise UnrecognizedFormatError(
             f"{described.id} archives are files, not directories", format=described.id, actual=source.name

@@ -17,7 +17,7 @@ from exhume.registry import get_format
 
 
 class Verification:
-    """The findings of one target, lazily; `format` is known once iteration has begun."""
+    """The findings of one target, as an iterator; `format` is known once iteration has begun."""
 
     def __init__(
         self,
@@ -116,7 +116,7 @@ def verify(
         storage_options: Options for the fsspec file system of a URL.
         offset: Where the archive starts inside a larger file, in bytes.
         length: How long it is there, in bytes; None: to the end.
-        unknown: Takes nothing: a misspelt argument is a `TypeError` that suggests the right one.
+        unknown: Must be empty: a misspelt argument is a `TypeError` that suggests the right one.
 
     Returns:
         The findings, lazily, in the order of the file where that is possible.

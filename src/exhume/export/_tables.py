@@ -45,7 +45,7 @@ class TableFile(ABC):
 
     def __exit__(self, exc_type: object, *exc: object) -> None:
         if exc_type is not None:
-            self.file.is_open = False  # what closing would write must not make a broken file look whole
+            self.file.is_open = False  # closing must not write anything that makes a broken file look whole
         self.close()
 
 

@@ -2,9 +2,9 @@
 
 Each event has what Timesketch asks for, `message`, `datetime` (ISO 8601, UTC, microseconds) and `timestamp_desc`, and
 the fields of the row.  The time is, in this order: the column that `time` names; the time of the log's own clock,
-counted from `clock_start`; the first column of calendar times; the last change of the file that the row names
-(LevelDB).  Rows without any are left out and counted.  Fields that Timesketch would take for its own get a trailing
-underscore, nested values are JSON text, and bytes are text with escapes.
+counted from `clock_start`; the first column of calendar times; the time when the file that the row names was last
+changed (LevelDB).  Rows without a time are left out and counted.  Fields whose names Timesketch uses itself get a
+trailing underscore, nested values are JSON text, and bytes are text with escapes.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def export(
         output: Path, or `-` for standard output.
         overwrite: Replaces a file.
         progress: Called with (done, total or None, unit).
-        columns: Fields of the events; the column of the time is read in any case.
+        columns: Fields of the events; the column that holds the time is read in any case.
         time: Column of the time, `NAME` for times and ISO texts, `NAME:UNIT` (s, ms, us, ns) for integers.
         message: Column whose text is the message; without one `message`, or else the row as JSON text.
         clock_start: ISO 8601 time at which the log's own clock (`time_ns`) was 0.
@@ -201,7 +201,7 @@ def _split(time: str) -> tuple[str, int | None]:
 
 
 def _iso_ns(value: Any) -> int | None:
-    """Nanoseconds since 1970 of an ISO text, taken for UTC where it names no zone; None for anything else."""
+    """Nanoseconds since 1970 of an ISO text, taken as UTC where it names no zone; None for anything else."""
     try:
         moment = datetime.fromisoformat(value)
     except (TypeError, ValueError):

@@ -382,7 +382,7 @@ class ArchiveFileSystem(ReadOnlyFileSystem):
                     first, last, _ = slice(start, end).indices(size)
                     if last <= first:
                         if first == 0 == size:
-                            self._read(held, path, 0, 0)  # what is checked of an empty file is checked
+                            self._read(held, path, 0, 0)  # an empty file is checked as far as it can be
                     elif place is not None:
                         source, base = place
                         stored.setdefault(id(source), (source, []))[1].append((index, (base + first, base + last)))

@@ -159,7 +159,7 @@ class CafCatalogFileSystem(ReadOnlyFileSystem):
         for wanted in chunks.values():
             try:
                 answers: Sequence[bytes | Exception] = self._read_chunk(wanted[0][1], [span for _, _, span in wanted])
-            except Exception as error:  # the answer for these paths, whatever it is: others are to be read all the same
+            except Exception as error:  # the answer for these paths, whatever it is: the others still have to be read
                 answers = [error] * len(wanted)
             for (index, _, _), answer in zip(wanted, answers, strict=True):
                 out[index] = answer

@@ -65,7 +65,7 @@ class MemberFileSystem(ArchiveFileSystem):
             return folder_info(path) if self._is_folder(held, path) else None
         except SourceError:
             raise
-        except ExhumeError as error:  # a member that cannot be read is there all the same
+        except ExhumeError as error:  # a member that cannot be read exists nevertheless
             return {"name": path, "size": None, "type": "file", "problem": error.code, "reason": error.message}
 
     def _paths(self, held: Held[Archive]) -> Paths:

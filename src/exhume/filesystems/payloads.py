@@ -93,7 +93,7 @@ class PayloadFileSystem(ArchiveFileSystem):
             data = cache.get(path)
             if data is None:
                 data = held.item.read_section(section.name) if section.load is None else section.load()
-                cache.put(path, data, min(len(data), CACHE_SIZE))  # one larger than that is kept, alone
+                cache.put(path, data, min(len(data), CACHE_SIZE))  # a payload larger than that is kept too, by itself
             return data
 
 

@@ -127,7 +127,7 @@ def _array(pa: Any, kind: Kind, values: list[Any], depth: int) -> Any:
 
 
 def _numeric(pa: Any, kind: Kind) -> Any:
-    """The type of a column of numbers; None where it depends on them."""
+    """The type of a column of numbers; None if it depends on their values."""
     if kind == BOOL or (isinstance(kind, Bits) and kind.width == 1):
         return pa.bool_()
     if isinstance(kind, Bits):

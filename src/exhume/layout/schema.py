@@ -190,7 +190,7 @@ class Explainer:
         for name in _instances(parsed.__class__):
             value, failure = self._instance(parsed, name)
             if failure:
-                if _begins_here(debug.get(f"_m_{name}", {}).get("start")):  # what it had read before it failed
+                if _begins_here(debug.get(f"_m_{name}", {}).get("start")):  # the part that was read before it failed
                     begun = getattr(parsed, f"_m_{name}", None)
                     self._attribute(parsed, name, begun, debug[f"_m_{name}"], docs, parent)
                     parent.children[-1].note = f"{STOPPED}: {failure}"
@@ -263,7 +263,7 @@ class Explainer:
             self._nested -= 1
             made.value = _summary(value, made, kind.representation)
             for child in made.children:
-                if child.span is None and child.checksum:  # a name says what the whole structure holds
+                if child.span is None and child.checksum:  # the name says which value the whole structure stands for
                     made.checksum, child.checksum = child.checksum, ""
             if _is_one_line(made, kind):
                 made.children = []

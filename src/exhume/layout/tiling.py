@@ -11,9 +11,9 @@ from exhume.layout.fast import FAILURES
 
 
 def claimed(schema: str, size: int, most: int, read: Callable[[], bytes]) -> bool:
-    """Whether fields of a schema claim every one of `size` bytes, which `read` gives: at most so many at once.
+    """Whether fields of a schema claim every one of the `size` bytes that `read` returns.
 
-    False says nothing: the schema may leave bytes out, they may not fit it, or they are too many.
+    False is no verdict: the schema may leave bytes out, the bytes may not fit it, or there may be too many of them.
     """
     if schema in ROWS:
         return size % ROWS[schema] == 0
@@ -22,7 +22,7 @@ def claimed(schema: str, size: int, most: int, read: Callable[[], bytes]) -> boo
     module, reader, listed = TILING[schema]
     try:
         value, end = getattr(importlib.import_module(f"exhume_ksy.fast.{module}"), reader)(data := read(), 0, size)
-        if listed:  # it is nothing but a list to the end, which is read when it is asked for
+        if listed:  # it consists of one list to the end, which is read when it is accessed
             end = len(data) if getattr(value, listed) is not None else 0
     except FAILURES:
         return False

@@ -30,7 +30,7 @@ class Traced:
 
 
 class Named(int):
-    """A number that has a name."""
+    """A number with the name that an enum gives it."""
 
     name: str
 
@@ -46,7 +46,7 @@ def slot(id: str) -> str:
 
 
 def named(value: Any, type: Type, id: str) -> Any:
-    """A value, or each of several, with its name where the field has an enum that knows it."""
+    """A value, or each of several, with its name if the field's enum has one for it."""
     kind = type.field(id).one
     names: Mapping[int, str] = kind.enum.values if isinstance(kind, (Integer, Bits)) and kind.enum is not None else {}
 

@@ -31,5 +31,5 @@ STATE: str = _LOADED[1]
 
 
 def pick(twin: str) -> Any:
-    """The compiled kernel where it can be used, else the module of that name, which does the same interpreted."""
+    """The compiled kernel if it can be used, else the interpreted module of that name, which does the same."""
     return KERNEL if KERNEL is not None else importlib.import_module(twin)

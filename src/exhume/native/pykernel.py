@@ -92,7 +92,7 @@ def find_range(payload: Buffer, start: bytes | None, stop: bytes | None) -> tupl
 
 
 def _skip_below(data: bytes, offset: int, bound: bytes) -> int:
-    """Where the first record from `offset` on begins that is not below the bound; the end without one."""
+    """Where the first record at or after `offset` that is not below the bound begins; the end if there is none."""
     found = scan_record(data, offset, len(data))
     for at, start, end in zip(found.at, found.data_start, found.data_end, strict=True):
         if data[start:end] >= bound:
@@ -159,9 +159,9 @@ def take_records(data: Buffer, budget: int) -> int:
 
 
 def next_block(data: Buffer, start: int, stop: int, largest: int, highest: int) -> int:
-    """The first position in `[start, stop)` where a ZS block could stand; `stop` without one.
+    """The first position in `[start, stop)` where a ZS block could start; `stop` if there is none.
 
-    That is a block that lies whole in `data`, with 2 to `largest` bytes of body and a level of at most `highest`.
+    The block must lie entirely in `data`, with 2 to `largest` bytes of body and a level of at most `highest`.
     """
     view = memoryview(data)
     for at in range(start, stop):
@@ -298,7 +298,7 @@ def find_blocks(data: bytes) -> list[tuple[int, int]]:
 
     Linear in the data: CRC states are carried back to position 0 (multiplied by x^-8i), where the state that a block
     starts with equals the one that its stored checksum demands.  Of several starts that fit one end the last is taken.
-    A chance hit needs 2^32 pairs of positions.
+    A chance hit is expected once in 2^32 pairs of positions.
     """
     out: list[tuple[int, int]] = []
     starts: dict[int, int] = {}

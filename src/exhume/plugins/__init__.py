@@ -1,4 +1,4 @@
-"""What other tools load of exhume, by their own entry points: one module per tool, which only that tool imports.
+"""The parts of exhume that other tools load through their own entry points: one module per tool, imported by it alone.
 
 `docs/plugins.md` lists them.
 """

@@ -45,7 +45,7 @@ class ExhumePlugin(Plugin):  # type: ignore[misc]
                 except (ExhumeError, OSError, EOFError) as error:
                     self.target.log.warning("cannot read %s: %s", entry, error)
                     continue
-                except Exception as error:  # dissect's own errors are of no common kind
+                except Exception as error:  # dissect's own errors have no common base class
                     self.target.log.warning("cannot open %s: %s", entry, error)
                     continue
                 for best in found:

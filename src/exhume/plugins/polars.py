@@ -3,9 +3,9 @@
     from exhume.plugins.polars import scan
     scan("events.clps").filter(polars.col("level") == "ERROR").select("message").collect()
 
-Columns that are not asked for are not decoded.  Of the conditions on a clp-s archive those that KQL can say become a
-KQL query, so that tables that cannot match are not read; every condition is applied to what is read as well, so the
-result is that of Polars alone.
+Columns that are not asked for are not decoded.  Those conditions on a clp-s archive that KQL can express become a KQL
+query, so that tables that cannot match are not read; Polars applies every condition to what is read as well, so the
+result is the same as without the query.
 """
 
 from __future__ import annotations
@@ -86,17 +86,17 @@ def scan(target: Target | Archive, **options: Any) -> polars.LazyFrame:
 
 
 def pushed(archive: Archive, predicate: polars.Expr) -> str | None:
-    """A KQL query that every row matches that meets the condition; None when there is none (or no clp-s archive)."""
+    """A KQL query that every row meeting the condition matches; None if there is none, or the archive is not clp-s."""
     if not isinstance(archive, ClpSArchive):
         return None
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the JSON form is not promised: what is not understood is not pushed
+        warnings.simplefilter("ignore")  # the JSON form is not a stable interface: what is not understood is not pushed
         tree = json.loads(predicate.meta.serialize(format="json"))
     return _Pushing(comparable(archive)).query(tree)
 
 
 class _Pushing:
-    """Conditions in Polars' JSON form as KQL; None for what KQL cannot say, or says otherwise."""
+    """Conditions in Polars' JSON form as KQL; None for those that KQL cannot express or takes differently."""
 
     def __init__(self, kinds: Mapping[str, str]) -> None:
         self._kinds = kinds

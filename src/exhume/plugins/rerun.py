@@ -28,7 +28,7 @@ TIME = "time_ns"
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Prints a recording; the exit code is Rerun's own for a path that is no Ark log, and 1 for one that is damaged."""
+    """Prints a recording; the exit code is Rerun's own for a path that is not an Ark log, and 1 for a damaged log."""
     parser = argparse.ArgumentParser(description="Print an Ark log as a recording of Rerun.")
     parser.add_argument("path", type=Path, help="directory or manifest of a log")
     parser.add_argument("--application-id", "--opened-application-id", default="exhume")

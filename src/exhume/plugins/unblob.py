@@ -70,7 +70,7 @@ class SalvageExtractor(Extractor):  # type: ignore[misc]
 
     @staticmethod
     def _bundle_of(shard: Source) -> MemoryTree:
-        """A bundle of this shard alone, under the name that its header gives it."""
+        """A bundle of this shard alone, which gets the name that its header gives."""
         number = read_header(shard, LIMITS).shard_index
         return MemoryTree({shard_name(number): shard}, name=shard.name)
 

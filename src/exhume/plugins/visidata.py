@@ -22,12 +22,12 @@ LIKELIHOOD = 20
 
 
 class TableSheet(Sheet):  # type: ignore[misc]
-    """The rows of one table; `tables` has what gives its batches."""
+    """The rows of one table; `tables` holds the source of its batches."""
 
     rowtype = "rows"
 
     def iterload(self) -> Iterator[list[Any]]:
-        """Yields the rows; damage is an error of the sheet, behind the rows before it."""
+        """Yields the rows; damage becomes an error of the sheet, after the rows that precede it."""
         try:
             reader = self.make()
             pa = import_pyarrow()
@@ -86,7 +86,7 @@ def open_exhume(vd: Any, p: Any) -> Any:
 
 @VisiData.api  # type: ignore[untyped-decorator]
 def guess_exhume(vd: Any, p: Any) -> dict[str, Any] | None:
-    """What VisiData is told of a path that is an archive."""
+    """What VisiData is told about a path that is an archive."""
     if not isinstance(p, Path) or p.is_url() or p.has_fp():
         return None
     try:

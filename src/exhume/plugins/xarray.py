@@ -3,8 +3,8 @@
     xarray.open_dataset("robot", engine="exhume", channel="/robot/pose")
 
 Every field of numbers, booleans or times is a variable over the dimension `time_ns` (nanoseconds of the log's steady
-clock), fields of objects called `left.rpm`; arrays of a fixed size, also of arrays, have a dimension each.  What has no
-such form, texts and lists among them, is left out and named in the attribute `left_out`.
+clock), fields of objects called `left.rpm`; arrays of a fixed size, also of arrays, have a dimension each.  Fields
+without such a form, such as texts and lists, are left out and named in the attribute `left_out`.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ class ExhumeBackend(BackendEntrypoint):
     ) -> xarray.Dataset:
         """The messages of a channel with `start_ns <= time < stop_ns`, all of them in memory.
 
-        `channel` (name or GUID) may be left out when the log has one.  Raises `QueryError` for an archive that is no
-        Ark log, and as `ArkReader.to_arrow` does.
+        `channel` (name or GUID) may be left out when the log has only one.  Raises `QueryError` for an archive that is
+        not an Ark log, and whatever `ArkReader.to_arrow` raises.
         """
         dropped = {drop_variables} if isinstance(drop_variables, str) else set(drop_variables or ())
         with exhume.open(filename_or_obj) as log:

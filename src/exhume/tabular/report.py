@@ -24,7 +24,7 @@ class ExportReport:
         return not sum(self.lost.values())
 
     def without_zeros(self) -> ExportReport:
-        """The report itself, without kinds of loss that did not happen."""
+        """The report, without the kinds of loss that did not happen."""
         for kind in [kind for kind, count in self.lost.items() if not count]:
             del self.lost[kind]
         return self

@@ -34,9 +34,9 @@ class Judgement(enum.StrEnum):
 
     FOUND = "found"  # verify, or reading all of it, says that something is wrong
     WARNED = "warned"  # verify warns, but calls it ok: the bytes may be meant so
-    HARMLESS = "harmless"  # nothing is said, and all that is read is what it was
-    UNNOTICED = "unnoticed"  # nothing is said, and something that is read is another
-    CRASHED = "crashed"  # something else than an error of ours came out
+    HARMLESS = "harmless"  # nothing is said, and everything that is read is unchanged
+    UNNOTICED = "unnoticed"  # nothing is said, and something that is read differs
+    CRASHED = "crashed"  # an error other than one of exhume's came out
 
 
 def every_bit(data: bytes) -> Iterator[Damage]:
@@ -76,7 +76,7 @@ Files = Mapping[str, bytes]
 
 
 def content(archive: Any) -> str:
-    """SHA-256 over all that an archive holds, in its order, and what `info` says of it but how large files are."""
+    """SHA-256 over all that an archive holds, in its order, and over what `info` says of it except file sizes."""
     facts = json.dumps(_without_sizes(jsonable(archive.info().to_dict())), sort_keys=True)
     found = hashlib.sha256(facts.encode("utf-8", "surrogatepass"))
     for item in _items(archive):
@@ -108,7 +108,7 @@ def _items(archive: Any) -> Iterator[bytes]:
 
 
 def target_of(files: Files) -> Any:
-    """What opens as the archive that the files are."""
+    """A target that opens as the archive that consists of the files."""
     return files[""] if set(files) == {""} else MemoryTree(files)
 
 
@@ -124,5 +124,5 @@ def judge(files: Files, name: str, damage: Damage, format: str, usual: str) -> J
         return Judgement.WARNED if Severity.WARNING in told else Judgement.HARMLESS if same else Judgement.UNNOTICED
     except ExhumeError:
         return Judgement.FOUND
-    except Exception:  # that nothing else comes out is what is tested
+    except Exception:  # the test is that nothing else is raised
         return Judgement.CRASHED

@@ -1,4 +1,4 @@
-"""A failing disk, played inside this process: one call of the operating system fails, is cut short, or is the last.
+"""A failing disk, simulated in this process: one system call fails, is cut short, or is the last one.
 
 Whatever Python code does with files goes through functions of `os` while a `Disk` is entered: `open` is the standard
 library's own Python form of it.  What extension modules do by themselves (SQLite, the compiled kernel) does not.
@@ -59,10 +59,11 @@ def ways(kind: str) -> tuple[str, ...]:
 
 
 class Disk:
-    """A context manager that counts calls by kind (`calls`) and has call `number` of `kind`, from 0, fail as told.
+    """A context manager that counts calls by kind (`calls`) and makes call `number` of `kind`, from 0, fail as
+    requested.
 
-    `struck` is the name of the function that failed, None while none did.  Calls of other threads, and files of the
-    interpreter and its packages, are not looked at.  Only one may be entered at a time.
+    `struck` is the name of the function that failed, None as long as none has.  Calls of other threads, and files of
+    the interpreter and its packages, are not looked at.  Only one may be entered at a time.
     """
 
     def __init__(self, kind: str | None = None, number: int = 0, how: str = "EIO") -> None:
@@ -125,17 +126,17 @@ class Disk:
         if self.how == SHORT:
             return real(*_half(real.__name__, args), **more)
         if kind == "write":
-            real(*_half(real.__name__, args), **more)  # what was on its way may arrive, or a part of it
+            real(*_half(real.__name__, args), **more)  # data on its way to the disk may arrive, or a part of it
         if self.how == KILL:
             os.kill(os.getpid(), signal.SIGKILL)
         if kind == "close":
-            real(*args)  # as on Linux: whatever close says, the descriptor is gone
+            real(*args)  # as on Linux: whatever close returns, the descriptor is gone
         code = errno.ENOSPC if self.how == FULL else getattr(errno, self.how)
         raise OSError(code, os.strerror(code))
 
 
 def _half(name: str, args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The arguments of a read or write for half of its bytes, but for one at least."""
+    """The arguments of a read or write for half of its bytes, but at least one."""
     if name in ("read", "pread"):
         return args[0], (args[1] + 1) // 2, *args[2:]
     if name in ("write", "pwrite"):

@@ -1,6 +1,6 @@
 """`exhume selftest`: damage, carving and a failing disk in short, on the machine that exhume is used on.
 
-Every check is a `Row`: what was tried, how often, what came of it, and whether that is as it must be.
+Every check is a `Row`: what was tried, how often, with what outcome, and whether that is as it must be.
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ def check_carving(folder: Path, chance: random.Random) -> Iterator[Row]:
             missed = len(places) - results["whole"]
             results["missed"] = missed
             others = sum(results.values()) - missed - results["whole"]
-            unproven = results["called whole, proved by nothing"]  # the words say that nothing stands behind it
+            unproven = results["called whole, proved by nothing"]  # the output says that nothing proves it
             ok = not missed and others == unproven and all(_holds(image, one, format) for one in found)
             yield Row("carving", f"{format}: {name}", 1, +results, ok)
     outer = folder / "outer"
@@ -238,7 +238,7 @@ def _one_fault(place: Path, work: Callable[[Path], Any], usual: Files, disk: Dis
             failed = bool(getattr(report, "lost", None)) or bool(getattr(report, "notes", None))
     except ExhumeError:
         failed = True
-    except Exception:  # that nothing else comes out is what is tested
+    except Exception:  # the test is that nothing else is raised
         return "crashed"
     left = sorted(path.name for path in place.iterdir())
     if left not in ([], ["made"]):

@@ -1,4 +1,4 @@
-"""Hypothesis strategies from specifications: instances of a `.ksy`, and what is refused for one broken rule.
+"""Hypothesis strategies from specifications: instances of a `.ksy`, and data that is refused for one broken rule.
 
     from hypothesis import given
     from exhume.testing.strategies import from_ksy
@@ -51,10 +51,10 @@ def from_ksy(
 ) -> st.SearchStrategy[Instance]:
     """Instances of a specification: `Instance(data, arguments)`.
 
-    `ksy` is the id of one of exhume's own (`"zs_index_block"`), the path of a `.ksy` file (which needs PyYAML), or a
-    specification as YAML gives it, with those that it `imports` by their ids.  `type` is one below it, `"block"` or
-    `"block::header"`.  Parameters are drawn too unless `arguments` are given.  A field with `-checksum: NAME` and
-    `-covers: [FIELDS]` gets what `checksums[NAME]` computes of those fields beside it.
+    `ksy` is the id of one of exhume's own specifications (`"zs_index_block"`), the path of a `.ksy` file (which needs
+    PyYAML), or a specification as loaded from YAML, with those that it `imports` by their ids.  `type` names a type in
+    it, `"block"` or `"block::header"`.  Parameters are drawn too unless `arguments` are given.  A field with
+    `-checksum: NAME` and `-covers: [FIELDS]` gets what `checksums[NAME]` computes of those fields beside it.
 
     Raises `exhume.compiler.RefusedError`, naming the field, for what the compiler does not cover.
     """

@@ -107,8 +107,8 @@ class _Sort:
 def draw_map(archive: Archive, findings: Iterable[Finding] | None) -> Drawing:
     """The picture of an archive; errors among `findings` are drawn at their place.  None means it was not verified.
 
-    Unless it was not verified, sections that do not say their decompressed size are decompressed to know it.  Raises
-    `SourceError` where one cannot be read that verifying could read.
+    If the archive was verified, sections that do not state their decompressed size are decompressed to measure it.
+    Raises `SourceError` if a section that verifying could read cannot be read now.
     """
     errors = [finding for finding in findings or () if finding.severity is Severity.ERROR]
     found = archive.sections()
@@ -223,7 +223,7 @@ def _sorts(tiles: Iterable[Section], *, decode: bool, sound: bool) -> list[_Sort
 
 
 def _payload_size(section: Section, *, decode: bool, sound: bool) -> int | None:
-    """The decompressed size of a section; None when it has none, or it is not known.
+    """The decompressed size of a section; None when it has none, or when it is not known.
 
     A section of an archive in which no error was found (`sound`) is read or raises `SourceError`.
     """

@@ -1,8 +1,8 @@
 """The explain page: one self-contained HTML file with hex, fields, verdicts and a map of the whole archive.
 
 Bytes and field trees are embedded as small deflate chunks that the page decompresses when they are shown, so that it
-opens at once.  Nothing is loaded from anywhere else.  Of a large archive the page has the first sections of each sort
-and the damaged ones, and says what it leaves out.
+opens at once.  Nothing is loaded from anywhere else.  For a large archive the page holds the first sections of each
+sort and the damaged ones, and says what it leaves out.
 """
 
 from __future__ import annotations
@@ -210,7 +210,7 @@ class PageWriter:
 
 
 def _stripes(found: SectionMap) -> list[list[tuple[int, int, str]]]:
-    """Start, end and kind of what the map shows of each file."""
+    """Start, end and kind of each stripe that the map shows of a file."""
     out: dict[str, list[tuple[int, int, str]]] = {name: [] for name in found.sources}
     for section in found.tiles():
         drawn, span = out[section.span.source], section.span
