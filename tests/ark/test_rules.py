@@ -17,13 +17,14 @@ from exhume.errors import ExhumeError, Span
 from exhume.findings import Finding, Severity
 from exhume.formats.ark import layout
 from exhume.formats.ark.assumptions import MANIFEST_TYPE
-from exhume.formats.ark.checks import RULES
+from exhume.formats.ark.checks import MISSING_SPLIT, RULES
 from exhume.formats.ark.filters import Filter
 from exhume.formats.ark.layout import TRAILER_MAGIC_BYTES, build_message_footer, build_serializable_file
 from exhume.formats.ark.manifest import Manifest, ManifestSection, build_manifest, load_manifest, own_registry
 from exhume.formats.ark.rbuf.decoder import decoder_for
 from exhume.formats.ark.rbuf.encoder import encoder_for
 from exhume.formats.ark.reader import ArkReader
+from exhume.formats.ark.verify import _overlapping
 from exhume.formats.ark.writer import ArkWriter
 from exhume.limits import DEFAULT_LIMITS
 from tests.ark.logs import REGISTRY, TYPE, counted_guids, message
@@ -228,9 +229,9 @@ def second_log(log: Log, *, damage: bool = False) -> None:
 
 
 def hidden_and_missing(log: Log) -> None:
-    """The split that is gone is one that a later section hides."""
+    """The split that is gone is one that a section before it hides."""
     hiding = ManifestSection((), filter=Filter(deny=(".*",)))
-    log.set_manifest(replace(log.manifest, sections=(*log.manifest.sections, hiding)))
+    log.set_manifest(replace(log.manifest, sections=(hiding, *log.manifest.sections)))
     log.split_path.unlink()
 
 
@@ -402,3 +403,26 @@ def test_every_rule_is_broken_somewhere() -> None:
 
 def test_the_magic_is_what_it_is() -> None:
     assert len(TRAILER_MAGIC_BYTES) == 16
+
+
+@pytest.mark.parametrize("hidden", [False, True])
+def test_a_split_that_is_gone_matters_less_where_it_is_hidden(tmp_path: Path, hidden: bool) -> None:
+    log = Log(tmp_path / "log")
+    if hidden:
+        hidden_and_missing(log)
+    else:
+        log.split_path.unlink()
+    [found] = [finding for finding in findings_of(log) if finding.code == MISSING_SPLIT.code]
+    assert found.severity is (Severity.WARNING if hidden else Severity.ERROR)
+
+
+def test_overlaps_are_found_in_the_order_of_the_file() -> None:
+    """The index may have another order than the messages, of which the first begins at 0."""
+    index = ark_index((10, 20), (0, 100), (200, 5), (100, 100), (150, 10))
+    assert _overlapping(index, frozenset()) == [0, 4]
+    assert _overlapping(index, frozenset({1, 3})) == []
+
+
+def ark_index(*places: tuple[int, int]) -> bytes:
+    """Entries of messages at offsets and with sizes."""
+    return b"".join(struct.pack("<QIIBB", 7, offset, size, 0, 0) for offset, size in places)
