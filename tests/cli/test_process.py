@@ -28,12 +28,12 @@ print(*sorted(set(sys.modules) - before), file=sys.stderr)
 SMALL = {
     "zs": ("zs/words-deflate.zs", ()),
     "clp-s": ("clp_s/tiny.clps", ()),
-    "ark": ("ark/log", ("numpy",)),
+    "ark": ("ark/log", ()),
     "caf": ("caf/sorted.caf", ()),
     "databundle": ("data_bundle/zlib", ()),
     "leveldb": ("leveldb/small", ()),
 }
-"""A small archive of each format, and what reading it needs of the heavy ones: an Ark index is a NumPy array."""
+"""A small archive of each format, and what reading it needs of the heavy ones."""
 
 SEARCHED = {"zs": "a", "clp-s": "*:*", "ark": "/*", "leveldb": "a"}
 """What is searched for, in the formats that can be searched."""

@@ -52,8 +52,9 @@ def salvage(
         length: How long it is there, in bytes; None: to the end.
         options: The format's own.
 
-    Returns: Counts of what was recovered and lost, the fate of every span, and in `verified` what the output, which is
-    read again, was checked against.
+    Returns:
+        Counts of what was recovered and lost, the fate of every span, and in `verified` what the output, which is read
+        again, was checked against.
 
     Raises:
         WriterError: The output is the input; `OutputExistsError` when it exists.
