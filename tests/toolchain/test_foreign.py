@@ -161,7 +161,8 @@ def assert_only_reads(text: str) -> None:
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
             defined.add(node.name)
         if isinstance(node, ast.FunctionDef):
-            defined |= {one.arg for one in (*node.args.args, *node.args.kwonlyargs)}
+            every = (*node.args.args, *node.args.kwonlyargs, node.args.vararg, node.args.kwarg)
+            defined |= {one.arg for one in every if one is not None}
         if isinstance(node, ast.ExceptHandler) and node.name:
             defined.add(node.name)
         if isinstance(node, ast.Import):
