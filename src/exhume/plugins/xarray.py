@@ -28,7 +28,6 @@ class ExhumeBackend(BackendEntrypoint):
     """Opens a channel of an Ark log."""
 
     description = "Channels of Ark logs, with exhume"
-    url = "https://pypi.org/project/exhume/"
     open_dataset_parameters = ("filename_or_obj", "drop_variables", "channel", "start_ns", "stop_ns")
 
     def guess_can_open(self, filename_or_obj: Any) -> bool:
