@@ -194,9 +194,13 @@ def try_task(folder: Path, task: Task, every: int = 1, *, kill: bool = False) ->
     for kind, number, how in faults(disk.calls, every, kill=kill):
         bench.fresh()
         disk = Disk(kind, number, how)
-        problem = _killed(bench, disk, after) if kill else _failed(bench, disk, before, usual, after)
-        if not kill and disk.struck is None:
-            continue
+        if kill:
+            struck, problem = _killed(bench, disk, after)
+        else:
+            problem = _failed(bench, disk, before, usual, after)
+            struck = disk.struck is not None
+        if not struck and not problem:
+            continue  # threads made fewer calls than the last time
         tally.faults[kind] += 1
         tally.complete += bench.state() == after
         if problem:
@@ -225,23 +229,23 @@ def _failed(bench: Bench, disk: Disk, before: State, usual: tuple[int, str], aft
     return judge(bench.task, before, after, found, killed=False)
 
 
-def _killed(bench: Bench, disk: Disk, after: State) -> str | None:
-    """Runs the task in a child that is killed at the fault, and says what is wrong with what that left behind."""
+def _killed(bench: Bench, disk: Disk, after: State) -> tuple[bool, str | None]:
+    """Runs the task in a child that is killed at the fault: whether it came to that, and what is wrong then."""
     before = bench.state()
     child = os.fork()
     if not child:
         bench.run(disk)
-        os._exit(0)
+        os._exit(disk.struck is not None)
     _, status = os.waitpid(child, 0)
-    found = bench.state()
-    if os.waitstatus_to_exitcode(status) == 0:  # threads made fewer calls than the last time
-        return None if found == after else "ended by itself, and is not complete"
-    if not os.WIFSIGNALED(status) or os.WTERMSIG(status) != signal.SIGKILL:
-        return "the child was not killed"
+    found, code = bench.state(), os.waitstatus_to_exitcode(status)
+    if code == 0:
+        return False, None if found == after else "the call was not made, and what is there is not complete"
+    if code != -signal.SIGKILL:
+        return True, "the child was not killed"
     if bench.task.log and found != after:  # written in place: what there is of it must not verify
-        code = _verdict(bench.out / "made")
-        return None if code not in (0, 3) else f"verify says {code} of a part"
-    return judge(bench.task, before, after, found, killed=True)
+        verdict = _verdict(bench.out / "made")
+        return True, None if verdict not in (0, 3) else f"verify says {verdict} of a part"
+    return True, judge(bench.task, before, after, found, killed=True)
 
 
 def _verdict(target: Path) -> int:
