@@ -300,3 +300,11 @@ def test_evidence_that_cannot_be_written(how: str, tmp_path: Path, archive: Path
     finally:
         for command in end:
             subprocess.run([*map(str, command)], capture_output=True, check=False)
+
+
+def test_a_file_without_records_has_no_last_digest(tmp_path: Path, exhume_cli: Cli) -> None:
+    (tmp_path / "records").write_bytes(b"no record\n")
+    ran = exhume_cli("audit", tmp_path / "records")
+    assert ran.code == 4
+    assert "not a record" in ran.err + ran.out.decode()
+    assert "None" not in ran.err + ran.out.decode()

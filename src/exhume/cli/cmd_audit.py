@@ -52,5 +52,6 @@ def command(run: Run, records: str, expect: str | None, no_files: bool) -> Outco
         same = sum(one["state"] == "same" for one in files)
         kept = f"{same} of {counted(len(files), 'files')}"
         run.say(f"{'ok' if ok else 'NOT ok'}: {counted(count, 'records')}; there and the same: {kept}")
-        run.say(f"last: {last}")
+        if last is not None:
+            run.say(f"last: {last}")
     return Outcome.DONE if ok else Outcome.NO

@@ -96,11 +96,11 @@ def export(
     with text_output(output, overwrite=overwrite) as file:
         write = _csv(file, shown) if output.lower().endswith(".csv") else _json_lines(file)
         for name, make in tables.items():
+            lead = f"{name}: " if len(tables) > 1 else ""
             clock = _clock(pa, archive, schemas[name], time, start_ns)
             if clock is None:
                 told = "give --time COLUMN" + (" or --clock-start TIME" if "time_ns" in schemas[name].names else "")
-                report.notes.append(f"{name}: no column has a calendar time: {told}")
-            lead = f"{name}: " if len(tables) > 1 else ""
+                report.notes.append(f"{lead}no column has a calendar time: {told}")
             for event in _events(pa, make(), clock, message, shown, lead, report):
                 write(event)
                 report.written["events"] += 1
