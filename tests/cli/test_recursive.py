@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import shutil
 import sys
 from collections import Counter
@@ -14,6 +15,7 @@ from typing import Any
 import fsspec
 import pytest
 
+import exhume
 from exhume.engines.identify import walk
 from exhume.engines.walk import Kind, join
 
@@ -217,7 +219,7 @@ def test_names_below_chained_urls() -> None:
 
 
 def test_each_file_is_asked_for_once(samples: Path, exhume_cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One listing of a remote directory, one of each archive that is a directory itself, one read of a file."""
+    """One listing of a remote directory, whatever archives are directories below it, and one read of a file."""
     memory = fsspec.filesystem("memory")
     for name in ("zs/words-none.zs", "caf/sorted.caf", "clp_s/tiny.clps"):
         memory.pipe_file(f"/asked/deep/er/{Path(name).name}", (samples / name).read_bytes())
@@ -239,13 +241,60 @@ def test_each_file_is_asked_for_once(samples: Path, exhume_cli: Cli, monkeypatch
         memory.rm("/asked", recursive=True)
     assert ran.code == 0
     listed = {key: number for key, number in asked.items() if key[0] in ("find", "ls")}
-    assert {number for (method, _), number in listed.items() if method == "find"} == {1}
-    assert set(listed) == {("find", "/asked"), ("find", "/asked/bundle")}
+    assert listed == {("find", "/asked"): 1}
     files = {key: number for key, number in asked.items() if "bundle" not in key[1] and key not in listed}
     assert set(files.values()) == {1}
     assert {path for _, path in files} == {
         "/asked/note.txt", "/asked/deep/er/words-none.zs", "/asked/deep/er/sorted.caf", "/asked/deep/er/tiny.clps"
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "args", [["list"], ["info"], ["verify"], ["identify"], ["explain", "--coverage"], ["cat", "--json"]]
+)
+def test_each_local_folder_is_listed_once(
+    args: list[str], evidence: Path, samples: Path, exhume_cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Finding an archive that is a directory, accounting for its files and opening it take one listing together."""
+    shutil.copytree(samples / "clp_s/directory", evidence / "clp")
+    (evidence / "bundle/strange/er").mkdir(parents=True)
+    shutil.copy(samples / "zs/words-none.zs", evidence / "bundle/strange/er")
+    folders = [str(evidence), *(str(path) for path in evidence.rglob("*") if path.is_dir())]
+    listed: Counter[str] = Counter()
+    real = os.scandir
+
+    def scandir(path: Any) -> Any:
+        listed[str(path)] += str(path).startswith(str(evidence))
+        return real(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    ran = exhume_cli(*args, "-r", evidence)
+    assert "8 archives" in ran.text + ran.err
+    assert +listed == dict.fromkeys(folders, 1)
+
+
+def test_another_process_need_not_list_an_archive(evidence: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = [one.tree for one in walk(evidence) if one.kind is Kind.ARCHIVE]
+    sent = pickle.dumps(found)
+    whole = [tree.names() for tree in found if tree is not None]
+    monkeypatch.setattr(os, "scandir", None)
+    assert [tree.names() for tree in pickle.loads(sent)] == whole
+
+
+def test_another_process_need_not_list_a_remote_archive(samples: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = fsspec.filesystem("memory")
+    memory.put(str(samples / "data_bundle/flat"), "/sent/bundle", recursive=True)
+    try:
+        (tree,) = (one.tree for one in walk("memory://sent") if one.kind is Kind.ARCHIVE)
+        assert tree is not None
+        again = pickle.loads(pickle.dumps(tree))
+        monkeypatch.setattr(type(memory), "find", None)
+        assert again.names() == tree.names() != []
+        with exhume.open(again) as bundle, exhume.open(samples / "data_bundle/flat") as same:
+            assert list(bundle.entries()) == list(same.entries())
+    finally:
+        monkeypatch.undo()
+        memory.rm("/sent", recursive=True)
 
 
 def test_each_local_file_is_opened_once(samples: Path, tmp_path: Path, exhume_cli: Cli) -> None:

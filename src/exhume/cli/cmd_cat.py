@@ -9,7 +9,7 @@ import click
 
 from exhume.archive import MemberArchive
 from exhume.cli.formatcli import FormatCommand, format_cli, given_options, recognised_format, split_options
-from exhume.cli.many import Many, recursive_option
+from exhume.cli.many import Many, Targets, recursive_option
 from exhume.cli.outcome import Outcome
 from exhume.cli.params import SIZE
 from exhume.cli.runtime import Run, common_options
@@ -33,11 +33,12 @@ def command(run: Run, target: str, names: tuple[str, ...], recursive: bool, **op
     if not recursive:
         return cat_one(run, target, names=names, given=given, **options)
     from exhume.cli.playback import each_target, worst
-    from exhume.cli.recursive import archives_below
+    from exhume.cli.recursive import archives_below, on_known
 
-    outcomes = each_target(
-        run, Many(), "cat", cat_one, archives_below(run, [target]), names=names, given=given, **options
-    )
+    found = archives_below(run, [target])
+    options |= {"names": names, "given": given}
+    chosen = Targets(found, len(found), True)
+    outcomes = each_target(run, Many(), "cat", on_known, chosen, verb_of=cat_one, options=options)
     return worst(outcomes) if outcomes else Outcome.NO
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from exhume.cli.formatcli import FormatCommand, format_cli, given_options, recognised_format, split_options
-from exhume.cli.many import Many, many_options, recursive_option
+from exhume.cli.many import Many, Targets, many_options, recursive_option
 from exhume.cli.outcome import Outcome
 from exhume.cli.playback import Player, each_target, worst
 from exhume.cli.runtime import Run, common_options
@@ -36,10 +36,8 @@ def command(
     given = given_options(ctx)
     chosen = many.targets(run, targets)
     if recursive:
-        from exhume.cli.recursive import archives_below
-
-        chosen = archives_below(run, chosen.names)
-    if not chosen.several:
+        outcomes = _search_below(run, many, chosen, query, values, given)
+    elif not chosen.several:
         if "jobs" in given:
             values["jobs"] = many.jobs
         outcome = search_one(run, chosen.only, query=query, values=values, given=given, expected=None)
@@ -56,8 +54,26 @@ def command(
     return worst(outcomes)
 
 
+def _search_below(
+    run: Run, many: Many, chosen: Targets, query: str, values: dict[str, Any], given: frozenset[str]
+) -> list[Outcome]:
+    """Searches every archive below the targets; no outcome where there is none."""
+    from exhume.cli.recursive import archives_below, on_known
+
+    found = archives_below(run, chosen.names)
+    kinds = sorted({one.format for _, one in found if one.format is not None})
+    if len(kinds) > 1:
+        raise _mixed(kinds)
+    player = _Answers(run, query, values, given, get_format(kinds[0]) if kinds else None)
+    options = {"query": query, "values": values, "given": given, "expected": None}
+    units = Targets(found, len(found), True)
+    return player.merged(
+        each_target(run, many, "search", on_known, units, player=player, verb_of=search_one, options=options)
+    )
+
+
 def _search_several(
-    run: Run, many: Many, chosen: Any, query: str, values: dict[str, Any], given: frozenset[str]
+    run: Run, many: Many, chosen: Targets, query: str, values: dict[str, Any], given: frozenset[str]
 ) -> list[Outcome]:
     names, described = chosen.names, None
     if isinstance(names, list | tuple) and len(names) <= PRECHECKED and not any("://" in name for name in names):

@@ -65,7 +65,7 @@ def verify_one(run: Run, target: str, *, quick: bool, fail_on: str, jobs: int = 
     kept: list[dict[str, Any]] = []
     with run.take_source(target) as source, run.progress(target) as progress:
         verification = Verification(
-            source, format=run.as_format, limits=run.limits, quick=quick, jobs=jobs, progress=progress
+            source, format=run.known_format(target), limits=run.limits, quick=quick, jobs=jobs, progress=progress
         )
         for finding in verification:
             counts[finding.severity] += 1

@@ -73,22 +73,30 @@ def each_archive(
     return worst(outcomes if account.counts[Kind.ARCHIVE] else [*outcomes, Outcome.NO])
 
 
-def archives_below(run: Run, targets: Iterable[str]) -> Targets:
+def archives_below(run: Run, targets: Iterable[str]) -> list[tuple[str, Found]]:
     """The archives below the targets, for verbs whose output is data; how many other files there are is told beside it.
 
-    Raises `click.UsageError` for options that apply to a single archive.
+    They are units for `on_known`.  Raises `click.UsageError` for options that apply to a single archive.
     """
     _refuse_choices(run)
     counts: Counter[str] = Counter()
-    names = []
+    units = []
     for name, found in _found(run, targets):
-        kind, _, _ = _recognised(run, name, found)
+        kind, format, _ = _recognised(run, name, found)
         counts[kind] += 1
         if kind in (Kind.ARCHIVE, Kind.UNREADABLE):  # opening the latter fails, and says why
-            names.append(name)
+            units.append((name, found._replace(format=format)))
         run.close()
     run.note(_totals(counts))
-    return Targets(names, len(names), True)
+    return units
+
+
+def on_known(run: Run, unit: tuple[str, Found], *, verb_of: One, options: dict[str, Any]) -> Outcome | None:
+    """Runs `verb_of` on an archive that `archives_below` found."""
+    name, found = unit
+    if found.format is not None:
+        run.give(name, found.tree, found.format)
+    return verb_of(run, name, **options)
 
 
 def _refuse_choices(run: Run) -> None:
@@ -98,7 +106,9 @@ def _refuse_choices(run: Run) -> None:
 
 def _recognised(run: Run, name: str, found: Found) -> tuple[str, str | None, str]:
     """What kind of thing was found, its format, and what there is to say."""
-    if found.kind not in (Kind.ARCHIVE, Kind.FILE):
+    if found.tree is not None and found.format is not None:
+        run.give(name, found.tree, found.format)
+    elif found.kind is not Kind.FILE:
         return found.kind, found.format, "" if found.error is None else found.error.message
     try:
         return Kind.ARCHIVE, run.format_of(name), ""
@@ -170,4 +180,4 @@ def _totals(counts: Counter[str]) -> str:
     return ", ".join(f"{counts[kind]} {words[counts[kind] != 1]}" for kind, words in _TOLD.items())
 
 
-__all__ = ["archives_below", "each_archive"]
+__all__ = ["archives_below", "each_archive", "on_known"]

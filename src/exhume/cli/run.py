@@ -98,6 +98,16 @@ class Run:
             )
         return known
 
+    def give(self, target: str, source: Source | Tree | None, format: str) -> None:
+        """Tells what is known of a target that someone else looked at: its format, and its source if it is open."""
+        self._formats[target] = format
+        if source is not None:
+            self._sources[target] = source
+
+    def known_format(self, target: str) -> str | None:
+        """The id of the target's format, if `--as` tells it or it was recognised already."""
+        return self.as_format or self._formats.get(target)
+
     def close(self) -> None:
         """Closes the targets that were opened but never taken."""
         while self._sources:
@@ -105,13 +115,12 @@ class Run:
 
     def format_of(self, target: str) -> str:
         """The id of the target's format, by `--as` or by its bytes (read once per run)."""
-        if self.as_format:
-            return self.as_format
-        if target not in self._formats:
+        known = self.known_format(target)
+        if known is None:
             from exhume.engines.identify import recognise
 
-            self._formats[target] = recognise(self.source(target))
-        return self._formats[target]
+            known = self._formats[target] = recognise(self.source(target))
+        return known
 
     def open(self, target: str, **options: Any) -> Archive:
         """Opens a target with the common options applied."""

@@ -6,14 +6,13 @@ visited twice.  One directory at a time is held in memory (for a remote one, its
 
 from __future__ import annotations
 
+import contextlib
 import enum
-import os
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from exhume.errors import ExhumeError, SourceError
 from exhume.io.local import LocalTree
-from exhume.io.source import source_error
 from exhume.io.tree import Tree
 from exhume.registry import formats, get_format
 
@@ -31,8 +30,9 @@ class Kind(enum.StrEnum):
 class Found(NamedTuple):
     """One thing that was found: its path or URL, and what it is.
 
-    ARCHIVE: a directory of that `format`; PART: a file of the archive `archive`; FILE: any other file, which may be an
-    archive of its own; LINK: a symbolic link; UNREADABLE: a directory or file, for the reason in `error`.
+    ARCHIVE: a directory of that `format`, which `tree` opens without listing it again; PART: a file of the archive
+    `archive`; FILE: any other file, which may be an archive of its own; LINK: a symbolic link; UNREADABLE: a directory
+    or file, for the reason in `error`.
     """
 
     name: str
@@ -40,52 +40,85 @@ class Found(NamedTuple):
     format: str | None = None
     archive: str | None = None
     error: ExhumeError | None = None
+    tree: Tree | None = None
 
 
-Entry = tuple[str, str]
-"""A name in a directory, and `file`, `directory`, `link` or `other`."""
+class _Folder(NamedTuple):
+    """A directory to look into: its path below the root, and the archive that it lies in, if any.
+
+    `within` is its path below the archive `owner`, to whose format it belongs; `place` is its path in `tree`, the
+    archive around it, whether or not it belongs to that.
+    """
+
+    path: str = ""
+    owner: Found | None = None
+    within: str = ""
+    tree: Tree | None = None
+    place: str = ""
 
 
 def walk_tree(root: Tree, recognise: Callable[[Tree], str | None]) -> Iterator[Found]:
     """Everything below a directory, the files of a directory before its directories, by name.
 
-    `recognise` says which format a directory is an archive of.
+    `recognise` says which format a directory is an archive of.  Each directory is listed once, also when the archives
+    that are found are opened by their `tree`.
     """
-    entries_of = _local(root) if isinstance(root, LocalTree) else _listed(root)
-    waiting: list[tuple[str, Found | None, str]] = [("", None, "")]
+    local = isinstance(root, LocalTree)
+    waiting = [_Folder()]
     while waiting:
-        folder, owner, within = waiting.pop()
+        folder, owner, within, tree, place = waiting.pop()
         name = join(root.name, folder)
+        apart = tree is None
+        if tree is None:
+            # A local tree remembers what it lists: one for each directory, or all would be held in memory.
+            tree, place = (LocalTree(name), "") if local and folder else (root, folder)
         try:
-            entries = entries_of(folder)
+            entries = tree.listing(place)
         except SourceError as error:
             yield Found(name, Kind.UNREADABLE, error=error)
             continue
         if not _owns(owner, within):
             owner, within = None, ""
-            try:
-                format = recognise(root.subtree(folder) if folder else root) if _promising(entries) else None
-            except SourceError as error:
-                format = None
-                yield Found(name, Kind.UNREADABLE, error=error)
-            if format is not None:
-                owner = Found(name, Kind.ARCHIVE, format)
-                yield owner
+            if _promising(entries):
+                here = tree.alone(place, name) if place else tree
+                try:
+                    format = recognise(here)
+                except SourceError as error:
+                    format = None
+                    yield Found(name, Kind.UNREADABLE, error=error)
+                if format is not None:
+                    owner, tree, place, apart = Found(name, Kind.ARCHIVE, format, tree=here), here, "", False
+                    _list_own(owner)
+                    yield owner
         folders = []
         for entry, kind in entries:
-            path, place = (f"{base}/{entry}" if base else entry for base in (folder, within))
+            path, below, inside = (f"{base}/{entry}" if base else entry for base in (folder, within, place))
             if kind == "directory":
-                folders.append((path, owner, place))
-            elif kind == "link":
-                yield Found(join(root.name, path), Kind.LINK)
-            elif kind == "other":
-                here = join(root.name, path)
-                yield Found(here, Kind.UNREADABLE, error=SourceError("not a regular file or directory"))
-            elif owner is not None and _owns(owner, place):
-                yield Found(join(root.name, path), Kind.PART, owner.format, owner.name)
+                folders.append(_Folder(path, owner, below, *((None, "") if apart else (tree, inside))))
             else:
-                yield Found(join(root.name, path), Kind.FILE)
+                yield _lone(join(root.name, path), kind, owner if _owns(owner, below) else None)
         waiting += reversed(folders)
+
+
+def _lone(name: str, kind: str, owner: Found | None) -> Found:
+    """What is not a directory, and belongs to the archive `owner`, if any."""
+    if kind == "link":
+        return Found(name, Kind.LINK)
+    if kind == "other":
+        return Found(name, Kind.UNREADABLE, error=SourceError("not a regular file or directory"))
+    return Found(name, Kind.PART, owner.format, owner.name) if owner is not None else Found(name, Kind.FILE)
+
+
+def _list_own(archive: Found) -> None:
+    """Lists the folders that belong to an archive, so that other processes which open it need not."""
+    waiting = [""]
+    while waiting and archive.tree is not None:
+        folder = waiting.pop()
+        with contextlib.suppress(SourceError):  # the walk will come there and say so
+            for name, kind in archive.tree.listing(folder):
+                path = f"{folder}/{name}" if folder else name
+                if kind == "directory" and _owns(archive, path):
+                    waiting.append(path)
 
 
 def _owns(owner: Found | None, name: str) -> bool:
@@ -96,45 +129,10 @@ def _owns(owner: Found | None, name: str) -> bool:
     return found
 
 
-def _promising(entries: list[Entry]) -> bool:
+def _promising(entries: list[tuple[str, str]]) -> bool:
     """Whether a directory may be an archive, judged by the names in it; most are not."""
     hooks = [described.hook("owns") for described in formats().values() if described.owns]
     return any(owns(name) for name, _ in entries for owns in hooks)
-
-
-def _local(root: LocalTree) -> Callable[[str], list[Entry]]:
-    def entries_of(folder: str) -> list[Entry]:
-        path = os.path.join(root.name, folder)
-        try:
-            with os.scandir(path) as found:
-                return sorted((entry.name, _kind(entry)) for entry in found)
-        except OSError as error:
-            raise source_error(error, path) from error
-
-    return entries_of
-
-
-def _kind(entry: os.DirEntry[str]) -> str:
-    if entry.is_symlink():
-        return "link"
-    if entry.is_dir(follow_symlinks=False):
-        return "directory"
-    return "file" if entry.is_file(follow_symlinks=False) else "other"
-
-
-def _listed(root: Tree) -> Callable[[str], list[Entry]]:
-    folders: dict[str, dict[str, str]] = {"": {}}
-    for name in root.names():
-        parent, _, last = name.rpartition("/")
-        folders.setdefault(parent, {})[last] = "file"
-        while parent:
-            above, _, last = parent.rpartition("/")
-            known = folders.setdefault(above, {})
-            if last in known:
-                break
-            known[last] = "directory"
-            parent = above
-    return lambda folder: sorted(folders[folder].items())
 
 
 def join(root: str, name: str) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import stat
+from collections.abc import Iterator
 from typing import BinaryIO
 
 from exhume.errors import EntryNotFoundError, SourceError, Span, UnsafePathError
@@ -134,53 +136,59 @@ class LocalTree(Tree):
     """A local directory.  Symbolic links that lead outside it are refused.
 
     Each of its folders is listed once, when its names are first asked for: files that come later are not among them.
+    `seen` are the folders that are listed already, by path; trees of folders below share it.
     """
 
-    def __init__(self, path: str | os.PathLike[str], prefix: str = "") -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], prefix: str = "", *, seen: dict[str, list[tuple[str, str]]] | None = None
+    ) -> None:
         self.name = os.fspath(path)
         self._prefix = prefix
-        self._listings: dict[str, list[str]] = {}
-        self._files: list[str] | None = None
+        self._seen = {} if seen is None else seen
+        self._names: dict[str, list[str]] = {}
 
     @property
     def location(self) -> str | None:
         return self.name
 
-    def names(self, prefix: str = "") -> list[str]:
-        known = self._known(prefix)
+    def listing(self, folder: str = "") -> list[tuple[str, str]]:
+        """What lies directly in a folder, as `Tree.listing` says.  Raises `SourceError` where it cannot be listed."""
+        path = os.path.join(self.name, check_relative(folder, self.name)) if folder else self.name
+        known = self._seen.get(path)
         if known is None:
-            known = self._listings[prefix] = self._walk(prefix)
-        return known.copy()
-
-    def _known(self, prefix: str) -> list[str] | None:
-        """The names below a folder, if it or all of the tree was listed."""
-        known = self._listings.get(prefix)
-        everything = self._listings.get("")
-        if known is None and everything is not None:
-            lead = f"{check_relative(prefix, self.name)}/"
-            known = self._listings[prefix] = [name for name in everything if name.startswith(lead)]
+            above, last = os.path.split(path)
+            try:
+                if folder and above in self._seen and last not in dict(self._seen[above]):
+                    raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+                with os.scandir(path) as found:
+                    known = self._seen[path] = sorted((entry.name, _kind(entry)) for entry in found)
+            except OSError as error:
+                raise source_error(error, path) from error
         return known
 
-    def _walk(self, prefix: str) -> list[str]:
-        base = os.path.join(self.name, check_relative(prefix, self.name)) if prefix else self.name
-        out: list[str] = []
-        for folder, _, files in os.walk(base):
-            below = os.path.relpath(folder, self.name)
-            lead = "" if below == os.curdir else f"{below.replace(os.sep, '/')}/"
-            out.extend(lead + file for file in files)
-        return sorted(out)
+    def names(self, prefix: str = "") -> list[str]:
+        known = self._names.get(prefix)
+        if known is None:
+            known = self._names[prefix] = sorted(self._below(prefix))
+        return known.copy()
+
+    def _below(self, folder: str, *, deep: bool = True) -> Iterator[str]:
+        waiting = [folder]
+        while waiting:
+            folder = waiting.pop()
+            try:
+                found = self.listing(folder)
+            except SourceError:  # what cannot be listed is not there
+                continue
+            for name, kind in found:
+                path = f"{folder}/{name}" if folder else name
+                if kind == "directory":
+                    waiting += [path] if deep else []
+                elif kind != "link" or not os.path.isdir(os.path.join(self.name, path)):
+                    yield path
 
     def files(self) -> list[str]:
-        if self._files is None:
-            self._files = super().files() if "" in self._listings else self._scan()
-        return self._files.copy()
-
-    def _scan(self) -> list[str]:
-        try:
-            with os.scandir(self.name) as found:
-                return sorted(entry.name for entry in found if not entry.is_dir())
-        except OSError:  # as `names`: what cannot be listed is not there
-            return []
+        return list(self._below("", deep=False))
 
     def _resolve(self, name: str) -> str:
         path = os.path.join(self.name, check_relative(name, self.name))
@@ -212,11 +220,18 @@ class LocalTree(Tree):
         return FileSource(path, self._prefix + name)
 
     def subtree(self, name: str) -> Tree:
-        below = LocalTree(self._resolve(name), f"{self._prefix}{name}/")
-        known = self._known(name)
-        if known is not None:
-            below._listings[""] = [one[len(name) + 1 :] for one in known]
-        return below
+        return LocalTree(self._resolve(name), f"{self._prefix}{name}/", seen=self._seen)
+
+    def alone(self, name: str, called: str) -> Tree:
+        return LocalTree(called, seen=self._seen)
+
+
+def _kind(entry: os.DirEntry[str]) -> str:
+    if entry.is_symlink():
+        return "link"
+    if entry.is_dir(follow_symlinks=False):
+        return "directory"
+    return "file" if entry.is_file(follow_symlinks=False) else "other"
 
 
 def open_path(path: str) -> FileSource | LocalTree:

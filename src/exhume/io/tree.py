@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import functools
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Self
@@ -78,6 +79,36 @@ class Tree(abc.ABC):
     @abc.abstractmethod
     def subtree(self, name: str) -> Tree:
         """The directory `name` as a tree of its own (whether or not it exists)."""
+
+    def alone(self, name: str, called: str) -> Tree:
+        """The directory `name` as if it had been opened by itself, by its own path or URL `called`.
+
+        What is known of its files is shared, so that nothing is listed twice.
+        """
+        return self.subtree(name)
+
+    def listing(self, folder: str = "") -> list[tuple[str, str]]:
+        """What lies directly in a folder, by name, each with `file`, `directory`, `link` or `other`.
+
+        Raises `SourceError` where the folder cannot be listed.
+        """
+        return sorted(self._folders.get(folder, {}).items())
+
+    @functools.cached_property
+    def _folders(self) -> dict[str, dict[str, str]]:
+        """What lies directly in each folder: names, each with `file` or `directory`."""
+        folders: dict[str, dict[str, str]] = {"": {}}
+        for name in self.names():
+            parent, _, last = name.rpartition("/")
+            folders.setdefault(parent, {})[last] = "file"
+            while parent:
+                above, _, last = parent.rpartition("/")
+                known = folders.setdefault(above, {})
+                if last in known:
+                    break
+                known[last] = "directory"
+                parent = above
+        return folders
 
     @property
     def location(self) -> str | None:

@@ -261,11 +261,30 @@ class FsspecTree(Tree):
                 source.forget()
 
     def subtree(self, name: str) -> Tree:
-        check_relative(name, self.name)
-        below, prefix = f"{self.name.rstrip('/')}/{name}", f"{self._prefix}{name}/"
-        return FsspecTree(
-            self._fs, f"{self._path}/{name}", below, prefix, allow_full_download=self._allow, snapshot=self._known
-        )
+        return self._part(name, f"{self.name.rstrip('/')}/{name}", f"{self._prefix}{name}/")
+
+    def alone(self, name: str, called: str) -> Tree:
+        return self._part(name, called, "")
+
+    def _part(self, name: str, called: str, prefix: str) -> FsspecTree:
+        path = f"{self._path}/{check_relative(name, self.name)}"
+        return FsspecTree(self._fs, path, called, prefix, allow_full_download=self._allow, snapshot=self._known)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For another process: with what is listed below the directory, without what was read of its files."""
+        told, _ = self._known.find(f"{self._path}/")
+        listing = self._listing(self._path) if told else None
+        return _unpickled, (self._fs, self._path, self.name, self._prefix, self._allow, listing)
+
+
+def _unpickled(
+    fs: Any, path: str, name: str, prefix: str, allow: bool, listing: dict[str, Mapping[str, Any]] | None
+) -> FsspecTree:
+    known = _Snapshot()
+    tree = FsspecTree(fs, path, name, prefix, allow_full_download=allow, snapshot=known)
+    if listing is not None:
+        known.listings[path] = listing
+    return tree
 
 
 def _quietly(ask: Callable[[], None]) -> None:
