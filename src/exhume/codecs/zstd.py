@@ -16,6 +16,9 @@ from exhume.errors import CodecError, LimitExceededError, UnsupportedFeatureErro
 ZSTD_WINDOW_MAX = 1 << 27
 """Largest zstd window accepted (128 MiB, the limit of the zstd command line without --long)."""
 
+ZSTD_SECTION = 4 << 20
+"""Bytes that one thread compresses at a time, of a frame that several make."""
+
 
 def zstd_frame_size(data: Buffer, max_size: int) -> int | None:
     """The decompressed size in bytes that a zstd frame states, or None, after a check of its header.
@@ -160,16 +163,19 @@ def zstd_all(data: Buffer, max_size: int, size: int | None) -> Decoded:
     return Decoded(b"".join(parts) if len(parts) != 1 else parts[0], len(data))
 
 
-def zstd_frame(pieces: Iterable[Buffer], level: int = 3) -> Iterator[bytes]:
+def zstd_frame(pieces: Iterable[Buffer], level: int = 3, threads: int = 0) -> Iterator[bytes]:
     """One zstd frame over a stream of pieces, itself yielded in pieces; yields nothing when all of them are empty.
 
-    The frame states no content size and has no checksum, like those of clp-s.
+    The frame states no content size and has no checksum, like those of clp-s.  With `threads` it is compressed in
+    sections, by so many beside the caller's: the bytes are the same with any number of them, but not those without.
     """
     engine: Any = None
     for piece in pieces:
         if len(piece):
             if engine is None:
-                engine = zstandard.ZstdCompressor(level=level, write_content_size=False).compressobj()
+                sections = {"threads": threads, "job_size": ZSTD_SECTION} if threads else {}
+                how = zstandard.ZstdCompressionParameters.from_level(level, write_content_size=False, **sections)
+                engine = zstandard.ZstdCompressor(compression_params=how).compressobj()
             out = engine.compress(piece)
             if out:
                 yield out

@@ -8,7 +8,7 @@ from libc.string cimport memchr, memcmp, memcpy, memset
 
 from exhume.native.types import OVERLONG, Scan, malformed_records
 
-VERSION = 11
+VERSION = 12
 
 cdef extern from *:
     """
@@ -58,6 +58,7 @@ include "../../../generated/exhume_ksy/fast/_elements.pxi"
 include "../formats/clp_s/read/native.pxi"
 include "../formats/clp_s/query/native.pxi"
 include "../formats/clp_s/write/native.pxi"
+include "../formats/clp_s/write/absorb.pxi"
 include "../formats/kv_ir/native.pxi"
 include "files.pxi"
 include "../formats/caf/native.pxi"

@@ -10,12 +10,13 @@ import contextlib
 import json
 import os
 import re
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from exhume.archive import Progress, Writer, no_progress
 from exhume.errors import Span, WriterError
+from exhume.formats.clp_s.write.ahead import Block, BlockEncoders, cut
 from exhume.formats.clp_s.write.inputs import STDIN, Input, name_of, read_ahead, read_pieces
 from exhume.formats.clp_s.write.jsonscan import REASONS, Status
 from exhume.formats.clp_s.write.options import (
@@ -29,6 +30,7 @@ from exhume.formats.clp_s.write.options import (
 from exhume.formats.clp_s.write.series import Series
 from exhume.formats.kv_ir.ingest import Ingest, is_kv_ir
 from exhume.formats.kv_ir.units import Status as IrStatus
+from exhume.io.parallel import map_ordered
 
 _NOT_SPACE: Final = re.compile(rb"[^ \t\r\n]")
 
@@ -71,6 +73,7 @@ class ClpSWriter(Writer):
         self._lead: bytes | None = b""
         self._state = "open"
         self._series = Series(self.target, options)
+        self._encoders = BlockEncoders(options)
 
     # --- records ---
 
@@ -156,19 +159,18 @@ class ClpSWriter(Writer):
         """Adds the documents of a file as one ingestion unit; see `add_files`."""
         self.unit(name or name_of(source), properties)
         done = 0
-        with contextlib.closing(self._pieces([source])) as pieces:
-            for piece in pieces:
-                if piece is not None:
-                    done += len(piece)
-                    progress(done, None, "bytes")
-                self._ingest(piece)
+        for block in self._blocks([source]):
+            self._add_block(block)
+            if block.data is not None:
+                done += len(block.data)
+                progress(done, None, "bytes")
 
     def add_files(self, sources: Iterable[str | os.PathLike[str]], *, progress: Progress = no_progress) -> None:
         """Adds files, each as one ingestion unit named as given (`-` is standard input).
 
         Each holds JSON objects, one per line or otherwise separated by white space or nothing, or one KV-IR stream,
-        plain or compressed with gzip or zstd.  With `jobs` above 1 they are read and decompressed ahead in other
-        threads.
+        plain or compressed with gzip or zstd.  With `jobs` above 1 they are read, decompressed and encoded in so many
+        threads; the archive is the same.
 
         Raises `BadRecordError` for a bad record (or skips it), `SourceError` and `CodecError` for the file.
         """
@@ -178,16 +180,34 @@ class ClpSWriter(Writer):
         first = next(waiting, None)
         if first is not None:
             self.unit(name_of(first))
-        with contextlib.closing(self._pieces(listed)) as pieces:
-            for piece in pieces:
-                self._ingest(piece)
-                if piece is None:
-                    following = next(waiting, None)
-                    if following is not None:
-                        self.unit(name_of(following))
-                else:
-                    done += len(piece)
-                    progress(done, None, "bytes")
+        for block in self._blocks(listed):
+            self._add_block(block)
+            if block.data is None:
+                following = next(waiting, None)
+                if following is not None:
+                    self.unit(name_of(following))
+            else:
+                done += len(block.data)
+                progress(done, None, "bytes")
+
+    def _blocks(self, sources: Iterable[Input]) -> Iterator[Block]:
+        """The blocks of the sources, encoded already where several jobs do that."""
+        with contextlib.closing(self._pieces(sources)) as pieces:
+            if self.options.jobs == 1:
+                yield from map(Block, cut(pieces))
+            else:
+                yield from map_ordered(self._encoders.encode, cut(pieces), self.options.jobs)
+
+    def _add_block(self, block: Block) -> None:
+        """Adds the documents of a block, which may begin or end within one."""
+        data = block.data
+        if data and self._lead == b"" and is_kv_ir(data) is False:
+            self._lead = None
+        between = self._lead is None and self._events is None and not self._num_held and not self._skipping
+        if data and between and self._encoders.take_over(self._series.current(), block):
+            self._advance(data, 0, len(data))
+        else:
+            self._ingest(data)
 
     def _pieces(self, sources: Iterable[Input]) -> Generator[bytes | None]:
         """The content of the sources in pieces, with None behind each."""
@@ -380,7 +400,7 @@ def create(
         properties: More properties for the range index entry of every ingestion unit.
         on_error: `fail` at the first bad record, or `skip` bad records and count them.
         allow_loss: Whether to accept, as clp-s does, values that do not come back the same.
-        jobs: Threads that read and decompress input ahead and compress sections; 0: one per core.
+        jobs: Threads that read, decompress and encode input and compress sections; 0: one per core.
         overwrite: Whether existing files may be replaced.
         directory: Whether to write a directory with one file per section instead of a single file.
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any, Final
 
+from exhume.codecs.common import Buffer
 from exhume.codecs.zstd import zstd_frame
 from exhume.errors import WriterError
 from exhume.formats.clp_s.layout import HEADER_SIZE
@@ -17,8 +19,13 @@ from exhume.formats.clp_s.write.rewrap import put
 from exhume.formats.clp_s.write.timestamps import TimestampPatterns
 from exhume.io.output.atomic import AtomicDirectory, AtomicFile
 from exhume.io.parallel import map_ordered
+from exhume.limits import cpu_count
 
 _SMALL: Final = 16
+
+LARGE: Final = 16 << 20
+"""Bytes from which on a payload is compressed in sections beside each other, with one job too: its bytes are the same
+with any number."""
 
 
 def write_archive(
@@ -57,26 +64,29 @@ def parts_of_archive(
             tables.append((stream, offset, number, schemas[number][2]))
             offset += schemas[number][3]
 
-    def compress(job: Callable[[], Iterable[bytes]]) -> list[bytes]:
+    def compress(job: Callable[[], Iterable[Buffer]]) -> list[bytes]:
         return list(zstd_frame(job(), level))
 
-    def stream_job(numbers: list[int]) -> Callable[[], Iterable[bytes]]:
+    def stream_job(numbers: list[int]) -> Callable[[], Iterable[Buffer]]:
         return lambda: (piece for number in numbers for piece in encoder.columns(number))
 
     counts: list[int] = []
-    jobs: list[Callable[[], Iterable[bytes]]] = [
-        lambda: [build.build_schema_tree(encoder.nodes_list())],
-        lambda: [build.build_schema_ids([(entries, ordered) for entries, ordered, _, _ in schemas])],
+    jobs: list[tuple[int, Callable[[], Iterable[Buffer]]]] = [
+        (0, lambda: [build.build_schema_tree(encoder.nodes_list())]),
+        (0, lambda: [build.build_schema_ids([(entries, ordered) for entries, ordered, _, _ in schemas])]),
     ]
     for which in range(3):
         count, payload = encoder.dictionary(which)
         counts.append(count)
-        jobs.append(lambda payload=payload: [payload])  # type: ignore[misc]
-    jobs += [stream_job(numbers) for numbers, _ in plan]
+        jobs.append((len(payload), partial(_sliced, payload)))
+    jobs += [(size, stream_job(numbers)) for numbers, size in plan]
+    threads = options.jobs or cpu_count()
+    large = {at: list(zstd_frame(job(), level, threads)) for at, (size, job) in enumerate(jobs) if size >= LARGE}
+    small = map_ordered(compress, [job for size, job in jobs if size < LARGE], options.jobs, ahead=len(jobs))
+    done = [large[at] if at in large else next(small) for at in range(len(jobs))]
 
-    # The header and the metadata section come first but are known last: sections go behind a gap of the right size
-    # only after they exist, so they are collected compressed (a fraction of what the encoder holds).
-    done = list(map_ordered(compress, jobs, options.jobs))
+    # The header and the metadata section come first but are known last: sections can be written only after they exist,
+    # so they are collected compressed (a fraction of what the encoder holds).
     tree, schema_ids, *dictionaries = done[:5]
     streams: list[tuple[int, int]] = []
     offset = 0
@@ -105,6 +115,12 @@ def parts_of_archive(
     total = HEADER_SIZE + len(metadata) + sum(sizes)
     header = build.build_header(options.version_tuple, original_size, total, len(metadata))
     return header + metadata, sections
+
+
+def _sliced(payload: bytes) -> Iterator[memoryview]:
+    """A payload in pieces, between each of which an interruption is seen."""
+    view = memoryview(payload)
+    return (view[at : at + (1 << 20)] for at in range(0, len(view), 1 << 20))
 
 
 def plan_streams(tables: list[tuple[int, int]], min_table_size: int) -> list[tuple[list[int], int]]:

@@ -18,7 +18,7 @@ from exhume.limits import cpu_count
 STDIN: Final = "-"
 """Names standard input among inputs, and in the range index what did not come from a file."""
 
-PIECE: Final = 4 << 20
+PIECE: Final = 1 << 20
 """Bytes that are read, decompressed and encoded at a time."""
 
 Input = str | os.PathLike[str] | BinaryIO

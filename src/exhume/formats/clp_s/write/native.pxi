@@ -81,6 +81,7 @@ cdef enum:
     ENC_MAX_SHAPE_BYTES = 1 << 26
     ENC_MAX_PROGRAMS = 8
     ENC_PROGRAM_SIZE = 160
+    ENC_SLICE = 1 << 20
 
 cdef uint64_t enc_hash_seed = int.from_bytes(_os.urandom(8), "little") | 1
 
@@ -154,6 +155,7 @@ cdef inline bytes enc_buf_bytes(EncBuf* b):
 cdef struct EncDictionary:
     uint64_t* slots     # upper half of the hash << 32 | index + 1; 0 is free
     size_t mask
+    int shift           # the uppermost bits of the hash say where: a table of twice the size is filled from front to end
     size_t count
     EncBuf data            # as stored: u64 length, bytes, ...
     EncBuf starts          # u64 per entry: where its length lies in data
@@ -177,36 +179,42 @@ cdef inline uint64_t enc_hash_bytes(const unsigned char* p, size_t size) noexcep
     return h ^ (h >> 32)
 
 
+cdef inline size_t enc_dictionary_place(const EncDictionary* d, uint64_t h) noexcept nogil:
+    """Where the search for a hash begins."""
+    return <size_t>((h & <uint64_t>0xFFFFFFFF00000000) >> d.shift)
+
+
 cdef int enc_dictionary_grow(EncDictionary* d) except -1 nogil:
     cdef size_t size = (d.mask + 1) * 2 if d.slots != NULL else 64
     cdef uint64_t* slots = <uint64_t*>calloc(size, 8)
     if slots == NULL:
         with gil:
             raise MemoryError()
-    cdef size_t mask = size - 1
-    cdef size_t i, at
-    cdef uint64_t h, start, length
-    for i in range(d.count):
-        start = (<uint64_t*>d.starts.p)[i]
-        memcpy(&length, d.data.p + start, sizeof(length))
-        h = enc_hash_bytes(d.data.p + start + sizeof(length), length)
-        at = h & mask
-        while slots[at]:
-            at = (at + 1) & mask
-        slots[at] = (h & <uint64_t>0xFFFFFFFF00000000) | (i + 1)
+    cdef size_t i, at, before = d.mask + 1 if d.slots != NULL else 0
+    d.shift = d.shift - 1 if d.slots != NULL else 64 - 6
+    d.mask = size - 1
+    for i in range(before):
+        if d.slots[i]:
+            at = enc_dictionary_place(d, d.slots[i])
+            while slots[at]:
+                at = (at + 1) & d.mask
+            slots[at] = d.slots[i]
     free(d.slots)
     d.slots = slots
-    d.mask = mask
     return 0
 
 
-cdef int64_t enc_dictionary_id(EncDictionary* d, const unsigned char* p, size_t size) except -1 nogil:
+cdef inline int64_t enc_dictionary_id(EncDictionary* d, const unsigned char* p, size_t size) except -1 nogil:
     """The id of a value, which is added if it is new."""
+    return enc_dictionary_hashed_id(d, p, size, enc_hash_bytes(p, size))
+
+
+cdef int64_t enc_dictionary_hashed_id(EncDictionary* d, const unsigned char* p, size_t size, uint64_t h) except -1 nogil:
+    """The same for a value whose hash is known."""
     if d.slots == NULL or d.count * 3 >= d.mask * 2:
         enc_dictionary_grow(d)
-    cdef uint64_t h = enc_hash_bytes(p, size)
     cdef uint64_t tag = h & <uint64_t>0xFFFFFFFF00000000
-    cdef size_t at = h & d.mask
+    cdef size_t at = enc_dictionary_place(d, h)
     cdef uint64_t slot, start, length
     while True:
         slot = d.slots[at]
@@ -227,6 +235,13 @@ cdef int64_t enc_dictionary_id(EncDictionary* d, const unsigned char* p, size_t 
     d.count += 1
     d.slots[at] = tag | d.count
     return <int64_t>(d.count - 1)
+
+
+cdef void enc_dictionary_clear(EncDictionary* d) noexcept nogil:
+    """Forgets all entries, but not the room for them."""
+    if d.slots != NULL:
+        memset(d.slots, 0, (d.mask + 1) * sizeof(uint64_t))
+    d.count = d.data.n = d.starts.n = 0
 
 
 cdef void enc_dictionary_free(EncDictionary* d) noexcept nogil:
@@ -293,6 +308,13 @@ cdef struct EncToken:
     size_t size
     int64_t number          # integer, boolean, epoch; for floats the bits of the double
     int64_t pattern
+
+cdef struct EncMaps:
+    # Numbers of an encoder of pieces -> those of the one that takes them over; see absorb.pxi.
+    EncBuf nodes            # i32 per node
+    EncBuf entries[3]       # u32 per entry of the variable, log type and array dictionary
+    EncBuf marks[3]         # the placeholders of all log types, one after the other (not for variables)
+    EncBuf ends[3]          # u64 per log type: where its placeholders end
 
 cdef struct EncFrame:
     int32_t node
@@ -507,7 +529,7 @@ cdef class ClpsEncoder:
     cdef size_t num_names, num_nodes, name_mask, num_tables, num_shapes, shape_mask
     cdef EncDictionary variables, log_types, array_types, schemas
     cdef EncBuf tape, scratch, stack, frames, ordered, unordered, ordered_tokens, unordered_tokens, text, sorted_ids
-    cdef size_t num_tokens
+    cdef size_t num_tokens, most_tokens
     cdef int32_t first_root
     cdef int64_t record_serial, object_serial
     cdef EncProgram programs[ENC_MAX_PROGRAMS]
@@ -522,6 +544,8 @@ cdef class ClpsEncoder:
     cdef bint bad_token, busy
     cdef int64_t max_document
     cdef uint8_t token_class[256]
+    cdef EncMaps maps
+    cdef object taken_by    # the encoder that took over what this one made so far
 
     def __cinit__(self, *, bint core, bint structurize, bint retain_floats, bint time_nodes, bint lossy,
                   int64_t max_document, log_order_type, path, resolve_timestamp, encode_float, bytes root=b""):
@@ -582,6 +606,11 @@ cdef class ClpsEncoder:
         enc_dictionary_free(&self.log_types)
         enc_dictionary_free(&self.array_types)
         enc_dictionary_free(&self.schemas)
+        enc_buf_free(&self.maps.nodes)
+        for j in range(3):
+            enc_buf_free(&self.maps.entries[j])
+            enc_buf_free(&self.maps.marks[j])
+            enc_buf_free(&self.maps.ends[j])
 
     # --- scanning ---
 
@@ -1771,6 +1800,8 @@ cdef class ClpsEncoder:
                 if self.at < self.end:
                     return E_BAD_JSON
             num_names, num_nodes = self.num_names, self.num_nodes
+            if self.num_tokens > self.most_tokens:
+                self.most_tokens = self.num_tokens
             if self.num_nodes + self.num_tokens >= ENC_MAX_NODES \
                     or self.log_types.count + self.num_tokens >= ENC_MAX_LOG_TYPES \
                     or self.array_types.count + self.num_tokens >= ENC_MAX_LOG_TYPES:
@@ -1848,10 +1879,13 @@ cdef class ClpsEncoder:
         """The bytes of a table, column by column."""
         cdef EncTable* table = &(<EncTable*>self.tables.p)[index]
         cdef EncColumn* column
+        cdef size_t start
         cdef int j
         for j in range(table.num_columns):
             column = &table.columns[j]
-            yield enc_buf_bytes(&column.a)
+            for start in range(0, column.a.n, ENC_SLICE):
+                yield bytes_of(<char*>column.a.p + start, min(<size_t>ENC_SLICE, column.a.n - start))
             if column.type == N_CLP_STRING or column.type == N_UNSTRUCTURED_ARRAY:
                 yield (column.b.n >> 3).to_bytes(8, "little")
-            yield enc_buf_bytes(&column.b)
+            for start in range(0, column.b.n, ENC_SLICE):
+                yield bytes_of(<char*>column.b.p + start, min(<size_t>ENC_SLICE, column.b.n - start))

@@ -81,7 +81,7 @@ class WriterOptions:
         properties: More properties for the range index entry of every ingestion unit.
         on_error: `fail` at the first bad record, or `skip` bad records and count them.
         allow_loss: Whether to accept, as clp-s does, values that do not come back the same.
-        jobs: Threads that read and decompress input ahead and compress sections; 0: one per core.
+        jobs: Threads that read, decompress and encode input and compress sections; 0: one per core.
         overwrite: Whether existing files may be replaced.
         directory: Whether to write a directory with one file per section instead of a single file.
     """

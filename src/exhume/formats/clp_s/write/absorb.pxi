@@ -1,0 +1,323 @@
+# What one clp-s encoder made of a piece of the input, taken over by the encoder of what comes before it, included by
+# _kernel.pyx.  The result is that of the second having encoded the piece itself: nodes, dictionary entries and tables
+# are numbered in the order of their first use, which for new ones is the order in the piece.
+
+cdef extern from *:
+    """
+    #if defined(__GNUC__) || defined(__clang__)
+    #define EXH_PREFETCH(address) __builtin_prefetch(address)
+    #else
+    #define EXH_PREFETCH(address) ((void)0)
+    #endif
+    """
+    void EXH_PREFETCH(const void* address) noexcept nogil
+
+cdef enum:
+    ENC_BATCH = 32
+    ENC_KEPT = 1 << 20      # bytes of a dictionary above which a piece begins with an empty one
+
+
+
+cdef int enc_map_marks(ClpsEncoder piece, EncDictionary* d, EncBuf* marks, EncBuf* ends) except -1 nogil:
+    """The placeholders of each log type that is new in a dictionary."""
+    cdef uint8_t last = M_DECIMAL if piece.core else M_CLASSIC_DECIMAL
+    cdef const unsigned char* p
+    cdef const unsigned char* end
+    cdef uint64_t length
+    cdef size_t i
+    for i in range(ends.n >> 3, d.count):
+        p = d.data.p + (<uint64_t*>d.starts.p)[i]
+        memcpy(&length, p, sizeof(length))
+        p += sizeof(length)
+        end = p + length
+        enc_buf_room(marks, length)
+        while p < end:
+            if p[0] == M_ESCAPE:
+                p += 1
+            elif M_INTEGER <= p[0] <= last:
+                marks.p[marks.n] = p[0]
+                marks.n += 1
+            p += 1
+        enc_buf_u64(ends, marks.n)
+    return 0
+
+
+cdef int64_t enc_map_entries(EncDictionary* to, EncDictionary* d, EncMaps* maps, int which) except -1 nogil:
+    """The number in `to` of each entry that is new in `d`; returns the bytes that `to` does not grow by."""
+    cdef const unsigned char* texts[ENC_BATCH]
+    cdef uint64_t lengths[ENC_BATCH]
+    cdef uint64_t hashes[ENC_BATCH]
+    cdef EncBuf* ids = &maps.entries[which]
+    cdef const uint64_t* ends = <const uint64_t*>maps.ends[which].p
+    cdef size_t i = ids.n >> 2, j, count, before
+    cdef uint64_t slot
+    cdef int64_t known = 0
+    cdef uint32_t* out
+    enc_buf_room(ids, (d.count - i) * sizeof(uint32_t) + 1)
+    out = <uint32_t*>ids.p
+    while i < d.count:
+        # What a lookup reads lies anywhere in a large dictionary: it is asked for a batch ahead.
+        count = min(<size_t>ENC_BATCH, d.count - i)
+        for j in range(count):
+            texts[j] = d.data.p + (<uint64_t*>d.starts.p)[i + j] + sizeof(uint64_t)
+            memcpy(&lengths[j], texts[j] - sizeof(uint64_t), sizeof(uint64_t))
+            hashes[j] = enc_hash_bytes(texts[j], lengths[j])
+            if to.slots != NULL:
+                EXH_PREFETCH(&to.slots[enc_dictionary_place(to, hashes[j])])
+        if to.slots != NULL:
+            for j in range(count):
+                slot = to.slots[enc_dictionary_place(to, hashes[j])]
+                if slot >> 32 == hashes[j] >> 32:
+                    EXH_PREFETCH(to.data.p + (<uint64_t*>to.starts.p)[(slot & <uint64_t>0xFFFFFFFF) - 1])
+        for j in range(count):
+            before = to.count
+            out[i + j] = <uint32_t>enc_dictionary_hashed_id(to, texts[j], lengths[j], hashes[j])
+            if to.count == before:
+                known += <int64_t>(sizeof(uint64_t) + lengths[j])
+                if which:  # the size of a log type counts a word for each of its placeholders
+                    known += <int64_t>(sizeof(uint64_t) * (ends[i + j] - (ends[i + j - 1] if i + j else 0)))
+        i += count
+    ids.n = d.count * sizeof(uint32_t)
+    return known
+
+
+cdef int enc_map_nodes(ClpsEncoder self, ClpsEncoder piece, EncBuf* ids) except -1 nogil:
+    cdef EncNode* node
+    cdef EncName* name
+    cdef int32_t* out
+    cdef int32_t parent
+    cdef size_t i, before = ids.n >> 2
+    enc_buf_room(ids, (piece.num_nodes - before) * sizeof(int32_t) + 1)
+    out = <int32_t*>ids.p
+    for i in range(piece.num_nodes):
+        node = &(<EncNode*>piece.nodes.p)[i]
+        if i >= before:
+            name = &(<EncName*>piece.names.p)[node.name]
+            parent = -1 if name.parent < 0 else out[name.parent]
+            out[i] = self.node_of(parent, -1, piece.keys.p + name.key, name.key_size, node.type, NULL)
+        (<EncNode*>self.nodes.p)[out[i]].has_time |= node.has_time
+    ids.n = piece.num_nodes * sizeof(int32_t)
+    return 0
+
+
+cdef int enc_put_words(EncBuf* to, const uint64_t* words, size_t count, uint64_t base) except -1 nogil:
+    """Appends words, each with `base` added."""
+    cdef uint64_t* out
+    cdef size_t i
+    enc_buf_room(to, count * sizeof(uint64_t))
+    out = <uint64_t*>(to.p + to.n)
+    for i in range(count):
+        out[i] = words[i] + base
+    to.n += count * sizeof(uint64_t)
+    return 0
+
+
+cdef int enc_put_deltas(EncColumn* to, const EncColumn* column, uint64_t base) except -1 nogil:
+    """Appends deltas, of which the first is the value itself, less `base`."""
+    cdef size_t at = to.a.n
+    cdef uint64_t first
+    enc_buf_put(&to.a, column.a.p, column.a.n)
+    if column.a.n:
+        first = (<const uint64_t*>column.a.p)[0] + base - <uint64_t>to.last
+        memcpy(to.a.p + at, &first, sizeof(first))
+        to.last = <int64_t>(<uint64_t>column.last + base)
+    return 0
+
+
+cdef int enc_put_patterns(EncColumn* to, const EncColumn* column, const int64_t* patterns) except -1 nogil:
+    cdef const int64_t* ids = <const int64_t*>column.b.p
+    cdef int64_t* out
+    cdef size_t i
+    enc_buf_room(&to.b, column.b.n)
+    out = <int64_t*>(to.b.p + to.b.n)
+    for i in range(column.b.n >> 3):
+        out[i] = patterns[ids[i]]
+    to.b.n += column.b.n
+    return 0
+
+
+cdef int enc_put_texts(ClpsEncoder self, EncColumn* to, const EncColumn* column, const EncMaps* maps, int which) except -1 nogil:
+    """Appends encoded texts: log types (`which`: 1 log types, 2 array types) and their variables."""
+    cdef const uint64_t* words = <const uint64_t*>column.a.p
+    cdef const uint32_t* types = <const uint32_t*>maps.entries[which].p
+    cdef const uint32_t* entries = <const uint32_t*>maps.entries[0].p
+    cdef const unsigned char* marks = maps.marks[which].p
+    cdef const uint64_t* ends = <const uint64_t*>maps.ends[which].p
+    cdef uint64_t base = to.b.n >> 3
+    cdef int64_t first_id = clp_s_table_classic_variable_first_id(0)
+    cdef uint64_t* out
+    cdef int64_t* variable
+    cdef uint64_t type, mark
+    cdef size_t i
+    enc_buf_room(&to.a, column.a.n)
+    enc_buf_put(&to.b, column.b.p, column.b.n)
+    out = <uint64_t*>(to.a.p + to.a.n)
+    for i in range(column.a.n >> 3):
+        type = words[i] & <uint64_t>(ENC_MAX_LOG_TYPES - 1)
+        variable = <int64_t*>to.b.p + base + (words[i] >> CLP_S_TABLE_CLP_WORD_SHIFT_OFS_VARIABLE)
+        out[i] = <uint64_t>types[type] | (base << CLP_S_TABLE_CLP_WORD_SHIFT_OFS_VARIABLE) + (words[i] - type)
+        for mark in range(ends[type - 1] if type else 0, ends[type]):
+            if self.core:
+                if marks[mark] == M_ENTRY:
+                    variable[0] = entries[variable[0]]
+            elif marks[mark] == M_CLASSIC_INTEGER_OR_ENTRY and variable[0] >= first_id:
+                variable[0] = first_id + entries[variable[0] - first_id]
+            variable += 1
+    to.a.n += column.a.n
+    return 0
+
+
+cdef int enc_put_column(ClpsEncoder self, EncColumn* to, const EncColumn* column, const EncMaps* maps,
+                        const int64_t* patterns) except -1 nogil:
+    """Appends the values of a column (not the position of the record)."""
+    cdef const uint64_t* words = <const uint64_t*>column.a.p
+    cdef const uint32_t* entries = <const uint32_t*>maps.entries[0].p
+    cdef uint64_t* out
+    cdef size_t i
+    if column.type == N_VAR_STRING or column.type == N_DICTIONARY_FLOAT:
+        enc_buf_room(&to.a, column.a.n)
+        out = <uint64_t*>(to.a.p + to.a.n)
+        for i in range(column.a.n >> 3):
+            out[i] = entries[words[i]]
+        to.a.n += column.a.n
+    elif column.type == N_CLP_STRING:
+        enc_put_texts(self, to, column, maps, 1)
+    elif column.type == N_UNSTRUCTURED_ARRAY:
+        enc_put_texts(self, to, column, maps, 2)
+    elif column.type == N_TIMESTAMP:
+        enc_put_deltas(to, column, 0)
+        enc_put_patterns(to, column, patterns)
+    elif column.type == N_DATE_STRING:
+        enc_buf_put(&to.a, column.a.p, column.a.n)
+        enc_put_patterns(to, column, patterns)
+    else:
+        enc_buf_put(&to.a, column.a.p, column.a.n)
+        enc_buf_put(&to.b, column.b.p, column.b.n)
+    return 0
+
+
+cdef int enc_put_table(ClpsEncoder self, EncTable* table, const EncMaps* maps, const int64_t* patterns) except -1 nogil:
+    """Appends the rows of a table to the one of the same schema, which is added if it is new."""
+    cdef const int32_t* nodes = <const int32_t*>maps.nodes.p
+    cdef const int32_t* local = <const int32_t*>table.entries.p
+    cdef int32_t count = <int32_t>(table.entries.n >> 2)
+    cdef int32_t* ids
+    cdef int32_t* ranks
+    cdef EncTable* to
+    cdef EncColumn* column
+    cdef int32_t i, low, high, number, rank = 0, index = 0
+    self.sorted_ids.n = 0
+    enc_buf_i32(&self.sorted_ids, table.num_ordered)
+    for i in range(count):
+        enc_buf_i32(&self.sorted_ids, local[i] if clp_s_schema_ids_entry_is_marker(local[i]) else nodes[local[i]])
+    qsort(self.sorted_ids.p + sizeof(int32_t), table.num_ordered, sizeof(int32_t), enc_compare_ids)
+    number = self.table_of()
+    to = &(<EncTable*>self.tables.p)[number]
+    ids = <int32_t*>(self.sorted_ids.p + sizeof(int32_t))
+    enc_buf_room(&self.text, (table.num_ordered + 1) * sizeof(int32_t))
+    ranks = <int32_t*>self.text.p
+    for i in range(table.num_ordered):
+        ranks[i] = rank
+        rank += self.has_column(ids[i])
+    for i in range(count):
+        if clp_s_schema_ids_entry_is_marker(local[i]) or not self.has_column(nodes[local[i]]):
+            continue
+        column = &table.columns[index]
+        if i >= table.num_ordered:
+            enc_put_column(self, &to.columns[index], column, maps, patterns)
+        elif index == 0 and self.log_node >= 0:
+            if column.type == N_DELTA_INTEGER:
+                enc_put_deltas(&to.columns[0], column, <uint64_t>self.records)
+            else:
+                enc_put_words(&to.columns[0].a, <uint64_t*>column.a.p, column.a.n >> 3, <uint64_t>self.records)
+        else:
+            low, high = 0, table.num_ordered
+            while low < high:
+                if ids[(low + high) >> 1] < nodes[local[i]]:
+                    low = ((low + high) >> 1) + 1
+                else:
+                    high = (low + high) >> 1
+            enc_put_column(self, &to.columns[ranks[low]], column, maps, patterns)
+        index += 1
+    to.rows += table.rows
+    return 0
+
+
+cdef int enc_absorb(ClpsEncoder self, ClpsEncoder piece, const int64_t* patterns) except -1 nogil:
+    cdef EncMaps* maps = &piece.maps
+    cdef EncTable* table
+    cdef size_t i
+    cdef int64_t known
+    enc_map_nodes(self, piece, &maps.nodes)
+    enc_map_marks(piece, &piece.log_types, &maps.marks[1], &maps.ends[1])
+    enc_map_marks(piece, &piece.array_types, &maps.marks[2], &maps.ends[2])
+    known = enc_map_entries(&self.variables, &piece.variables, maps, 0)
+    known += enc_map_entries(&self.log_types, &piece.log_types, maps, 1)
+    known += enc_map_entries(&self.array_types, &piece.array_types, maps, 2)
+    for i in range(piece.num_tables):
+        table = &(<EncTable*>piece.tables.p)[i]
+        if table.rows:
+            enc_put_table(self, table, maps, patterns)
+    self.size += piece.size - known
+    self.records += piece.records
+    self.losses += piece.losses
+    if piece.saw_integer_time:
+        self.time_min = min(self.time_min, piece.time_min) if self.saw_integer_time else piece.time_min
+        self.time_max = max(self.time_max, piece.time_max) if self.saw_integer_time else piece.time_max
+        self.saw_integer_time = True
+    if piece.saw_float_time:
+        self.float_time_min = min(self.float_time_min, piece.float_time_min) if self.saw_float_time else piece.float_time_min
+        self.float_time_max = max(self.float_time_max, piece.float_time_max) if self.saw_float_time else piece.float_time_max
+        self.saw_float_time = True
+    return 0
+
+
+cdef int enc_begin_piece(ClpsEncoder piece) noexcept nogil:
+    """Forgets the records, but neither the tree, the schemas nor dictionaries that are small."""
+    cdef EncTable* table
+    cdef EncDictionary* d
+    cdef size_t i
+    cdef int j
+    for i in range(piece.num_tables):
+        table = &(<EncTable*>piece.tables.p)[i]
+        table.rows = 0
+        for j in range(table.num_columns):
+            table.columns[j].a.n = table.columns[j].b.n = 0
+            table.columns[j].last = 0
+    for j in range(3):
+        d = &piece.variables if j == 0 else &piece.log_types if j == 1 else &piece.array_types
+        if d.data.n > ENC_KEPT:
+            enc_dictionary_clear(d)
+            piece.maps.entries[j].n = piece.maps.marks[j].n = piece.maps.ends[j].n = 0
+    piece.records = piece.losses = piece.size = 0
+    piece.saw_integer_time = piece.saw_float_time = False
+    piece.most_tokens = 0
+    return 0
+
+
+def clps_absorb(ClpsEncoder self not None, ClpsEncoder piece not None, patterns, int64_t target):
+    """Adds what `piece` encoded behind what this encoder holds; `patterns`: the pattern ids here by those there.
+
+    `piece` can encode the next piece then.  False, and nothing done, where encoding might have stopped on the way, at
+    the `target` size or for want of ids, and where another encoder took over what `piece` made before.
+    """
+    cdef size_t most = piece.most_tokens
+    cdef bytes numbers = array("q", patterns).tobytes()
+    cdef const int64_t* ids = <const int64_t*>bytes_text(numbers)
+    if self.size + piece.size >= target \
+            or self.num_nodes + piece.num_nodes + most >= ENC_MAX_NODES \
+            or self.log_types.count + piece.log_types.count + most >= ENC_MAX_LOG_TYPES \
+            or self.array_types.count + piece.array_types.count + most >= ENC_MAX_LOG_TYPES \
+            or not (piece.taken_by is None or piece.taken_by is self):
+        return False
+    if self.busy or piece.busy or self is piece:
+        raise RuntimeError("one encoder serves one thread at a time")
+    piece.taken_by = self
+    self.busy = piece.busy = True
+    try:
+        with nogil:
+            enc_absorb(self, piece, ids)
+            enc_begin_piece(piece)
+    finally:
+        self.busy = piece.busy = False
+    return True
