@@ -1,11 +1,14 @@
-"""What `--jobs` gives, verb by verb and format by format: wall with several jobs over wall with one.
+"""What every verb costs: with one job and with several, beside what people use today, and beside the floor.
 
     python -m benchmarks.jobs [--size 256M] [--jobs 2] [--dir DIR] [--results FILE] [--seconds N] [--write PAGE] [ROW]
 
 Before each row it waits until the machine is idle, and a row during which other processes took more than a twentieth of
 it is measured again, not printed.  Rows go to the results file as soon as they are done, and those that stand there are
 left out: with `--seconds` the table is made in slices.  `--write` puts it between its markers in a page.  The serial
-share and what 16 cores would give follow from the two walls by Amdahl's law.  Only for Linux (`/proc/stat`).
+share and what 16 cores would give follow from the two walls by Amdahl's law.  `--unwatched` measures on a busy machine
+too, for trying out rows: then nothing is kept or written.  Only for Linux (`/proc/stat`).
+
+Rows, rivals and floors are those of `benchmarks.rows`, `benchmarks.rivals` and `benchmarks.floors`.
 """
 
 from __future__ import annotations
@@ -22,68 +25,67 @@ import time
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
-from benchmarks.scaling import make_archives, make_image, write_page
+import exhume
+from benchmarks.rows import Work, rows
+from benchmarks.scaling import write_page
 from exhume.limits import parse_size
 
 BUSY = 0.05
 """The share of the machine that other processes may take."""
 
+LONG = 3.0
+"""Seconds after which a command is not repeated."""
+
+LEAST = 0.002
+"""CPU seconds of a floor below which there is nothing to compare with."""
+
+USAGE = 2
+"""The exit code of wrong usage."""
+
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+"""Compiled modules are written and used, as they are wherever a command was run once."""
+
 TICKS = os.sysconf("SC_CLK_TCK")
 CORES = os.cpu_count() or 1
 
 
+Cost = tuple[float, float]
+"""Wall and CPU seconds."""
+
+
 @dataclass
 class Row:
-    """One verb of one format: wall and CPU seconds with one job and with several; `others` is their share meanwhile."""
+    """One verb of one format: wall and CPU seconds with one job, with several, and of its rival; `others` is the share
+    of other processes meanwhile, `floor` CPU seconds.  None is what is not there: a verb that takes no `--jobs`."""
 
     name: str
     jobs: int
     wall: float
     cpu: float
-    wall_jobs: float
-    cpu_jobs: float
+    wall_jobs: float | None
+    cpu_jobs: float | None
     others: float
+    rival: str = ""
+    wall_rival: float | None = None
+    cpu_rival: float | None = None
+    floor: float | None = None
 
     @property
-    def ratio(self) -> float:
+    def ratio(self) -> float | None:
         """Wall with several jobs over wall with one."""
-        return self.wall_jobs / self.wall
+        return None if self.wall_jobs is None else self.wall_jobs / self.wall
 
     @property
-    def serial(self) -> float:
+    def serial(self) -> float | None:
         """The share of the work that one job does alone, by Amdahl's law: from 0 to 1."""
-        return min(1.0, max(0.0, (self.ratio * self.jobs - 1) / (self.jobs - 1)))
+        ratio = self.ratio
+        return None if ratio is None else min(1.0, max(0.0, (ratio * self.jobs - 1) / (self.jobs - 1)))
 
-    def on(self, cores: int) -> float:
+    def on(self, cores: int) -> float | None:
         """Wall on so many cores over wall with one job, if the serial share stays."""
-        return self.serial + (1 - self.serial) / cores
-
-
-def commands(folder: Path, size: int) -> dict[str, list[str]]:
-    """The command of each row, without `--jobs`; what they read is made where it is missing, and all write to `out`."""
-    made = make_archives(folder, size)
-    image, out = folder / "image", str(folder / "out")
-    if not image.exists():
-        make_image(image, made, size)
-    tree, logs = str(folder / "tree"), str(folder / "logs.jsonl")
-    lines = folder / "lines.txt"
-    if not lines.exists():
-        with lines.open("wb") as file:
-            subprocess.run([*EXHUME, "cat", str(made["zs"])], stdout=file, check=True)
-    found = {f"{id} verify": ["verify", str(path)] for id, path in made.items() if id != "caf"}
-    found |= {f"{id} cat": ["cat", str(made[id])] for id in ("zs", "clp-s")}
-    found["clp-s search"] = ["search", str(made["clp-s"]), "level: INFO OR level: WARN"]
-    found |= {f"{id} extract": ["extract", str(made[id]), "-o", out] for id in ("caf", "databundle")}
-    found["zs create, deflate"] = ["create", "zs", str(lines), "--codec", "deflate", "-o", out]
-    found["zs create, lzma"] = ["create", "zs", str(lines), "-o", out]
-    found["clp-s create"] = ["create", "clp-s", logs, "-o", out]
-    found["databundle create"] = ["create", "databundle", tree, "-o", out]
-    found["carve"] = ["carve", str(image)]
-    return found
-
-
-EXHUME = [sys.executable, "-m", "exhume"]
+        return None if self.serial is None else self.serial + (1 - self.serial) / cores
 
 
 def machine_busy() -> float:
@@ -121,70 +123,175 @@ def wait_for_idle(until: float) -> bool:
             return False
 
 
-def timed(command: list[str], jobs: int, out: Path) -> tuple[float, float]:
-    """Wall and CPU seconds of a command; what it writes to is removed before."""
+class JobsRefusedError(Exception):
+    """The command refused its options."""
+
+
+def timed(command: list[str], out: Path) -> Cost:
+    """Wall and CPU seconds of a command; what it writes to is removed before.
+
+    Raises `JobsRefusedError` when it ends with the exit code of wrong usage, and `SystemExit` when it fails.
+    """
     shutil.rmtree(out, ignore_errors=True)
     out.unlink(missing_ok=True)
     cpu, wall = own_cpu(), time.perf_counter()
-    subprocess.run([*EXHUME, *command, "-q", "--jobs", str(jobs)], stdout=subprocess.DEVNULL, check=True)
-    return time.perf_counter() - wall, own_cpu() - cpu
+    done = subprocess.run(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False, env=ENVIRONMENT
+    )
+    wall, cpu = time.perf_counter() - wall, own_cpu() - cpu
+    if done.returncode == USAGE and "jobs" in done.stderr:
+        raise JobsRefusedError
+    if done.returncode:
+        raise SystemExit(f"failed ({done.returncode}): {' '.join(command)}\n{done.stderr}")
+    return wall, cpu
 
 
-def measure(name: str, command: list[str], jobs: int, repeat: int, out: Path, until: float) -> Row | None:
+def warm(path: Path) -> None:
+    """Reads files, so that the system has them in memory."""
+    for file in [path] if path.is_file() else path.rglob("*"):
+        if file.is_file():
+            with file.open("rb") as opened:
+                while opened.read(1 << 22):
+                    pass
+
+
+def best(command: list[str], out: Path, repeat: int) -> Cost:
+    """The least of some repetitions, of one where it takes long."""
+    found = [timed(command, out)]
+    while len(found) < repeat and sum(wall for wall, _ in found) < LONG:
+        found.append(timed(command, out))
+    return min(found)
+
+
+def with_jobs(command: list[str], jobs: int, out: Path, repeat: int) -> Cost | None:
+    """The same with `--jobs`; None when the command takes no such option."""
+    try:
+        return best([*command, "--jobs", str(jobs)], out, repeat)
+    except JobsRefusedError:
+        return None
+
+
+def measure(name: str, work: Work, jobs: int, repeat: int, out: Path, until: float, watched: bool) -> Row | None:
     """A row, the best of the repetitions; None when the machine was not idle for it before the time `until`."""
-    timed(command, jobs, out)  # what it reads is in the cache of the system from here on
-    while wait_for_idle(until):
+    warm(work.reads)
+    while not watched or wait_for_idle(until):
         watch = Watch()
-        one = min(timed(command, 1, out) for _ in range(repeat))
-        several = min(timed(command, jobs, out) for _ in range(repeat))
-        if (others := watch.others()) <= BUSY:
-            return Row(name, jobs, *one, *several, others)
+        one = with_jobs(work.command, 1, out, repeat)
+        several = with_jobs(work.command, jobs, out, repeat) if one else None
+        wall, cpu = one or best(work.command, out, repeat)
+        wall_jobs, cpu_jobs = several or (None, None)
+        row = Row(name, jobs, wall, cpu, wall_jobs, cpu_jobs, 0.0)
+        if work.rival is not None:
+            row.rival = work.rival.name
+            row.wall_rival, row.cpu_rival = best(work.rival.command, out, 1)
+        if work.floor is not None:
+            row.floor = floor(*work.floor)
+        row.others = watch.others()
+        if not watched or row.others <= BUSY:
+            return row
     return None
+
+
+def floor(format: str, work: str, path: Path) -> float | None:
+    """CPU seconds of decompressor and checksum alone, in a process of their own."""
+    command = [sys.executable, "-m", "benchmarks.floors", format, work, str(path)]
+    found = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env=ENVIRONMENT).stdout.strip()
+    return None if found == "-" else float(found)
 
 
 def table(rows: Iterable[Row]) -> Iterator[str]:
     """The lines of the table."""
-    yield "| verb | jobs | wall of one, s | wall, s | ratio | CPU ratio | serial share | on 16 cores |"
-    yield "| --- | --: | --: | --: | --: | --: | --: | --: |"
+    yield (
+        "| verb | jobs | wall of one, s | wall, s | of one job | CPU of one job | serial share | on 16 cores "
+        "| rival | wall of rival | CPU of rival | CPU of floor |"
+    )
+    yield "| --- " + "| --: " * 7 + "| --- " + "| --: " * 3 + "|"
     for row in rows:
-        yield (
-            f"| {row.name} | {row.jobs} | {row.wall:.2f} | {row.wall_jobs:.2f} | {row.ratio:.2f} "
-            f"| {row.cpu_jobs / row.cpu:.2f} | {row.serial:.0%} | {row.on(16):.2f} |"
-        )
+        wall = row.wall if row.wall_jobs is None else row.wall_jobs
+        cells = [
+            row.name, "-" if row.wall_jobs is None else str(row.jobs), f"{row.wall:.2f}", _number(row.wall_jobs),
+            _number(row.ratio), _ratio(row.cpu_jobs, row.cpu), "-" if row.serial is None else f"{row.serial:.0%}",
+            _number(row.on(16)), row.rival or "-", _ratio(wall, row.wall_rival), _ratio(row.cpu, row.cpu_rival),
+            _ratio(row.cpu, row.floor if row.floor and row.floor > LEAST else None),
+        ]  # fmt: skip
+        yield f"| {' | '.join(cells)} |"
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}"
+
+
+def _ratio(value: float | None, other: float | None) -> str:
+    return "-" if value is None or not other else f"{value / other:.2f}"
+
+
+def call(name: str, paths: list[str], jobs: int | None) -> int:
+    """Runs a function of the library as if it were a verb; `USAGE` when it takes no `jobs`."""
+    archive = exhume.open(paths[0])
+    options = {} if jobs is None else {"jobs": jobs}
+    columns = {"columns": ["timestamp", "level"]} if name == "two_columns" else {}
+    try:
+        batches = archive.to_arrow(**columns, **options)
+    except TypeError:
+        print("no jobs", file=sys.stderr)
+        return USAGE
+    assert sum(batch.num_rows for batch in batches)
+    return 0
+
+
+def kept(results: Path, size: int, jobs: int) -> dict[str, dict[str, Any]]:
+    """The rows of an earlier run.  Raises `SystemExit` for those of another size or number of jobs."""
+    if not results.exists():
+        return {}
+    found = json.loads(results.read_text())
+    if (found.get("size"), found.get("jobs")) != (size, jobs):
+        raise SystemExit(f"{results} is of another --size or --jobs: remove it, or name another file with --results")
+    rows: dict[str, dict[str, Any]] = found["rows"]
+    return rows
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Measures what is missing; 1 when some rows still are."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("rows", nargs="*", help="only rows whose names hold one of these texts")
-    parser.add_argument("--size", type=parse_size, default=256 << 20, help="bytes of content (256M)")
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--size", type=parse_size, help="bytes of content (256M)")
+    parser.add_argument("--jobs", type=int, help="jobs besides one (2)")
+    parser.add_argument("--repeat", type=int, default=2)
     parser.add_argument("--dir", type=Path, help="keep what is made here")
     parser.add_argument("--results", type=Path, default=Path("build/jobs.json"), help="rows that are done")
     parser.add_argument("--seconds", type=float, default=3600, help="begin no further row after this time")
     parser.add_argument("--write", type=Path, help="a page with the markers of the table")
+    parser.add_argument("--unwatched", action="store_true", help="also on a busy machine: nothing is kept or written")
+    parser.add_argument("--call", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
+    if options.call:
+        return call(options.call, options.rows, options.jobs)
+    if options.unwatched and options.write:
+        parser.error("what --unwatched measures is not written")
+    size, jobs = options.size or parse_size("256M"), options.jobs or 2
     until, missing = time.perf_counter() + options.seconds, False
-    done = json.loads(options.results.read_text()) if options.results.exists() else {}
+    done = {} if options.unwatched else kept(options.results, size, jobs)
     with tempfile.TemporaryDirectory() as scratch:
         folder = options.dir or Path(scratch)
         folder.mkdir(parents=True, exist_ok=True)
-        for name, command in commands(folder, options.size).items():
+        for name, work in rows(folder, size).items():
             wanted = not options.rows or any(text in name for text in options.rows)
             if name in done or not wanted:
                 continue
             if time.perf_counter() > until:
                 missing = True
                 break
-            row = measure(name, command, options.jobs, options.repeat, folder / "out", until)
+            row = measure(name, work, jobs, options.repeat, folder / "out", until, not options.unwatched)
             if row is None:
                 print(f"{name}: the machine was not idle", file=sys.stderr)
                 missing = True
                 continue
             done[name] = asdict(row)
+            if options.unwatched:
+                print(list(table([row]))[-1], flush=True)
+                continue
             options.results.parent.mkdir(parents=True, exist_ok=True)
-            options.results.write_text(json.dumps(done, indent=1) + "\n")
+            options.results.write_text(json.dumps({"size": size, "jobs": jobs, "rows": done}, indent=1) + "\n")
     lines = table(Row(**row) for row in done.values())
     if options.write:
         write_page(options.write, {"jobs": lines})

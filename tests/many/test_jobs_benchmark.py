@@ -10,7 +10,10 @@ from typing import Any
 import pytest
 
 from benchmarks import jobs
-from benchmarks.jobs import Row
+from benchmarks.floors import floor
+from benchmarks.jobs import JobsRefusedError, Row
+from benchmarks.rivals import Rival
+from benchmarks.rows import EXHUME, Floor, Work, rows
 
 
 def row(ratio: float, several: int = 2) -> Row:
@@ -29,21 +32,57 @@ def test_what_stays_serial_is_serial_on_more_cores() -> None:
 
 def test_a_row_measured_under_load_is_measured_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     loads = iter([0.5, 0.01])
-    runs: list[int] = []
+    runs: list[list[str]] = []
 
-    def timed(command: list[str], several: int, out: Path) -> tuple[float, float]:
-        runs.append(several)
-        return 1.0 / several, 1.0
+    def timed(command: list[str], out: Path) -> tuple[float, float]:
+        runs.append(command)
+        return 1.0 / int(command[-1]), 1.0
 
     monkeypatch.setattr(jobs, "wait_for_idle", lambda until: True)
     monkeypatch.setattr(jobs.Watch, "others", lambda self: next(loads))
     monkeypatch.setattr(jobs, "timed", timed)
-    found = jobs.measure("zs cat", ["cat"], 2, 1, tmp_path / "out", 1e18)
-    assert runs == [2, 1, 2, 1, 2], "one to warm up, two that were thrown away, two that count"
+    work = Work(["cat"], tmp_path)
+    found = jobs.measure("zs cat", work, 2, 1, tmp_path / "out", 1e18, True)
+    assert [command[-1] for command in runs] == ["1", "2", "1", "2"], "two that were thrown away, two that count"
     assert found is not None
     assert (found.ratio, found.others) == (0.5, 0.01)
     monkeypatch.setattr(jobs, "wait_for_idle", lambda until: False)
-    assert jobs.measure("zs cat", ["cat"], 2, 1, tmp_path / "out", 0) is None
+    assert jobs.measure("zs cat", work, 2, 1, tmp_path / "out", 0, True) is None
+
+
+def test_a_row_has_its_rival_and_its_floor(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def timed(command: list[str], out: Path) -> tuple[float, float]:
+        if "--jobs" in command:
+            raise JobsRefusedError
+        return (4.0, 2.0) if command == ["theirs"] else (2.0, 1.0)
+
+    monkeypatch.setattr(jobs, "timed", timed)
+    monkeypatch.setattr(jobs, "floor", lambda *_: 0.5)
+    work = Work(["recode"], tmp_path, Rival("the other", ["theirs"]), Floor("zs", "read", tmp_path))
+    found = jobs.measure("zs recode", work, 2, 3, tmp_path / "out", 0, False)
+    assert found is not None
+    assert list(jobs.table([found]))[-1] == (
+        "| zs recode | - | 2.00 | - | - | - | - | - | the other | 0.50 | 0.50 | 2.00 |"
+    )
+
+
+def test_a_command_that_takes_no_jobs_is_told_from_one_that_fails(tmp_path: Path) -> None:
+    (tmp_path / "a.zs").write_bytes(b"")
+    with pytest.raises(JobsRefusedError):
+        jobs.timed([*EXHUME, "explain", str(tmp_path / "a.zs"), "--jobs", "2"], tmp_path / "out")
+    with pytest.raises(SystemExit, match="failed"):
+        jobs.timed([*EXHUME, "verify", str(tmp_path / "a.zs")], tmp_path / "out")
+
+
+@pytest.mark.slow
+def test_rows_have_what_they_read_and_floors(tmp_path: Path) -> None:
+    found = rows(tmp_path, 1 << 16)
+    assert {name.partition(" ")[0] for name in found} > {"zs", "clp-s", "kv-ir", "ark", "caf", "databundle", "leveldb"}
+    assert all(work.reads.exists() for work in found.values())
+    floors = {work.floor: floor(*work.floor) for work in found.values() if work.floor is not None}
+    assert all(seconds is None or seconds >= 0 for seconds in floors.values())
+    compressed = {one.format for one, seconds in floors.items() if one.work == "write" and seconds is not None}
+    assert compressed == {"zs", "clp-s", "kv-ir", "databundle"}
 
 
 @pytest.fixture
@@ -55,7 +94,7 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         names.append(name)
         return None if name == "c" else Row(name, 2, 1.0, 1.0, 0.5, 1.0, 0.0)
 
-    monkeypatch.setattr(jobs, "commands", lambda folder, size: {"a": ["x"], "b": ["y"], "c": ["z"]})
+    monkeypatch.setattr(jobs, "rows", lambda folder, size: dict.fromkeys("abc", Work(["x"], folder)))
     monkeypatch.setattr(jobs, "measure", measure)
     return names
 
@@ -65,10 +104,11 @@ def test_slices_add_up_to_one_table(measured: list[str], tmp_path: Path, capsys:
     page = tmp_path / "page.md"
     page.write_text("before\n<!-- jobs -->\n<!-- end of jobs -->\nafter\n")
     results.parent.mkdir()
-    results.write_text(json.dumps({"a": asdict(row(0.6))}))
+    made = {"size": 256 << 20, "jobs": 2, "rows": {"a": asdict(row(0.6))}}
+    results.write_text(json.dumps(made))
     assert jobs.main(["--results", str(results), "--dir", str(tmp_path / "made"), "b"]) == 0
     assert measured == ["b"]
-    assert "| b | 2 | 1.00 | 0.50 | 0.50 | 1.00 | 0% | 0.06 |" in capsys.readouterr().out
+    assert "| b | 2 | 1.00 | 0.50 | 0.50 | 1.00 | 0% | 0.06 | - | - | - | - |" in capsys.readouterr().out
     assert jobs.main(["--results", str(results), "--dir", str(tmp_path / "made"), "--write", str(page)]) == 1
     assert measured == ["b", "c"], "what is there is not measured again"
     assert "not idle" in capsys.readouterr().err
@@ -78,6 +118,21 @@ def test_slices_add_up_to_one_table(measured: list[str], tmp_path: Path, capsys:
     ]
     assert jobs.main(["--results", str(tmp_path / "none.json"), "--dir", str(tmp_path / "made"), "--seconds", "0"]) == 1
     assert measured == ["b", "c"], "no row is begun after its time"
+    with pytest.raises(SystemExit, match="another --size"):
+        jobs.main(["--results", str(results), "--dir", str(tmp_path / "made"), "--size", "16M"])
+
+
+def test_nothing_of_a_busy_machine_is_kept(measured: list[str], tmp_path: Path) -> None:
+    results = tmp_path / "jobs.json"
+    page = tmp_path / "page.md"
+    page.write_text("<!-- jobs -->\n<!-- end of jobs -->\n")
+    arguments = ["--results", str(results), "--dir", str(tmp_path / "made"), "--unwatched", "b"]
+    assert jobs.main(arguments) == 0
+    assert measured == ["b"]
+    assert not results.exists()
+    with pytest.raises(SystemExit):
+        jobs.main([*arguments, "--write", str(page)])
+    assert page.read_text() == "<!-- jobs -->\n<!-- end of jobs -->\n"
 
 
 @pytest.mark.skipif(not Path("/proc/stat").exists(), reason="needs /proc/stat")
