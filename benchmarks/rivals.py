@@ -79,7 +79,7 @@ def mcap_copy(path: str, out: str) -> None:
 
     with Path(path).open("rb") as file, Path(out).open("wb") as target:
         writer = Writer(target)
-        writer.start()  # type: ignore[no-untyped-call]
+        writer.start()
         schema = writer.register_schema("x", "raw", b"")
         channels: dict[str, int] = {}
         for _, channel, message in make_reader(file).iter_messages():
@@ -87,7 +87,7 @@ def mcap_copy(path: str, out: str) -> None:
             if number is None:
                 number = channels[channel.topic] = writer.register_channel(channel.topic, "raw", schema)
             writer.add_message(number, message.log_time, message.data, message.publish_time)
-        writer.finish()
+        writer.finish()  # type: ignore[no-untyped-call]
 
 
 def zip_test(path: str) -> None:

@@ -187,15 +187,16 @@ class Archive(abc.ABC):
         """
         raise UnsupportedOperationError(f"{self.format} has no Arrow form", span=Span(self.name, 0, 0))
 
-    def to_dataset(self, **options: Any) -> Any:
+    def to_dataset(self, *, keep_bytes: int | None = None, **options: Any) -> Any:
         """The same table as a `pyarrow.dataset.Dataset`, for DuckDB, Polars (`scan_pyarrow_dataset`) and pyarrow.
 
-        Only the columns that a query needs are read, and every scan reads the archive again.  Options and errors are
-        those of `to_arrow`.
+        Only the columns that a query needs are read.  Those that were read to their end are kept for the next query, up
+        to `keep_bytes` of decoded columns (default 256 MiB; 0 keeps none, nor does the option `lost`).  Other options
+        and errors are those of `to_arrow`.
         """
-        from exhume.tabular.dataset import ArchiveDataset
+        from exhume.tabular.dataset import KEEP_BYTES, ArchiveDataset
 
-        return ArchiveDataset(self, options)
+        return ArchiveDataset(self, options, KEEP_BYTES if keep_bytes is None else keep_bytes)
 
     def arrow_tables(self, **options: Any) -> Mapping[str, Callable[[], Any]]:
         """A function that makes the reader of each table, by its name; most formats have one table, named ""."""

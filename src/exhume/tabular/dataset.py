@@ -1,6 +1,8 @@
 """An archive's table as a pyarrow dataset, of which DuckDB, Polars and pyarrow request the columns and rows they need.
 
 The columns are passed on to the archive's reader, so that others are not decoded; rows are filtered batch by batch.
+Columns that were read to their end are kept, so that the next query does not decode them again.
+
 This module is imported when it is used (extra `arrow`).
 """
 
@@ -8,26 +10,36 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from exhume.errors import UnsupportedOperationError
+from exhume.io.lru import Lru
 from exhume.tabular.arrow import import_pyarrow
 
 if TYPE_CHECKING:
     from exhume.archive import Archive
 
-_ = import_pyarrow()  # says which extra is missing
+pa = import_pyarrow()  # says which extra is missing
+
+KEEP_BYTES: Final = 256 << 20
+"""Bytes of decoded columns that a dataset keeps, unless the caller says otherwise."""
 
 from pyarrow import compute, dataset  # noqa: E402 - behind that
 
 
 class ArchiveDataset(dataset.Dataset):  # type: ignore[misc]
-    """The table that `archive.to_arrow(**options)` gives, read anew by each scan.  Valid while the archive is open."""
+    """The table that `archive.to_arrow(**options)` gives.  Valid while the archive is open.
 
-    def __init__(self, archive: Archive, options: Mapping[str, Any]) -> None:
+    A scan reads the columns that no scan before it has read to their end; those are kept up to `keep_bytes` (as Arrow
+    counts them), and the least recently used are dropped first.  With 0, and with `lost=`, which counts what each scan
+    meets, every scan reads the archive anew.
+    """
+
+    def __init__(self, archive: Archive, options: Mapping[str, Any], keep_bytes: int = KEEP_BYTES) -> None:
         self._archive = archive
         self._options = dict(options)
         self._schema = archive.to_arrow(**options).schema
+        self._kept: Lru[str, Any] = Lru(0 if options.get("lost") is not None else keep_bytes)
 
     @property
     def schema(self) -> Any:
@@ -49,8 +61,36 @@ class ArchiveDataset(dataset.Dataset):  # type: ignore[misc]
         options = {
             name: value for name, value in options.items() if name in ("batch_size", "use_threads", "memory_pool")
         }
-        reader = self._archive.to_arrow(**{**self._options, "columns": needed})
+        kept = {name: found for name in needed if (found := self._kept.get(name)) is not None}
+        if kept and len(kept) == len(needed):
+            table = pa.table(kept, schema=self._schema_of(needed))
+            return dataset.InMemoryDataset(table).scanner(columns=columns, filter=filter, **options)
+        reader = self._archive.to_arrow(**{**self._options, "columns": [name for name in needed if name not in kept]})
+        if needed and self._kept.limit:
+            batches = self._keeping(reader, needed, kept)
+            reader = pa.RecordBatchReader.from_batches(self._schema_of(needed), batches)
         return dataset.Scanner.from_batches(reader, columns=columns, filter=filter, **options)
+
+    def _schema_of(self, names: Sequence[str]) -> Any:
+        return pa.schema([self._schema.field(name) for name in names])
+
+    def _keeping(self, reader: Any, needed: Sequence[str], kept: Mapping[str, Any]) -> Iterator[Any]:
+        """The batches of a reader with the columns that are kept beside them; its own are kept at the end."""
+        schema, room, row = self._schema_of(needed), self._kept.limit, 0
+        held: dict[str, list[Any]] = {name: [] for name in reader.schema.names}
+        for batch in reader:
+            columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+            for name in list(held):
+                room -= columns[name].nbytes
+                if room < 0:  # too much for all of them: the scan goes on without keeping anything of it
+                    held.clear()
+                    break
+                held[name].append(columns[name])
+            beside = {name: found.slice(row, batch.num_rows) for name, found in kept.items()}
+            row += batch.num_rows
+            yield from pa.table([{**columns, **beside}[name] for name in needed], schema=schema).to_batches()
+        for name, arrays in held.items():
+            self._kept.put(name, column := pa.chunked_array(arrays, self._schema.field(name).type), column.nbytes)
 
     def _needed(self, columns: Sequence[str] | Mapping[str, Any] | None, filter: Any) -> list[str]:
         """The columns to read: those requested, and those whose names occur in the text of an expression."""
