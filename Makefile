@@ -21,7 +21,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := generated
 .PHONY: flips budgets help setup kernel node demo test generated check-generated ksy-lint ksy-lint-seeds targets opaque upstream \
         ksy-mutation reads collection differential web-ide lint types docs check-docs json-schemas check samples golden \
-        digests faults fuzz fuzz-kernel mutation \
+        digests faults signals fuzz fuzz-kernel mutation \
         coverage bench build dist release-check clean site
 
 help:  ## list the targets
@@ -184,8 +184,11 @@ coverage: setup node oracles plugins  ## branch coverage of the tests with both 
 	@nice $(BIN)/python -m tools.cover run -n auto --dist loadgroup $(ARGS)
 	@$(BIN)/python -m tools.cover tell
 
-faults: setup  ## fail every call of the system once under everything that writes, into docs/trust.md (half an hour)
+faults: setup  ## fail every call of the system once under everything that writes, into docs/trust.md (some minutes)
 	@nice $(BIN)/python -m tests.faults.run --write $(ARGS)
+
+signals: setup  ## interrupt every verb at random moments; how long each took to end, into docs/trust.md (ARGS=60 times)
+	@$(BIN)/python -m tests.faults.test_signals $(ARGS)
 
 fuzz: setup  ## fuzz every entry (TARGET=kql for one, TIME=60 seconds each, ARGS=...), counts into docs/trust.md
 	@nice $(BIN)/python -m tests.fuzz.run $(TARGET) --time $(or $(TIME),10) --write $(ARGS)

@@ -1,12 +1,13 @@
 """Ctrl-C at any moment: the process ends, says so, and leaves nothing, what was there before, or all of it.
 
-    python -m tests.faults.test_signals [ROUNDS]     # also says how long it took to end
+    python -m tests.faults.test_signals [ROUNDS]     # make signals: how long they took to end, into docs/trust.md
 
 Spec: none; docs/trust.md, "Threads, processes and signals".
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import signal
@@ -16,17 +17,45 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
+import click
 import pytest
 
-from exhume.cli.main import ending, invoke
+from exhume.cli.main import ending, invoke, main
 from tests.conftest import ROOT
 from tests.faults import run
 from tests.faults.tasks import TASKS, Task, make_inputs, repeatable
+from tests.faults.traced import is_traced
 from tests.sizes import size
+from tools.blocks import write_block
 
-WRITERS = {(task.format, task.verb): task for task in reversed(TASKS)}
-"""One task of each format and verb that writes."""
+LONGEST = 1.0
+"""Seconds of the processor that a process may take to end."""
+
+FILES = "{i}/a.zs {i}/a.caf {i}/a.clps {i}/a.clp"
+MANY = f"{FILES} {FILES.replace('/a.', '/bad-a.')}"
+
+OTHERS = [
+    *(Task("any", verb, words) for verb, words in {
+        "audit": "{i}/records", "cat": "{i}/log --ndjson", "completion": "bash", "diff": "{i}/bundle {i}/plain-bundle",
+        "explain": "{i}/a.clps --json", "formats": "--json", "identify": MANY, "info": "{i}/log --stats",
+        "list": "{i}/log --sections", "schema": "zs --bundle", "search": "{i}/a.clps * --ordered",
+        "selftest": "--count 1 -o {o}/made", "verify": f"{MANY} {{i}}/log",
+    }.items()),
+    *(Task("workers", verb, f"{words} --jobs 2", tree=True) for verb, words in {
+        "carve": "{i}/image -o {o}/made --span 8K", "catalog": "build {o}/made {i}/a.caf {i}/made.caf",
+        "create": "zs {i}/numbers -o {o}/made --no-default-metadata --block-size 1K",
+        "explain": "{i}/bundle --recursive --coverage", "export": f"{FILES} --to jsonl -o {{o}}/made",
+        "extract": "{i}/made.caf -o {o}/made", "identify": MANY, "info": "{i}/db --recursive",
+        "list": "{i}/bundle --recursive", "salvage": "{i}/bad-a.zs {i}/bad-a.caf -o {o}/made",
+        "search": "{i}/a.clps {i}/a.clps * --count", "verify": MANY,
+    }.items()),
+]  # fmt: skip
+"""What only reads, and what has others do the work."""
+
+TRIED = {(task.format, task.verb): task for task in reversed([*TASKS, *OTHERS])}
+"""One task of each format and verb that writes, and of each other verb; with workers where there can be some."""
 
 SCRIPT = """
 from tests.faults.tasks import repeatable
@@ -37,68 +66,113 @@ with repeatable():
 """
 
 
-def interrupted(task: Task, folder: Path, delay: float | None) -> tuple[int, float, str]:
-    """Runs a task and interrupts it after some seconds; exit code, seconds until it ended, and what it said."""
+class Ending(NamedTuple):
+    """How a process ended: its exit code, seconds from the signal on, those of the processor, what it said."""
+
+    code: int
+    seconds: float
+    cpu: float
+    said: str
+
+
+def interrupted(task: Task, folder: Path, delay: float | None) -> Ending:
+    """Runs a task and interrupts it and its workers after some seconds, as a terminal does."""
     words = task.words.format(i=folder / "in", o=folder / "out").split()
-    command = [sys.executable, "-c", SCRIPT, task.verb, *words, "-q"]
-    done = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT, text=True)
-    assert done.stdout is not None
-    done.stdout.readline()  # everything before is the interpreter's
-    if delay is not None:
-        time.sleep(delay)
-        done.send_signal(signal.SIGINT)
-    began = time.monotonic()
-    _, said = done.communicate(timeout=300)
-    return done.returncode, time.monotonic() - began, said
+    words += [] if task.verb == "completion" else ["-q"]
+    with tempfile.TemporaryFile() as said, tempfile.TemporaryFile() as given:
+        done = subprocess.Popen(
+            [sys.executable, "-c", SCRIPT, task.verb, *words],
+            stdout=given, stderr=said, cwd=ROOT, start_new_session=True, pass_fds=[given.fileno()],
+        )  # fmt: skip
+        while not given.seek(0, os.SEEK_END) and done.poll() is None:  # everything before is the interpreter's
+            time.sleep(0.001)
+        if delay is not None:
+            time.sleep(delay)
+        used = _cpu(done.pid)
+        began = time.monotonic()
+        if delay is not None:
+            os.killpg(done.pid, signal.SIGINT)
+        _, status, usage = os.wait4(done.pid, 0)
+        took = time.monotonic() - began
+        done.returncode = os.waitstatus_to_exitcode(status)
+        said.seek(0)
+        text = said.read().decode("utf-8", "replace")
+    return Ending(done.returncode, took, usage.ru_utime + usage.ru_stime - used, text)
 
 
-def rounds(task: Task, folder: Path, count: int, seed: int) -> Iterator[tuple[float, str | None]]:
-    """Interrupts a task at random moments; how long each took to end, and what is wrong with what was left."""
+def _cpu(pid: int) -> float:
+    """Seconds of the processor that a process and its workers took so far, and those of its children that ended."""
+    found = 0
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):  # it has ended meanwhile
+            fields = path.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+            if int(fields[2]) == pid:  # its group
+                found += sum(map(int, fields[11:15]))
+    return found / os.sysconf("SC_CLK_TCK")
+
+
+def rounds(task: Task, folder: Path, count: int, seed: int) -> Iterator[tuple[Ending, str | None]]:
+    """Interrupts a task at random moments; how each ended, and what is wrong with what was left."""
     bench = run.Bench(folder, task)
     bench.fresh()
     before = bench.state()
-    began = time.monotonic()
-    code, _, said = interrupted(task, folder, None)
-    whole = time.monotonic() - began
-    assert code in (0, 3), said
+    whole = interrupted(task, folder, None)
+    assert whole.code in (0, 3, 4), whole.said
     after = bench.state()
     chance = random.Random(seed)
     for _ in range(count):
         bench.fresh()
-        code, took, said = interrupted(task, folder, chance.random() * whole)
+        ending = interrupted(task, folder, chance.random() * whole.seconds)
         problem = None
-        if code == 130:
+        if ending.code == 130:
             problem = run.judge(task, before, after, bench.state(), killed=False)
-            if "exhume: interrupted" not in said or "Traceback" in said:
-                problem = f"says {said!r}"
-        elif code in (0, 3):
-            problem = None if bench.state() == after else "says that all is well"
-        elif code != -signal.SIGINT:  # before exhume listens, or when it is done
-            problem = f"exit code {code}: {said}"
-        yield took, problem
+            if "exhume: interrupted" not in ending.said or "Traceback" in ending.said:
+                problem = f"says {ending.said!r}"
+        elif ending.code == whole.code:
+            problem = None if bench.state() == after or task.verb == "selftest" else "says that all is well"
+        elif ending.code != -signal.SIGINT:  # before exhume listens, or when it is done
+            problem = f"exit code {ending.code}: {ending.said}"
+        if ending.cpu > LONGEST and not is_traced():
+            problem = problem or f"worked for {ending.cpu} s after the signal"
+        yield ending, problem
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     before = tempfile.tempdir
     made = tmp_path_factory.mktemp("signals")
-    run.prepare(made)
+    prepare(made)
     tempfile.tempdir = before
     return made
 
 
-@pytest.mark.parametrize("what", WRITERS, ids=" ".join)
+def prepare(folder: Path) -> None:
+    """The inputs of all tasks."""
+    run.prepare(folder)
+    made, records = str(folder / "in/header"), str(folder / "in/records")
+    assert not int(invoke(["payload", str(folder / "in/a.zs"), "header", "-o", made, "-q", "--audit", records]))
+
+
+@pytest.mark.parametrize("what", TRIED, ids=" ".join)
 @pytest.mark.slow
 def test_ctrl_c(what: tuple[str, str], folder: Path) -> None:
-    for _, problem in rounds(WRITERS[what], folder, size(2, 60), len(what[0])):
-        assert problem is None
+    assert [problem for _, problem in rounds(TRIED[what], folder, size(1, 60), len(what[0])) if problem] == []
+
+
+def test_every_verb_is_interrupted() -> None:
+    verbs = set(main.list_commands(click.Context(main)))
+    assert {verb for _, verb in TRIED} == verbs
+    for name in verbs - {verb for format, verb in TRIED if format == "workers"}:
+        command = main.get_command(click.Context(main), name)
+        assert command is not None
+        assert not any("--jobs" in option.opts for option in command.params), name
 
 
 def test_ctrl_c_inside_a_writer_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """At the worst moments: in the middle of a write, a sync, a rename."""
     (tmp_path / "in").mkdir()
     make_inputs(tmp_path / "in")
-    task = WRITERS["zs", "create"]
+    task = TRIED["zs", "create"]
     bench = run.Bench(tmp_path, task)
     for name in ("write", "fsync", "link"):
         bench.fresh()
@@ -124,23 +198,33 @@ def test_ctrl_c_while_a_class_is_made(capsys: pytest.CaptureFixture[str]) -> Non
         ending(RuntimeError("a bug"), [])
 
 
-def main() -> None:
-    """Interrupts every writing verb and prints what came of it."""
+def table(found: dict[str, list[float]]) -> str:
+    """How long the processes of each verb took to end after the signal."""
+    lines = ["| verb | interrupted | median | at most |", "| --- | ---: | ---: | ---: |"]
+    for verb, took in sorted(found.items()):
+        took.sort()
+        lines.append(f"| {verb} | {len(took)} | {took[len(took) // 2]:.2f} s | {took[-1]:.2f} s |")
+    return "\n".join(lines)
+
+
+def tell() -> None:
+    """Interrupts every verb and writes down how long it took to end."""
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 10
-    found: list[float] = []
+    found: dict[str, list[float]] = {}
     wrong = 0
     with tempfile.TemporaryDirectory() as temporary:
-        run.prepare(Path(temporary))
-        for what, task in WRITERS.items():
-            for took, problem in rounds(task, Path(temporary), count, 1):
-                found.append(took)
+        prepare(Path(temporary))
+        for (format, verb), task in TRIED.items():
+            for ending, problem in rounds(task, Path(temporary), count, 1):
+                if ending.code in (130, -signal.SIGINT):
+                    name = f"`{verb} --jobs 2`" if format == "workers" else f"`{verb}`"
+                    found.setdefault(name, []).append(ending.seconds)
                 if problem:
                     wrong += 1
-                    print(f"{' '.join(what)}: {problem}")  # noqa: T201
-    found.sort()
-    middle, most = found[len(found) // 2], found[-1]
-    print(f"{len(found)} interrupted, {wrong} wrong; ended after {middle:.3f} s (median), {most:.3f} s at most")  # noqa: T201
+                    print(f"{format} {verb}: {problem}")  # noqa: T201
+    write_block("trust.md", "signals", table(found))
+    sys.exit(bool(wrong))
 
 
 if __name__ == "__main__":
-    main()
+    tell()

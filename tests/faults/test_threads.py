@@ -18,6 +18,7 @@ import pytest
 
 import exhume
 from tests.faults.methods import ARCHIVES, methods
+from tests.faults.traced import is_traced
 from tests.sizes import size
 
 THREADS = 8
@@ -25,9 +26,9 @@ THREADS = 8
 
 @pytest.fixture
 def hasty() -> Iterator[None]:
-    """Threads give way to each other every microsecond."""
+    """Threads give way to each other every microsecond; every millisecond under a tracer, which would never end."""
     before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
+    sys.setswitchinterval(1e-3 if is_traced() else 1e-6)
     yield
     sys.setswitchinterval(before)
 

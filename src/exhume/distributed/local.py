@@ -15,8 +15,9 @@ import queue
 import signal
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from multiprocessing import resource_tracker
 from typing import Any
 
 from exhume.distributed.work import Answer, Lost, failure, work
@@ -117,13 +118,31 @@ class Processes:
         self._busy.clear()
 
 
+@contextlib.contextmanager
+def _deaf() -> Iterator[None]:
+    """Keeps Ctrl-C from processes that are started meanwhile: a terminal sends it to them as well, while they import.
+
+    For this one it waits until the end.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    resource_tracker.ensure_running()  # starting it would let the signal through again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 class _Worker:
     """One process and our end of its pipe."""
 
     def __init__(self, context: Any) -> None:
         self.pipe, theirs = context.Pipe()
         self.process = context.Process(target=serve, args=(theirs,), daemon=True, name="exhume-worker")
-        self.process.start()
+        with _deaf():
+            self.process.start()
         theirs.close()
         self.task = -1
 
