@@ -17,6 +17,7 @@ from exhume.errors import ExhumeError, WriterError
 from exhume.export import csv, jsonl, parquet
 from exhume.export._tables import flat_column, json_column
 from exhume.formats.zs.metadata import separated_values
+from exhume.io import jsonout
 from exhume.tabular.report import ExportReport
 from tests.archives import label, own_archives
 from tests.arrow.test_tools import one_channel
@@ -50,6 +51,14 @@ def plain(table: Any) -> Any:
         for field, (_, kind) in zip(table.schema, types, strict=True)
     ]
     return table.cast(pa.schema(list(zip(table.column_names, keep, strict=True)))).combine_chunks()
+
+
+def test_json_lines_of_long_values_are_the_same(path: Path, exhume_cli: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    usual = exhume_cli("export", path, "--to", "jsonl")
+    monkeypatch.setattr(jsonl, "LARGE", 0)
+    monkeypatch.setattr(jsonout, "PIECE", 3)
+    ran = exhume_cli("export", path, "--to", "jsonl")
+    assert (ran.code, ran.out, ran.err) == (usual.code, usual.out, usual.err)
 
 
 def test_parquet_and_arrow_read_back_equal(path: Path, tmp_path: Path, exhume_cli: Run) -> None:

@@ -9,9 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 from exhume.export._tables import TableFile, exporter, json_column
-from exhume.io.jsonout import dumps
+from exhume.io.jsonout import dump_pieces, dumps
 
 ACCEPTS = "tables"
+
+LARGE = 32 << 20
+"""Bytes of a batch that is written value by value, for it holds long ones."""
 
 
 class JsonLinesFile(TableFile):
@@ -22,9 +25,25 @@ class JsonLinesFile(TableFile):
 
     def write(self, batch: Any) -> None:
         names = self.schema.names
+        if batch.nbytes > LARGE:
+            self._write_large(names, batch)
+            return
         columns = [json_column(self.pa, column) for column in batch.columns]
         lines = [dumps(dict(zip(names, row, strict=True))) for row in zip(*columns, strict=True)]
         self.file.write("".join(f"{line}\n" for line in lines).encode("ascii"))
+
+    def _write_large(self, names: list[str], batch: Any) -> None:
+        for row in range(batch.num_rows):
+            values = {name: self._value(column, row) for name, column in zip(names, batch.columns, strict=True)}
+            for piece in dump_pieces(values):
+                self.file.write(piece.encode("ascii"))
+            self.file.write(b"\n")
+
+    def _value(self, column: Any, row: int) -> Any:
+        """One value, without a copy where it is bytes."""
+        if self.pa.types.is_binary(column.type) or self.pa.types.is_large_binary(column.type):
+            return memoryview(column[row].as_buffer()) if column[row].is_valid else None
+        return json_column(self.pa, column.slice(row, 1))[0]
 
     def close(self) -> None:
         """Does nothing: every batch is written at once."""

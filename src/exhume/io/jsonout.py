@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import base64
+import codecs
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 SAFE_INTEGER = 1 << 53
+
+PIECE = 3 << 18
+"""Bytes or characters of a long value that become text at a time; a multiple of 3, so that base64 can be joined."""
 
 
 def jsonable(value: Any) -> Any:
@@ -48,3 +52,65 @@ def dumps(value: Any, *, pretty: bool = False) -> str:
     if pretty:
         return json.dumps(plain, ensure_ascii=True, allow_nan=False, indent=2)
     return json.dumps(plain, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+
+
+def dump_pieces(value: Any) -> Iterator[str]:
+    """The text of `dumps` in pieces: several where the value holds long bytes or texts.
+
+    A byte may become six characters: a long value is never held as text as a whole.
+    """
+    if not _is_long(value):
+        yield dumps(value)
+    elif isinstance(value, Mapping):
+        lead = "{"
+        for key, item in value.items():
+            yield f"{lead}{json.dumps(str(key))}:"
+            yield from dump_pieces(item)
+            lead = ","
+        yield "}"
+    elif isinstance(value, (list, tuple)):
+        lead = "["
+        for item in value:
+            yield lead
+            yield from dump_pieces(item)
+            lead = ","
+        yield "]"
+    elif isinstance(value, str):
+        yield '"'
+        for at in range(0, len(value), PIECE):
+            yield json.dumps(value[at : at + PIECE])[1:-1]
+        yield '"'
+    else:
+        yield from _bytes_pieces(memoryview(value).cast("B"))
+
+
+def _is_long(value: Any) -> bool:
+    if isinstance(value, (str, bytes, bytearray, memoryview)):
+        return len(value) > PIECE
+    if isinstance(value, Mapping):
+        return any(map(_is_long, value.values()))
+    return isinstance(value, (list, tuple)) and not hasattr(value, "to_dict") and any(map(_is_long, value))
+
+
+def _bytes_pieces(raw: memoryview) -> Iterator[str]:
+    """The text of `bytes_value`."""
+    try:
+        for _ in _decoded(raw, "strict"):
+            pass
+        exact = True
+    except UnicodeDecodeError:
+        exact = False
+    yield '{"text":"'
+    for text in _decoded(raw, "replace"):
+        yield json.dumps(text)[1:-1]
+    if not exact:
+        yield '","base64":"'
+        for at in range(0, len(raw), PIECE):
+            yield base64.b64encode(raw[at : at + PIECE]).decode("ascii")
+    yield '"}'
+
+
+def _decoded(raw: memoryview, errors: str) -> Iterator[str]:
+    decoder = codecs.getincrementaldecoder("utf-8")(errors)
+    for at in range(0, len(raw), PIECE):
+        yield decoder.decode(raw[at : at + PIECE], at + PIECE >= len(raw))

@@ -33,7 +33,7 @@ from exhume.formats.zs.layout import (
 from exhume.formats.zs.layout_facts import CRC, DECODERS, ENVELOPE_SIZE, FIXED_HEADER, STORED_CODECS
 from exhume.formats.zs.sorting import ExternalSorter
 from exhume.formats.zs.writer import ZsWriter
-from exhume.io.jsonout import dumps
+from exhume.io.jsonout import dump_pieces
 from exhume.io.output.atomic import AtomicFile
 from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
@@ -382,4 +382,6 @@ def _write_archive(recovery: Recovery, output: Path) -> None:
 def _write_lines(recovery: Recovery, output: Path) -> None:
     with AtomicFile(output) as target, ExternalSorter() as sorter:
         for record in _records(recovery, sorter):
-            target.file.write(dumps({"record": record}).encode() + b"\n")
+            for piece in dump_pieces({"record": record}):
+                target.file.write(piece.encode("ascii"))
+            target.file.write(b"\n")
