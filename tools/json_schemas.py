@@ -388,7 +388,7 @@ FORMS: dict[str, list[Form]] = {
                     "record!": "int",
                     "name!": "text",
                     "role!": ("input", "output"),
-                    "state!": ("same", "changed", "missing"),
+                    "state!": ("same", "changed", "missing", "not checked"),
                 }
             ],
         }
@@ -413,6 +413,20 @@ FORMS: dict[str, list[Form]] = {
             "inputs!": [
                 {**FACTS, "name!": "text", "changed!": "texts", "after!": "object", "read!": [["int"]]},
             ],
+            "remote": [
+                {
+                    "name!": "text",
+                    "size!": "int",
+                    "identity!": "object",
+                    "version": "text",
+                    "modified": "text",
+                    "read!": [["int"]],
+                    "fetched!": [{"start!": "int", "end!": "int", "sha256!": "text"}],
+                    "fetched_total!": "int",
+                }
+            ],
+            "stdin": {"size!": "int", "sha256!": "text"},
+            "stdout": {"size!": "int", "sha256!": "text"},
             "outputs!": [{"name!": "text", "size": "int", "sha256": "text", "error": "text"}],
             "findings!": ["object"],
             "findings_total!": "int",

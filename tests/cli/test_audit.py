@@ -20,6 +20,7 @@ from exhume.cli.main import main
 from exhume.io import witness
 from exhume.io.output import ledger
 from exhume.testing.faults import FULL, Disk
+from tests.conftest import ROOT
 from tests.faults.methods import ARCHIVES
 from tests.json_schemas import validate
 
@@ -308,3 +309,61 @@ def test_a_file_without_records_has_no_last_digest(tmp_path: Path, exhume_cli: C
     assert ran.code == 4
     assert "not a record" in ran.err + ran.out.decode()
     assert "None" not in ran.err + ran.out.decode()
+
+
+def test_what_goes_to_standard_output_has_its_digest(tmp_path: Path, archive: Path, exhume_cli: Cli) -> None:
+    """Text and bytes, all of it and nothing else; what is piped in, too."""
+    log = tmp_path / "log"
+    for words in (
+        ("cat", archive),
+        ("cat", archive, "--json"),
+        ("info", archive),
+        ("verify", archive, "-q", "--ndjson"),
+        ("payload", archive, "header"),
+        ("export", archive, "--to", "jsonl"),
+    ):
+        log.unlink(missing_ok=True)
+        ran = exhume_cli(*words, "--audit", log)
+        (record,) = records(log)
+        usual = {"size": len(ran.out), "sha256": hashlib.sha256(ran.out).hexdigest()} if ran.out else None
+        assert record["stdout"] == usual, words
+        assert record["stdin"] is None
+        assert ran.out == exhume_cli(*words).out
+    data = archive.read_bytes()
+    ran = exhume_cli("verify", "-", "--audit", log, input=data)
+    assert ran.code == 0
+    record = records(log)[-1]
+    assert record["stdin"] == {"size": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+    ran = exhume_cli("audit", log)
+    assert "not checked: 3 remote objects and streams" in ran.text
+    assert {one["name"] for one in json.loads(exhume_cli("audit", log, "--json").text)["files"]} == {str(archive), "-"}
+
+
+def test_the_bytes_of_a_pipe_are_those_of_the_record(tmp_path: Path, archive: Path) -> None:
+    """In a process of its own, where nothing may go past the digest; a reader that leaves is no error."""
+    log = tmp_path / "log"
+    command = [sys.executable, "-m", "exhume", "cat", str(archive), "--audit", str(log), "-q"]
+    done = subprocess.run(command, capture_output=True, check=True)
+    command = [sys.executable, "-m", "exhume", "extract", str(ROOT / "tests/samples/caf/sorted.caf"), "--tar", "-"]
+    packed = subprocess.run([*command, "--audit", str(log), "-q"], capture_output=True, check=True)
+    for record, out in zip(records(log), (done.stdout, packed.stdout), strict=True):
+        assert record["stdout"] == {"size": len(out), "sha256": hashlib.sha256(out).hexdigest()}
+
+
+@pytest.mark.parametrize("streams", ["<&- >&-", "0>/dev/null"])
+def test_streams_that_give_nothing_have_no_digest(tmp_path: Path, archive: Path, streams: str) -> None:
+    log = tmp_path / "log"
+    script = f'"{sys.executable}" -m exhume verify "{archive}" -q --audit "{log}" {streams}'
+    assert subprocess.run(["sh", "-c", script], check=False).returncode == 0
+    (record,) = records(log)
+    assert record["stdin"] is None
+
+
+def test_a_record_of_before_still_holds(tmp_path: Path, exhume_cli: Cli) -> None:
+    """Records that name no remote objects and streams."""
+    (tmp_path / "log").write_bytes(forged({"inputs": [], "outputs": []}))
+    assert exhume_cli("audit", tmp_path / "log").code == 0
+    wrong: list[Any] = [5, [{}], [{"name": 1}]]
+    for named in wrong:
+        (tmp_path / "log").write_bytes(forged({"remote": named}))
+        assert "not a record" in exhume_cli("audit", tmp_path / "log").text

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import shutil
 import subprocess
 import sys
@@ -128,3 +130,10 @@ def test_reading_a_closed_one_is_an_error(image: Path) -> None:
     with pytest.raises(SourceError) as caught:
         source.read_at(0, 1)  # type: ignore[union-attr]
     assert caught.value.code == "EX-605"
+
+
+def test_a_record_of_a_run_has_the_digest_of_the_container(image: Path, tmp_path: Path, exhume_cli: Cli) -> None:
+    assert exhume_cli("carve", image, "--audit", tmp_path / "log").code == 0
+    record = json.loads((tmp_path / "log").read_text())
+    assert [one["name"] for one in record["inputs"]] == [str(image)]
+    assert record["inputs"][0]["sha256"] == hashlib.sha256(image.read_bytes()).hexdigest()

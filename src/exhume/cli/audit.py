@@ -21,6 +21,7 @@ from typing import Any
 
 import click
 
+from exhume.cli.digested import Digested, digested
 from exhume.cli.outcome import Outcome
 from exhume.errors import ExhumeError
 from exhume.io import witness
@@ -35,6 +36,9 @@ SCHEMA = "exhume.audit-record/1"
 
 MOST_FINDINGS = 10_000
 """Findings that are kept in a record; the rest is counted."""
+
+MOST_ANSWERS = 10_000
+"""Answers of a store, for each object, whose digests are kept; the rest is counted."""
 
 VARIABLES = ("EXHUME_", "PYTHON", "LC_", "LANG", "TZ")
 """Beginnings of the names of environment variables that a record keeps."""
@@ -109,6 +113,9 @@ class Audit(witness.Witness):
         self._own = _absolute(path)
         self._inputs: dict[str, dict[str, Any]] = {}
         self._read: dict[str, list[tuple[int, int]]] = {}
+        self._remote: dict[str, dict[str, Any]] = {}
+        self.streams: tuple[Digested | None, Digested | None] = (None, None)
+        """Standard input and output."""
         self._outputs: dict[str, None] = {}
         self._told: list[dict[str, Any]] = []
         self._total = 0
@@ -128,12 +135,25 @@ class Audit(witness.Witness):
         return any(one in self._outputs or one.endswith(".part") for one in folders)
 
     def read(self, path: witness.Path, start: int, end: int) -> None:
+        self._add(_absolute(path), start, end)
+
+    def _add(self, name: str, start: int, end: int) -> None:
         with self._lock:
-            spans = self._read.setdefault(_absolute(path), [])
+            spans = self._read.setdefault(name, [])
             if spans and spans[-1][0] <= start <= spans[-1][1]:
                 spans[-1] = (spans[-1][0], max(end, spans[-1][1]))
             else:
                 spans.append((start, end))
+
+    def fetched(self, name: str, facts: Mapping[str, Any], start: int, data: bytes) -> None:
+        end, digest = start + len(data), hashlib.sha256(data).hexdigest()
+        self._add(name, start, end)
+        with self._lock:
+            known = self._remote.setdefault(name, {"fetched": [], "fetched_total": 0})
+            known.update(facts)
+            known["fetched_total"] += 1
+            if len(known["fetched"]) < MOST_ANSWERS:
+                known["fetched"].append({"start": start, "end": end, "sha256": digest})
 
     def made(self, path: witness.Path) -> None:
         self._outputs[_absolute(path)] = None
@@ -165,6 +185,11 @@ class Audit(witness.Witness):
             "started_ns": str(self._started),
             "ended_ns": str(time.time_ns()),
             "inputs": [self._input(name) for name in sorted(self._inputs)],
+            "remote": [
+                {"name": name, **self._remote[name], "read": merged(self._read[name])} for name in sorted(self._remote)
+            ],
+            "stdin": self.streams[0] and self.streams[0].facts(),
+            "stdout": self.streams[1] and self.streams[1].facts(),
             "outputs": [
                 {"name": name, **_kept(facts_of(name))} for path in self._outputs for name in sorted(files_of(path))
             ],
@@ -241,8 +266,9 @@ def audited(path: str, call: Callable[[], Any]) -> Any:
         error: BaseException | None = None
         result: Any = None
         try:
-            result = call()
-            sys.stdout.flush()
+            with digested() as audit.streams:
+                result = call()
+                sys.stdout.flush()
         except BaseException as raised:
             error = raised
             raise
@@ -269,8 +295,11 @@ def check(path: str, *, files: bool = True) -> Iterator[tuple[int, str, dict[str
     """Checks a file of records: yields what is found for each record, and for each file that a record names.
 
     Yields `(line, "record", facts)` for each record, with `problem` where it does not hold, and `(line, "file", facts)`
-    for each of its inputs and outputs, with `state`: `same`, `changed` or `missing`. Checking stops at the first line
-    that is not a record. Raises `SourceError` when the file cannot be read, or is not a regular file.
+    for each of its inputs and outputs, with `state`: `same`, `changed` or `missing`, or `not checked` for what is no
+    file: remote objects, standard input and output. Checking stops at the first line that is not a record.
+
+    Raises:
+        SourceError: The file cannot be read, or is not a regular file.
     """
     before: str | None = None
     states: dict[tuple[str, str], str] = {}
@@ -283,6 +312,7 @@ def check(path: str, *, files: bool = True) -> Iterator[tuple[int, str, dict[str
                 digest = record["digest"]
                 problem = _problem(record, number, before, line)
                 named = list(_files(record)) if files else []
+                others = list(_others(record)) if files else []
             except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
                 yield number, "record", {"problem": "not a record"}
                 return
@@ -292,6 +322,8 @@ def check(path: str, *, files: bool = True) -> Iterator[tuple[int, str, dict[str
                 if (name, kept) not in states:
                     states[name, kept] = _state(name, kept)
                 yield number, "file", {"name": name, "role": role, "state": states[name, kept]}
+            for role, name in others:
+                yield number, "file", {"name": name, "role": role, "state": "not checked"}
 
 
 def _files(record: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
@@ -303,6 +335,17 @@ def _files(record: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
                 if not (isinstance(one["name"], str) and isinstance(kept, str)):
                     raise TypeError
                 yield role[:-1], one["name"], kept
+
+
+def _others(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """What a record has digests of that is no file: the role and the name, `-` for standard input and output."""
+    for one in record.get("remote", ()):
+        if not isinstance(one["name"], str):
+            raise TypeError
+        yield "input", one["name"]
+    for role, name in (("input", "stdin"), ("output", "stdout")):
+        if record.get(name) is not None:
+            yield role, "-"
 
 
 def _after(one: dict[str, Any]) -> str:

@@ -47,10 +47,12 @@ def command(run: Run, records: str, expect: str | None, no_files: bool) -> Outco
         for one in problems:
             run.say(f"record {one['record']}: {one['problem']}")
         for one in files:
-            if one["state"] != "same":
+            if one["state"] not in ("same", "not checked"):
                 run.say(f"record {one['record']}: {one['role']} {printable(str(one['name']))}: {one['state']}")
         same = sum(one["state"] == "same" for one in files)
-        kept = f"{same} of {counted(len(files), 'files')}"
+        apart = sum(one["state"] == "not checked" for one in files)
+        kept = f"{same} of {counted(len(files) - apart, 'files')}"
+        kept += f"; not checked: {counted(apart, 'remote objects and streams')}" if apart else ""
         run.say(f"{'ok' if ok else 'NOT ok'}: {counted(count, 'records')}; there and the same: {kept}")
         if last is not None:
             run.say(f"last: {last}")

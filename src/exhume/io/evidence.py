@@ -12,6 +12,7 @@ import threading
 from typing import Any
 
 from exhume.errors import MissingDependencyError, SourceError, Span
+from exhume.io import witness
 from exhume.io.portable import READ
 from exhume.io.source import Source
 
@@ -39,7 +40,11 @@ class EvidenceSource(Source):
         self._lock = threading.Lock()
         self._handle: Any = None
         try:
-            self._handle = pyewf.open(pyewf.glob(path))
+            segments = pyewf.glob(path)
+            if witness.active is not None:
+                for segment in segments:
+                    witness.active.opened(segment)
+            self._handle = pyewf.open(segments)
             self._size = int(self._handle.get_media_size())
             self.digest: str = self._handle.get_hash_value("MD5") or ""
         except OSError as error:

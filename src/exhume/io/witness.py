@@ -1,4 +1,4 @@
-"""Who is told which local files a run opens, reads and makes: nobody, unless `exhume ... --audit` listens."""
+"""Who is told what a run opens, reads, fetches and makes: nobody, unless `exhume ... --audit` listens."""
 
 from __future__ import annotations
 
@@ -17,6 +17,9 @@ class Witness:
 
     def read(self, path: Path, start: int, end: int) -> None:
         """Bytes `[start, end)` of a file that was opened are read."""
+
+    def fetched(self, name: str, facts: Mapping[str, Any], start: int, data: bytes) -> None:
+        """A store sent the bytes of a remote object that begin at `start`; `facts` are what it told of the object."""
 
     def made(self, path: Path) -> None:
         """A file or directory was written, under the name that it keeps."""

@@ -24,6 +24,7 @@ from exhume.errors import (
     Span,
     source_error_type,
 )
+from exhume.io import witness
 from exhume.io.cost import BEHIND_A_NETWORK, Cost
 from exhume.io.remote.readahead import BELOW, ReadAhead
 from exhume.io.source import COALESCE_GAP, COALESCE_SIZE, Source, plan_reads
@@ -160,9 +161,11 @@ class RemoteSource(Source):
         self._identity = identity_of(info)
         self.modified = _time(info)
         """When the object was last written, where the storage tells it."""
+        self._version = info.get("VersionId") or info.get("version_id")
         self._edges: list[tuple[int, bytes]] = []  # (offset, bytes) of the head and tail once they were fetched
         if info.get("edge"):
             self._edges.append(info["edge"])
+            self._tell(*info["edge"])
         self._touched = bytearray(-(-self._size // _BLOCK))
         self._lock = threading.Lock()
         self._edge_locks = (threading.Lock(), threading.Lock())
@@ -271,7 +274,21 @@ class RemoteSource(Source):
         for (start, end), data in zip(ranges, answers, strict=True):
             if len(data) != end - start:
                 self._explain_length(start, end - start, len(data))
+            self._tell(start, data)
         return answers
+
+    def _tell(self, start: int, data: bytes) -> None:
+        """Tells the witness, if there is one, what was fetched."""
+        if witness.active is None:
+            return
+        facts = {
+            "size": self._size,
+            "identity": dict(self._identity),
+            "version": None if self._version is None else str(self._version),
+            "modified": None if self.modified is None else self.modified.isoformat(),
+        }
+        name = self.name if "://" in self.name else str(self._fs.unstrip_protocol(self._path))
+        witness.active.fetched(name, facts, start, data)
 
     def _fetch(self, ranges: list[tuple[int, int]]) -> list[bytes]:
         """The bytes of non-empty ranges; any exception may be raised, any length returned."""

@@ -164,7 +164,8 @@ class S3Source(_AsyncSource):
             if edge is None or len(data) != edge[1] - edge[0]:
                 return None
             written = answer.get("LastModified")
-            return {"size": edge[2], "ETag": answer["ETag"], "modified": written, "edge": (edge[0], data)}
+            told = {"ETag": answer["ETag"], "VersionId": answer.get("VersionId"), "modified": written}
+            return {"size": edge[2], **told, "edge": (edge[0], data)}
 
         found: Mapping[str, Any] | None = attempt(lambda: sync(fs.loop, get), name)
         return found
