@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import exhume
 from exhume.errors import ExhumeError, LimitExceededError
 from exhume.findings import Severity
 from exhume.limits import DEFAULT_LIMITS, Limits
+from exhume.registry import formats, resolve
 from exhume.testing.damage import Files, content, target_of
 from exhume.testing.selftest import files_of
 from tests.flips.archives import SUBJECTS
@@ -41,14 +43,10 @@ NEEDS: dict[str, dict[str, int]] = {
 }
 """The least value of each limit with which the small archive of a format is read whole, as `need` finds it."""
 
-WORDS = {
-    "payload_size": "payload_size|the block's payload decompresses to more than is allowed",
-    "expansion": "expansion|the block's payload decompresses to more than is allowed",
-    "expansion_floor": "expansion|the block's payload decompresses to more than is allowed",
-    "structure_size": "structure_size|a section is larger than is allowed",
-    "depth": "nested too deep",
-}
-"""What a refusal says, where that is not the name of the limit."""
+_ERROR = Severity.ERROR
+
+OTHERS = {"expansion_floor": "expansion", "structure_size": "payload_size"}
+"""The limit that a refusal may name instead: the floor belongs to the other, and a section is bounded by either."""
 
 
 @functools.cache
@@ -73,32 +71,43 @@ def limits_of(name: str, value: int) -> Limits:
     return DEFAULT_LIMITS._replace(**{name: value}, **other)
 
 
-def refused(format: str, name: str, value: int) -> str | None:
-    """What is said when everything in an archive is read within a limit: None, or the words of a refusal.
+@functools.cache
+def limit_codes() -> frozenset[str]:
+    """The codes of refusals by a limit: these do not say that anything is damaged."""
+    rules = [rule for one in formats().values() for rule in resolve(one.package, one.rules)]
+    found = (rule.code for rule in rules if issubclass(rule.error_type, LimitExceededError))
+    return frozenset((LimitExceededError.default_code, *found))
 
-    Raises what comes out when that is no refusal.
-    """
+
+def refusals(format: str, name: str, value: int) -> list[str]:
+    """Every error that is said when everything in an archive is read within a limit, beginning with its code."""
     target: Any = target_of(small(format, name))
-    try:
+    found: list[str] = []
+
+    def each(work: Callable[[], object]) -> None:
+        try:
+            work()
+        except ExhumeError as error:
+            found.append(f"{error.code} {error}")
+
+    def read() -> None:
         with exhume.open(target, format=format, limits=limits_of(name, value)) as archive:
-            for finding in archive.verify():
-                if finding.severity is Severity.ERROR:
-                    return f"{finding.code} {finding.message}"
-            content(archive)
-            list(archive.sections())
-    except LimitExceededError as error:
-        return f"{error.code} {error}"
-    except ExhumeError as error:
-        return f"not a limit: {error!r}"
-    return None
+            each(
+                lambda: found.extend(f"{one.code} {one}" for one in archive.verify() if one.severity is Severity.ERROR)
+            )
+            each(lambda: content(archive))
+            each(lambda: list(archive.sections()))
+
+    each(read)
+    return found
 
 
 def need(format: str, name: str) -> int:
     """The least value with which an archive is read whole; 0 for limits that do not protect its format."""
-    if refused(format, name, 0) is None:
+    if not refusals(format, name, 0):
         return 0
     low, high = 0, TOP
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if refused(format, name, middle) is None else (middle, high)
+        low, high = (middle, high) if refusals(format, name, middle) else (low, middle)
     return high

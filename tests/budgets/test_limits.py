@@ -10,7 +10,7 @@ import re
 import pytest
 
 from exhume.limits import DEFAULT_LIMITS, Limits
-from tests.budgets.needs import FORMATS, NEEDS, WORDS, refused
+from tests.budgets.needs import FORMATS, NEEDS, OTHERS, limit_codes, refusals
 from tools.blocks import ROOT
 
 READING = [name for name in Limits._fields if not name.startswith("output_")]
@@ -20,14 +20,17 @@ READING = [name for name in Limits._fields if not name.startswith("output_")]
 @pytest.mark.parametrize("name", READING)
 @pytest.mark.bulk
 def test_the_edge(name: str) -> None:
-    """Just enough is enough; one less is refused as that, with the code and in words that say which limit it was."""
+    """Just enough is enough; less is refused, in words that say which limit it was, and nothing is called damaged."""
     for format, value in NEEDS[name].items():
-        assert refused(format, name, value) is None, format
-        said = refused(format, name, value - 1) or ""
-        assert re.search(WORDS.get(name, name), said), (format, said)
-        assert "not a limit" not in said, (format, said)
+        assert refusals(format, name, value) == [], format
+        for less in {value - 1, value // 2, 0}:
+            said = refusals(format, name, less)
+            assert said, (format, less)
+            for one in said:
+                assert re.search(f"{name}|{OTHERS.get(name, name)}", one), (format, less, one)
+                assert one.partition(" ")[0] in limit_codes(), (format, less, one)
     for format in set(FORMATS) - set(NEEDS[name]):
-        assert refused(format, name, 0) is None, (format, refused(format, name, 0))
+        assert refusals(format, name, 0) == [], format
 
 
 def test_every_limit_has_its_reason_and_its_formats() -> None:

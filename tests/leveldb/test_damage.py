@@ -192,7 +192,7 @@ CASES: list[tuple[str, Change]] = [
     ("LDB-315", table_of((build_block([(b"short", b"")]), KEY))),
     ("LDB-315", table_of((b"\xff\xff\xff\x7f", KEY))),
     ("LDB-316", table_of((b"\x40 not snappy", KEY), kind=1)),
-    ("LDB-316", table_of((b"\xff\xff\xff\xff\x0f bomb", KEY), kind=1)),
+    ("LDB-503", table_of((b"\xff\xff\xff\xff\x0f bomb", KEY), kind=1)),
     ("LDB-317", table_of((GOOD, KEY), (OTHER, KEY))),
     ("LDB-317", table_of((build_block([(KEY, b"v"), (KEY, b"w")]), KEY))),
     ("LDB-318", table_of((GOOD, KEY), separator=InternalKey(b"a", 1, 1).build())),

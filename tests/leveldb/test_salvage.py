@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import exhume
-from exhume.errors import LimitExceededError, UnsupportedOperationError
+from exhume.errors import UnsupportedOperationError
 from exhume.formats.leveldb.blocks import build_block
 from exhume.formats.leveldb.log import build_batch, build_log
 from exhume.formats.leveldb.salvage import salvage
@@ -83,8 +83,10 @@ def test_the_limits_hold(tmp_path: Path) -> None:
     table_of((build_block([(KEY, bytes(1000))]), KEY))(bomb)
     whole, _ = salvaged(bomb, tmp_path)
     assert whole.recovered["rows"] == 3
-    with pytest.raises(LimitExceededError):
-        salvage(MemoryTree(bomb), tmp_path / "small", limits=Limits(payload_size=100, structure_size=100))
+    small = salvage(MemoryTree(bomb), tmp_path / "small", limits=Limits(payload_size=100, structure_size=100))
+    assert (small.recovered["rows"], small.complete) == (2, False)
+    (lost,) = (one for one in small.to_dict()["spans"] if one["fate"] == "lost")
+    assert (lost["source"], lost["code"]) == ("000005.ldb", "LDB-503")
 
 
 def test_keys_are_no_file_names(tmp_path: Path) -> None:

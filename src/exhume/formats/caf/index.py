@@ -190,7 +190,7 @@ class _Parser:
         """Yields `(key, key start, key end, value position)`; the caller sends back the position after the value."""
         if depth > self.max_depth:
             raise checks.INDEX_TOO_DEEP.error(
-                span=self.where.sub(pos, pos + 1), expected=f"at most {counted(self.max_depth, 'levels')}"
+                span=self.where.sub(pos, pos + 1), expected=f"at most {counted(self.max_depth, 'levels')} (limit depth)"
             )
         data = self.data
         pos = self._blank(pos + 1)
@@ -371,7 +371,7 @@ class _Parser:
     def _array(self, pos: int, path: str, depth: int) -> int:
         if depth > self.max_depth:
             raise checks.INDEX_TOO_DEEP.error(
-                span=self.where.sub(pos, pos + 1), expected=f"at most {counted(self.max_depth, 'levels')}"
+                span=self.where.sub(pos, pos + 1), expected=f"at most {counted(self.max_depth, 'levels')} (limit depth)"
             )
         data = self.data
         pos = self._blank(pos + 1)

@@ -244,9 +244,9 @@ class ClpSArchive(Container):
             return b""
         if size > self.limits.payload_size:
             raise checks.TOO_LARGE.error(
-                f"stream {stream_id}",
+                f"stream {stream_id} (raise the limit payload_size)",
                 span=place.span,
-                expected=f"at most {self.limits.payload_size}",
+                expected=f"at most {counted(self.limits.payload_size, 'bytes')}",
                 actual=size,
             )
         data = self.inflate(place, self.limits.payload_size, size)

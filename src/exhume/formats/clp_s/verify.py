@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from exhume.archive import Progress
 from exhume.codecs import zstd
 from exhume.counts import counted
-from exhume.errors import ExhumeError, Span
+from exhume.errors import ExhumeError, LimitExceededError, Span
 from exhume.findings import Finding
 from exhume.formats.clp_s import checks, layout
 from exhume.formats.clp_s.layout import (
@@ -167,6 +167,8 @@ def _frames(archive: ClpSArchive, place: Place) -> Iterator[Finding]:
     try:
         for _, stop, _ in zstd.zstd_frames(stored, max_size=archive.limits.payload_size):
             last = stop
+    except LimitExceededError as error:
+        yield checks.TOO_LARGE.finding(f"{name}: {error.message}", span=place.span, expected=error.expected)
     except ExhumeError as error:
         if last:
             yield checks.TRAILING_PAYLOAD.finding(f"{name}: not a zstd frame", span=place.part(last).span)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from exhume.codecs import zstd
 from exhume.counts import counted
-from exhume.errors import ExhumeError
+from exhume.errors import ExhumeError, LimitExceededError
 from exhume.findings import Finding
 from exhume.formats.clp_s import checks
 from exhume.formats.clp_s.layout import NodeType, TimestampEncoding
@@ -76,6 +76,9 @@ def check_stream(archive: ClpSArchive, index: int, quick: bool) -> Iterator[Find
         for _, stop, part in zstd.zstd_frames(stored, max_size=archive.limits.payload_size):
             last = stop
             size += len(part)
+    except LimitExceededError as error:
+        yield checks.TOO_LARGE.finding(f"stream {index}: {error.message}", span=span, expected=error.expected)
+        return
     except ExhumeError as error:
         if last:
             yield checks.TRAILING_PAYLOAD.finding(f"stream {index}: not a zstd frame", span=span.sub(last, span.size))

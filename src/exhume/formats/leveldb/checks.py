@@ -149,6 +149,15 @@ UNSAFE_NAME = _rule(
 KEY_BOMB = _rule(
     502, "shared key prefixes expand beyond the limit structure_size", spec=_TABLE, error=LimitExceededError
 )
+TOO_LARGE = _rule(
+    503,
+    "a table block is larger than is allowed",
+    spec=_TABLE,
+    error=LimitExceededError,
+    hint="Raise `--limit payload_size` or `--limit expansion` if the block is legitimate.",
+)
+UNREAD = frozenset((HANDLE, BLOCK, BLOCK_CODEC, UNSUPPORTED_CODEC, KEY_BOMB, TOO_LARGE))
+"""Rules after whose violation entries are missing from what was read."""
 
 
 class Report(Protocol):

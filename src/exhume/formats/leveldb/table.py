@@ -195,8 +195,8 @@ class Table:
     ) -> Block | None:
         """A block, its checksum compared and its contents decompressed; None when it cannot be read, which is reported.
 
-        `stored` are its bytes with the trailer, if the caller has them.  Raises `LimitExceededError` for a block that
-        is too large.
+        `stored` are its bytes with the trailer, if the caller has them.  With `checks.strict` it raises what would
+        be reported.
         """
         kind, family, version, base, room = self._rules
         source = self.source
@@ -212,7 +212,9 @@ class Table:
             )
             return None
         if size > self.limits.payload_size:
-            self.limits.check("payload_size", size, source.span(offset, end))
+            most = f"at most {counted(self.limits.payload_size, 'bytes')} (limit payload_size)"
+            report(checks.TOO_LARGE, span=source.span(offset, end), expected=most, actual=size)
+            return None
         if stored is None:
             stored = source.read_at(offset, size + layout.BLOCK_TRAILER)
         verdict = Verdict.NONE
@@ -233,10 +235,8 @@ class Table:
             return None
         except LimitExceededError as error:
             span = source.span(offset, end)
-            if report is not checks.strict:
-                report(checks.BLOCK_CODEC, error.message, span=span, expected=error.expected, actual=error.actual)
-                return None
-            raise LimitExceededError(error.message, span=span, expected=error.expected, actual=error.actual) from error
+            report(checks.TOO_LARGE, error.message, span=span, expected=error.expected, actual=error.actual)
+            return None
         except CodecError as error:
             report(checks.BLOCK_CODEC, error.message, span=source.span(offset, end), actual=error.actual)
             return None

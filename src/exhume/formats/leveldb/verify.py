@@ -10,7 +10,7 @@ from typing import Any
 
 from exhume.archive import Progress, no_progress
 from exhume.errors import ExhumeError, FormatError, Span
-from exhume.findings import Capped, Finding, Severity
+from exhume.findings import Capped, Finding, Rule, Severity
 from exhume.formats.leveldb import checks, layout
 from exhume.formats.leveldb.checks import Report
 from exhume.formats.leveldb.database import Database
@@ -106,11 +106,18 @@ class TableVerifier:
         self.table: Table = database.table(file)
         self.stated = stated
         self.last_sequence = last
-        self.report = report
+        self._tell = report
+        self.unread = False
+        """Whether entries are missing from what was read: then nothing is said of which there are."""
         self.quick = quick
         self.bytewise = database.is_bytewise
         self.claimed: list[tuple[int, int, str]] = []
         self.entries = 0
+
+    def report(self, rule: Rule, detail: str = "", **more: Any) -> None:
+        """Reports a broken rule."""
+        self.unread |= rule in checks.UNREAD
+        self._tell(rule, detail, **more)
 
     def run(self) -> None:
         """Reports everything that is wrong with the table."""
@@ -146,7 +153,7 @@ class TableVerifier:
             if items:
                 self._check_items(block, items, previous, separator)
                 previous = items[-1]
-        if not self.quick:
+        if not self.quick and not self.unread:
             self._check_range(previous)
             self._check_properties(facts)
         self._check_claims()

@@ -170,7 +170,7 @@ METADATA_TWICE = _rule(
 
 BOMB = _rule(
     501,
-    "the block's payload decompresses to more than is allowed",
+    "the block's payload decompresses to more than is allowed (limit payload_size or expansion)",
     spec="Blocks, Compressed payload",
     error=LimitExceededError,
     hint="Raise `--limit payload_size` or `--limit expansion` if the block is legitimate.",
