@@ -21,7 +21,8 @@ def near(wrong: str, known: Iterable[str]) -> str | None:
 
     names = [name for name in islice(known, LOOKED_AT) if isinstance(name, str)]
     folded = {name.casefold(): name for name in reversed(names)}
-    found = difflib.get_close_matches(wrong.casefold(), folded, 1)
+    asked = wrong.casefold()
+    found = difflib.get_close_matches(asked, folded, 1) or [one for one in folded if sorted(one) == sorted(asked)]
     return folded[found[0]] if found else None
 
 
@@ -29,6 +30,16 @@ def hint(wrong: str, known: Iterable[str]) -> str:
     """` (did you mean 'zs'?)`, or "" when no known name is similar to the wrong one."""
     found = near(wrong, known)
     return "" if found is None else f" (did you mean {found!r}?)"
+
+
+def check_choice(name: str, given: object, known: Iterable[str]) -> None:
+    """Raises `QueryError` when the value of an argument is not among those that it can have."""
+    choices, chosen = [str(one) for one in known], str(given)
+    if chosen not in choices:
+        from exhume.errors import QueryError, shorten
+
+        expected = f"one of {', '.join(choices)}"
+        raise QueryError(f"{name}: no such choice{hint(chosen, choices)}", expected=expected, actual=shorten(chosen))
 
 
 def passes_on(*others: Callable[..., Any]) -> Callable[[F], F]:
@@ -53,10 +64,15 @@ def keywords(function: Callable[..., Any]) -> set[str]:
     return found.union(*(keywords(other) for other in getattr(function, "passes_on", ())))
 
 
-def check_keywords(what: str, given: Mapping[str, Any], *functions: Callable[..., Any]) -> None:
-    """Raises `TypeError` for a keyword argument that none of the functions takes, and suggests a similar one."""
+def check_keywords(
+    what: str, given: Mapping[str, Any], *functions: Callable[..., Any], also: Iterable[str] = ()
+) -> None:
+    """Raises `TypeError` for a keyword argument that none of the functions takes, and suggests a similar one.
+
+    `also` are further names that are taken.
+    """
     if given:
-        known = set().union(*map(keywords, functions)) - {"self"}
+        known = set().union(also, *map(keywords, functions)) - {"self"}
         for name in given:
             if name not in known:
                 raise TypeError(f"{what} takes no argument {name!r}{hint(name, sorted(known))}")

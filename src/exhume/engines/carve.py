@@ -12,7 +12,7 @@ from typing import Any
 
 from exhume.archive import Progress, no_progress
 from exhume.engines.scan import Scanner
-from exhume.errors import ExhumeError
+from exhume.errors import ExhumeError, QueryError
 from exhume.io import witness
 from exhume.io.opening import Target, open_target
 from exhume.io.source import Source
@@ -55,6 +55,7 @@ def carve(
     Raises:
         SourceError: Reading fails.
         UnrecognizedFormatError: One of `only` is not the name of a format.
+        QueryError: `min_confidence` is out of range.
         TypeError: The target is a directory.
 
     Example:
@@ -63,13 +64,23 @@ def carve(
         ...     print(found.format, found.span.start, found.verdict)
         zs 1000 whole
     """
-    image = open_target(target, storage_options=storage_options)
+    if not 0 <= min_confidence <= 1:
+        raise QueryError("min_confidence: out of range", expected="0 to 1", actual=min_confidence)
+    for name in only:
+        get_format(name)
+    how: dict[str, Any] = {"only": only, "min_confidence": min_confidence, "limits": limits, "progress": progress}
+    return _carve(target, start, stop, storage_options, how)
+
+
+def _carve(
+    target: Target, start: int, stop: int | None, storage: dict[str, Any] | None, how: dict[str, Any]
+) -> Iterator[Carved]:
+    image = open_target(target, storage_options=storage)
     if isinstance(image, Tree):
         raise TypeError("carving needs a file (a disk image, a dump), not a directory")
     end = image.size if stop is None else min(stop, image.size)
     try:
-        how: dict[str, Any] = {"min_confidence": min_confidence, "limits": limits, "progress": progress}
-        yield from join(find(image, only=only, start=start, stop=end, **how))
+        yield from join(find(image, start=start, stop=end, **how))
     finally:
         if image is not target:
             image.close()

@@ -19,7 +19,7 @@ from exhume.choices import check_keywords, hint
 from exhume.counts import counted
 from exhume.engines.explained import PARSED_SIZE, Explained, check_fields, explain_section, only_damage, parsed_whole
 from exhume.engines.opening import open_archive
-from exhume.errors import EntryNotFoundError, Span, shorten
+from exhume.errors import EntryNotFoundError, QueryError, Span, shorten
 from exhume.findings import Finding
 from exhume.io.opening import Target
 from exhume.layout.schema import ELSEWHERE, Field
@@ -70,6 +70,13 @@ class Selection:
             return True
         return section.span.start < self.end and section.span.end > self.start
 
+    def __post_init__(self) -> None:
+        """Raises `QueryError` for a section and a range at once."""
+        if self.section is not None and (self.start, self.end) != (None, None):
+            raise QueryError("section and a range exclude each other")
+        if self.start is not None or self.end is not None:
+            self.start, self.end = self.start or 0, UNBOUNDED if self.end is None else self.end
+
     @property
     def narrow(self) -> bool:
         """Whether only a part was requested; nothing in it is then summarised."""
@@ -106,7 +113,11 @@ def explain(
         >>> [section.section.name for section in exhume.explain("words.zs")]
         ['header', 'metadata', 'data-0', 'index-0']
     """
+    if "damaged" in options:
+        raise TypeError("explain() takes no argument 'damaged': it always opens what is damaged, too")
     if ksy is not None:
+        if findings is not None:
+            raise TypeError("explain() takes findings or ksy: a file read by a specification has no findings")
         check_keywords("explain()", options, explain)
         return _explain_specified(target, ksy, selection or Selection())
     openers = [described.hook("open") for described in formats().values()] if options else []

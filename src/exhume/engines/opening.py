@@ -49,7 +49,7 @@ def open_archive(
         ...     archive.format
         'caf'
     """
-    known = get_format(format) if format else None
+    known = get_format(format) if format is not None else None
     tail_first = known is not None and known.tail_first and not offset and length is None
     opened = open_target(target, storage_options=storage_options, offset=offset, length=length, tail_first=tail_first)
     try:

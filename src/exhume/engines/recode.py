@@ -61,7 +61,8 @@ def recode(
         Sizes before and after, and the digest that both have.
 
     Raises:
-        WriterError: The copy differs or breaks a rule; `OutputExistsError` when the output exists.
+        WriterError: An option makes no sense, or the copy differs or breaks a rule; `OutputExistsError` when the output
+            exists.
         UnsupportedOperationError: The format cannot be recoded.
         FormatError: The archive is damaged.
         SourceError: Reading or writing itself fails.
@@ -75,6 +76,9 @@ def recode(
     path = Path(output)
     if os.path.lexists(path):
         raise exists_error(path)
+    if options.get("level") is not None and (stored or options.get("codec") == "none"):
+        what = "stored payloads have" if stored else "the codec none has"
+        raise WriterError(f"{what} no compression level", actual=options["level"])
     with open_archive(target, format=format, limits=limits) as archive:
         described = get_format(archive.format)
         hook = described.hook("recode")

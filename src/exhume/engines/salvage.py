@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from exhume.archive import Progress, no_progress
-from exhume.choices import check_keywords
+from exhume.choices import check_choice, check_keywords
 from exhume.engines.identify import identify_source, recognise
 from exhume.engines.verify import Verification
 from exhume.errors import ExhumeError, Span, UnrecognizedFormatError, UnsupportedOperationError, WriterError
@@ -69,6 +69,8 @@ def salvage(
         (True, 3, 'checksums')
     """
     path = Path(output)
+    check_choice("mode", mode, SalvageMode)
+    mode = SalvageMode(mode)
     source = open_target(target, storage_options=storage_options, offset=offset, length=length)
     try:
         _refuse_in_place(source, path)

@@ -101,6 +101,9 @@ class FileObjectSource(Source):
         self.name = name if name is not None else given if isinstance(given, str) else "<file>"
         import threading
 
+        mistaken: object = file
+        if isinstance(mistaken, io.TextIOBase):
+            raise SourceError("the file object is not open in binary mode", span=Span(self.name, 0, 0))
         self._file = file
         self._lock = threading.Lock()
         try:
@@ -157,9 +160,9 @@ class LocalTree(Tree):
         known = self._seen.get(path)
         if known is None:
             above, last = os.path.split(path)
+            if folder and above in self._seen and last not in dict(self._seen[above]):
+                raise source_error(FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT)), path)
             try:
-                if folder and above in self._seen and last not in dict(self._seen[above]):
-                    raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
                 with os.scandir(path) as found:
                     known = self._seen[path] = sorted((entry.name, _kind(entry)) for entry in found)
             except OSError as error:

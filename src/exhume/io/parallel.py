@@ -61,7 +61,10 @@ def map_ordered(  # noqa: C901 - what holds results back or lets go of them has 
 
     At most `ahead` items (default `2 * jobs`) are under way or waiting, so memory stays bounded by them.  An error of
     `items` is raised after the results of the items before it.  Abandoning the iterator drops what has not started.
+    Raises `ValueError` for a negative number of jobs.
     """
+    if jobs < 0:
+        raise ValueError(f"jobs is a number of threads, 0 for one per core: not {jobs}")
     jobs = jobs or cpu_count()
     if jobs <= 1:
         yield from map(function, items)

@@ -7,8 +7,9 @@ A format that can be read in parts has a module (`Format.parts`) with
 - `items(archive, part, options) -> Iterator[Any]`: the records of one part, which reads its own bytes and little else
 - `table(archive, part, options) -> pyarrow.RecordBatchReader`: the same as a table
 
-and may have `last_key(archive) -> bytes` (where parts have keys) and `PARTS_LACK_COLUMNS = True` (where the table of a
-part has fewer columns than that of the whole).
+and may have `TAKES` (the names of the options that `items` has and `table` has not), `last_key(archive) -> bytes`
+(where parts have keys) and `PARTS_LACK_COLUMNS = True` (where the table of a part has fewer columns than that of the
+whole).
 
 The argument `part` is a `Part.selection`, a small picklable tuple; `()` means the whole archive.
 """

@@ -32,6 +32,10 @@ def plan(archive: MemberArchive, size: int | None, options: dict[str, Any]) -> I
         yield Part((first, stop), stored)
 
 
+TAKES = ("data",)
+"""The options of `items`."""
+
+
 def items(archive: MemberArchive, part: Selection, options: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """`{"name", "size", "offset", "data"}` of each member, no directories; without `data` when that option is False."""
     entries = stored_order(archive)

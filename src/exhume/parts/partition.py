@@ -10,10 +10,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from exhume.errors import UnsupportedOperationError
+from exhume.choices import check_keywords
+from exhume.errors import QueryError, UnsupportedOperationError
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.parts import Part, Selection
-from exhume.registry import get_format
+from exhume.registry import get_format, resolve
+from exhume.tabular.arrow import member_table
 
 if TYPE_CHECKING:
     from exhume.archive import Archive
@@ -69,9 +71,17 @@ class Partition:
 def plan(archive: Archive, template: Partition, target: str, size: int | None) -> list[Partition]:
     """The partitions of an open archive that `target` opens again; everything else is taken from `template`.
 
-    Raises `UnsupportedOperationError` for formats without parts, and whatever reading the index raises.
+    Raises `UnsupportedOperationError` for formats without parts, `TypeError` for an option that reading does not have,
+    `QueryError` for a size below 1, and whatever reading the index raises.
     """
-    found = parts_of(archive).plan(archive, size, dict(template.options))
+    if size is not None and size < 1:
+        raise QueryError("size: a part has at least 1 byte", actual=size)
+    parts, options = parts_of(archive), dict(template.options)
+    if options:
+        described = get_format(archive.format)
+        tables = resolve(described.package, "arrow:to_arrow") if described.content == "records" else member_table
+        check_keywords(f"partitions() of {described.id} archives", options, tables, also=getattr(parts, "TAKES", ()))
+    found = parts.plan(archive, size, options)
     return [with_part(template, target, archive.format, part) for part in found]
 
 

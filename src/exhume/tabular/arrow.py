@@ -46,6 +46,12 @@ def import_pyarrow() -> Any:
     return pyarrow
 
 
+def check_rows(batch_rows: int) -> None:
+    """Raises `QueryError` for a size of batches below 1."""
+    if batch_rows < 1:
+        raise QueryError("batch_rows: a batch has at least 1 row", actual=batch_rows)
+
+
 def choose(available: Iterable[str], columns: Iterable[str] | None) -> list[str]:
     """The columns to return: all, or those requested, in the order requested.
 
@@ -132,6 +138,7 @@ def member_table(
     Raises `EntryNotFoundError` for an unknown column, `QueryError` for another digest, and `MissingDependencyError`.
     """
     pa = import_pyarrow()
+    check_rows(batch_rows)
     if digest not in DIGESTS:
         raise QueryError("no such digest", expected=f"one of {', '.join(DIGESTS)}", actual=shorten(digest))
     types = {

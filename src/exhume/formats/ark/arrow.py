@@ -25,7 +25,7 @@ from exhume.findings import Finding
 from exhume.formats.ark.query import Topics
 from exhume.formats.ark.rbuf.registry import Field, Registry
 from exhume.io.jsonout import dumps
-from exhume.tabular.arrow import BAD_TIME, batched, choose, import_pyarrow
+from exhume.tabular.arrow import BAD_TIME, batched, check_rows, choose, import_pyarrow
 
 if TYPE_CHECKING:
     from exhume.formats.ark.reader import ArkReader, Channel
@@ -171,6 +171,7 @@ class ArkTable:
         `EntryNotFoundError` for an unknown column.
         """
         pa = import_pyarrow()
+        check_rows(batch_rows)
         channel = self.channel
         registry = channel.declaration.registry
         form = ArrowForm(registry, channel.type) if registry is not None else None

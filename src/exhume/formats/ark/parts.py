@@ -26,6 +26,10 @@ def plan(archive: ArkReader | ArkDirectory, size: int | None, options: dict[str,
             yield Part((each.rank, each.rank + 1))
 
 
+TAKES = ("topics", "start_ns", "stop_ns", "latched", "decode", "reverse", "on_missing", "on_error", "findings")
+"""The options of `items`: those of `ArkReader.messages`."""
+
+
 def items(archive: ArkReader, part: Selection, options: dict[str, Any]) -> Iterator[Any]:
     """Messages; latched ones are not replayed unless there is only one part."""
     _restrict(archive, part)

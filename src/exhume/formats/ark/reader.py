@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from exhume.archive import Entry, Progress, RecordArchive, no_progress
-from exhume.choices import check_keywords, hint
+from exhume.choices import check_choice, check_keywords, hint
 from exhume.errors import EntryNotFoundError, ExhumeError, SourceError, Span, UnsupportedOperationError
 from exhume.findings import Finding, each_once
 from exhume.formats.ark.assumptions import MAXIMUM_SPLIT_REFERENCES
@@ -131,6 +131,7 @@ class ArkReader(RecordArchive):
         self.manifest_source = manifest_source
         self.root = root
         self.loaded = loaded
+        check_choice("on_missing", on_missing, get_args(OnMissing))
         self.on_missing = on_missing
         self.single_split: Source | None = None
         self._facts: dict[str, SplitFacts] = {}
@@ -326,9 +327,14 @@ class ArkReader(RecordArchive):
         `on_missing="skip"` reads past missing splits, `on_error="skip"` past damaged messages, adding what was skipped
         to `findings`.  Raises the error of the broken rule otherwise.
         """
+        check_choice("on_error", on_error, get_args(OnError))
+        check_choice("on_missing", on_missing or self.on_missing, get_args(OnMissing))
         query = Query(self, topics, start_ns, stop_ns, decode, reverse, on_error, findings)
-        references = self._readable(on_missing or self.on_missing)
-        replay = latched and start_ns is not None
+        return self._answers(query, on_missing or self.on_missing, latched and start_ns is not None)
+
+    def _answers(self, query: Query, on_missing: OnMissing, replay: bool) -> Iterator[ArkMessage]:
+        references = self._readable(on_missing)
+        reverse = query.reverse
         if replay and not reverse:
             yield from query.latched(references)
         yield from query.run(references)

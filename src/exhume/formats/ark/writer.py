@@ -18,6 +18,7 @@ from typing import Any, Final
 
 from exhume import codecs
 from exhume.archive import Writer
+from exhume.choices import hint
 from exhume.counts import counted
 from exhume.errors import WriterError, shorten
 from exhume.formats.ark.assumptions import DEFAULT_MAXIMUM_ITEMS
@@ -219,6 +220,7 @@ class ArkWriter(Writer):
             raise WriterError(
                 "a split holds at least one message and less than 4 GiB", actual=(split_items, split_bytes)
             )
+        _check_compression(compression or "")
         self._guids = guids
         self.name = name if name or amends is None else amends.manifest.name
         self.identifier = _checked_guid(log_identifier or guids())
@@ -277,8 +279,9 @@ class ArkWriter(Writer):
         if name in self._columns:
             raise WriterError("a column of that name exists", actual=name)
         codec = (self._compression or "none") if compression is None else compression
-        if codec not in CODEC_NUMBERS and codec != "":
-            raise WriterError("unknown compression", expected=f"one of {', '.join(CODEC_NUMBERS)}", actual=codec)
+        _check_compression(codec)
+        if level is not None and codec in ("none", ""):
+            raise WriterError("a column without compression has no level", actual=level)
         column = ColumnWriter(
             self,
             name,
@@ -438,6 +441,12 @@ def _may_hold_logs(path: Path) -> bool:
         return False
     names = {each.name for each in path.iterdir()}
     return not names or bool(names & {"manifests", "splits"})
+
+
+def _check_compression(name: str) -> None:
+    if name and name not in CODEC_NUMBERS:
+        known = ", ".join(CODEC_NUMBERS)
+        raise WriterError(f"unknown compression{hint(name, CODEC_NUMBERS)}", expected=f"one of {known}", actual=name)
 
 
 def _checked_guid(text: str) -> str:

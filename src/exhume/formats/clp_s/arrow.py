@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from exhume.errors import ExhumeError
 from exhume.formats.clp_s.layout import COLUMN_TYPES, NodeType
-from exhume.tabular.arrow import BATCH_ROWS, choose, import_pyarrow
+from exhume.tabular.arrow import BATCH_ROWS, check_rows, choose, import_pyarrow
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.query.search import Search
@@ -83,7 +83,8 @@ def to_arrow(
     pyarrow; damage is raised by the batch that meets it.
     """
     pa = import_pyarrow()
-    search = archive.search(query or "*", **options) if query is not None or options else None
+    check_rows(batch_rows)
+    search = archive.chosen(query, options) if query is not None or options else None
     by_name = {item.name: item for item in _fields(archive)}
     fields = [by_name[name] for name in choose(by_name, columns)]
     for item in fields:

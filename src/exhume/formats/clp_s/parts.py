@@ -25,6 +25,10 @@ def plan(archive: ClpSArchive, size: int | None, options: dict[str, Any]) -> Ite
         yield Part((streams[first][0], streams[stop - 1][1]), stored)
 
 
+TAKES = ("query", "ordered", "with_source", "ignore_case", "begin_ms", "end_ms")
+"""The options of `items`: those of `ClpSArchive.events`."""
+
+
 def items(archive: ClpSArchive, part: Selection, options: dict[str, Any]) -> Iterator[Any]:
     """Events."""
     _restrict(archive, part)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from exhume.archive import Entry, Progress, no_progress
 from exhume.choices import check_keywords
 from exhume.counts import counted
-from exhume.errors import Span
+from exhume.errors import QueryError, Span
 from exhume.formats.clp_s import checks, layout
 from exhume.formats.clp_s.layout import (
     PacketType,
@@ -291,6 +291,12 @@ class ClpSArchive(Container):
         check_keywords("search()", options, Options)
         return Search(self, query, Options(**options))
 
+    def chosen(self, query: str | None, options: dict[str, Any]) -> Search:
+        """The records that a query, or without one the options of a query, choose; raises `QueryError`."""
+        if query is None and "ignore_case" in options:
+            raise QueryError("ignore_case has no effect without a query")
+        return self.search("*" if query is None else query, **options)
+
     def json_chunks(self, *, ordered: bool = False, complete: bool = False, jobs: int = 1) -> Iterator[bytes]:
         """The exact text of `clp-s x` (`ordered`: of `clp-s x --ordered`) in pieces of whole records.
 
@@ -315,7 +321,7 @@ class ClpSArchive(Container):
         With a KQL query, the matching records as `clp-s s` prints them; further options are those of `search`.
         """
         if query is not None or options:
-            return self.search("*" if query is None else query, **options).lines(ordered=ordered, complete=complete)
+            return self.chosen(query, options).lines(ordered=ordered, complete=complete)
         from exhume.formats.clp_s.read import records
 
         return records.json_lines(self, ordered=ordered, complete=complete)
@@ -332,9 +338,7 @@ class ClpSArchive(Container):
         ingestion unit that the record came from.
         """
         if query is not None or options:
-            return self.search("*" if query is None else query, **options).events(
-                ordered=ordered, with_source=with_source
-            )
+            return self.chosen(query, options).events(ordered=ordered, with_source=with_source)
         from exhume.formats.clp_s.read import records
 
         return records.events(self, ordered=ordered, with_source=with_source)

@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from exhume.archive import Entry, Info, MemberArchive, Progress, no_progress
+from exhume.choices import check_choice
 from exhume.errors import EntryNotFoundError, ExhumeError, FormatError, Span, shorten
 from exhume.findings import Finding, each_once
 from exhume.formats.data_bundle import checks
@@ -94,6 +95,8 @@ class DataBundleArchive(MemberArchive):
 
         self.tree = source
         hint_opening(source)
+        if sequence_rule is not None:
+            check_choice("sequence_rule", sequence_rule, SequenceRule)
         rule = SequenceRule(sequence_rule) if sequence_rule is not None else None
         self.database = Database(source.subtree(INDEX), limits=limits, sequence_rule=rule)
         self.view = View(source, lambda shard: self.index.records(shard), limits)

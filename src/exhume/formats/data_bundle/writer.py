@@ -139,6 +139,9 @@ class DataBundleWriter(Writer):
     ) -> None:
         if compression not in METHODS:
             raise _bad("unknown compression", f"one of {', '.join(METHODS)}", compression)
+        if level is not None and (stored or compression != "zlib"):
+            what = "stored records have" if stored else f"the compression {compression} has"
+            raise WriterError(f"{what} no level", actual=level)
         if level is not None and not 0 <= level <= 12:
             raise _bad("the level is zlib's", "0 to 12", level)
         if not 1 <= record_size <= 1 << 30:

@@ -26,7 +26,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from exhume.formats.kv_ir.info import SPACES, paths, walk
-from exhume.tabular.arrow import BATCH_ROWS, MIXED, ROUNDED, choose, import_pyarrow, plain_text
+from exhume.tabular.arrow import BATCH_ROWS, MIXED, ROUNDED, check_rows, choose, import_pyarrow, plain_text
 
 if TYPE_CHECKING:
     from exhume.formats.kv_ir.reader import KvIrArchive
@@ -62,6 +62,7 @@ def to_arrow(
     damage is raised by the batch that meets it.
     """
     pa = import_pyarrow()
+    check_rows(batch_rows)
     known = columns_of(archive)
     names = choose(known, columns)
     chosen = [known[name] for name in names]

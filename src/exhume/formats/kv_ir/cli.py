@@ -44,7 +44,7 @@ OPTIONS: dict[str, list[click.Option]] = {
     ],
     "recode": [
         click.Option(["--codec"], metavar="CODEC", help="none, or zstd for one zstd frame (default: by the name)."),
-        click.Option(["--level"], type=click.IntRange(1, 19), default=3, help="zstd level."),
+        click.Option(["--level"], type=click.IntRange(1, 19), help="zstd level (default: 3)."),
     ],
 }
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @click.option("--pairs", type=Choice(["user", "both"]), default="user", show_default=True,
               help="What a record is: pairs of the user, or both as cat prints them.")  # fmt: skip
 @click.option("--codec", type=Choice(["none", "zstd"]), help="Whether it lies in a zstd frame (default: by its name).")
-@click.option("--level", type=click.IntRange(1, 19), default=3, show_default=True, help="zstd level.")
+@click.option("--level", type=click.IntRange(1, 19), help="zstd level.  [default: 3]")
 @click.option("--overwrite", is_flag=True, help="Replace an existing file.")
 @plain_options
 def create(run: Run, inputs: tuple[str, ...], output: str, metadata: str | None, pairs: str, **options: Any) -> None:

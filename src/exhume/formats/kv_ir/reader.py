@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from exhume.archive import Entry, Progress, RecordArchive, no_progress
-from exhume.choices import check_keywords
-from exhume.errors import Span
+from exhume.choices import check_choice, check_keywords
+from exhume.errors import QueryError, Span
 from exhume.formats.kv_ir import checks
 from exhume.formats.kv_ir.layout import parse_metadata
 from exhume.formats.kv_ir.stream import Event, Stream, UnitError, Units, lines, read_preamble
@@ -110,15 +110,15 @@ class KvIrArchive(RecordArchive):
         """The events as lines of JSON, in pieces of whole lines.
 
         `pairs`: those of the `user` (what `clp-s` prints), of the logger (`auto`), or `both`, as
-        `{"auto_generated_kv_pairs": {...}, "user_generated_kv_pairs": {...}}`.  Raises what is wrong with the stream
-        after the events before it.
+        `{"auto_generated_kv_pairs": {...}, "user_generated_kv_pairs": {...}}`.  Raises `QueryError` for others, and
+        what is wrong with the stream after the events before it.
         """
-        yield from lines(self.units(), PAIRS[pairs])
+        check_choice("pairs", pairs, PAIRS)
+        return lines(self.units(), PAIRS[pairs])
 
     def json_lines(self, *, pairs: str = "user") -> Iterator[bytes]:
         """The same, one line at a time."""
-        for chunk in self.json_chunks(pairs=pairs):
-            yield from chunk.splitlines(keepends=True)
+        return (line for chunk in self.json_chunks(pairs=pairs) for line in chunk.splitlines(keepends=True))
 
     def events(self) -> Iterator[Event]:
         """The events as `(auto, user)`: the logger's pairs and the user's pairs, nested as they were logged.
@@ -150,10 +150,18 @@ class KvIrArchive(RecordArchive):
         values `begin_ms` and `end_ms` are compared with; further options are those of a search in clp-s archives.
         Raises `QueryError`, and what is wrong with the stream after the matches before it.
         """
+        from exhume.formats.clp_s.query.kql import parse
+        from exhume.formats.clp_s.query.plan import Options
         from exhume.formats.kv_ir.rows import ROOTS, archives
 
-        for one in archives(self, timestamp_key):
-            yield from one.search(query, **options).lines(ordered=True, roots=ROOTS[pairs])
+        check_keywords("search()", options, Options, KvIrArchive.search)
+        check_choice("pairs", pairs, ROOTS)
+        how = Options(**options)
+        if timestamp_key is not None and how.begin_ms is None and how.end_ms is None:
+            raise QueryError("timestamp_key has no effect without begin_ms or end_ms")
+        parse(query)
+        found = archives(self, timestamp_key)
+        return (line for one in found for line in one.search(query, **options).lines(ordered=True, roots=ROOTS[pairs]))
 
     def __iter__(self) -> Iterator[Event]:
         return self.events()

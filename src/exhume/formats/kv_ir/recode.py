@@ -23,7 +23,7 @@ def recode(
     limits: Limits = DEFAULT_LIMITS,
     progress: Progress = no_progress,
     codec: str | None = None,
-    level: int = 3,
+    level: int | None = None,
 ) -> None:
     """Writes the stream anew under a `codec`: `none`, or `zstd` (one frame).
 
@@ -35,6 +35,7 @@ def recode(
     if codec not in CODECS or (stored and codec != "none"):
         raise WriterError("no such codec", expected="none" if stored else " or ".join(CODECS), actual=codec)
     stream = Stream(archive.source)
+    level = 3 if level is None else level
     with AtomicFile(output) as target:
         out = target.file
         if codec == "zstd":

@@ -65,14 +65,16 @@ class KvIrWriter(Writer):
         *,
         metadata: Mapping[str, Any] | None = None,
         codec: str | None = None,
-        level: int = 3,
+        level: int | None = None,
         overwrite: bool = False,
     ) -> None:
         if codec is None:
             codec = "zstd" if os.fspath(target).endswith(".zst") else "none"
         if codec not in CODECS:
             raise WriterError("no such codec", expected=" or ".join(CODECS), actual=codec)
-        if not 1 <= level <= 19:
+        if level is not None and codec == "none":
+            raise WriterError("the codec none has no compression level", actual=level)
+        if level is not None and not 1 <= level <= 19:
             raise WriterError("compression level", expected="1 to 19", actual=level)
         try:
             raw = default_metadata(metadata)
@@ -84,7 +86,9 @@ class KvIrWriter(Writer):
         self._file = AtomicFile(target, overwrite=overwrite)
         self._out: BinaryIO | Any = self._file.file
         if codec == "zstd":
-            self._out = zstandard.ZstdCompressor(level=level).stream_writer(self._file.file, closefd=False)
+            self._out = zstandard.ZstdCompressor(level=3 if level is None else level).stream_writer(
+                self._file.file, closefd=False
+            )
         self._out.write(head)
         self._open = True
 
@@ -234,7 +238,7 @@ def create(
     *,
     metadata: Mapping[str, Any] | None = None,
     codec: str | None = None,
-    level: int = 3,
+    level: int | None = None,
     overwrite: bool = False,
 ) -> KvIrWriter:
     """A writer for a new stream.

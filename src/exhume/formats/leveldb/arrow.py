@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Final
 from exhume.errors import QueryError
 from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.model import Version, type_name
-from exhume.tabular.arrow import BATCH_ROWS, batched, choose, import_pyarrow, plain_text
+from exhume.tabular.arrow import BATCH_ROWS, batched, check_rows, choose, import_pyarrow, plain_text
 
 if TYPE_CHECKING:
     from exhume.formats.leveldb.reader import LevelDbArchive
@@ -74,6 +74,7 @@ def to_arrow(
     `all_versions` and `sequence` are both given, and `EntryNotFoundError` for an unknown column.
     """
     pa = import_pyarrow()
+    check_rows(batch_rows)
     if all_versions and sequence is not None:
         raise QueryError("all_versions and sequence exclude each other")
     types = _types(pa)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from exhume.archive import Entry, Info, Progress, RecordArchive, no_progress
-from exhume.choices import check_keywords
+from exhume.choices import check_choice, check_keywords
 from exhume.findings import Finding, Severity, each_once
 from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.database import Database
@@ -201,5 +201,7 @@ def open_archive(
     `sequence_rule` is `per-operation` or `per-batch`, or None to recognise it in each log.  A directory with a damaged
     CURRENT or manifest can be opened; strict methods (`entries`, `database.scan`) then raise the error.
     """
+    if sequence_rule is not None:
+        check_choice("sequence_rule", sequence_rule, SequenceRule)
     rule = SequenceRule(sequence_rule) if sequence_rule is not None else None
     return LevelDbArchive(source, limits=limits, sequence_rule=rule)

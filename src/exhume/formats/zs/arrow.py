@@ -21,12 +21,22 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
+from exhume.choices import check_choice
 from exhume.counts import counted
 from exhume.errors import ExhumeError, QueryError, StructureError, shorten
 from exhume.formats.zs.metadata import RECORD_FORMAT
-from exhume.tabular.arrow import BAD_RECORD, BAD_TEXT, BATCH_ROWS, batched, choose, import_pyarrow, text_array
+from exhume.tabular.arrow import (
+    BAD_RECORD,
+    BAD_TEXT,
+    BATCH_ROWS,
+    batched,
+    check_rows,
+    choose,
+    import_pyarrow,
+    text_array,
+)
 
 if TYPE_CHECKING:
     from exhume.formats.zs.reader import ZsReader
@@ -109,6 +119,10 @@ def to_arrow(
     is no usable record format and `EntryNotFoundError` for an unknown column; damage is raised as `records` does.
     """
     pa = import_pyarrow()
+    check_rows(batch_rows)
+    check_choice("errors", errors, get_args(Errors))
+    if errors != "raise" and not text and not split:
+        raise QueryError("errors has no effect without text or split: records are any bytes")
     if split is False or split is None:
         form = _Whole(pa, text)
     elif text:

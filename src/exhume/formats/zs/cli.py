@@ -68,7 +68,7 @@ def table_options(options: dict[str, Any]) -> dict[str, Any]:
     taken = {names.get(name, name): options.pop(name) for name in known if name in options}
     if "record_format" in options:
         taken["split"] = columns_of(options.pop("record_format"))
-    return taken | {"errors": "replace"}
+    return taken | {"errors": "replace"} if taken.get("text") or taken.get("split") else taken
 
 
 def cat(run: Run, archive: ZsReader, names: tuple[str, ...], options: dict[str, Any]) -> Outcome | None:

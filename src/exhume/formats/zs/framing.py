@@ -130,9 +130,11 @@ class PrefixedU64(Framing):
 
 
 def framing(terminator: bytes = b"\n", length_prefixed: str | None = None) -> Framing:
-    """The framing that `--terminator` and `--length-prefixed` select.  Raises `WriterError`."""
+    """The framing that a terminator or a kind of length prefix selects; raises `WriterError` for both."""
     if length_prefixed is None:
         return Terminated(terminator)
+    if terminator != b"\n":
+        raise WriterError("terminator and length_prefixed exclude each other", actual=terminator)
     if length_prefixed == "uleb128":
         return PrefixedUleb128()
     if length_prefixed == "u64le":

@@ -7,7 +7,6 @@ from typing import Any
 
 from exhume.archive import Progress, no_progress
 from exhume.choices import passes_on
-from exhume.errors import WriterError
 from exhume.formats.zs.layout_facts import STORED_CODECS
 from exhume.formats.zs.reader import ZsReader
 from exhume.formats.zs.writer import ZsWriter
@@ -34,8 +33,6 @@ def recode(
     (`branching_factor`, `short_keys`).  `stored` keeps the codec and wraps every payload in its raw blocks.  Raises
     `WriterError` for options that do not go together, and the archive's own errors for damage.
     """
-    if stored and level is not None:
-        raise WriterError("stored payloads have no compression level", actual=level)
     names = {on_disk: name for name, on_disk in STORED_CODECS.items()}
     chosen = codec or names[archive.header.codec]
     if stored and chosen != "none":

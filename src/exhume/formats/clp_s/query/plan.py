@@ -76,6 +76,11 @@ class Options:
     begin_ms: int | None = None
     end_ms: int | None = None
 
+    def __post_init__(self) -> None:
+        """Raises `QueryError` for times that nothing lies between."""
+        if self.begin_ms is not None and self.end_ms is not None and self.begin_ms > self.end_ms:
+            raise QueryError("begin_ms is after end_ms", actual=f"{self.begin_ms} and {self.end_ms}")
+
 
 def _text_of(test: Test) -> bytes | None:
     """The string that a test compares with, if it does."""
