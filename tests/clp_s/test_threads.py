@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
+import random
 import threading
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +17,7 @@ from exhume.errors import ExhumeError
 from exhume.formats.clp_s.read.columns import Texts
 from exhume.formats.clp_s.reader import open_archive
 from exhume.io.local import FileSource
+from exhume.limits import DEFAULT_LIMITS
 from tests.broken import broken
 
 
@@ -110,3 +114,53 @@ def test_a_search_by_threads_stops_where_one_stops(name: str, tmp_path: Path) ->
     case = broken("clp-s")[name]
     with case.target(tmp_path / "made") as target:
         assert found(target, case.limits, 1) == found(target, case.limits, 3)
+
+
+def tables(target: Any, limits: Any, jobs: int) -> tuple[list[Any], dict[str, int], str]:
+    """The batches of an archive, what they lose, and the error that ends them."""
+    batches: list[Any] = []
+    lost: Counter[str] = Counter()
+    try:
+        with exhume.open(target, format="clp-s", limits=limits) as archive:
+            reader = archive.to_arrow(batch_rows=50, lost=lost, jobs=jobs)
+            batches.extend([reader.schema.names])
+            batches.extend(batch.to_pylist() for batch in reader)
+    except ExhumeError as error:
+        return batches, dict(lost), str(error)
+    return batches, dict(lost), ""
+
+
+def test_threads_make_the_batches_of_one(samples: Path) -> None:
+    for path in sorted((samples / "clp_s").glob("*.clps"))[::3]:
+        one = tables(path, DEFAULT_LIMITS, 1)
+        assert repr(tables(path, DEFAULT_LIMITS, 3)) == repr(one)  # NaN differs from itself
+        assert one[0]
+
+
+@pytest.mark.parametrize("name", sorted(broken("clp-s"))[::5])
+@pytest.mark.bulk
+def test_threads_make_the_batches_of_one_up_to_the_same_error(name: str, tmp_path: Path) -> None:
+    case = broken("clp-s")[name]
+    with case.target(tmp_path / "made") as target:
+        assert repr(tables(target, case.limits, 1)) == repr(tables(target, case.limits, 3))
+
+
+def test_the_beginning_of_a_dictionary_is_enough_for_columns_that_repeat(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng, count = random.Random(1), 80_000
+    levels = (b"low", b"high")
+    lines = (b'{"level":"%s","id":"%016x"}\n' % (levels[number % 2], rng.getrandbits(64)) for number in range(count))
+    with exhume.clps.create(tmp_path / "x") as writer:
+        writer.add_file(io.BytesIO(b"".join(lines)))
+
+    def columns(names: list[str]) -> tuple[list[Any], int]:
+        with open_archive(FileSource(tmp_path / "x")) as archive:
+            rows = list(archive.to_arrow(columns=names))
+            return rows, -1 if "variables" not in archive.texts.__dict__ else len(archive.texts.variables)
+
+    whole, read = columns(["level"])
+    assert (whole[0].column(0)[1].as_py(), read) == ("high", count + 2)
+    monkeypatch.setattr("exhume.formats.clp_s.read.container.LARGE_DICTIONARY", 1 << 17)
+    assert columns(["level"]) == (whole, -1)
+    assert columns(["id", "level"])[1] == count + 2

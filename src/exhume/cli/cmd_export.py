@@ -123,6 +123,7 @@ def command(
         raise click.UsageError(f"{names}: only for --to timesketch")
     options: dict[str, Any] = {"to": to, "columns": columns, "values": values, "given": given_options(ctx), **events}
     if not chosen.several:
+        values["jobs"] = many.jobs
         return _export(run, chosen.only, output, overwrite=overwrite, **options)
     folder = prepare_directory(output, overwrite=overwrite)
     chosen = chosen.with_outputs(f".{_SUFFIXES.get(to, to)}", keep_extension=False)
@@ -160,6 +161,8 @@ def _export(
     if run.machine and output == "-":
         raise click.UsageError("--json reports on a file: give -o FILE (what is exported goes to standard output else)")
     described = recognised_format(run, target)
+    if not any(one.name == "jobs" for one in getattr(format_cli(described), "OPTIONS", {}).get("export", ())):
+        values.pop("jobs", None)  # one job is what there is
     mine, opening = split_options(click.Context(command), "export", described, values, given)
     function, is_table = exporter(described, to)
     if is_table:

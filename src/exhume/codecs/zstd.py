@@ -92,6 +92,18 @@ def zstd_sized(data: Buffer, size: int) -> bytes | None:
     return out if len(out) == size else None
 
 
+def zstd_start(data: Buffer, size: int) -> bytes:
+    """The first `size` bytes that the frames at the start of `data` decompress to; fewer where there is no more, where
+    the data ends, and nothing where they are damaged.
+    """
+    engine = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW_MAX)
+    try:
+        with engine.stream_reader(data, read_across_frames=True) as reader:
+            return reader.read(size)
+    except zstandard.ZstdError:
+        return b""
+
+
 def zstd_whole(data: Buffer, *, max_size: int) -> bytes | None:
     """The single zstd frame that fills `data`, decoded in one call where that is safe; None otherwise.
 

@@ -27,13 +27,18 @@ last value of a key that a record has twice.
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from exhume.errors import ExhumeError
 from exhume.formats.clp_s.layout import COLUMN_TYPES, NodeType
+from exhume.formats.clp_s.read.records import WITH_VARIABLES
+from exhume.io.parallel import map_ordered
 from exhume.tabular.arrow import BATCH_ROWS, check_rows, choose, import_pyarrow
 
 if TYPE_CHECKING:
@@ -71,13 +76,14 @@ def to_arrow(
     dictionaries: bool = True,
     batch_rows: int = BATCH_ROWS,
     lost: Counter[str] | None = None,
+    jobs: int = 1,
     **options: Any,
 ) -> Any:
     """A streaming `pyarrow.RecordBatchReader` over all tables, in table order; see the module for the types.
 
     `columns` selects key paths, in this order.  With a KQL `query`, only tables that can match are read, and only
     matching records are returned; further options are those of `ClpSArchive.search`.  `dictionaries=False` makes
-    strings plain large_string.
+    strings plain large_string.  `jobs` threads make batches (0: one per core), which are those of one.
 
     Raises `EntryNotFoundError` for a path that no record has, `QueryError`, and `MissingDependencyError` without
     pyarrow; damage is raised by the batch that meets it.
@@ -92,7 +98,8 @@ def to_arrow(
         item.mixed = _is_mixed(pa, item)
     schema = pa.schema([pa.field(item.name, item.arrow_type) for item in fields])
     counted: Counter[str] = Counter() if lost is None else lost
-    return pa.RecordBatchReader.from_batches(schema, _batches(pa, archive, search, fields, schema, batch_rows, counted))
+    groups = _groups(_tables(archive, search), batch_rows)
+    return pa.RecordBatchReader.from_batches(schema, _batches(pa, archive, groups, fields, schema, counted, jobs))
 
 
 def _layouts(archive: ClpSArchive) -> Iterator[SchemaLayout]:
@@ -174,43 +181,62 @@ def comparable(archive: ClpSArchive) -> dict[str, str]:
 def _batches(
     pa: Any,
     archive: ClpSArchive,
-    search: Search | None,
+    groups: Iterator[list[Part] | ExhumeError],
     fields: list[ArrowField],
     schema: Any,
-    batch_rows: int,
     lost: Counter[str],
+    jobs: int,
 ) -> Iterator[Any]:
-    from exhume.formats.clp_s.read.arrow_columns import ColumnMaker
+    threads = threading.local()
 
-    makers: list[ColumnMaker] = []
-    for parts in _groups(_tables(archive, search), batch_rows):
+    def makers() -> list[ColumnMaker]:
+        if not hasattr(threads, "makers"):
+            import numpy
+
+            from exhume.formats.clp_s.read.arrow_columns import ColumnMaker
+
+            scratch = numpy.zeros(0, numpy.int32)
+            threads.makers = [ColumnMaker(pa, item, archive, scratch) for item in fields]
+        found: list[ColumnMaker] = threads.makers
+        return found
+
+    def make(parts: list[Part] | ExhumeError | None) -> tuple[list[Any], ExhumeError | None]:
         if isinstance(parts, ExhumeError):
-            raise parts
-        makers = makers or [ColumnMaker(pa, item, archive, lost) for item in fields]
+            return [], parts
+        made: list[Any] = []
+        if parts is None:  # what is wrong with it is raised where it is needed
+            with suppress(ExhumeError):
+                archive.texts.variables  # noqa: B018 - reads it
+            return made, None
         try:
-            made = _batch(pa, makers, parts, schema)
-        except ExhumeError:
-            # Damage in one of the tables: the others before it are given on their own.
+            return [_batch(pa, makers(), parts, schema)], None
+        except ExhumeError as error:
             if len(parts) == 1:
-                raise
-            for part in parts:
-                yield _batch(pa, makers, [part], schema)
-        else:
-            yield made
+                return made, error
+        try:  # damage in one of the tables: the others before it are given on their own
+            made.extend(_batch(pa, makers(), [part], schema) for part in parts)
+        except ExhumeError as error:
+            return made, error
+        return made, None
+
+    # Beside the first table the dictionary is read, if most of it will be needed.
+    first: list[None] = [None] if jobs != 1 and any(item.types & WITH_VARIABLES for item in fields[2:]) else []
+    for made, error in map_ordered(make, chain(first, groups), jobs):
+        for batch, counts in made:
+            lost.update(counts)
+            yield batch
+        if error is not None:
+            raise error
 
 
-def _batch(pa: Any, makers: list[ColumnMaker], parts: list[Part], schema: Any) -> Any:
+def _batch(pa: Any, makers: list[ColumnMaker], parts: list[Part], schema: Any) -> tuple[Any, Counter[str]]:
+    """The rows of the parts, and what is lost in them."""
     rows = sum(len(part.rows) for part in parts)
+    lost: Counter[str] = Counter()
     if not makers:  # records of nothing but empty objects have no columns, but their number
-        return pa.RecordBatch.from_struct_array(pa.array([{}] * rows, pa.struct([])))
-    lost = makers[0].lost
-    before = Counter(lost)
-    try:
-        return pa.RecordBatch.from_arrays([maker.make(parts, rows) for maker in makers], schema=schema)
-    except ExhumeError:
-        lost.clear()  # what was counted of a batch that is not given
-        lost.update(before)
-        raise
+        return pa.RecordBatch.from_struct_array(pa.array([{}] * rows, pa.struct([]))), lost
+    arrays = [maker.make(parts, rows, lost) for maker in makers]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema), lost
 
 
 def _groups(tables: Iterator[tuple[TableData, Rows]], batch_rows: int) -> Iterator[list[Part] | ExhumeError]:

@@ -48,6 +48,7 @@ OPTIONS = {
         _TLE,
         click.Option(["--ordered"], is_flag=True, help="jsonl: records in the order in which they were compressed."),
         click.Option(["--complete"], is_flag=True, help="jsonl: also what clp-s does not print."),
+        _JOBS,
     ],
     "recode": [
         click.Option(
@@ -93,7 +94,7 @@ NEEDS = {"export": {"ignore_case": "query"}}
 
 def table_options(options: dict[str, Any]) -> dict[str, Any]:
     """Options of `ClpSArchive.to_arrow` for those of `exhume export`."""
-    names = {"query": "query", "ignore_case": "ignore_case", "tge": "begin_ms", "tle": "end_ms"}
+    names = {"query": "query", "ignore_case": "ignore_case", "tge": "begin_ms", "tle": "end_ms", "jobs": "jobs"}
     return {names[name]: options.pop(name) for name in names.keys() & options.keys()}
 
 

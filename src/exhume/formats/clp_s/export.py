@@ -28,22 +28,23 @@ def export_jsonl(
     ignore_case: bool = False,
     tge: int | None = None,
     tle: int | None = None,
+    jobs: int = 1,
     **options: Any,
 ) -> ExportReport:
     """One record per line, exactly as `clp-s x` prints it (with `query`: as `clp-s s` does), so that nothing is lost.
 
     `columns` are projected as by `--projection` of the native search (`EntryNotFoundError` for an unknown one);
-    `complete` and `ordered` are those of `ClpSArchive.json_lines`, the rest are options of its search.  Raises as they
-    do.
+    `complete` and `ordered` are those of `ClpSArchive.json_lines`, `jobs` threads print, and the rest are options of
+    its search.  Raises as they do.
     """
     refuse_options("jsonl", options)
     report = ExportReport()
     total = None
     if query is None and not (columns or ignore_case) and tge is None and tle is None:
-        chunks = archive.json_chunks(ordered=ordered, complete=complete)
+        chunks = archive.json_chunks(ordered=ordered, complete=complete, jobs=jobs)
         total = archive.num_messages
     else:
-        chunks = _matches(archive, query or "*", columns, ordered, complete, ignore_case, tge, tle)
+        chunks = _matches(archive, query or "*", columns, ordered, complete, ignore_case, tge, tle, jobs)
     with text_output(output, overwrite=overwrite) as file:
         for chunk in chunks:
             file.write(chunk)
@@ -61,6 +62,7 @@ def _matches(
     ignore_case: bool,
     tge: int | None,
     tle: int | None,
+    jobs: int,
 ) -> Iterator[bytes]:
     from exhume.formats.clp_s.query.search import resolve_projection
 
@@ -73,4 +75,6 @@ def _matches(
             raise EntryNotFoundError(
                 f"no record has such a column{hint(column, known)}", format="clp-s", actual=shorten(column)
             )
+    if not (ordered or complete):
+        return search.chunks(nodes, jobs=jobs)
     return search.lines(ordered=ordered, complete=complete, nodes=nodes)

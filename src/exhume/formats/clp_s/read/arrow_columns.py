@@ -61,15 +61,16 @@ class Piece:
 
 
 class ColumnMaker:
-    """Makes the Arrow arrays of one field."""
+    """Makes the Arrow arrays of one field, in one thread; `scratch` is an array of int32 that all of a thread share."""
 
-    def __init__(self, pa: Any, item: ArrowField, archive: ClpSArchive, lost: Counter[str]) -> None:
+    def __init__(self, pa: Any, item: ArrowField, archive: ClpSArchive, scratch: Any) -> None:
         import numpy
 
         self.pa, self.np = pa, numpy
         self.item = item
         self.archive = archive
-        self.lost = lost
+        self.scratch = scratch
+        self.lost: Counter[str] = Counter()
         kind = item.arrow_type
         if pa.types.is_null(kind):
             self._fill = None
@@ -82,8 +83,12 @@ class ColumnMaker:
         else:
             self._fill = self._numbers
 
-    def make(self, parts: Sequence[Part], rows: int) -> Any:
-        """The column of these parts, `rows` rows in all.  Raises what keeps one of them from being decoded."""
+    def make(self, parts: Sequence[Part], rows: int, lost: Counter[str]) -> Any:
+        """The column of these parts, `rows` rows in all; counts in `lost`.
+
+        Raises what keeps one of them from being decoded.
+        """
+        self.lost = lost
         pieces = self._pieces(parts)
         if self._fill is None or not pieces:
             return self.pa.nulls(rows, self.item.arrow_type)
@@ -169,15 +174,22 @@ class ColumnMaker:
     def _dictionary(self, pieces: Sequence[Piece], rows: int) -> Any:
         """Strings as places among those entries of the variable dictionary that the batch uses."""
         np, pa = self.np, self.pa
-        variables = self.archive.texts.variables
-        ids = np.zeros(rows, "<u8")
+        alone = pieces[0].stop - pieces[0].start == rows
+        ids: Any = None if alone else np.zeros(rows, "<u8")
+        top = 0
         for piece in pieces:
             column, chosen = piece.column, piece.part.rows
             assert column is not None
             values = self._taken(np.asarray(column.values), chosen)
-            if len(values) and int(values.max()) >= len(variables):
+            largest = int(values.max()) + 1 if len(values) else 0
+            if largest > top and largest > len(self.archive.texts.first_variables(largest)):
                 column.strings(chosen)  # raises what is wrong
-            ids[piece.start : piece.stop] = values
+            top = max(top, largest)
+            if alone:
+                ids = values
+            else:
+                ids[piece.start : piece.stop] = values
+        variables = self.archive.texts.first_variables(top)
         valid = self._valid(pieces, rows)
         different, codes = self._number(ids if valid is None else ids[valid], len(variables))
         program = ClpsProgram([(kernel.STRING, memoryview(different.tobytes()), variables)], len(different))
@@ -203,12 +215,13 @@ class ColumnMaker:
     def _number(self, ids: Any, size: int) -> tuple[Any, Any]:
         """`(different ids, place of each id among them)` in time that depends on the number of ids alone.
 
-        A table over all entries of the dictionary, made once for each column, keeps the last row of each id.
+        A table over the entries of the dictionary, one for all columns, keeps the last row of each id; what is in it
+        from before does no harm.
         """
         np = self.np
-        slots = getattr(self, "_slots", None)
-        if slots is None:
-            slots = self._slots = np.zeros(size, np.int32)
+        if len(self.scratch) < size:
+            self.scratch.resize(size, refcheck=False)
+        slots = self.scratch
         rows = np.arange(len(ids), dtype=np.int32)
         slots[ids] = rows
         different = ids[slots[ids] == rows]

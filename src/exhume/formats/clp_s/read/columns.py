@@ -41,6 +41,7 @@ class TextSource(Protocol):
     def header(self) -> Header: ...
     @property
     def variables(self) -> ClpsStrings: ...
+    def dictionary_start(self, name: str, count: int) -> ClpsStrings | None: ...
     @property
     def log_types(self) -> ClpsStrings: ...
     @property
@@ -81,11 +82,24 @@ class Texts:
     def __init__(self, archive: TextSource) -> None:
         self._archive = archive
         self.lock = threading.RLock()
+        self._first: ClpsStrings | None = None
 
     @_Once
     def variables(self) -> ClpsStrings:
         """The variable dictionary."""
         return self._archive.variables
+
+    def first_variables(self, count: int) -> ClpsStrings:
+        """Entries of the variable dictionary: all, or only those with ids below `count` where that takes much less.
+
+        Values that repeat have the ids of their first use, so that columns of them need the beginning only.
+        """
+        with self.lock:
+            if "variables" in self.__dict__:
+                return self.variables
+            if self._first is None or len(self._first) < count:
+                self._first = self._archive.dictionary_start("/var.dict", count)
+            return self.variables if self._first is None else self._first
 
     @_Once
     def escaped_variables(self) -> ClpsStrings:

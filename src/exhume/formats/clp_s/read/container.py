@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -41,6 +42,9 @@ if TYPE_CHECKING:
 
 STRUCTURES_TOGETHER = 8 << 20
 """Stored bytes up to which the structures of a remote archive are one request; larger ones are read one by one."""
+
+LARGE_DICTIONARY = 1 << 20
+"""Bytes of a dictionary that are looked at first where only its first entries are needed."""
 
 SMALL_DICTIONARY = 64 << 10
 """Stored bytes up to which a dictionary comes along with another one from a remote archive."""
@@ -288,6 +292,23 @@ class Container(RecordArchive):
                 expected=problem.expected,
                 actual=problem.actual,
             ) from error
+
+    def dictionary_start(self, name: str, count: int) -> ClpsStrings | None:
+        """The first `count` entries of a dictionary, decompressed no further than they take; None where there is little
+        to be saved, or something is wrong: then the whole dictionary is to be read.
+        """
+        entry = self.file_entry(name)
+        size = LARGE_DICTIONARY
+        if entry.size <= 4 * size or entry.is_cut or self.source.cost.wait:
+            return None
+        if count > NUM_ENTRIES.unpack(entry.part(0, DICTIONARY_HEAD).read())[0]:
+            return None
+        while 4 * size < entry.size:
+            payload = zstd.zstd_start(entry.part(DICTIONARY_HEAD, DICTIONARY_HEAD + size).read(), size)
+            with suppress(ValueError):  # they take more
+                return ClpsStrings(payload, count)
+            size *= 4
+        return None
 
     def _stored_dictionary(self, entry: Place) -> tuple[Buffer, Buffer | None]:
         """The count of a dictionary, and its stored body where the same request brought it.
