@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import exhume
+from exhume.layout.sections import Section
 from exhume.testing.corrupt import flip
 from exhume.view.map import DAMAGE, MARGIN, TABLE_ROWS, WIDTH, Rect, Text, draw_map, to_png, to_svg
 
@@ -67,6 +68,23 @@ def test_names_and_ratios_are_real(samples: Path) -> None:
     assert not any("#" in text for text in texts)
     assert f"{decompressed / stored:.2f}x" in texts
     assert f"{decompressed / stored:.2f}x" not in unknown, "nothing is decompressed that nobody verified"
+
+
+@pytest.mark.parametrize("name", ["zs/words-deflate.zs", "clp_s/*.clps", "leveldb/snappy"])
+def test_what_was_decompressed_to_be_verified_is_not_decompressed_again(
+    name: str, samples: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def payload_size(section: Section, **how: Any) -> int | None:
+        assert section.load is None or section.codec is None or section.payload_size is not None, section
+        return section.payload_size
+
+    for path in sorted(samples.glob(name))[:6]:
+        with exhume.open(path) as archive:
+            plain = draw_map(archive, list(archive.verify()))
+            assert any(s.codec and s.load is not None and s.payload_size is None for s in archive.sections().tiles())
+        with monkeypatch.context() as patched, exhume.open(path) as archive:
+            patched.setattr("exhume.view.map._payload_size", payload_size)
+            assert draw_map(archive, archive.verify()).shapes == plain.shapes
 
 
 def test_the_name_of_a_damaged_section_is_readable(samples: Path) -> None:

@@ -17,6 +17,7 @@ from exhume.counts import counted, counting
 from exhume.errors import ExhumeError, MissingDependencyError, SourceError, Span
 from exhume.findings import Finding, Severity
 from exhume.io.source import Source
+from exhume.layout.measured import Sizes, measuring
 from exhume.layout.sections import Section, SectionKind
 
 WIDTH = 1200
@@ -107,10 +108,12 @@ class _Sort:
 def draw_map(archive: Archive, findings: Iterable[Finding] | None) -> Drawing:
     """The picture of an archive; errors among `findings` are drawn at their place.  None means it was not verified.
 
-    If the archive was verified, sections that do not state their decompressed size are decompressed to measure it.
+    If the archive was verified, sections that do not state their decompressed size are decompressed to measure it,
+    except for those of which verifying told it already.
     Raises `SourceError` if a section that verifying could read cannot be read now.
     """
-    errors = [finding for finding in findings or () if finding.severity is Severity.ERROR]
+    with measuring() as sizes:
+        errors = [finding for finding in findings or () if finding.severity is Severity.ERROR]
     found = archive.sections()
     drawing = Drawing()
     total = found.coverage()
@@ -128,7 +131,8 @@ def draw_map(archive: Archive, findings: Iterable[Finding] | None) -> Drawing:
     for name, source in found.sources.items():
         y = _strip(drawing, y, name, source, [s for s in found.tiles() if s.span.source == name], errors)
     y = _legend(drawing, y + 8)
-    y = _table(drawing, y + 8, _sorts(found.tiles(), decode=findings is not None, sound=not errors), total.total)
+    known = sizes if not errors else {}
+    y = _table(drawing, y + 8, _sorts(found.tiles(), known, decode=findings is not None, sound=not errors), total.total)
     drawing.height = int(y + MARGIN)
     return drawing
 
@@ -212,13 +216,14 @@ def _legend(drawing: Drawing, y: float) -> float:
     return y + 20
 
 
-def _sorts(tiles: Iterable[Section], *, decode: bool, sound: bool) -> list[_Sort]:
+def _sorts(tiles: Iterable[Section], known: Sizes, *, decode: bool, sound: bool) -> list[_Sort]:
     """The totals of the sections by kind, largest first."""
     found: dict[str, _Sort] = {}
     for section in tiles:
         pattern = re.sub(r"\d+", "#", section.name)
         sort = found.setdefault(f"{section.kind} {pattern}", _Sort(section.name, section.name, section.kind))
-        sort.add(section, _payload_size(section, decode=decode, sound=sound))
+        size = known.get((section.span.source, section.span.start)) if section.load is not None else None
+        sort.add(section, _payload_size(section, decode=decode, sound=sound) if size is None else size)
     return sorted(found.values(), key=lambda s: (-s.stored, s.name))
 
 

@@ -6,6 +6,7 @@ Spec: clp_s.txt; the rules are in `checks`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,7 @@ from exhume.formats.clp_s.layout import (
 from exhume.formats.clp_s.names import DICTIONARIES, KNOWN_VERSIONS, SECTION_NAMES, TABLE_SECTIONS
 from exhume.formats.clp_s.verify_tables import Task, check_stream, check_table_list, table_tasks
 from exhume.io.parallel import map_ordered
+from exhume.layout.measured import note_payload
 from exhume.limits import cpu_count
 
 if TYPE_CHECKING:
@@ -53,6 +55,9 @@ def verify(archive: ClpSArchive, quick: bool, jobs: int, progress: Progress) -> 
             archive.file_entry(name)
         except ExhumeError as error:
             yield Finding.from_error(error)
+    if not quick:
+        with suppress(ExhumeError):  # reported with the structures
+            note_payload(archive.file_entry("/0").span, sum(stream.size for stream in archive.table_metadata.streams))
     total = 0
     stopped: Table | None = None
     for task, (findings, whole) in _map_tasks(_tasks(archive, files, quick), jobs):
@@ -87,7 +92,7 @@ def _map_tasks(tasks: Iterable[Task], jobs: int) -> Iterator[tuple[Task, tuple[l
 def _tasks(archive: ClpSArchive, files: Sequence[Place], quick: bool) -> Iterator[Task]:
     for entry in files:
         if entry.name not in archive.section_problems and not entry.is_cut:
-            yield Task(partial(_frames, archive, entry))
+            yield Task(partial(_frames, archive, entry, quick))
     yield Task(partial(_structures, archive))
     if not quick:
         for name in DICTIONARIES:
@@ -151,8 +156,8 @@ def _metadata(archive: ClpSArchive) -> Iterator[Finding]:
         yield Finding.from_error(error)
 
 
-def _frames(archive: ClpSArchive, place: Place) -> Iterator[Finding]:
-    """Whether the zstd frames of a section end where the section does."""
+def _frames(archive: ClpSArchive, place: Place, quick: bool = False) -> Iterator[Finding]:
+    """Whether the zstd frames of a section end where it does; if not `quick`, a dictionary is kept for its own check."""
     name = place.name
     if name in TABLE_SECTIONS or (name != "metadata" and name not in SECTION_NAMES):
         return  # streams are checked one by one; nothing is known about other sections
@@ -161,7 +166,10 @@ def _frames(archive: ClpSArchive, place: Place) -> Iterator[Finding]:
     if place.size <= 0:
         return
     stored = place.read()
-    if zstd.zstd_whole(stored, max_size=archive.limits.payload_size) is not None:
+    whole = zstd.zstd_whole(stored, max_size=archive.limits.payload_size)
+    if whole is not None:
+        if name in DICTIONARIES and not quick:
+            archive.keep(place, whole)
         return
     last = 0
     try:

@@ -40,6 +40,7 @@ from exhume.formats.leveldb.layout_facts import (
 from exhume.formats.leveldb.model import Footer, Place, ValueTypes, Verdict
 from exhume.formats.leveldb.wire import Handle
 from exhume.io.source import Source
+from exhume.layout.measured import note_payload
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.native import kernel
 from exhume.native.kernel import BLOCK_BOMB
@@ -240,6 +241,7 @@ class Table:
         except CodecError as error:
             report(checks.BLOCK_CODEC, error.message, span=source.span(offset, end), actual=error.actual)
             return None
+        note_payload(source.span(offset, end), len(data))
         return Block(handle, source, codec_name(compression), verdict, data)
 
     def check_block(self, handle: Handle) -> Check:

@@ -29,6 +29,7 @@ from exhume.formats.zs.layout import (
 )
 from exhume.formats.zs.layout_facts import CRC, DECODERS, PREAMBLE, parse_preamble
 from exhume.io.source import Source
+from exhume.layout.measured import note_payload
 from exhume.limits import Limits
 from exhume.native.kernel import MalformedRecordsError, build_uleb128, find_range, take_records
 
@@ -255,6 +256,7 @@ class BlockFile:
         if decoded.consumed != len(stored):
             left, end = len(stored) - decoded.consumed, block.end - CRC.size
             raise checks.STREAM_TRAILING.error(span=self.source.span(end - left, end), actual=counted(left, "bytes"))
+        note_payload(self.span(block), len(decoded.data))
         return decoded.data
 
     def _decode(self, stored: memoryview, budget: int) -> Decoded:

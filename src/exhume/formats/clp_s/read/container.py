@@ -35,6 +35,7 @@ from exhume.formats.clp_s.read.kernel import ClpsStrings
 from exhume.formats.clp_s.read.places import Place, files_of, in_directory, read_together
 from exhume.io.source import Source
 from exhume.io.tree import Tree
+from exhume.layout.measured import note_payload
 from exhume.limits import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
@@ -84,6 +85,7 @@ class Container(RecordArchive):
             )
         self._opened = [self.head] if isinstance(source, Tree) else []
         self._fetched: dict[Place, bytes] = {}
+        self._whole: dict[Place, bytes] = {}
         self._has_fetched_structures = False
         self._small_dictionaries: dict[str, bytes] = {}
         self._lock = threading.Lock()
@@ -138,7 +140,9 @@ class Container(RecordArchive):
                 expected=f"at most {max(0, self.end - HEADER_SIZE)}",
                 actual=self.header.metadata_size,
             )
-        return self.inflate(place, self.limits.structure_size)
+        data = self.inflate(place, self.limits.structure_size)
+        note_payload(place.span, len(data))
+        return data
 
     @cached_property
     def packets(self) -> list[Packet]:
@@ -197,6 +201,10 @@ class Container(RecordArchive):
         """Reads the stored bytes of a dictionary or stream, which whoever decompresses it then takes from here."""
         self._fetched[place] = place.read()
 
+    def keep(self, place: Place, payload: bytes) -> None:
+        """Keeps what was decompressed of a place for whoever asks for it next."""
+        self._whole[place] = payload
+
     def forget(self, place: Place) -> None:
         """Drops what was fetched, if nobody took it."""
         self._fetched.pop(place, None)
@@ -215,6 +223,9 @@ class Container(RecordArchive):
             raise checks.FILE_TOO_SHORT.error(
                 span=place.source.span(end, end), expected=counted(place.end, "bytes"), actual=counted(end, "bytes")
             )
+        whole = self._whole.pop(place, None)
+        if whole is not None and len(whole) <= min(max_size, self.limits.payload_budget(place.size)):
+            return whole
         if stored is None:
             stored = self._fetched.pop(place, None) or place.read()
         if size is not None and size <= max_size:
@@ -243,6 +254,7 @@ class Container(RecordArchive):
             self._fetch_structures()
         entry = self.file_entry(name)
         data = self.inflate(entry, self.limits.structure_size)
+        note_payload(entry.span, len(data))
         return data, entry.span.in_payload(0, len(data))
 
     def _fetch_structures(self) -> None:
@@ -269,6 +281,7 @@ class Container(RecordArchive):
         most = self.limits.payload_size
         rest = entry.part(DICTIONARY_HEAD)
         payload = self.inflate(rest, most, stored=body) if rest.size else b""
+        note_payload(span, len(payload))
         where = span.sub(DICTIONARY_HEAD, span.size).in_payload(0, len(payload))
         most = len(payload) // ENTRY.size
         if count > most:

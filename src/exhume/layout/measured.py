@@ -1,0 +1,36 @@
+"""Decompressed sizes, noted where something is decompressed for another purpose.
+
+`exhume map` shows how large each section is decompressed, which most formats do not state: it verifies the archive
+first, and what that had to decompress is not decompressed again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from exhume.errors import Span
+
+Sizes = dict[tuple[str, int], int]
+"""Decompressed bytes by the source and the start of what they were stored as."""
+
+_sizes: ContextVar[Sizes | None] = ContextVar("sizes", default=None)
+
+
+@contextmanager
+def measuring() -> Iterator[Sizes]:
+    """Collects the sizes that are noted in this thread until the end of the block."""
+    found: Sizes = {}
+    token = _sizes.set(found)
+    try:
+        yield found
+    finally:
+        _sizes.reset(token)
+
+
+def note_payload(stored: Span, size: int) -> None:
+    """Says that what is stored there takes `size` bytes decompressed."""
+    found = _sizes.get()
+    if found is not None:
+        found[stored.source, stored.start] = size
