@@ -157,7 +157,7 @@ def _metadata(archive: ClpSArchive) -> Iterator[Finding]:
 
 
 def _frames(archive: ClpSArchive, place: Place, quick: bool = False) -> Iterator[Finding]:
-    """Whether the zstd frames of a section end where it does; if not `quick`, a dictionary is kept for its own check."""
+    """Whether the zstd frames of a section end where it does; if not `quick`, a dictionary is kept for its check."""
     name = place.name
     if name in TABLE_SECTIONS or (name != "metadata" and name not in SECTION_NAMES):
         return  # streams are checked one by one; nothing is known about other sections
