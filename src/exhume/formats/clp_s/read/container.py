@@ -47,6 +47,9 @@ STRUCTURES_TOGETHER = 8 << 20
 LARGE_DICTIONARY = 1 << 20
 """Bytes of a dictionary that are looked at first where only its first entries are needed."""
 
+WORTHWHILE = 4
+"""How many times as large the rest is, for its beginning to be read alone."""
+
 SMALL_DICTIONARY = 64 << 10
 """Stored bytes up to which a dictionary comes along with another one from a remote archive."""
 
@@ -312,15 +315,15 @@ class Container(RecordArchive):
         """
         entry = self.file_entry(name)
         size = LARGE_DICTIONARY
-        if entry.size <= 4 * size or entry.is_cut or self.source.cost.wait:
+        if entry.size <= size * WORTHWHILE or entry.is_cut or self.source.cost.wait:
             return None
         if count > NUM_ENTRIES.unpack(entry.part(0, DICTIONARY_HEAD).read())[0]:
             return None
-        while 4 * size < entry.size:
+        while size * WORTHWHILE < entry.size:
             payload = zstd.zstd_start(entry.part(DICTIONARY_HEAD, DICTIONARY_HEAD + size).read(), size)
             with suppress(ValueError):  # they take more
                 return ClpsStrings(payload, count)
-            size *= 4
+            size *= WORTHWHILE
         return None
 
     def _stored_dictionary(self, entry: Place) -> tuple[Buffer, Buffer | None]:
