@@ -1,11 +1,16 @@
 """Archives behind 30 ms of latency: read in place, against downloading them, fsspec's `zip://` and ratarmount.
 
-    python benchmarks/remote.py [--megabytes N] [--latency MS] [--bandwidth MBPS] [--dir DIR] [--repeat N] [--only F]
+    python -m benchmarks.remote [--megabytes N] [--latency MS] [--bandwidth MBPS] [--dir DIR] [--repeat N] [--only F]
+    python -m benchmarks.remote --many 1000 [--jobs 64] [--write docs/remote.md]
 
 One archive of each format, 200 MB large, lies on an HTTP server in a process of its own that waits before it answers
 each request and sends all answers together at most at the given bandwidth.  Three things are timed, from the URL to the
 result, with no connection and no cache from before: the first record (or member), one record or member somewhere in it,
 and a selection of about half a percent.  "Download" is the same after fetching everything, eight files at a time.
+
+`--many` searches a bucket of clp-s archives of 2 MB of logs each for a rare condition, with `exhume search --count` and
+`--jobs`, and prints what one archive costs: wall and CPU of the whole command by the number of archives, requests and
+bytes; and, with one job, the median from opening an archive to its answer.
 
 Every figure is the median of the rounds in seconds of wall time, every ratio the median of the ratios within a round;
 all rivals run in the same round and must give the same bytes.  What is missing is named and left out.
@@ -17,8 +22,10 @@ import argparse
 import hashlib
 import http.client
 import json
+import os
 import random
 import re
+import resource
 import shutil
 import statistics
 import subprocess
@@ -37,8 +44,14 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import exhume
+from benchmarks.clp_s_logs import write_logs
+from benchmarks.scaling import write_page
 
 TARGET = 0.3
+ASKED = "/.asked"
+"""What the server answers with the requests and bytes until then."""
+
+RARE = "service: svc-mail AND status: 500 AND level: ERROR AND host: node-7 AND duration_ms > 200"
 FORMATS = ("caf", "databundle", "zs", "clp-s", "ark")
 Digest = str
 
@@ -64,6 +77,7 @@ class Line:
 def serve(root: Path, latency: float, bandwidth: float) -> None:  # noqa: C901 - the server is a class inside
     """Serves a directory with ranges and index pages; prints the port and goes on until it is stopped."""
     line = Line(bandwidth)
+    asked = {"requests": 0, "bytes": 0}
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -79,6 +93,10 @@ def serve(root: Path, latency: float, bandwidth: float) -> None:  # noqa: C901 -
             self._answer(body=True)
 
         def _answer(self, *, body: bool) -> None:
+            if self.path == ASKED:
+                self._head(200, {}, counts := json.dumps(asked).encode(), len(counts))
+                return
+            asked["requests"] += 1
             time.sleep(latency)
             path = root / self.path.lstrip("/")
             if path.is_dir():
@@ -105,6 +123,7 @@ def serve(root: Path, latency: float, bandwidth: float) -> None:  # noqa: C901 -
                     while start < stop:
                         piece = file.read(min(256 << 10, stop - start))
                         line.send(len(piece))
+                        asked["bytes"] += len(piece)
                         self.wfile.write(piece)
                         start += len(piece)
 
@@ -117,6 +136,7 @@ def serve(root: Path, latency: float, bandwidth: float) -> None:  # noqa: C901 -
 
     class Server(ThreadingHTTPServer):
         daemon_threads = True
+        request_queue_size = 128
 
         def handle_error(self, request: Any, client_address: Any) -> None:
             """A client that hangs up is no news."""
@@ -133,7 +153,17 @@ def _page(names: list[str]) -> bytes:
 @contextmanager
 def serving(root: Path, latency: float, bandwidth: float) -> Iterator[str]:
     """The server in a process of its own; gives its URL."""
-    words = [sys.executable, __file__, "--serve", str(root), "--latency", str(latency), "--bandwidth", str(bandwidth)]
+    words = [
+        sys.executable,
+        "-m",
+        "benchmarks.remote",
+        "--serve",
+        str(root),
+        "--latency",
+        str(latency),
+        "--bandwidth",
+        str(bandwidth),
+    ]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
@@ -379,6 +409,52 @@ def measure(url: str, root: Path, format: str, size: int, repeat: int) -> list[t
     return out
 
 
+def search_many(root: Path, count: int, jobs: int, latency: float, bandwidth: float) -> Iterator[str]:
+    """The lines of the table of `--many`."""
+    folder = root / "bucket"
+    first = folder / "a-00000.clps"
+    if not first.exists():
+        folder.mkdir()
+        write_logs(root / "logs.jsonl", "flat", 2_000_000)
+        with exhume.create(first, "clp-s", timestamp_key="timestamp") as writer:
+            for line in (root / "logs.jsonl").read_bytes().splitlines():
+                writer.write(json.loads(line))
+    for number in range(1, count):
+        if not (path := folder / f"a-{number:05}.clps").exists():
+            os.link(first, path)
+    size = first.stat().st_size / 1e6
+    yield f"| archives of {size:.2f} MB | jobs | wall, ms | CPU, ms | requests | MB | p50 of one alone, ms |"
+    yield "| --: " * 7 + "|"
+    with serving(folder, latency, bandwidth) as url:
+        names = [f"{url}/a-{number:05}.clps" for number in range(count)]
+        listed = root / "names.txt"
+        search_one(names[0])  # loads code
+        alone = statistics.median(timed(partial(search_one, name))[0] for name in names[:20])
+        for several in (1, 8, jobs):
+            chosen = names if several > 1 else names[: max(1, count // 20)]
+            listed.write_text("\n".join(chosen) + "\n")
+            command = [sys.executable, "-m", "exhume", "search", RARE, "--targets-from", str(listed), "--count"]
+            before, used, begin = json.loads(get(url + ASKED)), children_cpu(), time.perf_counter()
+            subprocess.run([*command, "--jobs", str(several), "-q"], check=True, stdout=subprocess.DEVNULL)
+            wall, cpu, after = time.perf_counter() - begin, children_cpu() - used, json.loads(get(url + ASKED))
+            requests, sent = (after[key] - before[key] for key in ("requests", "bytes"))
+            each = [1000 * wall, 1000 * cpu, requests, sent / 1e6]
+            shown = " | ".join(f"{figure / len(chosen):.2f}" for figure in each)
+            yield f"| {len(chosen)} | {several} | {shown} | {f'{1000 * alone:.0f}' if several == 1 else ''} |"
+
+
+def search_one(url: str) -> Digest:
+    """How many records of one archive match."""
+    with exhume.open(url, storage_options=FRESH) as archive:
+        return str(archive.search(RARE).count())  # type: ignore[attr-defined]
+
+
+def children_cpu() -> float:
+    """CPU seconds of the processes that were waited for."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def main() -> int:
     """Runs the benchmark; exit status 1 when a target is missed."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -388,6 +464,9 @@ def main() -> int:
     parser.add_argument("--dir", type=Path, help="where archives are made and kept (default: a temporary directory)")
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--only", choices=FORMATS, action="append", help="only this format (repeatable)")
+    parser.add_argument("--many", type=int, metavar="N", help="search N archives instead")
+    parser.add_argument("--jobs", type=int, default=64, help="with --many: the largest number of jobs (64)")
+    parser.add_argument("--write", type=Path, metavar="PAGE", help="with --many: the page whose table to write")
     parser.add_argument("--serve", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve:
@@ -395,6 +474,14 @@ def main() -> int:
         return 0
     root = options.dir or Path(tempfile.mkdtemp(prefix="exhume-remote-"))
     root.mkdir(parents=True, exist_ok=True)
+    if options.many:
+        lines = list(search_many(root, options.many, options.jobs, options.latency, options.bandwidth))
+        print("\n".join(lines))
+        if options.write:
+            write_page(options.write, {"search of many": iter(lines)})
+        if options.dir is None:
+            shutil.rmtree(root)
+        return 0
     size = options.megabytes * 1_000_000
     ratios: list[tuple[str, float, bool]] = []
     try:

@@ -27,6 +27,17 @@ def double(unit: int) -> int:
     return 2 * unit
 
 
+MEETING = threading.Barrier(4)
+
+
+def meet(unit: int) -> int:
+    """Waits for three other units of this process; some of them fail then."""
+    MEETING.wait(20)
+    if unit % 6 == 5:
+        raise ChecksumError("no")
+    return 2 * unit
+
+
 def kill_some(unit: int) -> int:
     """Dies at every seventh unit."""
     if unit % 7 == 3:
@@ -305,6 +316,19 @@ def test_threads_that_are_closed_do_no_more() -> None:
     assert done == [1]
     pool._work(2, work, [3], 0.0)
     assert done == [1]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_worker_has_several_units_under_way_at_once(jobs: int) -> None:
+    found = list(run(meet, range(16), jobs=jobs, at_once=4))
+    assert [one.index for one in found] == list(range(16))
+    assert [one.value for one in found if one.ok] == [2 * unit for unit in range(16) if unit % 6 != 5]
+    assert [one.unit for one in found if not one.ok] == [5, 11]
+
+
+def test_a_unit_that_kills_its_worker_costs_the_others_nothing() -> None:
+    found = list(run(kill_some, range(12), jobs=2, at_once=3, retries=1, retry_delay=0.01))
+    assert [one.value for one in found] == [None if unit % 7 == 3 else 2 * unit for unit in range(12)]
 
 
 def test_a_caller_who_leaves_does_no_more() -> None:

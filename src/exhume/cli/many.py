@@ -5,12 +5,14 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
 from exhume.cli.runtime import Run
 from exhume.io.source import source_error
+from exhume.limits import cpu_count
 
 if TYPE_CHECKING:
     from exhume.distributed import Result
@@ -74,8 +76,17 @@ class Many(NamedTuple):
         return Targets(names, count, True)
 
     def run(self, function: Callable[[Any], Any], units: Iterable[Any], **more: Any) -> Iterator[Result]:
-        """Calls `exhume.distributed.run` with these options."""
-        results: Iterator[Result] = self.how(lambda **how: _run(function, units, **how, **more))
+        """Calls `exhume.distributed.run` with these options.
+
+        Of remote targets a process has several under way, where there are to be more jobs than cores.
+        """
+        ordered = iter(units)
+        first = list(islice(ordered, 1))
+        units = chain(first, ordered)
+        cores = cpu_count()
+        if self.cluster is None and cores < self.jobs and any(map(_is_url, first)):
+            more |= {"jobs": cores, "at_once": -(-self.jobs // cores)}
+        results: Iterator[Result] = self.how(lambda **how: _run(function, units, **{**how, **more}))
         return results
 
     def how(self, call: Callable[..., Any]) -> Any:
@@ -93,6 +104,11 @@ def _run(function: Callable[[Any], Any], units: Iterable[Any], **how: Any) -> It
     from exhume.distributed import run
 
     return run(function, units, **how)
+
+
+def _is_url(target: Any) -> bool:
+    """Whether a target, or the first of a pair, is a URL."""
+    return "://" in (target if isinstance(target, str) else str(target[0]))
 
 
 class Targets(NamedTuple):

@@ -15,7 +15,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from exhume.archive import Progress, no_progress
-from exhume.distributed.work import Answer, Lost
+from exhume.distributed.work import Answer, AtOnce, Lost
 from exhume.errors import ExhumeError, SourceError
 
 if TYPE_CHECKING:
@@ -72,6 +72,7 @@ def run(
     retry_delay: float = RETRY_DELAY,
     window: int | None = None,
     batch: int | None = None,
+    at_once: int = 1,
     progress: Progress = no_progress,
     total: int | None = None,
     unit: str = "units",
@@ -89,12 +90,16 @@ def run(
         retries: Further attempts for a unit whose reading failed or whose worker died.
         window: Units in progress, or done and waiting for an earlier one (default: 4 for each slot of a worker).
         batch: Units sent together (default: 1 to 32, growing with the number of units, or of those seen so far).
+        at_once: Units that each process or cluster's worker has under way, on threads of its own: for units that wait
+            for storage more than they compute, where a process for each would cost too much.
         total: The number of units, when it is known and `units` has no length.
 
     Raises `SourceError` (EX-608) when the cluster cannot be reached or is lost, `MissingDependencyError` without dask.
     """
     if total is None and isinstance(units, Sized):
         total = len(units)
+    if at_once > 1:
+        function, batch = AtOnce(function, at_once), batch or min(MAX_BATCH, 2 * at_once)
     backend = _backend(cluster, jobs, workers)
     try:
         yield from _Drive(backend, function, units, retries, retry_delay, window, batch, progress, total, unit)

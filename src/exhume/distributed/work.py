@@ -5,9 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from exhume.errors import ExhumeError, SourceError
+from exhume.io.parallel import map_ordered
 
 _FINAL = frozenset({"EX-602", "EX-605", "EX-606", "EX-607"})
 """Codes of source errors that another attempt cannot avoid: no ranges, closed, a database, a forbidden download."""
@@ -30,10 +32,23 @@ class Lost:
     final: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class AtOnce:
+    """A function that a worker calls for several units at the same time, on `threads` threads."""
+
+    function: Callable[[Any], Any]
+    threads: int
+
+    def __call__(self, unit: Any) -> Any:
+        return self.function(unit)
+
+
 def work(function: Callable[[Any], Any], units: Sequence[Any], delay: float = 0.0) -> list[Answer]:
     """`function(unit)` for each unit, in order, after a pause of `delay` seconds; never raises an `Exception`."""
     if delay > 0:
         time.sleep(delay)
+    if isinstance(function, AtOnce):
+        return list(map_ordered(partial(_one, function.function), units, min(function.threads, len(units))))
     return [_one(function, unit) for unit in units]
 
 

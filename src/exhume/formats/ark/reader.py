@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from exhume.archive import Entry, Progress, RecordArchive, no_progress
@@ -21,6 +21,7 @@ from exhume.formats.ark.manifest import Column, LoadedManifest, Manifest, Object
 from exhume.formats.ark.messages import ArkMessage
 from exhume.formats.ark.query import OnError, Query, Topics
 from exhume.formats.ark.splits import ObjectStatistics, Split, SplitFacts
+from exhume.io.cached import cached_property
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits

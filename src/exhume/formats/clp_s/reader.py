@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from exhume.archive import Entry, Progress, no_progress
@@ -35,6 +34,7 @@ from exhume.formats.clp_s.read.kernel import ClpsStrings
 from exhume.formats.clp_s.read.places import Place
 from exhume.formats.clp_s.read.tables import Table
 from exhume.formats.clp_s.read.template import SchemaLayout
+from exhume.io.cached import cached_property
 from exhume.io.lru import Lru
 from exhume.io.source import Source
 from exhume.io.tree import Tree

@@ -5,7 +5,6 @@ Spec: data_bundle.txt, Index, Shard Files.
 
 from __future__ import annotations
 
-import functools
 import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,6 +26,7 @@ from exhume.formats.data_bundle.messages import BundleConfig, ShardHeader, compr
 from exhume.formats.data_bundle.names import INDEX, hint_opening, is_at_hand, shard_number
 from exhume.formats.data_bundle.shard import read_header
 from exhume.formats.leveldb.database import Database
+from exhume.io.cached import cached_property
 from exhume.io.source import STREAM_CHUNK, Source
 from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
@@ -105,7 +105,7 @@ class DataBundleArchive(MemberArchive):
         self._rows: dict[str, FileRow] | None = None
         self._lock = threading.Lock()
 
-    @functools.cached_property
+    @cached_property
     def index(self) -> BundleIndex:
         """The live rows.  Raises when a bundle's configuration row is not among them (if that is to be checked)."""
         index = BundleIndex(self.database)
@@ -113,7 +113,7 @@ class DataBundleArchive(MemberArchive):
             index.config()
         return index
 
-    @functools.cached_property
+    @cached_property
     def config(self) -> BundleConfig:
         """The configuration row; raises when it is missing or not that of a bundle."""
         return self.index.config()

@@ -9,7 +9,6 @@ Spec: LevelDB doc/impl.md; the two sequence rules: `docs/formats/leveldb.md`.
 from __future__ import annotations
 
 import contextlib
-import functools
 import heapq
 import itertools
 import threading
@@ -40,6 +39,7 @@ from exhume.formats.leveldb.pool import SourcePool
 from exhume.formats.leveldb.replay import LoadedLog, load_log
 from exhume.formats.leveldb.table import Item, Table
 from exhume.formats.leveldb.wire import MAX_SEQUENCE
+from exhume.io.cached import cached_property
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
@@ -98,7 +98,7 @@ class Database:
         if finding.severity == "error":
             self.errors.append(rule.error(detail, **facts))
 
-    @functools.cached_property
+    @cached_property
     def old_manifests(self) -> list[Manifest]:
         """Manifests that are no longer used; they are read when there are tables that only they may have named."""
         return old_manifests(self.tree, self.manifest.name if self.manifest else "", self.limits)

@@ -9,7 +9,6 @@ Spec: LevelDB doc/table_format.md; RocksDB table/format.h, block_based/.
 
 from __future__ import annotations
 
-import functools
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -39,6 +38,7 @@ from exhume.formats.leveldb.layout_facts import (
 )
 from exhume.formats.leveldb.model import Footer, Place, ValueTypes, Verdict
 from exhume.formats.leveldb.wire import Handle
+from exhume.io.cached import cached_property
 from exhume.io.source import Source
 from exhume.layout.measured import note_payload
 from exhume.limits import DEFAULT_LIMITS, Limits
@@ -128,7 +128,7 @@ class Table:
         self.limits = limits
         self._seen: dict[int, list[Item]] = {}
 
-    @functools.cached_property
+    @cached_property
     def footer(self) -> Footer | None:
         """The footer, None when the magic number is missing.  Raises `StructureError` for unreadable handles."""
         size = self.source.size
@@ -183,7 +183,7 @@ class Table:
             return _compared(kind, stored, context_modifier(base, room))
         return _compared(kind, stored, block_checksum(kind, bytes(data), base_context=base, offset=room))
 
-    @functools.cached_property
+    @cached_property
     def _rules(self) -> _Rules:
         footer = self.footer
         if footer is None:
@@ -381,11 +381,11 @@ class Table:
                 checks.tell(report, checks.HANDLE, error)
         return out
 
-    @functools.cached_property
+    @cached_property
     def _strict_index(self) -> list[tuple[bytes, Handle]]:
         return self.index(checks.strict) if self.check_footer(checks.strict) else []
 
-    @functools.cached_property
+    @cached_property
     def _index_keys(self) -> list[bytes]:
         return [key for key, _ in self._strict_index]
 

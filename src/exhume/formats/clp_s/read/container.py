@@ -10,7 +10,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from exhume.archive import RecordArchive
@@ -33,6 +32,7 @@ from exhume.formats.clp_s.names import DICTIONARIES, HEADER_FILE, STRUCTURES, TI
 from exhume.formats.clp_s.read import packets
 from exhume.formats.clp_s.read.kernel import ClpsStrings
 from exhume.formats.clp_s.read.places import Place, files_of, in_directory, read_together
+from exhume.io.cached import cached_property
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.layout.measured import note_payload
