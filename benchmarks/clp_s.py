@@ -1,4 +1,5 @@
-"""clp-s against the C++ binary: `cat`, `cat --ordered`, one column, Arrow; on 50 MB of service logs of two shapes.
+"""clp-s against the C++ binary: `cat`, `cat --ordered`, one column, Arrow (all, two columns, two jobs); on 50 MB of
+service logs of two shapes.
 
 The rows called `directory` are the same archive with a file for each section.
 
@@ -28,8 +29,14 @@ from pathlib import Path
 
 from benchmarks.clp_s_logs import SHAPES, write_logs
 
-TARGETS = {"cat": ("cpu", 1.5), "cat -j2": ("wall", 1.0), "to_arrow": ("arrow", 0.4)}
+TARGETS = {
+    "cat": ("cpu", 1.5),
+    "cat -j2": ("wall", 1.0),
+    "to_arrow": ("arrow", 0.15),
+    "to_arrow, two columns": ("arrow", 0.05),
+}
 COLUMN = "timestamp"
+TWO = {"flat": ["timestamp", "level"], "nested": ["timestamp", "log.level"]}
 
 
 @dataclass(frozen=True)
@@ -109,6 +116,23 @@ def to_arrow(path: str) -> None:
         print(sum(batch.num_rows for batch in archive.to_arrow()))
 
 
+def to_arrow_in_threads(path: str) -> None:
+    """The same by two threads."""
+    import exhume
+
+    with exhume.open(path, format="clp-s") as archive:
+        print(sum(batch.num_rows for batch in archive.to_arrow(jobs=2)))
+
+
+def two_columns(path: str) -> None:
+    """Time and level of every record as Arrow batches."""
+    import exhume
+
+    with exhume.open(path, format="clp-s") as archive:
+        names = next(names for names in TWO.values() if set(names) <= set(archive.to_arrow().schema.names))
+        print(sum(batch.num_rows for batch in archive.to_arrow(columns=names)))
+
+
 def json_to_arrow(path: str) -> None:
     """What users do today: the printed text through pyarrow's JSON reader."""
     from pyarrow import json as reader
@@ -116,7 +140,13 @@ def json_to_arrow(path: str) -> None:
     print(reader.read_json(path).num_rows)
 
 
-JOBS: dict[str, Callable[[str], None]] = {"column": scan_column, "arrow": to_arrow, "json": json_to_arrow}
+JOBS: dict[str, Callable[[str], None]] = {
+    "column": scan_column,
+    "arrow": to_arrow,
+    "arrow-2": to_arrow_in_threads,
+    "two": two_columns,
+    "json": json_to_arrow,
+}
 
 
 def compare(shape: str, size: int, folder: Path, repeat: int) -> list[tuple[str, Sample]]:
@@ -151,6 +181,8 @@ def compare(shape: str, size: int, folder: Path, repeat: int) -> list[tuple[str,
         "one column": lambda: measure([*script, "column", archive]),
         "pyarrow.json of the text": lambda: measure([*script, "json", str(text)]),
         "to_arrow": lambda: measure([*script, "arrow", archive]),
+        "to_arrow, jobs=2": lambda: measure([*script, "arrow-2", archive]),
+        "to_arrow, two columns": lambda: measure([*script, "two", archive]),
     }
     runs: dict[str, list[Sample]] = {name: [] for name in ways}
     for _ in range(repeat):
