@@ -25,7 +25,7 @@ LDB = "leveldb/small"
 @pytest.mark.parametrize(
     ("args", "told"),
     [
-        (["verify", "--as", "zss", ZS], "unknown format (did you mean 'zs'?) 'zss': one of ark, caf,"),
+        (["verify", "--as", "zss", ZS], "'zss': unknown format (did you mean 'zs'?): one of ark, caf,"),
         (["info", "--as", "databundel", ZS], "did you mean 'databundle'?"),
         (["carve", "--only", "cfa", ZS], "did you mean 'caf'?"),
         (["verfy", ZS], "No such command 'verfy' (did you mean 'verify'?)"),

@@ -46,7 +46,7 @@ def test_nothing_recognised(exhume_cli: Cli, tmp_path: Path) -> None:
     }
     ran = exhume_cli("info", noise)
     assert (ran.code, ran.out) == (1, b"")
-    advice = "(--as FORMAT forces one; --recursive takes each archive inside)"
+    advice = "(--as FORMAT forces one)"
     assert ran.err == f"exhume: EX-101: no known archive format in {noise} {advice}\n"
     body = json.loads(exhume_cli("info", "--json", noise).err)
     assert (body["schema"], body["code"]) == ("exhume.error/1", "EX-101")

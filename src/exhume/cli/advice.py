@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
 
 import click
 
@@ -22,12 +23,14 @@ ADVICE: Mapping[str, Mapping[str, str]] = {
 
 def advice(error: ExhumeError, main: click.Group, arguments: Sequence[str]) -> str:
     """` (--as FORMAT forces one)` and the like, for those options that the verb has; "" when there are none."""
-    return advice_on(error.code, options_of(main, arguments)) if error.code in ADVICE else ""
+    where = error.span.source if error.span is not None else ""
+    return advice_on(error.code, options_of(main, arguments), where) if error.code in ADVICE else ""
 
 
-def advice_on(code: str, options: Collection[str]) -> str:
-    """The same as `advice` for an error code and the names of the options that the verb has."""
-    said = [text for option, text in ADVICE.get(code, {}).items() if option in options]
+def advice_on(code: str, options: Collection[str], where: str) -> str:
+    """The same as `advice` for an error code, the names of the options that the verb has, and the target."""
+    without = set() if "://" in where or Path(where).is_dir() else {"--recursive"}
+    said = [text for option, text in ADVICE.get(code, {}).items() if option in options and option not in without]
     return f" ({'; '.join(said)})" if said else ""
 
 

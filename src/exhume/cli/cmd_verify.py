@@ -100,6 +100,7 @@ def _say(run: Run, finding: Finding) -> None:
     from exhume.cli.advice import advice_on
 
     options = {option for param in command.params for option in param.opts}
-    run.say(f"{run.severity(finding.severity)}: {printable(str(finding))}{advice_on(finding.code, options)}")
+    where = "" if finding.span is None else finding.span.source
+    run.say(f"{run.severity(finding.severity)}: {printable(str(finding))}{advice_on(finding.code, options, where)}")
     if run.verbose and finding.spec_ref:
         run.say(f"  rule: {finding.spec_ref}")

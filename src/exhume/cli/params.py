@@ -46,7 +46,7 @@ class FormatId(_TextType):
         try:
             return get_format(value).id
         except UnrecognizedFormatError as error:
-            self.fail(f"{error.message} {value!r}: {error.expected}", param, ctx)
+            self.fail(f"{value!r}: {error.message}: {error.expected}", param, ctx)
 
 
 FORMAT = FormatId()

@@ -130,8 +130,9 @@ def import_jsonl(
                 body = row["value"] if has_value else to_bytes(row["data"])
             except (ValueError, KeyError, TypeError, RecursionError, binascii.Error) as error:
                 where = Span(str(path), 0, 0)
+                reason = f"no {error}" if isinstance(error, KeyError) else str(error)
                 raise FormatError(
-                    f"line {number} is not a message (time_ns, channel, value or data)", span=where, actual=repr(error)
+                    f"line {number} is not a message (time_ns, channel, value or data)", span=where, actual=reason
                 ) from error
             known = channels.get(name)
             if known is None:

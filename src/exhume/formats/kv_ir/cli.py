@@ -107,6 +107,8 @@ def search(run: Run, archives: list[KvIrArchive], query: str, options: dict[str,
     from exhume.formats.kv_ir.rows import ROOTS
 
     timed = options["tge"] is not None or options["tle"] is not None or options["count_by_time"]
+    if options.get("timestamp_key") is not None and not timed:
+        raise click.UsageError("--timestamp-key has no effect without --tge, --tle or --count-by-time")
     key = options.pop("timestamp_key", None) or (TIMESTAMP_KEY if timed else None)
     roots = ROOTS[options.pop("pairs", None) or "both"]
     return cli_search.search(
