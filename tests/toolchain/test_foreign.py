@@ -590,3 +590,29 @@ def test_what_is_no_table(compiled: Any, path: str, said: str) -> None:
     pytest.importorskip("pyarrow")
     with pytest.raises(ExhumeError, match=f"^{said}"):
         compiled(ROWS).to_arrow(rows_of()[0], path)
+
+
+HOSTILE = {
+    "elements of nothing, to the end": SEQ + "[{id: x, type: t, repeat: eos}]\ntypes: {t: {seq: []}}",
+    "very many elements of nothing": SEQ + "[{id: x, type: t, repeat: expr, repeat-expr: 10 ** 11}]".replace(
+        "10 ** 11", "100000000000") + "\ntypes: {t: {seq: []}}",
+    "elements without an end": SEQ + "[{id: x, size: 0, repeat: until, repeat-until: 'false'}]",
+    "a type in itself": SEQ + "[{id: x, type: t}]\ntypes: {t: {seq: [{id: y, type: t}]}}",
+    "a shift": INSTANCES + "{x: {value: '(_io.size + 1) << 100000000000'}}",
+    "the same bytes again and again":
+        INSTANCES + "{y: {pos: 0, type: one, size-eos: true}, z: {pos: 0, type: one, size-eos: true}}",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+@pytest.mark.slow
+def test_a_hostile_specification_has_bounds(what: str, tmp_path: Path, exhume_cli: Any) -> None:
+    """Instances that double with each level are told off, as are elements that no byte bounds."""
+    (tmp_path / "one.ksy").write_text(HOSTILE[what])
+    (tmp_path / "data").write_bytes(bytes(16))
+    for words in ((), ("--coverage",), ("--json", "--all")):
+        ran = exhume_cli("explain", tmp_path / "data", "--ksy", tmp_path / "one.ksy", *words)
+        assert ran.code in (0, 1, 3, 4), ran.err
+        if what == "the same bytes again and again" and not words:
+            assert "more structures than bytes of this length can hold" in ran.text
+    assert exhume_cli("compile", tmp_path / "one.ksy").code in (0, 1)

@@ -11,6 +11,7 @@ import enum
 import functools
 import importlib
 import re
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -34,6 +35,11 @@ ARRAY_SHOWN = 64
 
 MOST_NESTED = 100
 """Structures within structures that are shown; a specification can nest them without end."""
+
+MOST_SHOWN = 5_000
+"""Structures and elements of a specification of somebody else that are shown beside four for each byte: instances that
+read the same bytes again and again would double with each level.
+"""
 
 ELSEWHERE = "outside this section"
 """The value of a list that begins where the parsed bytes end: its elements are sections of their own."""
@@ -101,6 +107,7 @@ class Explainer:
         self._marks = sorted((m.start, m.end) if m.payload is None else m.payload for m in inside)
         self._bases: dict[int, int] = {}
         self._nested = 0
+        self._left = sys.maxsize  # structures and elements that may still be shown
         self._streams: list[Any] = []  # keeps streams alive: their ids are the keys of _bases
 
     def explain(self, schema: str, data: bytes | memoryview, *args: Any) -> Field:
@@ -122,6 +129,7 @@ class Explainer:
     def explain_traced(self, type: Type, read: Callable[[bytes], Any], data: bytes) -> Field:
         """The field tree of `data` by the reader of a type that notes where fields lie (`exhume.layout.tracing`)."""
         self._base(data, 0)
+        self._left = MOST_SHOWN + 4 * len(data)
         made, note = None, ""
         try:
             made, _ = read(data)
@@ -234,6 +242,8 @@ class Explainer:
         self, made: Field, values: list[Any], places: list[dict[str, Any]], doc: FieldDoc, docs: dict[str, FieldDoc]
     ) -> None:
         shown = len(values) if self._whole else min(len(values), ARRAY_SHOWN)
+        shown = min(shown, max(0, self._left))
+        self._left -= shown
         made.value = counted(len(values), "elements")
         marked = [index for index in range(shown, len(places)) if self._is_marked(places[index])] if self._marks else []
         indexes = [*range(shown), *marked[:ARRAY_SHOWN]]
@@ -257,6 +267,10 @@ class Explainer:
             made.type = made.type if "switch" not in made.type else _qualified(value)
             if self._nested >= MOST_NESTED:
                 made.note = f"{STOPPED}: more than {MOST_NESTED} structures within each other"
+                return
+            self._left -= 1
+            if self._left < 0:
+                made.note = f"{STOPPED}: more structures than bytes of this length can hold"
                 return
             self._nested += 1
             self._children(value, made)
