@@ -4,9 +4,10 @@
 
 Before each row it waits until the machine is idle, and a row during which other processes took more than a twentieth of
 it is measured again, not printed.  Rows go to the results file as soon as they are done, and those that stand there are
-left out: with `--seconds` the table is made in slices.  `--write` puts it between its markers in a page.  The serial
-share and what 16 cores would give follow from the two walls by Amdahl's law.  `--unwatched` measures on a busy machine
-too, for trying out rows: then nothing is kept or written.  Only for Linux (`/proc/stat`).
+left out: with `--seconds`, and with `--dir`, which keeps what they read, the table is made in slices.  `--write`
+puts it between its markers in a page.  The serial share and what 16 cores would give follow from the two walls by
+Amdahl's law.  `--unwatched` measures on a busy machine too, for trying out rows: then nothing is kept or written.
+Only for Linux (`/proc/stat`).
 
 Rows, rivals and floors are those of `benchmarks.rows`, `benchmarks.rivals` and `benchmarks.floors`.
 """
