@@ -310,6 +310,17 @@ class MemberArchive(Archive):
         """
         return None
 
+    def decoded_range(self, name: str) -> tuple[Callable[[int, int], bytes], int, int] | None:
+        """Where a member lies in a stream that many members share and that has to be decoded: `(read, start, end)`.
+
+        `read(start, end)` decodes a range of the stream, from any thread, and is equal for members of one stream; what
+        it gives is to be passed to `check_member`.  None for a member that lies in no such stream.
+        """
+        return None
+
+    def check_member(self, name: str, data: bytes | memoryview) -> None:
+        """Compares the whole content of a member with what the archive says of it; raises the format's error."""
+
     def stored_digest(self, entry: Entry) -> str | None:
         """The checksum that the archive keeps of a member's bytes, as `algorithm:hex`; None when it keeps none."""
         return None

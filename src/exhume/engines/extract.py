@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from operator import sub
@@ -11,19 +11,23 @@ from typing import Any
 
 from exhume.archive import MemberArchive, Progress, no_progress
 from exhume.errors import ExhumeError, OutputExistsError, SourceError
+from exhume.io.heap import keep_freed_memory
 from exhume.io.output.tar import TarSink
 from exhume.io.output.tree import OutputTree
 from exhume.io.parallel import map_ordered
 from exhume.io.source import COALESCE_GAP, Source
 
 SMALL = 256 << 10
-"""Stored members up to this size are batched; larger ones are copied inside the kernel, one at a time."""
+"""Members up to this size are batched; larger ones are decoded, or copied inside the kernel, one at a time."""
 
 BATCH_SIZE = 1 << 20
-"""Bytes of a local archive that one batch reads."""
+"""Bytes of a local archive, or of a stream that is decoded, that one batch reads."""
 
 BATCH_COUNT = 512
 """Members in one batch."""
+
+Reader = Callable[[int, int], bytes]
+"""Reads the bytes `[start, end)` of a source, or of a stream that is decoded."""
 
 
 @dataclass(slots=True)
@@ -67,8 +71,8 @@ def extract(
     """Writes members (all of them, or `names`) to `output`.
 
     Members whose name is unsafe, whose bytes are damaged, or that clash with existing files are left out and reported.
-    A failure of the output itself (disk full) raises `SourceError`.  Small uncompressed members that lie next to each
-    other are read together and written in one pass.
+    A failure of the output itself (disk full) raises `SourceError`.  Small members that lie next to each other in the
+    archive, or in a stream that has to be decoded, are read together and written in one pass.
     """
     chosen = list(archive.names() if names is None else names)
     report = ExtractReport()
@@ -76,16 +80,26 @@ def extract(
     done = 0
 
     def run(task: _Task) -> _Result:
-        if isinstance(task, _Batch):
-            return task.write(output, chosen)
         if isinstance(task, _Failed):
             return 0, 0, [(task.place, task.error)]
+        if isinstance(task, _Batch):
+            if not task.decoded:
+                return task.write(output, chosen, task.read(task.start, task.end))
+            data = _decoded(archive, task, chosen)
+            if data is not None:
+                return task.write(output, chosen, data)
+            # Something is damaged: one by one, it becomes known which members, and why.
+            results = [run(place) for place, _, _ in task.members]
+            written, sizes, failed = zip(*results, strict=True)
+            return sum(written), sum(sizes), [one for part in failed for one in part]
         try:
             return 1, _write(archive, output, chosen[task]), []
         except ExhumeError as error:
             if isinstance(error, SourceError) and not isinstance(error, OutputExistsError):
                 raise
             return 0, 0, [(task, error)]
+
+    keep_freed_memory()
 
     tasks: Iterable[_Task] = range(len(chosen))
     if isinstance(output, OutputTree):
@@ -119,15 +133,16 @@ class _Failed:
 class _Batch:
     """Neighbouring small members `(place, start, end)`: one read, one pass of file creation."""
 
-    source: Source
+    read: Reader
     start: int
     end: int
     members: list[tuple[int, int, int]] = field(default_factory=list)
+    decoded: bool = False
 
-    def write(self, output: OutputTree | TarSink, chosen: list[str]) -> _Result:
+    def write(self, output: OutputTree | TarSink, chosen: list[str], data: bytes) -> _Result:
+        """Writes the members, whose bytes are those of `data`."""
         assert isinstance(output, OutputTree)
         base = self.start
-        data = self.source.read_at(base, self.end - base)
         errors = output.write_batch([(chosen[place], a - base, b - base) for place, a, b in self.members], data)
         size = sum(b - a for _, a, b in self.members)
         if not any(errors):
@@ -135,6 +150,18 @@ class _Batch:
         failed = [(member, error) for member, error in zip(self.members, errors, strict=True) if error is not None]
         size -= sum(b - a for (_, a, b), _ in failed)
         return len(self.members) - len(failed), size, [(place, error) for (place, _, _), error in failed]
+
+
+def _decoded(archive: MemberArchive, batch: _Batch, chosen: list[str]) -> bytes | None:
+    """The bytes of a batch, decoded and compared with the checksums of its members; None when any of that fails."""
+    try:
+        data = batch.read(batch.start, batch.end)
+        view = memoryview(data)
+        for place, start, end in batch.members:
+            archive.check_member(chosen[place], view[start - batch.start : end - batch.start])
+    except ExhumeError:
+        return None
+    return data
 
 
 _Task = int | _Failed | _Batch
@@ -148,33 +175,39 @@ def _plan(archive: MemberArchive, chosen: list[str]) -> Iterator[_Task]:
         yield from _plan_in_order(chosen, *stored_together)
         return
     small: list[tuple[int, int, int, int]] = []
-    sources: dict[int, Source] = {}
+    streams: dict[Reader, tuple[int, int, bool]] = {}
+    readers: list[Reader] = []
     for place, name in enumerate(chosen):
         try:
             stored = archive.stored_range(name)
+            found = archive.decoded_range(name) if stored is None else (stored[0].read_range, *stored[1:])
         except ExhumeError as error:
             yield _Failed(place, error)
             continue
-        if stored is None or stored[2] - stored[1] > SMALL:
+        if found is None or found[2] - found[1] > SMALL:
             yield place
             continue
-        source, start, end = stored
-        sources[id(source)] = source
-        small.append((id(source), start, end, place))
+        read, start, end = found
+        if read not in streams:
+            most = BATCH_SIZE if stored is None else max(BATCH_SIZE, stored[0].cost.piece)
+            streams[read] = len(readers), most, stored is None
+            readers.append(read)
+        small.append((streams[read][0], start, end, place))
     small.sort()
     batch: _Batch | None = None
-    for key, start, end, place in small:
-        source = sources[key]
+    for number, start, end, place in small:
+        read = readers[number]
+        _, most, decoded = streams[read]
         if (
             batch is None
-            or batch.source is not source
-            or end - batch.start > max(BATCH_SIZE, source.cost.piece)
+            or batch.read != read
+            or end - batch.start > most
             or start - batch.end > COALESCE_GAP
             or len(batch.members) >= BATCH_COUNT
         ):
             if batch is not None:
                 yield batch
-            batch = _Batch(source, start, start)
+            batch = _Batch(read, start, start, decoded=decoded)
         batch.end = max(batch.end, end)
         batch.members.append((place, start, end))
     if batch is not None:
@@ -209,7 +242,7 @@ def _plan_in_order(chosen: list[str], source: Source, starts: Sequence[int], end
             if cut - first >= (stop - first) // 2:
                 stop = max(cut, first + 1)
         members = list(zip(range(first, stop), starts[first:stop], ends[first:stop], strict=True))
-        yield _Batch(source, starts[first], ends[stop - 1], members)
+        yield _Batch(source.read_range, starts[first], ends[stop - 1], members)
         first = stop
 
 

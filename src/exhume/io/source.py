@@ -96,6 +96,10 @@ class Source(abc.ABC):
             )
         return data
 
+    def read_range(self, start: int, end: int) -> bytes:
+        """The bytes `[start, end)`; raises as `read_at` does."""
+        return self.read_at(start, end - start)
+
     def read_up_to(self, offset: int, size: int) -> bytes:
         """Like `read_at`, but clipped at the end of the source (empty beyond it)."""
         if offset < 0:

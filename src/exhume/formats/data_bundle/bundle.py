@@ -75,6 +75,12 @@ class View:
             yield part
         self._check_crc(row, crc)
 
+    def check_content(self, row: FileRow, data: bytes | memoryview) -> None:
+        """Checks the whole content of a file, however it was read: its place and its CRC-32C; raises their rules."""
+        if row.meta.size:
+            self._check_place(row)
+        self._check_crc(row, crc32c(data))
+
     def checked(self, row: FileRow) -> Check:
         """Computes the CRC-32C of a file over its bytes and compares it."""
         crc = 0

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -222,6 +222,19 @@ class DataBundleArchive(MemberArchive):
                 yield part
             else:
                 yield from (part[at : at + chunk_size] for at in range(0, len(part), chunk_size))
+
+    def decoded_range(self, name: str) -> tuple[Callable[[int, int], bytes], int, int] | None:
+        meta = self.row(name).meta
+        if meta.is_directory:
+            return None
+        try:
+            shard = self.view.shard(meta.shard_index)
+        except ExhumeError:
+            return None  # the error is raised again when the member is read
+        return shard.read, meta.offset, meta.offset + meta.size
+
+    def check_member(self, name: str, data: bytes | memoryview) -> None:
+        self.view.check_content(self.row(name), data)
 
     def history(self) -> History:
         """Replaced and deleted rows, and past states.  Close it when done."""

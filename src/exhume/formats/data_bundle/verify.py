@@ -8,7 +8,8 @@ Spec: data_bundle.txt; the rules are in `checks`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import functools
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from exhume.archive import Progress
@@ -16,6 +17,7 @@ from exhume.errors import ExhumeError, SourceError, Span, UnsafePathError
 from exhume.findings import Finding, Severity
 from exhume.formats.data_bundle import checks, layout
 from exhume.formats.data_bundle.bundle import View
+from exhume.formats.data_bundle.content import Content, pieces
 from exhume.formats.data_bundle.history import History
 from exhume.formats.data_bundle.index import (
     FileRow,
@@ -35,7 +37,6 @@ from exhume.formats.leveldb.verify import verify_database
 from exhume.formats.leveldb.wire import WireError
 from exhume.io.output.names import safe_parts
 from exhume.io.parallel import map_ordered
-from exhume.io.source import Source
 
 if TYPE_CHECKING:
     from exhume.formats.data_bundle.reader import DataBundleArchive
@@ -68,6 +69,8 @@ class _Walk:
         self.shards: dict[int, Shard] = {}
         self.view = View(archive.tree, lambda number: self.records.get(number, []), archive.limits)
         self.old_rows = False
+        self.proven: set[int] = set()
+        """The `id` of each file row whose CRC-32C was found to be right."""
 
     def read_rows(self) -> Iterator[Finding]:
         """Every live row, parsed; damage to the index itself has already been reported."""
@@ -137,14 +140,30 @@ class _Walk:
             yield from self._check_header(shard, len(there))
             yield from _check_places(shard)
             if not quick and not shard.is_flat:
-                stored = [index for index, place in enumerate(shard.places) if place is not None]
-                shard.source.hint(shard.header.data_offset, shard.source.size)
-                for findings in map_ordered(_record_checker(shard), stored, jobs):
-                    yield from findings
+                yield from self._check_content(shard, jobs)
         known = set(there.values())
         for name in self.archive.tree.names():
             if name not in known and not name.startswith("index/"):
                 yield checks.EXTRA_FILE.finding(span=Span(name, 0, 0))
+
+    def _check_content(self, shard: Shard, jobs: int) -> Iterator[Finding]:
+        """Each record by itself; the files that turn out to be right meanwhile need not be read again."""
+        shard.source.hint(shard.header.data_offset, shard.source.size)
+        content = Content(shard, self.in_stream.get(shard.number, []))
+        for findings in content.check(jobs):
+            yield from findings
+        self.proven |= content.proven
+
+    @functools.cached_property
+    def in_stream(self) -> dict[int, list[FileRow]]:
+        """The files of each shard that are not empty, in the order of their bytes."""
+        out: dict[int, list[FileRow]] = {}
+        for row in self.files:
+            if row.meta.size and not row.meta.is_directory:
+                out.setdefault(row.meta.shard_index, []).append(row)
+        for rows in out.values():
+            rows.sort(key=lambda row: (row.meta.offset, row.meta.size))
+        return out
 
     def _check_header(self, shard: Shard, count: int) -> Iterator[Finding]:
         header, source = shard.header, shard.source
@@ -172,7 +191,7 @@ class _Walk:
                 "data", span=where, expected=header.record_alignment, actual=header.data_offset
             )
         end = layout.shard_header_end(source.read_at(0, layout.FIXED_HEADER), where)
-        for at, chunk in _pieces(source, end, header.data_offset):
+        for at, chunk in pieces(source, end, header.data_offset):
             if chunk.count(0) != len(chunk):
                 yield checks.HEADER_FILL.finding(span=source.span(at, at + len(chunk)))
                 break
@@ -181,15 +200,11 @@ class _Walk:
 
     def check_stream(self) -> Iterator[Finding]:
         """Files against the stream of their shard: coverage, overlap, unused bytes."""
-        by_shard: dict[int, list[FileRow]] = {}
-        for row in self.files:
-            if row.meta.size and not row.meta.is_directory:
-                by_shard.setdefault(row.meta.shard_index, []).append(row)
-        for number, rows in sorted(by_shard.items()):
+        for number, rows in sorted(self.in_stream.items()):
             shard = self.shards.get(number)
             name = shard_name(number)
             at = 0
-            for row in sorted(rows, key=lambda r: (r.meta.offset, r.meta.size)):
+            for row in rows:
                 start, end = row.meta.offset, row.meta.offset + row.meta.size
                 if start < at:
                     yield checks.FILE_OVERLAP.finding(
@@ -221,7 +236,15 @@ class _Walk:
         for shard in self.shards.values():
             shard.source.hint(shard.header.data_offset, shard.source.size)
         seen: set[tuple[Any, ...]] = set()
-        for done, finding in enumerate(map_ordered(one, rows, jobs), 1):
+        for shard in self.shards.values():
+            if shard.is_flat:
+                content = Content(shard, self.in_stream.get(shard.number, []))
+                for _ in content.check(jobs):
+                    pass
+                self.proven |= content.proven
+        left = [row for row in rows if id(row) not in self.proven]
+        progress(len(rows) - len(left), len(rows), "files")
+        for done, finding in enumerate(map_ordered(one, left, jobs), len(rows) - len(left) + 1):
             progress(done, len(rows), "files")
             if finding is None:
                 continue
@@ -243,13 +266,6 @@ class _Walk:
                     yield checks.OLD_ROW.finding(detail, span=found.version.span)
         finally:
             history.close()
-
-
-def _pieces(source: Source, start: int, end: int) -> Iterator[tuple[int, bytes]]:
-    at = start
-    for chunk in source.chunks(start, min(end, source.size)):
-        yield at, chunk
-        at += len(chunk)
 
 
 def _check_places(shard: Shard) -> Iterator[Finding]:
@@ -281,29 +297,6 @@ def _check_places(shard: Shard) -> Iterator[Finding]:
         yield checks.STREAM_GAP.finding(
             "the first record", span=Span(source.name, 0, 0), actual=f"starts at {shard.starts[0]}"
         )
-
-
-def _record_checker(shard: Shard) -> Callable[[int], list[Finding]]:
-    def check(index: int) -> list[Finding]:
-        place = shard.places[index]
-        if place is None or not shard.header.data_offset <= place <= shard.bounds[index]:
-            return []  # reported together with its place
-        try:
-            _, end = shard.decode(index)
-        except ExhumeError as error:
-            return [Finding.from_error(error)]
-        size, alignment = shard.source.size, max(1, shard.header.record_alignment)
-        if shard.bounds[index] == size and size % alignment:
-            where = shard.source.span(end, size)
-            return [
-                checks.RECORD_FILL.finding("it is cut", span=where, expected=f"a multiple of {alignment}", actual=size)
-            ]
-        for at, chunk in _pieces(shard.source, end, shard.bounds[index]):
-            if chunk.count(0) != len(chunk):
-                return [checks.RECORD_FILL.finding(span=shard.source.span(at, at + len(chunk)))]
-        return []
-
-    return check
 
 
 def _check_cover(shard: Shard, row: FileRow) -> Iterator[Finding]:

@@ -1,0 +1,174 @@
+"""One pass over the content of a shard: every record is decoded once, for its own rules and for the files in it.
+
+Spec: data_bundle.txt, Shard Files; `docs/formats/data_bundle.md`, "Profile".
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import NamedTuple
+
+from exhume.codecs.checksums import crc32c
+from exhume.errors import ExhumeError
+from exhume.findings import Finding
+from exhume.formats.data_bundle import checks
+from exhume.formats.data_bundle.index import FileRow
+from exhume.formats.data_bundle.shard import Shard
+from exhume.io.heap import keep_freed_memory
+from exhume.io.parallel import map_ordered
+from exhume.io.source import Source
+
+STRETCH = 1 << 20
+"""Bytes of a stream that a thread checks at a time."""
+
+MOST_RECORDS = 1024
+"""The most records of a stretch, however small they are."""
+
+
+class _Stretch(NamedTuple):
+    """A part of a shard's stream: some of its records, or the bytes `[start, stop)` of a shard without records."""
+
+    start: int
+    stop: int
+    records: range = range(0)
+
+
+class _Seen(NamedTuple):
+    """What was found in a stretch: findings about its records, files that lie in it and have the right checksum, and
+    `(file, offset in it, bytes)` of those that reach beyond it.
+    """
+
+    findings: list[Finding]
+    proven: list[int]
+    parts: list[tuple[int, int, memoryview]]
+
+
+class Content:
+    """The content of a shard, and which of the files in it have the checksum that their rows state.
+
+    `proven` has the `id` of each row of theirs.  It has none of files that overlap others, or lie in what cannot be
+    decoded: what is wrong with them is for reading them one by one to say.
+    """
+
+    def __init__(self, shard: Shard, rows: list[FileRow]) -> None:
+        """`rows` are those of the shard's files that are not empty, in the order of their bytes."""
+        self.proven: set[int] = set()
+        self._shard = shard
+        self._rows: list[FileRow] = []
+        at = 0
+        for row in rows:
+            if row.meta.offset >= at:
+                self._rows.append(row)
+                at = row.meta.offset + row.meta.size
+        self._starts = [row.meta.offset for row in self._rows]
+        self._ends = [row.meta.offset + row.meta.size for row in self._rows]
+
+    def check(self, jobs: int) -> Iterator[list[Finding]]:
+        """The findings about records, in their order, by `jobs` threads; `proven` is complete afterwards."""
+        keep_freed_memory()
+        number, done, crc = -1, 0, 0  # the file that reaches beyond a stretch: so much of it was seen
+        for seen in map_ordered(self._look, self._stretches(), jobs):
+            yield seen.findings
+            self.proven.update(id(self._rows[place]) for place in seen.proven)
+            for place, offset, part in seen.parts:
+                if offset == 0:
+                    number, done, crc = place, 0, 0
+                if (number, done) != (place, offset):
+                    continue  # something before it is missing
+                crc, done = crc32c(part, crc), done + len(part)
+                meta = self._rows[place].meta
+                if done == meta.size and crc == meta.crc32c:
+                    self.proven.add(id(self._rows[place]))
+            del seen  # with the bytes of its parts
+
+    def _stretches(self) -> Iterator[_Stretch]:
+        shard = self._shard
+        if shard.is_flat:
+            stop = min(self._ends[-1] if self._ends else 0, shard.source.size - shard.header.data_offset)
+            for at in range(0, stop, STRETCH):
+                yield _Stretch(at, min(at + STRETCH, stop))
+            return
+        starts = shard.starts
+        edges = [0]
+        for index, start in enumerate(starts):
+            if start - starts[edges[-1]] >= STRETCH or index - edges[-1] >= MOST_RECORDS:
+                edges.append(index)
+        for first, stop in pairwise([*edges, len(starts)]):
+            yield _Stretch(starts[first], starts[stop] if stop < len(starts) else 1 << 64, range(first, stop))
+
+    def _look(self, stretch: _Stretch) -> _Seen:
+        findings: list[Finding] = []
+        pieces: list[tuple[int, memoryview]] = []
+        if stretch.records:
+            for index in stretch.records:
+                found, data = check_record(self._shard, index)
+                findings += found
+                if data is not None:
+                    pieces.append((self._shard.starts[index], memoryview(data)))
+        else:
+            base = self._shard.header.data_offset
+            try:
+                data = self._shard.source.read_at(base + stretch.start, stretch.stop - stretch.start)
+            except ExhumeError:
+                return _Seen([], [], [])
+            pieces.append((stretch.start, memoryview(data)))
+        return self._sum(stretch, findings, pieces)
+
+    def _sum(self, stretch: _Stretch, findings: list[Finding], pieces: list[tuple[int, memoryview]]) -> _Seen:
+        """Adds up the checksums of the files in a stretch, out of the pieces of it that could be decoded."""
+        seen = _Seen(findings, [], [])
+        first = bisect_right(self._ends, stretch.start)
+        last = bisect_left(self._starts, stretch.stop)
+        next_piece = 0
+        for number in range(first, last):
+            start, end = self._starts[number], self._ends[number]
+            whole = start >= stretch.start and end <= stretch.stop
+            crc, at = 0, max(start, stretch.start)
+            for place in range(next_piece, len(pieces)):
+                begin, data = pieces[place]
+                if begin > at or at >= end:
+                    break
+                next_piece = place
+                part = data[at - begin : end - begin]
+                if whole:
+                    crc = crc32c(part, crc)
+                elif part:
+                    seen.parts.append((number, at - start, part))
+                at += len(part)
+            if whole and at == end and crc == self._rows[number].meta.crc32c:
+                seen.proven.append(number)
+        return seen
+
+
+def check_record(shard: Shard, index: int) -> tuple[list[Finding], bytes | None]:
+    """What is wrong with a record, and what it holds, None where that is not known or too much to be zeros."""
+    place = shard.places[index]
+    if place is None:
+        length = shard.known_length(index)
+        return [], None if length is None or length > STRETCH else bytes(length)
+    if not shard.header.data_offset <= place <= shard.bounds[index]:
+        return [], None  # reported together with its place
+    try:
+        data, end = shard.decode(index)
+    except ExhumeError as error:
+        return [Finding.from_error(error)], None
+    size, alignment = shard.source.size, max(1, shard.header.record_alignment)
+    if shard.bounds[index] == size and size % alignment:
+        where = shard.source.span(end, size)
+        return [
+            checks.RECORD_FILL.finding("it is cut", span=where, expected=f"a multiple of {alignment}", actual=size)
+        ], data
+    for at, chunk in pieces(shard.source, end, shard.bounds[index]):
+        if chunk.count(0) != len(chunk):
+            return [checks.RECORD_FILL.finding(span=shard.source.span(at, at + len(chunk)))], data
+    return [], data
+
+
+def pieces(source: Source, start: int, end: int) -> Iterator[tuple[int, bytes]]:
+    """The bytes of `[start, end)`, as far as they are there, in pieces with their offsets."""
+    at = start
+    for chunk in source.chunks(start, min(end, source.size)):
+        yield at, chunk
+        at += len(chunk)
