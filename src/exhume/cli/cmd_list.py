@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from exhume.archive import Entry
+from exhume.archive import Archive, Entry
 from exhume.cli.formatcli import (
     FormatCommand,
     format_cli,
@@ -22,6 +23,7 @@ from exhume.cli.outcome import Outcome
 from exhume.cli.render import printable, table
 from exhume.cli.runtime import Run, common_options
 from exhume.layout.sections import SectionKind
+from exhume.registry import get_format
 
 if TYPE_CHECKING:
     from exhume.engines.inspect import Inspection
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
 @click.option("-l", "--long", "long", is_flag=True, help="Also offsets, sizes and the format's own columns.")
 @click.option("--glob", metavar="PATTERN", help="Only entries whose name matches.")
 @click.option("--sections", is_flag=True, help="List the sections of the file instead: what every byte is for.")
-@recursive_options
+@partial(recursive_options, pass_jobs=True)
 @common_options
 def command(run: Run, target: str, recursive: Many | None, **options: Any) -> Outcome:
     """List members, blocks, channels or tables of the archive TARGET.
@@ -60,25 +62,56 @@ def list_one(
 ) -> Outcome:
     """Lists one archive."""
     described = recognised_format(run, target)
+    cli = format_cli(described)
+    plan = getattr(cli, "pieces", None)
+    if plan is None and "jobs" in values and values.pop("jobs") is not None:
+        raise click.UsageError("--jobs is for --recursive", click.get_current_context(silent=True))
     mine, opening = split_options(click.Context(command), "list", described, values, given)
     if sections:
         refuse_beside(given, "sections", ["long", "glob", *mine])
         with run.inspect(target, **opening) as inspected:
             return _list_sections(run, target, inspected)
+    if mine.get("jobs", 1) != 1:
+        refuse_beside(given, "long", ["jobs"])
     with run.open(target, **opening) as archive:
-        lister = getattr(format_cli(described), "entries", None)
-        found: Iterator[Entry] = lister(run, archive, mine) if lister else archive.entries()
-        if glob is not None:
-            found = (entry for entry in found if fnmatch.fnmatchcase(entry.label, glob))
-        if run.machine:
-            head = {"target": target, "format": archive.format}
-            run.items("list", head, "entries", (entry.to_dict() for entry in found))
-        elif not long:
-            for entry in found:
-                run.say(printable(entry.label))
+        shown: dict[str, Any] = {"named": target, "glob": glob, "options": mine}
+        pieces = plan(archive, mine) if plan else None
+        if pieces:
+            from exhume.cli.playback import each_piece
+
+            opened = {"opening": tuple(opening.items())}
+            each_piece(run, archive, mine["jobs"], "list", _list_piece, pieces, **shown, **opened)
+        elif long:
+            _list_long(run, _chosen(run, archive, mine, glob))
         else:
-            _list_long(run, found)
+            _list_short(run, archive, **shown)
     return Outcome.DONE
+
+
+def _chosen(run: Run, archive: Archive, options: dict[str, Any], glob: str | None, **piece: Any) -> Iterator[Entry]:
+    """The entries to be listed."""
+    lister = getattr(format_cli(get_format(archive.format)), "entries", None)
+    found: Iterator[Entry] = lister(run, archive, options, **piece) if lister else archive.entries()
+    return found if glob is None else (entry for entry in found if fnmatch.fnmatchcase(entry.label, glob))
+
+
+def _list_short(
+    run: Run, archive: Archive, named: str, glob: str | None, options: dict[str, Any], **piece: Any
+) -> None:
+    found = _chosen(run, archive, options, glob, **piece)
+    if run.machine:
+        head = {"target": named, "format": archive.format}
+        run.items("list", head, "entries", (entry.to_dict() for entry in found))
+    else:
+        for entry in found:
+            run.say(printable(entry.label))
+
+
+def _list_piece(run: Run, piece: Any, *, opened: Any, opening: Any, **shown: Any) -> None:
+    """Lists a piece of an archive, on a worker."""
+    from exhume.cli.playback import reopened
+
+    _list_short(run, reopened(opened, opening), **shown, piece=piece)
 
 
 def _list_long(run: Run, found: Iterator[Entry]) -> None:

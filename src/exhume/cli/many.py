@@ -202,18 +202,23 @@ recursive_option = click.option(
 )
 
 
-def recursive_options(function: F) -> F:
+def recursive_options(function: F, *, pass_jobs: bool = False) -> F:
     """Adds `--recursive` and `--jobs` to a verb of one TARGET; passes a `Many` as `recursive`, None without the option.
 
-    The verb raises `click.UsageError` for `--jobs` without `--recursive`.
+    Without `--recursive`, `--jobs` is passed as `jobs` (None if it was not given) to a verb that wants that; the others
+    raise `click.UsageError`.
     """
 
     @functools.wraps(function)
     def wrapper(*args: Any, recursive: bool, jobs: int | None, **kwargs: Any) -> Any:
+        if pass_jobs and not recursive:
+            return function(*args, recursive=None, jobs=jobs, **kwargs)
         if jobs is not None and not recursive:
             raise click.UsageError("--jobs is for --recursive", click.get_current_context(silent=True))
         many = Many(jobs=1 if jobs is None else jobs) if recursive else None
         return function(*args, recursive=many, **kwargs)
 
-    jobs = click.option("--jobs", type=click.IntRange(0), help="With --recursive: processes (0: one per core).")
+    told = "With --recursive: processes (0: one per core)."
+    more = " Of a leveldb also without it." if pass_jobs else ""
+    jobs = click.option("--jobs", type=click.IntRange(0), help=told + more)
     return recursive_option(jobs(wrapper))  # type: ignore[return-value]

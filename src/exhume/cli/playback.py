@@ -7,22 +7,30 @@ does not depend on where the work was done.
 
 from __future__ import annotations
 
+import functools
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 import click
 
-from exhume.archive import Progress
+from exhume.archive import Archive, Progress
 from exhume.cli.many import Many, Targets
 from exhume.cli.outcome import Outcome
 from exhume.cli.render import printable
 from exhume.cli.run import ProgressBar
 from exhume.cli.runtime import Run
 from exhume.errors import ExhumeError, QueryError
+from exhume.io import witness
+from exhume.io.opening import open_target
+from exhume.limits import Limits, cpu_count
+from exhume.registry import get_format
 
 One = Callable[..., Outcome | None]
+
+ITEM_BREAK = ",\n"
+"""What stands between two items of a list."""
 
 
 class Recorder(Run):
@@ -86,32 +94,48 @@ class Part(NamedTuple):
 
 def record(one: One, arguments: dict[str, Any], terminal: bool, options: dict[str, Any], target: Any) -> Part:
     """Runs a verb's `one` on a target and records its output (on a worker)."""
-    events: list[tuple[Any, ...]] = []
-    pieces: list[bytes] = []
+    kept = _Kept(terminal)
+    recorder = Recorder(arguments, terminal, kept.tell)
+    recorder.out = kept
+    part = _part(one, recorder, target, options)
+    kept.flush()
+    return Part(tuple(kept.events), part.outcome, part.usage)
 
-    def flush() -> None:
-        if pieces:
-            events.append(("out", b"".join(pieces), text))
-            pieces.clear()
 
-    text = True
+class _Kept(_RecordedOutput):
+    """What is recorded, kept as few events: pieces of text, of bytes, or of a list that follow each other are one."""
 
-    def tell(event: tuple[Any, ...]) -> None:
-        nonlocal text
-        if event[0] == "out" and (not pieces or event[2] == text):
-            text = event[2]
-            pieces.append(event[1])
-            return
-        flush()
-        if event[0] == "out":
-            text = event[2]
-            pieces.append(event[1])
+    def __init__(self, terminal: bool) -> None:
+        super().__init__(terminal, self.tell)
+        self.events: list[tuple[Any, ...]] = []
+        self._kind = "text"
+        self._pieces: list[Any] = []
+
+    def text(self, text: str) -> None:
+        if self._kind != "text":
+            self.flush("text")
+        self._pieces.append(text)
+
+    def tell(self, event: tuple[Any, ...]) -> None:
+        kind = event[0]
+        if kind in ("out", "item"):  # text comes by itself
+            if self._kind != kind:
+                self.flush(kind)
+            self._pieces.append(event[1])
         else:
-            events.append(event)
+            self.flush()
+            self.events.append(event)
 
-    part = _part(one, Recorder(arguments, terminal, tell), target, options)
-    flush()
-    return Part(tuple(events), part.outcome, part.usage)
+    def flush(self, next_kind: str = "text") -> None:
+        """Makes an event of the pieces so far."""
+        pieces, kind = self._pieces, self._kind
+        self._pieces, self._kind = [], next_kind
+        if pieces and kind == "text":
+            self.events.append(("out", "".join(pieces).encode("utf-8", "surrogatepass"), True))
+        elif pieces and kind == "out":
+            self.events.append(("out", b"".join(pieces), False))
+        elif pieces:
+            self.events.append(("item", ITEM_BREAK.join(pieces)))
 
 
 def _part(one: One, run: Run, target: Any, options: dict[str, Any]) -> Part:
@@ -138,7 +162,7 @@ class Player:
         """Plays one event; lists of items with the same head become one document."""
         kind = event[0]
         if kind == "item":
-            self._run.out.text(("" if self._first else ",\n") + event[1])
+            self._run.out.text(("" if self._first else ITEM_BREAK) + event[1])
             self._first = False
         elif kind == "items":
             self._begin(*event[1:])
@@ -222,6 +246,35 @@ def _parts(
     function = partial(record, one, run.arguments, terminal, options)
     for result in many.run(function, targets.names, progress=progress, total=targets.total, unit="targets"):
         yield result.unit, result.error or result.value
+
+
+def each_piece(
+    run: Run, archive: Archive, jobs: int, verb: str, one: One, pieces: Sequence[Any], **options: Any
+) -> list[Outcome]:
+    """Runs `one` on each piece of an open archive in `jobs` processes, and plays back what they print, in order.
+
+    Raises what one of them raises.
+    """
+
+    def failed(piece: Any, error: ExhumeError) -> None:
+        raise error
+
+    options |= {"opened": (archive.format, archive.name, archive.limits)}
+    found = Targets(pieces, len(pieces), False)
+    return each_target(run, Many(jobs=jobs), verb, one, found, failed=failed, **options)
+
+
+@functools.lru_cache(maxsize=1)
+def reopened(opened: tuple[str, str, Limits], opening: tuple[tuple[str, Any], ...] = ()) -> Any:
+    """The archive that `each_piece` was given, in the process that works on its pieces; opened once and kept open."""
+    format, target, limits = opened
+    return get_format(format).hook("open")(open_target(target), limits=limits, **dict(opening))
+
+
+def spreads(archive: Archive, jobs: int) -> bool:
+    """Whether other processes may read an open archive beside this one: a local one, of which no record is kept."""
+    local = archive.source.location == archive.name and not archive.source.is_remote
+    return (jobs or cpu_count()) > 1 and local and witness.active is None
 
 
 def say_failed(run: Run, target: str, error: ExhumeError) -> None:

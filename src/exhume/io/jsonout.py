@@ -6,7 +6,7 @@ import base64
 import codecs
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 SAFE_INTEGER = 1 << 53
@@ -21,16 +21,19 @@ def jsonable(value: Any) -> Any:
     Integers beyond 2^53 become decimal text; bytes become `{"text": …}` with `"base64"` where the text is not exact;
     NaN and infinities become text.
     """
+    plain = _PLAIN.get(type(value))
+    if plain is not None:
+        return plain(value)
     if value is None or isinstance(value, (bool, str)):
         return value
     if isinstance(value, int):
-        return int(value) if -SAFE_INTEGER <= value <= SAFE_INTEGER else str(int(value))
+        return _integer(int(value))
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     if isinstance(value, (bytes, bytearray, memoryview)):
         return bytes_value(bytes(value))
     if isinstance(value, Mapping):
-        return {str(key): jsonable(item) for key, item in value.items()}
+        return _mapping(value)
     if hasattr(value, "to_dict"):  # before tuples: some are NamedTuples
         return jsonable(value.to_dict())
     if isinstance(value, (list, tuple, set, frozenset)):
@@ -46,12 +49,33 @@ def bytes_value(raw: bytes) -> dict[str, str]:
         return {"text": raw.decode("utf-8", "replace"), "base64": base64.b64encode(raw).decode("ascii")}
 
 
+def _integer(value: int) -> int | str:
+    return value if -SAFE_INTEGER <= value <= SAFE_INTEGER else str(value)
+
+
+def _mapping(value: Mapping[Any, Any]) -> dict[str, Any]:
+    return {str(key): jsonable(item) for key, item in value.items()}
+
+
+# The types that nearly all values have, so that they need not be looked for one after the other.
+_PLAIN: dict[type, Callable[[Any], Any]] = {
+    str: str,
+    int: _integer,
+    bytes: bytes_value,
+    dict: _mapping,
+    bool: bool,
+}
+
+# `json.dumps` would make an encoder for each text.
+_on_a_line = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
+
+
 def dumps(value: Any, *, pretty: bool = False) -> str:
     """One JSON text (a single line unless `pretty`); lone surrogates survive as escapes."""
     plain = jsonable(value)
     if pretty:
         return json.dumps(plain, ensure_ascii=True, allow_nan=False, indent=2)
-    return json.dumps(plain, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return _on_a_line(plain)
 
 
 def dump_pieces(value: Any) -> Iterator[str]:

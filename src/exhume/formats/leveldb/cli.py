@@ -14,10 +14,13 @@ if TYPE_CHECKING:
     from exhume.cli.outcome import Outcome
     from exhume.cli.runtime import Run
     from exhume.formats.leveldb.model import Version
+    from exhume.formats.leveldb.ranges import KeyRange
     from exhume.formats.leveldb.reader import LevelDbArchive
 
 _ALL = click.Option(["--all-versions"], is_flag=True, help="Also replaced, deleted and unreferenced versions.")
 _SEQUENCE = click.Option(["--sequence"], type=click.IntRange(0), metavar="N", help="The state as of sequence number N.")
+
+_JOBS = click.Option(["--jobs"], type=click.IntRange(0), default=1, help="Processes (default 1; 0: one per core).")
 
 OPTIONS: dict[str, list[click.Option]] = {
     "open": [
@@ -27,8 +30,8 @@ OPTIONS: dict[str, list[click.Option]] = {
             help="How a log numbers the operations of a batch (default: told from the log).",
         )
     ],
-    "list": [_ALL, _SEQUENCE, click.Option(["--key"], type=BYTES, help="Every version of this key.")],
-    "cat": [_SEQUENCE],
+    "list": [_ALL, _SEQUENCE, click.Option(["--key"], type=BYTES, help="Every version of this key."), _JOBS],
+    "cat": [_SEQUENCE, _JOBS],
     "export": [
         _ALL,
         _SEQUENCE,
@@ -44,8 +47,10 @@ OPTIONS: dict[str, list[click.Option]] = {
     "search": [
         _ALL,
         click.Option(["--values"], is_flag=True, help="Look inside values instead of at the start of keys."),
+        _JOBS,
     ],
 }
+WITHOUT_EFFECT = {"list": {"key": ("jobs",), "sequence": ("jobs",)}, "cat": {"sequence": ("jobs",)}}
 
 
 def table_options(options: dict[str, Any]) -> dict[str, Any]:
@@ -55,20 +60,52 @@ def table_options(options: dict[str, Any]) -> dict[str, Any]:
     return {names.get(name, name): options.pop(name) for name in known if name in options}
 
 
-def entries(run: Run, archive: LevelDbArchive, options: dict[str, Any]) -> Iterator[Entry]:
-    """`exhume list`: live rows, or versions."""
+def entries(
+    run: Run, archive: LevelDbArchive, options: dict[str, Any], piece: KeyRange | None = None
+) -> Iterator[Entry]:
+    """`exhume list`: live rows, or versions; those of a piece, if one is given."""
+    from exhume.formats.leveldb.model import Status
     from exhume.formats.leveldb.reader import version_entry
 
-    if options.get("key") is not None:
-        found: Iterable[Version] = archive.database.history(options["key"], _tell(run))
+    if piece is not None:
+        found = _versions(run, archive, piece)
+        if not options.get("all_versions"):
+            found = (version for version in found if version.status is Status.LIVE)
+    elif options.get("key") is not None:
+        found = archive.database.history(options["key"], _tell(run))
     elif options.get("all_versions"):
-        found = archive.database.versions(_tell(run))
+        found = _versions(run, archive, None)
     elif options.get("sequence") is not None:
         found = archive.database.state(options["sequence"], report=_tell(run), unreferenced=True)
     else:
         yield from archive.entries()
         return
     yield from map(version_entry, found)
+
+
+def pieces(archive: LevelDbArchive, options: dict[str, Any]) -> list[KeyRange] | None:
+    """The ranges of keys that several processes read; None where one has to read all."""
+    from exhume.cli.playback import spreads
+    from exhume.formats.leveldb.ranges import KeyRange, is_sound, plan_ranges
+
+    database = archive.database
+    if not spreads(archive, options.get("jobs", 1)) or not is_sound(database):
+        return None
+    found = plan_ranges(database)
+    return [*found, KeyRange()] if len(found) > 1 else None
+
+
+def _opening(archive: LevelDbArchive) -> tuple[tuple[str, Any], ...]:
+    """The options that the archive was opened with."""
+    rule = archive.database.sequence_rule
+    return () if rule is None else (("sequence_rule", str(rule)),)
+
+
+def _versions(run: Run, archive: LevelDbArchive, piece: KeyRange | None) -> Iterable[Version]:
+    """All versions that can be read, or those of a piece."""
+    from exhume.formats.leveldb.ranges import versions_in
+
+    return archive.database.versions(_tell(run)) if piece is None else versions_in(archive.database, piece)
 
 
 def _tell(run: Run) -> Any:
@@ -81,22 +118,47 @@ def _tell(run: Run) -> Any:
 
 
 def cat(run: Run, archive: LevelDbArchive, names: tuple[str, ...], options: dict[str, Any]) -> Outcome | None:
-    """`exhume cat`: the raw values of keys, or every row as a JSON line."""
+    """`exhume cat`: the raw values of keys, or every row as a JSON line.
+
+    Raises `click.UsageError` for several processes to look up keys.
+    """
+    sequence = options.get("sequence")
+    if names:
+        if options["jobs"] != 1:
+            raise click.UsageError("--jobs has no effect on keys that are named")
+        if run.machine:
+            _print_rows(run, archive, _named(archive, names, sequence))
+        else:
+            for _, value in _named(archive, names, sequence):
+                run.out.write(value)
+        return None
+    found = [one for one in pieces(archive, options) or () if one.family == 0]
+    if found:
+        from exhume.cli.playback import each_piece
+
+        each_piece(run, archive, options["jobs"], "cat", _cat_piece, found, opening=_opening(archive))
+    else:
+        _print_rows(run, archive, _rows(archive, sequence))
+    return None
+
+
+def _cat_piece(run: Run, piece: KeyRange, *, opened: Any, opening: Any) -> None:
+    """Prints the rows of a piece, on a worker."""
+    from exhume.cli.playback import reopened
+
+    archive = reopened(opened, opening)
+    _print_rows(run, archive, archive.database.scan(piece.start, piece.stop))
+
+
+def _print_rows(run: Run, archive: LevelDbArchive, rows: Iterable[tuple[bytes, bytes]]) -> None:
     from exhume.io.jsonout import dumps
 
-    sequence = options.get("sequence")
+    items = ({"key": key, "value": value} for key, value in rows)
     if run.machine:
-        rows = _named(archive, names, sequence) if names else _rows(archive, sequence)
-        items = ({"key": key, "value": value} for key, value in rows)
         run.items("records", {"target": archive.name, "format": archive.format}, "records", items)
-        return None
-    if not names:
-        for key, value in _rows(archive, sequence):
-            run.out.text(dumps({"key": key, "value": value}) + "\n")
-        return None
-    for _, value in _named(archive, names, sequence):
-        run.out.write(value)
-    return None
+    else:
+        for item in items:
+            run.out.text(dumps(item) + "\n")
 
 
 def _named(archive: LevelDbArchive, names: tuple[str, ...], sequence: int | None) -> Iterator[tuple[bytes, bytes]]:
@@ -127,6 +189,32 @@ def _rows(archive: LevelDbArchive, sequence: int | None) -> Iterator[tuple[bytes
 def search(run: Run, archives: list[LevelDbArchive], query: str, options: dict[str, Any]) -> Outcome | None:
     """`exhume search`: keys that start with the query, or values that contain it."""
     from exhume.cli.outcome import Outcome
+    from exhume.cli.playback import each_piece
+
+    for archive in archives:
+        found = pieces(archive, options)
+        if found:
+            chosen = {"query": query, "options": options, "opening": _opening(archive)}
+            outcomes = each_piece(run, archive, options["jobs"], "search", _search_piece, found, **chosen)
+            return Outcome.DONE if Outcome.DONE in outcomes else Outcome.NO
+    found_any = _print_hits(run, archives, query, options, None)
+    return Outcome.DONE if found_any else Outcome.NO
+
+
+def _search_piece(
+    run: Run, piece: KeyRange, *, query: str, options: dict[str, Any], opened: Any, opening: Any
+) -> Outcome:
+    """Prints what matches in a piece, on a worker."""
+    from exhume.cli.outcome import Outcome
+    from exhume.cli.playback import reopened
+
+    return Outcome.DONE if _print_hits(run, [reopened(opened, opening)], query, options, piece) else Outcome.NO
+
+
+def _print_hits(
+    run: Run, archives: list[LevelDbArchive], query: str, options: dict[str, Any], piece: KeyRange | None
+) -> int:
+    """Prints what matches; returns how much that is."""
     from exhume.cli.render import printable
     from exhume.formats.leveldb.keys import key_text
 
@@ -136,7 +224,7 @@ def search(run: Run, archives: list[LevelDbArchive], query: str, options: dict[s
     def hits() -> Iterator[tuple[Version, dict[str, Any]]]:
         nonlocal count
         for archive in archives:
-            for version in archive.database.versions(_tell(run)):
+            for version in _versions(run, archive, piece):
                 if not options.get("all_versions") and version.status != "live":
                     continue
                 if wanted in version.value if options.get("values") else version.key.startswith(wanted):
@@ -152,4 +240,4 @@ def search(run: Run, archives: list[LevelDbArchive], query: str, options: dict[s
         for version, _ in hits():
             mark = "" if version.status == "live" else f"\t[{version.history}]"
             run.say(f"{key_text(version.key)}\t{printable(key_text(version.value))}{mark}")
-    return Outcome.DONE if count else Outcome.NO
+    return count

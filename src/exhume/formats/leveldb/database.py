@@ -14,7 +14,7 @@ import itertools
 import threading
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from exhume.errors import ExhumeError, Span
 from exhume.findings import Finding
@@ -51,6 +51,15 @@ then read once.
 
 _TOP = (1 << 64) - 1
 _RANGE = int(ValueTypes.RANGE_DELETION)
+
+
+class LiveState(NamedTuple):
+    """The live logs, the last sequence number, all range deletions, and the column families that have entries."""
+
+    logs: list[LoadedLog]
+    last_sequence: int
+    ranges: list[RangeDeletion]
+    families: list[int]
 
 
 class Database:
@@ -342,27 +351,34 @@ class Database:
 
     def _batches(self, report: Report, unreferenced: bool) -> Iterator[Iterable[Version]]:
         """The versions of `versions` in lists of a few hundred."""
+        state = self.live_state(report)
+        for family in state.families:
+            runs: list[Iterable[list[Item]]] = [[log.items[family]] for log in state.logs if family in log.items]
+            runs += self._forensic_runs([f for f in self.tables(Role.LIVE) if f.column_family == family], report)
+            merged = merge_runs(runs) if len(runs) > 1 else runs[0] if runs else ()
+            yield from resolve(
+                merged, family, state.last_sequence, [r for r in state.ranges if r.column_family == family]
+            )
+        if unreferenced:
+            yield from self.unreferenced(report)
+
+    def live_state(self, report: Report = checks.strict) -> LiveState:
+        """What has to be known of all live files before the versions in one of them can be judged."""
         self._prefetch_live()
-        logs = {f.name: self.load_log(f, report) for f in self.logs(Role.LIVE)}
+        logs = [self.load_log(f, report) for f in self.logs(Role.LIVE)]
         known = (self.manifest.last_sequence or 0) if self.manifest else MAX_SEQUENCE
-        last = max([known, *(log.last_sequence for log in logs.values())])
-        ranges = [r for log in logs.values() for r in log.ranges]
+        ranges = [r for log in logs for r in log.ranges]
         tables = self.tables(Role.LIVE)
         for file in tables:
             table = self.table(file)
             footer = table.footer_or_none()
             if footer is not None and footer.family == "rocksdb":
                 ranges += [RangeDeletion(*r, file.column_family) for r in table.range_deletions(checks.ignore)]
-        families = {f.column_family for f in tables} | {n for log in logs.values() for n in log.items}
-        for family in sorted(families):
-            runs: list[Iterable[list[Item]]] = [[log.items[family]] for log in logs.values() if family in log.items]
-            runs += self._forensic_runs([f for f in tables if f.column_family == family], report)
-            merged = merge_runs(runs) if len(runs) > 1 else runs[0] if runs else ()
-            yield from resolve(merged, family, last, [r for r in ranges if r.column_family == family])
-        if unreferenced:
-            yield from self._unreferenced(report)
+        families = {f.column_family for f in tables} | {n for log in logs for n in log.items}
+        return LiveState(logs, max([known, *(log.last_sequence for log in logs)]), ranges, sorted(families))
 
-    def _unreferenced(self, report: Report) -> Iterator[Iterable[Version]]:
+    def unreferenced(self, report: Report) -> Iterator[Iterable[Version]]:
+        """The versions in files that the database no longer uses, in lists."""
         for file in self.logs(Role.OBSOLETE, Role.ORPHAN):
             for family, items in sorted(self.load_log(file, report).items.items()):
                 yield (version_of(i, Status.UNREFERENCED, None, family) for i in items)
@@ -398,6 +414,10 @@ class Database:
             else:
                 chains.append((last, [file]))
         return runs + [self._table_items(chain, report, kept) for _, chain in chains]
+
+    def survey(self, file: DbFile) -> Survey:
+        """The survey of a table, which is made once."""
+        return self._survey(file, 0)[0]
 
     def _survey(self, file: DbFile, room: int) -> tuple[Survey, Kept | None]:
         """The survey of a table, which is made once, with the blocks kept so that they need not be read again."""

@@ -22,13 +22,14 @@ _SCAN_OVERLAP = 1 << 20
 
 
 class Survey(NamedTuple):
-    """What one pass over a table shows: whether it is in order throughout, and its first and last
-    `(user key, inverted packed)`.
+    """What one pass over a table shows: whether it is in order throughout, its first and last
+    `(user key, inverted packed)`, and whether there is nothing at all to report about it.
     """
 
     ordered: bool
     first: tuple[bytes, int] | None
     last: tuple[bytes, int] | None
+    sound: bool
 
 
 class Kept:
@@ -119,6 +120,7 @@ def survey_table(table: Table, room: int) -> tuple[Survey, Kept | None]:
         try:
             end = block.entries_end
         except FormatError:
+            troubled = True
             continue
         low, high, fine = kernel.entries_order(block.data, end, table.limits.structure_size)
         if low is None or high is None:
@@ -126,7 +128,8 @@ def survey_table(table: Table, room: int) -> tuple[Survey, Kept | None]:
         ordered = ordered and fine and (last is None or low > last)
         first = first if first is not None else low
         last = high if last is None else max(last, high)
-    return Survey(ordered, first, last), Kept(handles, blocks) if handles is not None and blocks else None
+    sound = ordered and not troubled and handles is not None
+    return Survey(ordered, first, last, sound), Kept(handles, blocks) if handles is not None and blocks else None
 
 
 def find_data_blocks(table: Table) -> Iterator[Block]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from exhume.counts import counted
@@ -429,23 +429,35 @@ class Table:
 
         With `stop`, keys from there on will not be asked for, so a remote table is not read ahead beyond them.
         """
+        return chain.from_iterable(self.item_blocks(rank, start, stop))
+
+    def item_blocks(self, rank: int, start: bytes | None, stop: bytes | None) -> Iterator[list[Item]]:
+        """The same, block by block."""
         index = self._strict_index
         first = 0 if start is None else bisect_left(self._index_keys, start)
         span = self.span_of(start, stop) if self.source.cost.wait else None
         if span is not None and first < len(index) and span[1] - span[0] > index[first][1].size:
             self.source.hint(*span)
         previous: Item | None = None
-        whole = start is None and stop is None
-        for items in self._all_blocks(rank) if whole else self._blocks_from(rank, first, start or b""):
+        last = len(index) if stop is None else bisect_left(self._index_keys, stop) + 1
+        # Nothing of a long range is kept for the next look-up, and it is read ahead.
+        streamed = last - first > MOST_KEPT or (start is None and stop is None)
+        blocks = self._stream(rank, first, last, start) if streamed else self._blocks_from(rank, first, start or b"")
+        for items in blocks:
             if items:
                 if previous is not None and items[0] <= previous:
                     checks.fail(checks.KEY_ORDER, span=items[0][5].span)
                 previous = items[-1]
-                yield from items
+                yield items
 
-    def _all_blocks(self, rank: int) -> Iterator[list[Item]]:
-        for number, block in enumerate(self.read_blocks([handle for _, handle in self._strict_index])):
-            yield self.block_items(block, (rank << 33) + 2 * number)[0] if block else []
+    def _stream(self, rank: int, first: int, last: int, start: bytes | None) -> Iterator[list[Item]]:
+        """The blocks `[first, last)`, from a key on, read ahead; then one by one those that follow them."""
+        handles = [handle for _, handle in self._strict_index]
+        ahead = self.read_blocks(handles[first:last])
+        behind = (self.read_block(handle) for handle in handles[last:])
+        for number, block in enumerate(chain(ahead, behind), first):
+            items = self.block_items(block, (rank << 33) + 2 * number)[0] if block else []
+            yield items if start is None or number > first else items[bisect_left(items, (start,)) :]
 
     def _blocks_from(self, rank: int, first: int, start: bytes) -> Iterator[list[Item]]:
         """The blocks from a key on; the most recently read ones are cached, because look-ups tend to be for nearby
