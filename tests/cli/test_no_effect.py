@@ -19,7 +19,7 @@ Cli = Callable[..., Any]
 
 VALUES = {"glob": "x", "at": "1", "span": "0:1", "section": "header", "source": "x", "depth": "1", "sequence": "1"}
 VALUES |= {"directory": "", "count_by_time": "1", "projection": "x", "pairs": "user", "key": "k", "html": "OUT"}
-VALUES |= {"query": "*: *"}
+VALUES |= {"query": "*: *", "jobs": "2"}
 
 
 def pairs() -> Iterator[tuple[str, str, str, str]]:
@@ -31,7 +31,8 @@ def pairs() -> Iterator[tuple[str, str, str, str]]:
             known = {option.name for option in format_cli(described).OPTIONS[verb]}
             yield from ((verb, id, name, other) for name, others in rules.items() for other in others if other in known)
     yield from (("list", "caf", "sections", other) for other in ("long", "glob"))
-    yield from (("list", "leveldb", "sections", other) for other in ("all_versions", "sequence", "key"))
+    yield from (("list", "leveldb", "sections", other) for other in ("all_versions", "sequence", "key", "jobs"))
+    yield ("list", "leveldb", "long", "jobs")
 
 
 def typed(verb: str, name: str, out: Path) -> list[str]:

@@ -79,7 +79,7 @@ def leveldb(data: bytes) -> None:
     for stop, budget in ((end, 1 << 16), (len(data), 1 << 20), (len(data), 8)):
         kernel.block_entries(data, stop, budget)
         items, *_ = kernel.internal_entries(data, stop, budget, 0, Place(data[0] if data and data[0] & 1 else None))
-        kernel.entries_order(data, stop, budget)
+        kernel.survey_entries(data, stop, budget, data[:256], data[:9])
         kernel.resolve_items(items, (None, -1, -1), 1 << 20, 0, Row, ("a", "b", "c", "d", "e"), lambda item: item[3])
     kernel.find_blocks(data)
 

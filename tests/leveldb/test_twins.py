@@ -144,13 +144,15 @@ histories = st.lists(
 )
 
 
-@given(histories, st.integers(0, 9), st.integers(0, 30))
+@given(histories, st.integers(0, 9), st.integers(0, 30), st.lists(st.integers(0, 40)))
 def test_order_and_statuses_are_the_same_in_both_kernels(
-    history: list[tuple[bytes, int, int]], last_sequence: int, cut: int
+    history: list[tuple[bytes, int, int]], last_sequence: int, cut: int, starts: list[int]
 ) -> None:
     entries = [(InternalKey(*entry).build(), b"value") for entry in history]
     for block in (build_block(entries), build_block(sorted(entries))[:cut]):
-        assert kernel.entries_order(block, len(block), BUDGET) == pykernel.entries_order(block, len(block), BUDGET)
+        for kinds, restarts in ((b"", ()), (bytes([1]) * 16 + bytes(240), [0]), (bytes([1]) * 256, starts[:2])):
+            told = pykernel.survey_entries(block, len(block), BUDGET, kinds, restarts)
+            assert kernel.survey_entries(block, len(block), BUDGET, kinds, restarts) == told
     log = Place("log", 3, None, 0, 9, Verdict.GOOD, operations=(0, 7))
     places = [Place("table", 4, 1, 0, 9, Verdict.GOOD, codec="none"), log]
     items = sorted(

@@ -437,37 +437,64 @@ def internal_entries(bytes block not None, Py_ssize_t end, uint64_t budget, rank
     return out, at, problem, disorder
 
 
-def entries_order(bytes block not None, Py_ssize_t end, uint64_t budget):
+def survey_entries(bytes block not None, Py_ssize_t end, uint64_t budget, bytes kinds not None, restarts not None):
     cdef chars data = block
-    cdef int64_t at = 0, user_size = 0, previous_size = -1
-    cdef uint64_t packed = 0, last = 0, first_packed = 0
+    cdef chars known = kinds
+    cdef int64_t at = 0, start = 0, user_size = 0, previous_size = -1, first_start = 0, first_size = 0, count = 0
+    cdef uint64_t packed = 0, last = 0, first_packed = 0, highest = 0
     cdef LeveldbBlockEntry entry
-    cdef bint fine = True
-    cdef bytearray scratch = bytearray(2 * end if end > 0 else 1)
+    cdef bint fine = True, fits = True, any_kind = len(kinds) != 256
+    cdef Py_ssize_t points = len(restarts), point = 0, room = end if end > 0 else 0
+    cdef bytearray scratch = bytearray(2 * room + 1)
     cdef Keys keys
     cdef char* previous
-    cdef bytes first = b""
+    cdef int64_t* starts
     cdef int order
     keys.key, keys.size, keys.total = scratch, 0, 0
-    previous = keys.key + (end if end > 0 else 0)
+    previous = keys.key + room
     if end > len(block):
         raise ValueError("the entries end outside the block")
-    while at < end:
-        if next_entry(data, &at, end, budget, &keys, &entry) != BLOCK_FINE_ or not split_key(&keys, &user_size, &packed):
-            fine = False
-            break
-        if previous_size < 0:
-            first, first_packed = PyBytes_New(keys.key, user_size), packed
-        else:
-            order = compare(<chars>keys.key, user_size, <chars>previous, previous_size)
-            if order < 0 or (order == 0 and packed <= last):
-                fine = False
-        previous_size = user_size
-        memcpy(previous, keys.key, previous_size)
-        last = packed
+    starts = <int64_t*>malloc((points + 1) * sizeof(int64_t))
+    if starts == NULL:
+        raise MemoryError
+    try:
+        for number in restarts:
+            starts[point] = number
+            point += 1
+        point = 0
+        with nogil:
+            while at < end:
+                start = at
+                if next_entry(data, &at, end, budget, &keys, &entry) != BLOCK_FINE_ or not split_key(&keys, &user_size, &packed):
+                    fine = False
+                    break
+                if point < points and starts[point] < start:
+                    fits = False
+                while point < points and starts[point] <= start:
+                    point += 1
+                if not any_kind and not known[~packed & 0xFF]:
+                    fits = False
+                if ~packed >> 8 > highest:
+                    highest = ~packed >> 8
+                if previous_size < 0:
+                    first_start, first_size, first_packed = entry.key_suffix_start, user_size, packed
+                else:
+                    order = compare(<chars>keys.key, user_size, <chars>previous, previous_size)
+                    if order < 0 or (order == 0 and packed <= last):
+                        fine = False
+                previous_size = user_size
+                memcpy(previous, keys.key, previous_size)
+                last = packed
+                count += 1
+    finally:
+        free(starts)
     if previous_size < 0:
-        return None, None, fine
-    return (first, first_packed), (PyBytes_New(previous, previous_size), last), fine
+        return None, None, fine, False, 0, 0
+    return (
+        (PyBytes_New(<const char*>data + first_start, first_size), first_packed),
+        (PyBytes_New(previous, previous_size), last),
+        fine, fine and fits and point == points, count, highest,
+    )
 
 
 cdef inline bint deletes(int kind) noexcept nogil:

@@ -36,7 +36,7 @@ block_entries = _implementation.block_entries
 internal_entries = _implementation.internal_entries
 find_blocks = _implementation.find_blocks
 next_block = _implementation.next_block
-entries_order = _implementation.entries_order
+survey_entries = _implementation.survey_entries
 resolve_items = _implementation.resolve_items
 find_patterns = _implementation.find_patterns
 
@@ -51,7 +51,6 @@ __all__ = [
     "Scan",
     "block_entries",
     "build_uleb128",
-    "entries_order",
     "find_blocks",
     "find_patterns",
     "find_range",
@@ -62,6 +61,7 @@ __all__ = [
     "resolve_items",
     "scan_records",
     "split_records",
+    "survey_entries",
     "take_records",
     "terminate_records",
 ]

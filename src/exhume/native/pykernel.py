@@ -10,6 +10,7 @@ relative to the payload.
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -232,17 +233,24 @@ def internal_entries(
     return out, stop, problem, disorder
 
 
-def entries_order(
-    block: bytes, end: int, budget: int
-) -> tuple[tuple[bytes, int] | None, tuple[bytes, int] | None, bool]:
-    """First and last `(user key, ~packed)` of a block of internal keys, and whether it is whole and in order.
+def survey_entries(
+    block: bytes, end: int, budget: int, kinds: bytes, restarts: Sequence[int]
+) -> tuple[tuple[bytes, int] | None, tuple[bytes, int] | None, bool, bool, int, int]:
+    """Looks at a block of internal keys without making objects of its entries.
 
-    The answer is the same as that of `internal_entries`, without making objects of the entries.
+    Returns first and last `(user key, ~packed)`; whether it is whole and in order, as `internal_entries` says; whether
+    moreover each kind of entry is one of `kinds` (256 flags; empty: any) and the restart points are, in ascending
+    order, at entries; the number of entries; and the highest sequence number.  Raises `ValueError` for entries that end
+    outside the block.
     """
     items, _, problem, disorder = internal_entries(block, end, budget, 0, None)
+    fine = problem == BLOCK_FINE and disorder < 0
     if not items:
-        return None, None, problem == BLOCK_FINE
-    return items[0][:2], items[-1][:2], problem == BLOCK_FINE and disorder < 0
+        return None, None, problem == BLOCK_FINE, False, 0, 0
+    packed = [~item[1] & _TOP for item in items]
+    known = len(kinds) != 256 or all(kinds[one & 0xFF] for one in packed)
+    placed = sorted(restarts) == list(restarts) and {item[3] for item in items}.issuperset(restarts)
+    return items[0][:2], items[-1][:2], fine, fine and known and placed, len(items), max(packed) >> 8
 
 
 def resolve_items(

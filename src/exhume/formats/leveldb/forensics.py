@@ -122,7 +122,7 @@ def survey_table(table: Table, room: int) -> tuple[Survey, Kept | None]:
         except FormatError:
             troubled = True
             continue
-        low, high, fine = kernel.entries_order(block.data, end, table.limits.structure_size)
+        low, high, fine, *_ = kernel.survey_entries(block.data, end, table.limits.structure_size, b"", ())
         if low is None or high is None:
             continue
         ordered = ordered and fine and (last is None or low > last)
