@@ -141,7 +141,7 @@ def test_what_makes_no_sense(evidence: Path, exhume_cli: Cli) -> None:
         (("explain", "-r", evidence), "needs --coverage"),
         (("verify", "-r", "--as", "zs", evidence), "finds archives by itself"),
         (("info", "-r", "--offset", "1", evidence), "finds archives by itself"),
-        (("list", "--jobs", "2", evidence / "zs/words-none.zs"), "--jobs is for --recursive"),
+        (("list", "--jobs", "2", evidence / "bundle/stranger.zs"), "--jobs is for --recursive"),
         (("info", "--jobs", "2", evidence / "a/db"), "--jobs is for --recursive"),
         (("cat", "-r", "--as", "zs", evidence), "finds archives by itself"),
         (("search", "-r", "--length", "5", evidence, "*"), "finds archives by itself"),
