@@ -1,0 +1,91 @@
+"""One pass over a shard's records proves the files in it; extraction decodes in batches; damage is told as it was."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import exhume
+from exhume.archive import MemberArchive
+from exhume.engines.extract import extract
+from exhume.errors import ExhumeError
+from exhume.formats.data_bundle import content
+from exhume.formats.data_bundle.bundle import View
+from exhume.formats.data_bundle.reader import DataBundleArchive
+from exhume.formats.data_bundle.writer import pack_members
+from exhume.io.local import LocalTree
+from exhume.io.output.tree import OutputTree
+from exhume.testing.corrupt import flip
+
+SIZES = [0, 1, 300, 999, 1000, 1001, 2500, 9000]
+MEMBERS = {f"d{i % 3}/f{i:02d}": bytes([i, 7 * i % 256]) * (SIZES[i % len(SIZES)] // 2) for i in range(40)}
+MEMBERS |= {"zeros": bytes(5000), "last": b"end" * 700}
+OPTIONS = [{"compression": "zlib"}, {"compression": "snappy", "shards": 2}, {"compression": "none"}]
+OPTIONS += [{"compression": "none", "raw_packed": False}]
+
+
+@pytest.fixture(params=range(len(OPTIONS)), ids=["zlib", "snappy", "flat", "none"])
+def bundle(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    pack_members(tmp_path / "b", MEMBERS, ["empty"], record_size=1000, alignment=64, **OPTIONS[request.param])
+    return tmp_path / "b"
+
+
+@pytest.mark.parametrize("stretch", [1, 1500, 1 << 20])
+def test_no_file_is_read_again(bundle: Path, stretch: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    again: list[int] = []
+    chunks = View.chunks
+    monkeypatch.setattr(View, "chunks", lambda self, row: again.append(row.meta.size) or chunks(self, row))
+    monkeypatch.setattr(content, "STRETCH", stretch)
+    for jobs in (1, 3):
+        with DataBundleArchive(LocalTree(bundle)) as archive:
+            assert list(archive.verify(jobs=jobs)) == []
+        # Only files without bytes are left, and zeros that are more than a stretch.
+        assert all(size == 0 or stretch == 1 for size in again)
+        again.clear()
+
+
+def test_damage_is_told_as_by_reading_each_file(bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shard = bundle / "shard-00000000"
+    whole = shard.read_bytes()
+    for at in range(len(whole) - 1, 200, -len(whole) // 9):
+        shard.write_bytes(flip(whole, at))
+        with DataBundleArchive(LocalTree(bundle)) as archive:
+            found = list(archive.verify())
+            assert list(archive.verify(jobs=3)) == found
+        with monkeypatch.context() as patch, DataBundleArchive(LocalTree(bundle)) as archive:
+            patch.setattr(
+                content.Content, "_sum", lambda self, stretch, findings, pieces: content._Seen(findings, [], [])
+            )
+            assert list(archive.verify()) == found
+
+
+@settings(max_examples=10)
+@given(st.integers(0, 1 << 20), st.booleans())
+def test_extraction_refuses_what_reading_refuses(
+    tmp_path_factory: pytest.TempPathFactory, at: int, sound: bool
+) -> None:
+    spot = tmp_path_factory.mktemp("x")
+    pack_members(spot / "b", MEMBERS, ["empty"], record_size=1000, alignment=64)
+    shard = spot / "b" / "shard-00000000"
+    if not sound:
+        shard.write_bytes(flip(shard.read_bytes(), 300 + at % (shard.stat().st_size - 300)))
+    with exhume.open(spot / "b") as archive:
+        assert isinstance(archive, MemberArchive)
+        bad: dict[str, str | None] = {}
+        for name in MEMBERS:
+            try:
+                assert archive.read_member(name) == MEMBERS[name]
+            except ExhumeError as error:
+                bad[name] = error.code
+        for jobs in (1, 3):
+            with OutputTree(spot / f"out{jobs}") as output:
+                report = extract(archive, output, jobs=jobs)
+            assert {name: error.code for name, error in report.refused} == bad
+            assert (spot / f"out{jobs}" / "empty").is_dir()
+            for name, data in MEMBERS.items():
+                path = spot / f"out{jobs}" / name
+                assert not path.exists() if name in bad else path.read_bytes() == data
+    assert not (sound and bad)
