@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from exhume.engines.extract import extract
 from exhume.errors import ExhumeError
 from exhume.formats.data_bundle import content
 from exhume.formats.data_bundle.bundle import View
+from exhume.formats.data_bundle.index import FileRow
 from exhume.formats.data_bundle.reader import DataBundleArchive
 from exhume.formats.data_bundle.writer import pack_members
 from exhume.io.local import LocalTree
@@ -37,7 +39,12 @@ def bundle(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 def test_no_file_is_read_again(bundle: Path, stretch: int, monkeypatch: pytest.MonkeyPatch) -> None:
     again: list[int] = []
     chunks = View.chunks
-    monkeypatch.setattr(View, "chunks", lambda self, row: again.append(row.meta.size) or chunks(self, row))
+
+    def counted(view: View, row: FileRow) -> Iterator[bytes]:
+        again.append(row.meta.size)
+        return chunks(view, row)
+
+    monkeypatch.setattr(View, "chunks", counted)
     monkeypatch.setattr(content, "STRETCH", stretch)
     for jobs in (1, 3):
         with DataBundleArchive(LocalTree(bundle)) as archive:

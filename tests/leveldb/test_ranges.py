@@ -38,7 +38,7 @@ def files_of(layers: list[list[tuple[bytes, int, bytes]]]) -> dict[str, bytes]:
     layers have higher sequence numbers.
     """
     files: dict[str, bytes] = {"CURRENT": b"MANIFEST-000004\n", "LOCK": b""}
-    tables = []
+    tables: list[tuple[int, int, int, bytes, bytes]] = []
     sequence = 0
     for number, layer in enumerate(layers[:-1], 10):
         if not layer:
@@ -101,7 +101,12 @@ def test_processes_print_what_one_prints(database: Path, exhume_cli: Cli, monkey
     monkeypatch.setattr(ranges, "plan_ranges", partial(ranges.plan_ranges, size=4000))
     asked: list[int] = []
     kept = playback.each_piece
-    monkeypatch.setattr(playback, "each_piece", lambda *a, **k: asked.append(len(a[5])) or kept(*a, **k))
+
+    def each_piece(*arguments: Any, **options: Any) -> Any:
+        asked.append(len(arguments[5]))
+        return kept(*arguments, **options)
+
+    monkeypatch.setattr(playback, "each_piece", each_piece)
     calls = [[*words.split(" ")[:1], database, *words.split()[1:]] for words in CALLS]
     calls += [["search", *words.split(" ")[:-1], database, words.split(" ")[-1]] for words in SEARCHES]
     for call in calls:
