@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from exhume.engines.scan import Scanner
 from exhume.errors import MissingDependencyError
 from exhume.io.source import BytesSource
+from exhume.native import kernel, pykernel
+from exhume.registry import formats
 
 PATTERNS = [b"ab", b"aba", b"\x00\xff", b"(.*)"]
 
@@ -36,6 +38,27 @@ def test_every_occurrence_is_found_once(engine: str, data: bytes, window: int) -
     got = list(Scanner(PATTERNS, engine=engine).scan(BytesSource(data), 0, len(data), window))
     assert sorted(got) == expected
     assert [hit for hit, _ in got] == sorted(hit for hit, _ in got)
+
+
+MAGICS = [signature.magic for described in formats().values() for signature in described.signatures]
+
+
+@given(data=st.data())
+def test_both_kernels_find_the_same(data: st.DataObject) -> None:
+    """Occurrences around the borders of the blocks that the compiled kernel marks at once, and at both ends."""
+    patterns = data.draw(
+        st.one_of(st.just(MAGICS), st.lists(st.binary(min_size=1, max_size=9), min_size=1, max_size=6))
+    )
+    text = bytearray(data.draw(st.sampled_from([b"\0", b"\xff", b"ab", b"\xd1\x01"])) * data.draw(st.integers(0, 900)))
+    for _ in range(data.draw(st.integers(0, 6))):
+        pattern = data.draw(st.sampled_from(patterns))
+        at = data.draw(st.one_of(st.integers(0, len(text)), st.integers(500, 520), st.integers(1012, 1032)))
+        text[at : at + len(pattern)] = pattern
+    assert kernel.find_patterns(text, patterns) == pykernel.find_patterns(text, patterns)
+
+
+def test_every_hit_of_a_dense_text_is_found() -> None:
+    assert kernel.find_patterns(b"a" * 5000, [b"a", b"aa"]) == pykernel.find_patterns(b"a" * 5000, [b"a", b"aa"])
 
 
 def test_spans_and_progress() -> None:

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import exhume
 from exhume import distributed
 from exhume.distributed.carving import Search, carve_each
 from exhume.errors import SourceError
+from exhume.io.source import BytesSource
 
 Cli = Callable[..., Any]
 
@@ -63,6 +64,54 @@ def test_spans_join_exactly(image: Path, expected: list[Any], data: st.DataObjec
     assert found == (expected if (start, stop) == (0, None) else list(exhume.carve(image, start=start, stop=stop)))
 
 
+@given(data=st.data())
+@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_threads_find_the_same_wherever_pieces_are_cut(
+    image: Path, expected: list[Any], monkeypatch: pytest.MonkeyPatch, data: st.DataObject
+) -> None:
+    size = image.stat().st_size
+    borders = [one.offset + shift for one in expected for shift in (-1, 0, 1, 4, 8)] + [one.end for one in expected]
+    piece = data.draw(
+        st.one_of(st.integers(size // 40, size), st.sampled_from([b for b in borders if b > size // 40])), label="piece"
+    )
+    start = data.draw(st.sampled_from([0, 0, *[b for b in borders if 0 <= b < size]]), label="start")
+    stop = data.draw(st.sampled_from([None, size, *[b for b in borders if start < b <= size]]), label="stop")
+    monkeypatch.setattr("exhume.engines.carve.PIECE", piece)
+    monkeypatch.setattr("exhume.engines.carve.WINDOW", data.draw(st.integers(100, size), label="window"))
+    jobs = data.draw(st.integers(2, 4), label="jobs")
+    found = list(exhume.carve(image, start=start, stop=stop, jobs=jobs))
+    assert found == (expected if (start, stop) == (0, None) else list(exhume.carve(image, start=start, stop=stop)))
+
+
+class Failing(BytesSource):
+    """An image whose disk cannot be read behind a byte."""
+
+    limit = 1 << 40
+
+    def _read(self, offset: int, size: int) -> bytes:
+        if offset + size > self.limit:
+            raise SourceError("bad sector", span=self.span(self.limit, self.limit))
+        return super()._read(offset, size)
+
+
+def test_threads_report_the_error_that_one_job_meets(image: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("exhume.engines.carve.PIECE", 2000)
+    monkeypatch.setattr("exhume.engines.carve.WINDOW", 2000)
+    source = Failing(image.read_bytes())
+    source.limit = 9_000
+    for jobs in (1, 2):
+        with pytest.raises(SourceError, match="bad sector"):
+            list(exhume.carve(source, only=["leveldb"], jobs=jobs))
+
+
+def test_progress_of_threads_is_that_of_the_image(image: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("exhume.engines.carve.PIECE", 9000)
+    seen: list[tuple[int, int | None, str]] = []
+    list(exhume.carve(image, start=500, jobs=2, only=["leveldb"], progress=lambda *done: seen.append(done)))
+    total = image.stat().st_size - 500
+    assert seen == [(min(at, total), total, "bytes") for at in range(9000, total + 9000, 9000)]
+
+
 @pytest.mark.slow
 def test_processes_find_the_same(image: Path, expected: list[Any]) -> None:
     assert list(distributed.carve(str(image), span=9973, jobs=2)) == expected
@@ -100,6 +149,7 @@ def test_an_empty_image(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_the_command_line(image: Path, exhume_cli: Cli, archives: Path, tmp_path: Path) -> None:
     plain = exhume_cli("carve", "--json", image, "-o", tmp_path / "one")
+    assert exhume_cli("carve", "--json", "--jobs", 3, image).out == exhume_cli("carve", "--json", image).out
     spans = exhume_cli("carve", "--json", "--jobs", 2, "--span", "20K", image, "-o", tmp_path / "two")
     assert plain.code == spans.code == 0
     assert plain.out == spans.out

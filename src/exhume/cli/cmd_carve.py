@@ -37,7 +37,9 @@ _SUFFIX = {"clp-s": "clps", "zs": "zs", "caf": "caf"}
 @click.option(
     "--min-confidence", type=click.FloatRange(0, 1), default=0.5, show_default=True, help="Leave out what is less sure."
 )
-@click.option("--span", type=SIZE, help="With --jobs or --cluster: bytes that a worker searches at a time (256M).")
+@click.option(
+    "--span", type=SIZE, help="Bytes that a process of --jobs, or a worker of --cluster, searches at a time (256M)."
+)
 @many_options
 @common_options
 def command(
@@ -54,9 +56,9 @@ def command(
     """Find archives of all formats inside each IMAGE: a disk image, a memory dump, another archive.
 
     Reports offset, length, format, verdict (whole, partial, damaged), what the verdict rests on, and confidence; writes
-    only with -o, where each of several images gets a directory called like it.  With --jobs or --cluster an image is
-    searched in spans, with the same result.  Exit code 4 when nothing is found, 1 when an image or a part of it could
-    not be read.
+    only with -o, where each of several images gets a directory called like it.  With --jobs, threads search an image in
+    pieces; several images, or one with --span or --cluster, are searched in spans by processes: with the same result.
+    Exit code 4 when nothing is found, 1 when an image or a part of it could not be read.
 
     A verdict is proved by checksums of the contents; by their structure, where they were decoded or each part of them
     begins or ends as it must; or by nothing, where the contents are bytes of which nothing tells what they should be.
@@ -68,8 +70,8 @@ def command(
     chosen = many.targets(run, images, "IMAGE...")
     only = only or ((run.as_format,) if run.as_format else ())
     start, stop = max(0, start - run.offset), None if stop is None else max(0, stop - run.offset)
-    if not chosen.several and many.is_local:
-        return _in_one_pass(run, chosen.only, only, output, start, stop, min_confidence)
+    if not chosen.several and many.cluster is None and (span is None or many.jobs == 1):
+        return _in_one_pass(run, chosen.only, only, output, start, stop, min_confidence, many.jobs)
     search = Search(tuple(only), min_confidence, run.limits, run.storage_options, run.offset, run.length)
     folder = None if output is None else prepare_directory(output) if chosen.several else Path(output)
     names = OutputNames()
@@ -92,7 +94,14 @@ def command(
 
 
 def _in_one_pass(
-    run: Run, image: str, only: Sequence[str], output: str | None, start: int, stop: int | None, min_confidence: float
+    run: Run,
+    image: str,
+    only: Sequence[str],
+    output: str | None,
+    start: int,
+    stop: int | None,
+    min_confidence: float,
+    jobs: int,
 ) -> Outcome:
     from exhume.engines.carve import carve
     from exhume.io.source import Source
@@ -109,6 +118,7 @@ def _in_one_pass(
                 min_confidence=min_confidence,
                 limits=run.limits,
                 progress=progress,
+                jobs=jobs,
             )
         )
         place = None if output is None else Path(output)

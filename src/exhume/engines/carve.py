@@ -1,13 +1,14 @@
 """The carve engine: finds archives inside raw bytes.
 
 One pass over the image looks for the signatures of every format; each hit goes to the format's own `locate`, which
-finds the exact span and verifies it.  Memory is bounded by one window, whatever the size of the image.
+finds the exact span and verifies it.  Memory is bounded by one window for each job, whatever the size of the image.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Iterable, Iterator
+import threading
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
 from exhume.archive import Progress, no_progress
@@ -15,14 +16,24 @@ from exhume.engines.scan import Scanner
 from exhume.errors import ExhumeError, QueryError
 from exhume.io import witness
 from exhume.io.opening import Target, open_target
+from exhume.io.parallel import map_ordered
 from exhume.io.source import Source
 from exhume.io.tree import Tree
-from exhume.limits import DEFAULT_LIMITS, Limits
+from exhume.limits import DEFAULT_LIMITS, Limits, cpu_count
 from exhume.recovery import Carved, Verdict
 from exhume.registry import Format, formats, get_format
 
-WINDOW = 8 << 20
-"""Bytes of the image held at a time."""
+WINDOW = 1 << 20
+"""Bytes of the image held at a time: few enough to stay in the processor's cache, where they are searched."""
+
+REMOTE_WINDOW = 8 << 20
+"""The same for an image over a network, where each window is a request."""
+
+PIECE = 8 << 20
+"""Bytes of the image that one of several threads searches at a time; it looks into what it finds there as well."""
+
+AHEAD = 64
+"""Pieces per thread that may be done before an earlier one: looking into a large archive takes as long as many."""
 
 
 def carve(
@@ -35,6 +46,7 @@ def carve(
     limits: Limits = DEFAULT_LIMITS,
     progress: Progress = no_progress,
     storage_options: dict[str, Any] | None = None,
+    jobs: int = 1,
 ) -> Iterator[Carved]:
     """Yields the archives inside a disk image, a memory dump or another archive, in order of offset.
 
@@ -47,6 +59,7 @@ def carve(
         limits: What hostile input may cost.
         progress: Called with (done, total or None, unit).
         storage_options: Options for the fsspec file system of a URL.
+        jobs: Threads, which search the image in pieces, with the same result; 0: one per core.
 
     Returns:
         The archives, nested ones marked, each with its exact span, counted from the first byte of the outermost file,
@@ -68,7 +81,7 @@ def carve(
         raise QueryError("min_confidence: out of range", expected="0 to 1", actual=min_confidence)
     for name in only:
         get_format(name)
-    how: dict[str, Any] = {"only": only, "min_confidence": min_confidence, "limits": limits, "progress": progress}
+    how = {"only": only, "min_confidence": min_confidence, "limits": limits, "progress": progress, "jobs": jobs}
     return _carve(target, start, stop, storage_options, how)
 
 
@@ -95,27 +108,51 @@ def find(
     min_confidence: float = 0.0,
     limits: Limits = DEFAULT_LIMITS,
     progress: Progress = no_progress,
+    jobs: int = 1,
 ) -> Iterator[Carved]:
     """The archives found by the signatures that begin in `[start, stop)`, in the order of the signatures, each once.
 
     Signatures may reach past `stop`, and archives may reach beyond both ends.  So the finds of adjacent ranges, one
-    after the other, are those of the whole range, and `join` gives the same result for both.
+    after the other, are those of the whole range, and `join` gives the same result for both.  That is how `jobs`
+    threads (0: one per core) share the range.
     """
     wanted = [get_format(id) for id in only] or list(formats().values())
     wanted = [described for described in wanted if described.has("locate") and described.signatures]
     patterns = [(described, signature) for described in wanted for signature in described.signatures]
-    scanner = Scanner([signature.magic for _, signature in patterns])
+    own = threading.local()
+    window = REMOTE_WINDOW if image.is_remote else WINDOW
+
+    def search(first: int, last: int, progress: Progress = no_progress) -> Iterator[Carved]:
+        if not hasattr(own, "scanner"):
+            own.scanner = Scanner([signature.magic for _, signature in patterns])
+        for hit, index in own.scanner.scan(image, first, last, window, progress):
+            described, signature = patterns[index]
+            begin = hit - signature.offset
+            if begin >= 0:
+                found = _locate(described, image, begin if signature.offset >= 0 else hit, limits)
+                if found is not None and found.confidence >= min_confidence:
+                    yield found
+
     seen: set[tuple[str, int, int]] = set()
-    for hit, index in scanner.scan(image, start, stop, WINDOW, progress):
-        described, signature = patterns[index]
-        begin = hit - signature.offset
-        if begin < 0:
-            continue
-        found = _locate(described, image, begin if signature.offset >= 0 else hit, limits)
-        if found is None or found.confidence < min_confidence or _key(found) in seen:
-            continue
-        seen.add(_key(found))
-        yield found
+    for found in search(start, stop, progress) if jobs == 1 else _on_threads(search, start, stop, jobs, progress):
+        if _key(found) not in seen:
+            seen.add(_key(found))
+            yield found
+
+
+def _on_threads(
+    search: Callable[[int, int], Iterator[Carved]], start: int, stop: int, jobs: int, progress: Progress
+) -> Iterator[Carved]:
+    """What `search` finds in the pieces of a range, in their order."""
+    pieces = range(start, stop, PIECE)
+
+    def one(at: int) -> list[Carved]:
+        return list(search(at, min(at + PIECE, stop)))
+
+    found = map_ordered(one, pieces, jobs, ahead=AHEAD * (jobs or cpu_count()), leave=True)
+    for at, finds in zip(pieces, found, strict=True):
+        progress(min(at + PIECE, stop) - start, stop - start, "bytes")
+        yield from finds
 
 
 def join(finds: Iterable[Carved]) -> Iterator[Carved]:

@@ -52,7 +52,12 @@ class _Call(Generic[T, R]):
 
 
 def map_ordered(  # noqa: C901 - what holds results back or lets go of them has to be seen in one place
-    function: Callable[[T], R], items: Iterable[T], jobs: int = 1, *, ahead: int | None = None
+    function: Callable[[T], R],
+    items: Iterable[T],
+    jobs: int = 1,
+    *,
+    ahead: int | None = None,
+    leave: bool = False,
 ) -> Iterator[R]:
     """`function(item)` for each item, in order, on `jobs` threads (1: in the caller; 0: one per core).
 
@@ -60,7 +65,8 @@ def map_ordered(  # noqa: C901 - what holds results back or lets go of them has 
     Per result that saves two switches between threads, which is most of what small tasks would gain.
 
     At most `ahead` items (default `2 * jobs`) are under way or waiting, so memory stays bounded by them.  An error of
-    `items` is raised after the results of the items before it.  Abandoning the iterator drops what has not started.
+    `items` is raised after the results of the items before it.  Abandoning the iterator drops what has not started and
+    waits for the rest; with `leave`, for functions that write nothing, an interruption by the user does not wait.
     Raises `ValueError` for a negative number of jobs.
     """
     if jobs < 0:
@@ -75,7 +81,7 @@ def map_ordered(  # noqa: C901 - what holds results back or lets go of them has 
     todo: SimpleQueue[_Call[T, R] | None] = SimpleQueue()
     # Threads of our own: `concurrent.futures` takes longer to import than many a short command needs in all.
     threads: list[threading.Thread] = []
-    open_ended, failure = True, None
+    open_ended, failure, wait = True, None, True
     try:
         while True:
             while open_ended and len(waiting) < depth:
@@ -100,12 +106,15 @@ def map_ordered(  # noqa: C901 - what holds results back or lets go of them has 
                 del other
                 continue
             yield waiting.popleft().result()
+    except KeyboardInterrupt:
+        wait = not leave
+        raise
     finally:
         while _taken(todo) is not None:
             pass
         for _ in threads:
             todo.put(None)
-        for thread in threads:
+        for thread in threads if wait else ():
             thread.join()
     if failure is not None:
         raise failure
