@@ -6,12 +6,16 @@
 Every measurement is a process of its own; CPU seconds are medians, and the table gives them relative to `mcap` (its
 default writer: zstd chunks of 1 MiB) in the same run.  Decoding compares rbuf values with JSON values of the same
 fields.
+
+`EXHUME_MCAP_CPP` names the folder `cpp/mcap/include` of the C++ library of the same project: a program that reads the
+same file with it is then compiled (`CXX`, else `c++`; it needs the headers of zstd and lz4) and measured as well.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
 import resource
 import shutil
@@ -27,7 +31,17 @@ from typing import Any
 
 CHANNELS = 10
 STEP_NS = 1_000_000
-TARGETS = {"write": 0.25, "read": 0.15, "topic": 0.05, "decode": 0.5}
+TARGETS = {
+    ("mcap", "write"): 0.25,
+    ("mcap", "read"): 0.15,
+    ("mcap", "topic"): 0.05,
+    ("mcap", "decode"): 0.5,
+    ("C++", "read"): 1.5,
+    ("C++", "topic"): 1.5,
+}
+"""What exhume's CPU time over that of a rival should be at most, for each kind of work."""
+
+TOPIC = "/topic/3"
 IDL = """
 namespace bench;
 schema Imu {
@@ -160,6 +174,62 @@ def mcap_decode_setup(folder: Path, count: int) -> None:
         writer.finish()
 
 
+# ----------------------------------------------------------------------------------------- mcap in C++
+
+PROGRAM = r"""
+#define MCAP_IMPLEMENTATION
+#include <mcap/reader.hpp>
+#include <cstdint>
+#include <cstdio>
+#include <ctime>
+
+static double seconds(clockid_t clock) {
+  timespec now;
+  clock_gettime(clock, &now);
+  return now.tv_sec + now.tv_nsec * 1e-9;
+}
+
+// program FILE [TOPIC]: CPU and wall seconds of reading the messages in time order, their number, the sum of their bytes
+int main(int argc, char** argv) {
+  const double cpu = seconds(CLOCK_PROCESS_CPUTIME_ID), wall = seconds(CLOCK_MONOTONIC);
+  mcap::McapReader reader;
+  if (!reader.open(argv[1]).ok()) return 1;
+  mcap::ReadMessageOptions options;
+  options.readOrder = mcap::ReadMessageOptions::ReadOrder::LogTimeOrder;
+  if (argc > 2) options.topicFilter = [&](std::string_view topic) { return topic == argv[2]; };
+  bool sound = true;
+  uint64_t count = 0, sum = 0;
+  for (const auto& one : reader.readMessages([&](const mcap::Status&) { sound = false; }, options)) {
+    count++;
+    sum += one.message.dataSize + static_cast<uint8_t>(one.message.data[0]);
+  }
+  std::printf("%f %f %llu %llu\n", seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu, seconds(CLOCK_MONOTONIC) - wall,
+              static_cast<unsigned long long>(count), static_cast<unsigned long long>(sum));
+  return sound ? 0 : 1;
+}
+"""
+
+
+def build_cpp(folder: Path) -> Path | None:
+    """The compiled program that reads with the C++ library, or None when its sources are not named."""
+    sources = os.environ.get("EXHUME_MCAP_CPP")
+    if not sources:
+        return None
+    program = folder / "mcap-cpp"
+    (folder / "mcap-cpp.cpp").write_text(PROGRAM)
+    command = [os.environ.get("CXX", "c++"), "-std=c++17", "-O3", "-DNDEBUG", "-I", sources, "-o", str(program)]
+    subprocess.run([*command, str(folder / "mcap-cpp.cpp"), "-lzstd", "-llz4"], check=True)
+    return program
+
+
+def measure_cpp(program: Path, what: str, folder: Path) -> tuple[float, float]:
+    """CPU and wall seconds of reading all messages, or those of one topic."""
+    command = [str(program), str(folder / "log.mcap"), *([TOPIC] if what == "topic" else [])]
+    cpu, wall, count = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()[:3]
+    assert int(count)
+    return float(cpu), float(wall)
+
+
 # ---------------------------------------------------------------------------------------------- driver
 
 
@@ -172,7 +242,7 @@ def job(name: str, folder: Path, count: int, size: int) -> Callable[[], int]:
         case "ark read":
             return ark_read(folder / "ark", None, decode=False)
         case "ark topic":
-            return ark_read(folder / "ark", "/topic/3", decode=False)
+            return ark_read(folder / "ark", TOPIC, decode=False)
         case "ark decode":
             return ark_read(folder / "ark-values", None, decode=True)
         case "mcap write":
@@ -180,7 +250,7 @@ def job(name: str, folder: Path, count: int, size: int) -> Callable[[], int]:
         case "mcap read":
             return mcap_read(folder / "log.mcap", None, decode=False)
         case "mcap topic":
-            return mcap_read(folder / "log.mcap", ["/topic/3"], decode=False)
+            return mcap_read(folder / "log.mcap", [TOPIC], decode=False)
         case "mcap decode":
             return mcap_read(folder / "values.mcap", None, decode=True)
     raise SystemExit(f"no such job: {name}")
@@ -201,18 +271,27 @@ def compare(options: argparse.Namespace) -> int:
     try:
         ark_decode_setup(folder, options.messages)
         mcap_decode_setup(folder, options.messages)
+        program = build_cpp(folder)
         failed = False
-        print(f"{'':8} {'mcap CPU s':>10} {'ours CPU s':>10} {'ratio':>6} {'target':>6}   (wall: mcap, ours)")
-        for what, target in TARGETS.items():
-            found: dict[str, tuple[float, float]] = {}
-            for who in ("mcap", "ark"):
-                runs = [measure(f"{who} {what}", folder, options) for _ in range(options.repeat)]
-                found[who] = (statistics.median(r[0] for r in runs), statistics.median(r[1] for r in runs))
-            ratio = found["ark"][0] / found["mcap"][0]
+        print(f"{'':8} {'rival':5} {'its CPU s':>10} {'ours CPU s':>10} {'ratio':>6} {'target':>6}   (wall: it, ours)")
+        for (rival, what), target in TARGETS.items():
+            if rival == "C++" and program is None:
+                continue
+            both = []
+            for who in (rival, "ark"):
+                runs = [
+                    measure_cpp(program, what, folder)
+                    if who == "C++" and program is not None
+                    else measure(f"{who} {what}", folder, options)
+                    for _ in range(options.repeat)
+                ]
+                both.append((statistics.median(r[0] for r in runs), statistics.median(r[1] for r in runs)))
+            (cpu, wall), (our_cpu, our_wall) = both
+            ratio = our_cpu / cpu
             failed |= ratio > target
             print(
-                f"{what:8} {found['mcap'][0]:10.3f} {found['ark'][0]:10.3f} {ratio:6.3f} {target:6.2f}   "
-                f"({found['mcap'][1]:.2f}, {found['ark'][1]:.2f})"
+                f"{what:8} {rival:5} {cpu:10.3f} {our_cpu:10.3f} {ratio:6.3f} {target:6.2f}   "
+                f"({wall:.2f}, {our_wall:.2f})"
             )
         return int(failed)
     finally:

@@ -7,7 +7,7 @@ import io
 import os
 import stat
 from collections.abc import Iterator
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from exhume.errors import EntryNotFoundError, SourceError, Span, UnsafePathError
 from exhume.io import witness
@@ -44,6 +44,9 @@ class FileSource(Source):
         except OSError as error:
             os.close(self._fd)
             raise SourceError("not a seekable file", span=Span(self.name, 0, 0), actual=error.strerror) from error
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return FileSource, (os.path.abspath(self._path), self.name)
 
     @property
     def size(self) -> int:

@@ -53,6 +53,10 @@ class Source(abc.ABC):
         """The path or URL that opens this source again, or None when there is none."""
         return None
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For worker processes, which open a local file again by its path.  Raises `TypeError` for anything else."""
+        raise TypeError(f"a {type(self).__name__} is not opened again elsewhere")
+
     @property
     def outermost(self) -> Source:
         """The name of the file that `origin` is an offset in: for a window, the file that it is a part of."""

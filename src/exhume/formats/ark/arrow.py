@@ -17,14 +17,17 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from exhume.choices import hint, passes_on
 from exhume.errors import EntryNotFoundError, QueryError, shorten
 from exhume.findings import Finding
+from exhume.formats.ark.messages import ArkMessage
+from exhume.formats.ark.pieces import make_each
 from exhume.formats.ark.query import Topics
 from exhume.formats.ark.rbuf.registry import Field, Registry
 from exhume.io.jsonout import dumps
+from exhume.limits import cpu_count
 from exhume.tabular.arrow import BAD_TIME, batched, check_rows, choose, import_pyarrow
 
 if TYPE_CHECKING:
@@ -145,6 +148,50 @@ def _maybe(convert: Convert | None, value: Any) -> Any:
     return value if value is None or convert is None else convert(value)
 
 
+class _Rows(NamedTuple):
+    """Makes record batches of the messages of some channels (GUIDs), of the type of one of them; picklable."""
+
+    identifiers: frozenset[str]
+    channel: Channel
+    schema: Any
+
+    def made(self, messages: Iterable[ArkMessage]) -> tuple[Any, list[int], Counter[str]]:
+        """The batch, the size in bytes of each row's message, and the number of values that did not fit."""
+        pa = import_pyarrow()
+        registry = self.channel.declaration.registry
+        form = ArrowForm(registry, self.channel.type) if registry is not None else None
+        part = [message for message in messages if message.identifier in self.identifiers]
+        decoded = [message.value or {} for message in part]
+        arrays = []
+        for field in self.schema:
+            own = form is None or field.name not in form
+            values = list(map(attrgetter(field.name), part)) if own else form.column(field.name, decoded)  # type: ignore[union-attr]
+            arrays.append(pa.array(values, field.type))
+        sizes = [len(message.data) for message in part]
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema), sizes, Counter(form.lost if form else ())
+
+
+def _rebatched(
+    pa: Any, schema: Any, pieces: Iterable[tuple[Any, list[int], Counter[str]]], batch_rows: int
+) -> Iterator[tuple[Any, Counter[str]]]:
+    """Batches of any number of rows as those that `batched` makes of the same rows."""
+    held: list[Any] = []
+    misfits: Counter[str] = Counter()
+
+    def rows() -> Iterator[int]:
+        for batch, mine, lost in pieces:
+            held.append(batch)
+            misfits.update(lost)
+            yield from mine
+
+    for sizes in batched(rows(), batch_rows, lambda size: size):
+        table = pa.Table.from_batches(held, schema)
+        whole = table.slice(0, len(sizes)).combine_chunks()
+        held[:] = table.slice(len(sizes)).to_batches()
+        yield whole.to_batches()[0], misfits.copy()
+        misfits.clear()
+
+
 @dataclass(frozen=True)
 class ArkTable:
     """The messages of one channel name and type; `identifiers` are the GUIDs under which the manifest declares it."""
@@ -164,10 +211,12 @@ class ArkTable:
         skip_damaged: bool = False,
         batch_rows: int = BATCH_ROWS,
         lost: Counter[str] | None = None,
+        jobs: int = 1,
     ) -> Any:
         """A streaming `pyarrow.RecordBatchReader`, in the order of `ArkReader.messages`, whose options it takes.
 
-        `skip_damaged` continues after damaged messages, which `lost` counts.  Raises as `messages` does, and
+        `skip_damaged` continues after damaged messages, which `lost` counts.  `jobs` processes share the work, with the
+        same batches (0: one per core).  Raises as `messages` does, and
         `EntryNotFoundError` for an unknown column.
         """
         pa = import_pyarrow()
@@ -181,33 +230,33 @@ class ArkTable:
         names = choose(fields, columns)
         metadata = {"channel": channel.name, "type": channel.type, "identifier": channel.identifier}
         schema = pa.schema([fields[name] for name in names], metadata=metadata)
+        query: dict[str, Any] = {
+            "topics": re.compile(re.escape(channel.name)),
+            "start_ns": start_ns,
+            "stop_ns": stop_ns,
+            "latched": latched,
+            "on_error": "skip" if skip_damaged else "raise",
+        }
         findings: list[Finding] = []
+        rows = _Rows(self.identifiers, channel, schema)
 
         def batches() -> Iterator[Any]:
             if lost is not None:
                 lost["missing splits"] = sum(not each.is_hidden for each in self.log.missing_splits())
-            found = self.log.messages(
-                re.compile(re.escape(channel.name)),
-                start_ns=start_ns,
-                stop_ns=stop_ns,
-                latched=latched,
-                on_error="skip" if skip_damaged else "raise",
-                findings=findings,
-            )
-            mine = (message for message in found if message.identifier in self.identifiers)
-            for part in batched(mine, batch_rows, lambda message: len(message.data)):
-                arrays = []
-                decoded = [message.value or {} for message in part]
-                for name in names:
-                    if form is not None and name in form:
-                        values = form.column(name, decoded)
-                    else:
-                        values = list(map(attrgetter(name), part))
-                    arrays.append(pa.array(values, schema.field(name).type))
-                yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+            if (jobs or cpu_count()) == 1:
+                found = self.log.messages(**query, findings=findings)
+                mine = (message for message in found if message.identifier in self.identifiers)
+                pieces = map(rows.made, batched(mine, batch_rows, lambda message: len(message.data)))
+                found_batches: Iterator[tuple[Any, Counter[str]]] = ((batch, misfits) for batch, _, misfits in pieces)
+            else:
+                made = make_each(self.log, rows.made, query, findings=findings, jobs=jobs)
+                found_batches = _rebatched(pa, schema, made, batch_rows)
+            for batch, misfits in found_batches:
+                if lost is not None:
+                    lost.update(misfits)
+                yield batch
             if lost is not None:
                 lost["damaged messages"] += len(findings)
-                lost.update(form.lost if form is not None else ())
 
         return pa.RecordBatchReader.from_batches(schema, batches())
 

@@ -20,6 +20,7 @@ _FROM = click.Option(["--from-ns", "from_ns"], type=SIZE, help="First time, nano
 _TO = click.Option(["--to-ns", "to_ns"], type=SIZE, help="Time to stop before, nanoseconds.")
 
 _NO_LATCHED = click.Option(["--no-latched", "no_latched"], is_flag=True, help="Do not replay latched messages first.")
+_JOBS = click.Option(["--jobs"], type=click.IntRange(0), default=1, help="Processes (default 1; 0: one per core).")
 _SKIP = click.Option(["--skip-damaged", "skip_damaged"], is_flag=True, help="Go on after damaged messages (exit 3).")
 
 EXPORTS = {
@@ -52,15 +53,17 @@ OPTIONS = {
         _NO_LATCHED,
         click.Option(["--reverse", "reverse"], is_flag=True, help="Latest message first."),
         _SKIP,
+        _JOBS,
     ],
     "salvage": [click.Option(["--log", "log"], metavar="GUID", help="Which log of a directory that holds several.")],
-    "search": [_FROM, _TO, click.Option(["--count"], is_flag=True, help="Print how many messages match.")],
+    "search": [_FROM, _TO, click.Option(["--count"], is_flag=True, help="Print how many messages match."), _JOBS],
     "export": [
         _TOPIC,
         _FROM,
         _TO,
         _NO_LATCHED,
         _SKIP,
+        _JOBS,
         click.Option(
             ["--payload", "payload"],
             type=Choice(["rbuf", "json"]),
@@ -84,7 +87,13 @@ def message_query(names: tuple[str, ...], options: dict[str, Any]) -> dict[str, 
 
 def table_options(options: dict[str, Any]) -> dict[str, Any]:
     """Options of `ArkReader.to_arrow` for those of `exhume export`."""
-    names = {"topic": "topic", "from_ns": "start_ns", "to_ns": "stop_ns", "skip_damaged": "skip_damaged"}
+    names = {
+        "topic": "topic",
+        "from_ns": "start_ns",
+        "to_ns": "stop_ns",
+        "skip_damaged": "skip_damaged",
+        "jobs": "jobs",
+    }
     taken = {names[name]: options.pop(name) for name in names.keys() & options.keys()}
     return taken | {"latched": not options.pop("no_latched", False)}
 
@@ -95,31 +104,27 @@ def cat(run: Run, archive: Any, names: tuple[str, ...], options: dict[str, Any])
     Raises `click.UsageError` for `--raw` with `--json`.
     """
     from exhume.findings import Finding
+    from exhume.formats.ark.export import counted_lines, raw_bytes
     from exhume.formats.ark.messages import message_json
-    from exhume.io.jsonout import dumps
+    from exhume.formats.ark.pieces import make_each
 
     say_findings(run, archive)
     raw = bool(options.get("raw"))
     findings: list[Finding] = []
-    wanted = message_query(names, options)
-    say_unmatched(run, archive, wanted["topics"])
-    found = archive.messages(
-        **wanted,
-        decode=not raw,
-        on_error="skip" if options.get("skip_damaged") else "raise",
-        findings=findings,
-    )
+    query = message_query(names, options)
+    say_unmatched(run, archive, query["topics"])
+    query |= {"decode": not raw, "on_error": "skip" if options.get("skip_damaged") else "raise"}
     if run.machine:
         if raw:
             raise click.UsageError("--raw and --json exclude each other")
         head = {"target": archive.name, "format": archive.format}
-        run.items("records", head, "records", map(message_json, found))
+        run.items("records", head, "records", map(message_json, archive.messages(**query, findings=findings)))
     elif raw:
-        for message in found:
-            run.out.write(message.data)
+        for data in make_each(archive, raw_bytes, query, findings=findings, jobs=options.get("jobs", 1)):
+            run.out.write(data)
     else:
-        for message in found:
-            run.out.text(dumps(message_json(message)) + "\n")
+        for text, _ in make_each(archive, counted_lines, query, findings=findings, jobs=options.get("jobs", 1)):
+            run.out.text(text)
     for finding in findings:
         run.note(str(finding))
     if findings:
@@ -153,15 +158,17 @@ def missing_outcome(run: Run, archive: Any) -> Outcome | None:
 
 def search(run: Run, archives: list[Any], query: str, options: dict[str, Any]) -> Outcome | None:
     """Messages of the channels that the query names (name, glob or regular expression), as JSON lines."""
+    from exhume.formats.ark.export import counted_lines
     from exhume.formats.ark.messages import message_json
-    from exhume.io.jsonout import dumps
+    from exhume.formats.ark.pieces import make_each
 
     found = 0
     for archive in archives:
         say_findings(run, archive)
         wanted = message_query((query,), options)
         say_unmatched(run, archive, wanted["topics"])
-        messages = archive.messages(**wanted, decode=not options.get("count"))
+        wanted["decode"] = not options.get("count")
+        messages = archive.messages(**wanted) if run.machine or options.get("count") else ()
         count = 0
 
         def counted(messages: Any = messages, name: str = archive.name) -> Iterator[dict[str, Any]]:
@@ -180,8 +187,8 @@ def search(run: Run, archives: list[Any], query: str, options: dict[str, Any]) -
         elif run.machine:
             run.items("search", head, "matches", counted())
         else:
-            for item in counted():
-                del item["target"]
-                run.out.text(dumps(item) + "\n")
+            for text, number in make_each(archive, counted_lines, wanted, findings=[], jobs=options.get("jobs", 1)):
+                run.out.text(text)
+                count += number
         found += count
     return Outcome.DONE if found else Outcome.NO

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 from exhume.archive import Progress, no_progress
 from exhume.findings import Finding
 from exhume.formats.ark.filters import topic_matcher, unmatched
 from exhume.formats.ark.messages import ArkMessage, message_json
+from exhume.formats.ark.pieces import make_each
 from exhume.formats.ark.rbuf.registry import Field, Registry
 from exhume.formats.ark.reader import ArkReader, Channel
 from exhume.io.jsonout import dumps
@@ -21,7 +22,20 @@ from exhume.io.output.stream import text_output
 from exhume.tabular.arrow import NESTED, choose
 from exhume.tabular.report import ExportReport, refuse_options
 
+R = TypeVar("R")
+
 PROGRESS_STEP = 4096
+
+
+def counted_lines(messages: Iterable[ArkMessage]) -> tuple[str, int]:
+    """Messages as JSON, one on each line, and their number."""
+    lines = [dumps(message_json(message)) + "\n" for message in messages]
+    return "".join(lines), len(lines)
+
+
+def raw_bytes(messages: Iterable[ArkMessage]) -> bytes:
+    """The bytes of messages, one after another."""
+    return b"".join([message.data for message in messages])
 
 
 class Selection:
@@ -53,6 +67,24 @@ class Selection:
             count += 1
             if not count % PROGRESS_STEP:
                 self._progress(count, None, "messages")
+        self._account(count, findings)
+
+    def make_each(self, make: Callable[[Iterable[ArkMessage]], tuple[R, int]], jobs: int) -> Iterator[R]:
+        """What `make` makes of the messages, piece by piece and in order; it returns that and their number.
+
+        Messages that are lost to damage are counted in the report.
+        """
+        findings: list[Finding] = []
+        query = {**self.query, "on_error": "skip" if self._skip else "raise"}
+        count = 0
+        for made, number in make_each(self.log, make, query, findings=findings, jobs=jobs):
+            yield made
+            if count // PROGRESS_STEP != (count + number) // PROGRESS_STEP:
+                self._progress(count + number, None, "messages")
+            count += number
+        self._account(count, findings)
+
+    def _account(self, count: int, findings: list[Finding]) -> None:
         self.report.written["messages"] += count
         self.report.lost["damaged messages"] += len(findings)
         self.report.notes += [str(finding) for finding in findings[:20]]
@@ -74,14 +106,20 @@ class Selection:
 
 
 def export_jsonl(
-    log: ArkReader, output: str, *, overwrite: bool = False, progress: Progress = no_progress, **options: Any
+    log: ArkReader,
+    output: str,
+    *,
+    overwrite: bool = False,
+    progress: Progress = no_progress,
+    jobs: int = 1,
+    **options: Any,
 ) -> ExportReport:
-    """One JSON object per message and line, in time order."""
+    """One JSON object per message and line, in time order; `jobs` processes share the work (0: one per core)."""
     refuse_options("jsonl", {name: options.get(name) for name in ("columns", "payload")})
     selection = Selection(log, options, ExportReport(), progress)
     with text_output(output, overwrite=overwrite) as file:
-        for message in selection.messages():
-            file.write((dumps(message_json(message)) + "\n").encode("ascii"))
+        for lines in selection.make_each(counted_lines, jobs):
+            file.write(lines.encode("ascii"))
     return selection.finish()
 
 
@@ -92,12 +130,14 @@ def export_csv(
     overwrite: bool = False,
     progress: Progress = no_progress,
     columns: Sequence[str] | None = None,
+    jobs: int = 1,
     **options: Any,
 ) -> ExportReport:
     """One row per message: time, channel, and the fields of all chosen channels.
 
     Fields of objects in objects get columns of their own (`left.rpm`); bytes are hexadecimal; lists, dictionaries and
-    variants are JSON text in one cell, which is counted as a loss.  `columns` names the columns to write.
+    variants are JSON text in one cell, which is counted as a loss.  `columns` names the columns to write; `jobs`
+    processes share the work (0: one per core).
     """
     refuse_options("csv", {"payload": options.get("payload")})
     selection = Selection(log, options, ExportReport(), progress)
@@ -108,24 +148,40 @@ def export_csv(
         leaves[channel.identifier] = {".".join(path): path for path in paths}
     known = dict.fromkeys(["time_ns", "channel", *(name for mine in leaves.values() for name in mine)])
     names = choose(known, columns)
-    lost = selection.report.lost
     with text_output(output, overwrite=overwrite) as file:
-        text = io.TextIOWrapper(file, "utf-8", newline="")
-        writer = csv.writer(text)
-        writer.writerow(names)
-        for message in selection.messages():
+        file.write(_csv([names]))
+        for text, nested in selection.make_each(Rows(names, leaves).made, jobs):
+            file.write(text)
+            selection.report.lost[NESTED] += nested
+    return selection.finish()
+
+
+def _csv(rows: Iterable[Sequence[Any]]) -> bytes:
+    text = io.StringIO(newline="")
+    csv.writer(text).writerows(rows)
+    return text.getvalue().encode("utf-8", "strict")
+
+
+class Rows(NamedTuple):
+    """Makes rows of CSV: the columns, and for each channel (by GUID) the paths of its fields by column."""
+
+    names: Sequence[str]
+    leaves: dict[str, dict[str, tuple[str, ...]]]
+
+    def made(self, messages: Iterable[ArkMessage]) -> tuple[tuple[bytes, int], int]:
+        """The text of the rows and how many cells hold nested values; and the number of rows."""
+        rows, nested = [], 0
+        for message in messages:
             row: dict[str, Any] = {"time_ns": message.time_ns, "channel": message.channel}
             if message.value is None:
                 row["data"] = message.data.hex()
             else:
-                for name, path in leaves[message.identifier].items():
+                for name, path in self.leaves[message.identifier].items():
                     value = pick(message.value, path)
                     row[name] = cell(value)
-                    lost[NESTED] += isinstance(value, (Mapping, list, tuple)) and name in names
-            writer.writerow([row.get(name, "") for name in names])
-        text.flush()
-        text.detach()
-    return selection.finish()
+                    nested += isinstance(value, (Mapping, list, tuple)) and name in self.names
+            rows.append([row.get(name, "") for name in self.names])
+        return (_csv(rows), nested), len(rows)
 
 
 def leaf_paths(registry: Registry, type_name: str) -> Iterator[tuple[str, ...]]:

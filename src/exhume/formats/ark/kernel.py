@@ -15,8 +15,18 @@ ark_cut = _implementation.ark_cut
 ark_entries = _implementation.ark_entries
 ark_faults = _implementation.ark_faults
 ark_merge = _implementation.ark_merge
+ark_messages = _implementation.ark_messages
 ark_runs = _implementation.ark_runs
 ark_scan = _implementation.ark_scan
 ark_statistics = _implementation.ark_statistics
 
-__all__ = ["ark_cut", "ark_entries", "ark_faults", "ark_merge", "ark_runs", "ark_scan", "ark_statistics"]
+__all__ = [
+    "ark_cut",
+    "ark_entries",
+    "ark_faults",
+    "ark_merge",
+    "ark_messages",
+    "ark_runs",
+    "ark_scan",
+    "ark_statistics",
+]

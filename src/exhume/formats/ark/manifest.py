@@ -104,6 +104,10 @@ class ObjectDeclaration:
     schema_registry: str = ""
     latched: bool = False
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Without the parsed registry, which holds compiled functions."""
+        return ObjectDeclaration, (self.name, self.type, self.identifier, self.schema_registry, self.latched)
+
     @cached_property
     def registry(self) -> Registry | None:
         """The parsed registry; None when there is none.  Raises the error of rule ARK-410."""

@@ -212,3 +212,51 @@ def ark_merge(list keys not None):
     finally:
         free(heap)
         free(places)
+
+
+cdef class ArkMessages:
+    """Makes the tuples one at a time: a list of them all would keep the garbage collector busy."""
+
+    cdef type made
+    cdef list times, names, stored, identifiers, offsets, sizes
+    cdef bytes objects
+    cdef str split
+    cdef Py_ssize_t at
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        cdef Py_ssize_t at = self.at
+        cdef int short
+        if at >= len(self.times):
+            raise StopIteration
+        self.at = at + 1
+        short = <unsigned char>PyBytes_AS_STRING(<PyObject*>self.objects)[at]
+        row = kernel_alloc(<PyTypeObject*>self.made, 9)
+        fill_row(row, 0, self.times[at])
+        fill_row(row, 1, self.names[short])
+        fill_row(row, 2, self.stored[at])
+        fill_row(row, 3, None)
+        fill_row(row, 4, False)
+        fill_row(row, 5, self.identifiers[short])
+        fill_row(row, 6, self.split)
+        fill_row(row, 7, self.offsets[at])
+        fill_row(row, 8, self.sizes[at])
+        return row
+
+
+def ark_messages(type made not None, list times not None, bytes objects not None, list stored not None,
+                 list offsets not None, list sizes not None, list names not None, list identifiers not None,
+                 str split not None):
+    cdef ArkMessages found = ArkMessages()
+    if not issubclass(made, tuple):
+        raise TypeError("not a type of tuples")
+    if not len(times) == len(objects) == len(stored) == len(offsets) == len(sizes):
+        raise ValueError("columns of different lengths")
+    if len(names) != 256 or len(identifiers) != 256:
+        raise ValueError("not 256 names")
+    found.made, found.times, found.objects, found.stored = made, times, objects, stored
+    found.offsets, found.sizes, found.names, found.identifiers = offsets, sizes, names, identifiers
+    found.split = split
+    return found

@@ -7,8 +7,10 @@ is given as bytes: whole entries, one after another.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import pairwise
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import pairwise, repeat
+from typing import Any, TypeVar
 
 from exhume.formats.ark.layout import ENTRY_SIZE, iter_entries
 
@@ -16,6 +18,8 @@ Buffer = bytes | bytearray | memoryview
 
 Columns = tuple[list[int] | None, list[int], list[int], list[int], bytes, bytes]
 """Numbers of the entries (None: all of them), times, offsets, sizes, objects, and flags of those that are bad."""
+
+M = TypeVar("M", bound=tuple[Any, ...])
 
 Run = tuple[int, int, int, int]
 """Where a run of messages starts and ends in the file, its first message, and the one behind its last."""
@@ -137,6 +141,35 @@ def ark_cut(
             raise ValueError("a message outside its run")
         out.append(data[offset - start : offset - start + size])
     return out
+
+
+def ark_messages(
+    made: type[M],
+    times: list[int],
+    objects: bytes,
+    stored: list[bytes],
+    offsets: list[int],
+    sizes: list[int],
+    names: list[str],
+    identifiers: list[str],
+    split: str,
+) -> Iterator[M]:
+    """Messages that are neither decompressed nor decoded, as tuples of the type `made`, one for each entry.
+
+    `names` and `identifiers` (GUIDs) are those of the 256 short identifiers; `stored` are the messages' bytes.
+    """
+    shown = zip(
+        times,
+        map(names.__getitem__, objects),
+        stored,
+        repeat(None),
+        repeat(False),
+        map(identifiers.__getitem__, objects),
+        repeat(split),
+        offsets,
+        sizes,
+    )
+    return map(partial(tuple.__new__, made), shown)
 
 
 def ark_merge(keys: list[list[int]]) -> list[int]:

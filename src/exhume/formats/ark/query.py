@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import repeat
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from exhume.errors import ExhumeError, Span
 from exhume.findings import Finding
 from exhume.formats.ark.assumptions import LATCHED_REPLAY_BEHIND_FILTERS
 from exhume.formats.ark.filters import TIME_MAX, topic_matcher
+from exhume.formats.ark.kernel import ark_messages
 from exhume.formats.ark.merge import Batch, Cursor, merge
 from exhume.formats.ark.messages import ArkMessage, Decompressor, column_codec, decode_value
 from exhume.formats.ark.rbuf.decoder import decoder_for
@@ -53,8 +53,8 @@ class Query:
         self.skip = on_error == "skip"
         self.findings = findings
 
-    def run(self, references: Sequence[SplitReference]) -> Iterator[ArkMessage]:
-        """The messages of the time window, in order."""
+    def run(self, references: Sequence[SplitReference]) -> Iterator[Iterable[ArkMessage]]:
+        """The messages of the time window, in order, in portions."""
         cursors: list[Cursor] = []
         self.reader.hint(
             each.identifier
@@ -91,7 +91,7 @@ class Query:
         if self.findings is not None:
             self.findings.append(Finding.from_error(error))
 
-    def _deliver(self, batch: Batch) -> Iterator[ArkMessage]:
+    def _deliver(self, batch: Batch) -> Iterator[Iterable[ArkMessage]]:
         """Messages of a batch, in portions of bounded size; a bad entry ends a portion."""
         at = [0] * len(batch.blocks)
         numbers = batch.sources
@@ -109,7 +109,7 @@ class Query:
                     continue
                 ends = [first + count for first, count in zip(at, _counts(numbers, start, stop, len(at)), strict=True)]
                 pieces = [block.part(a, b) for block, a, b in zip(batch.blocks, at, ends, strict=True)]
-            yield from self._portion(batch, numbers[start:stop], pieces)
+            yield self._portion(batch, numbers[start:stop], pieces)
             start, at = stop, ends
 
     @staticmethod
@@ -140,7 +140,7 @@ class Query:
         self.note(error)
 
     @staticmethod
-    def _portion(batch: Batch, numbers: list[int], pieces: list[Block]) -> Iterator[ArkMessage]:
+    def _portion(batch: Batch, numbers: list[int], pieces: list[Block]) -> Iterable[ArkMessage]:
         """The messages of the pieces, in the order in which `numbers` names their cursors."""
         streams: dict[int, Iterator[ArkMessage | None]] = {}
         for number, piece in enumerate(pieces):
@@ -148,13 +148,9 @@ class Query:
                 cursor = batch.cursors[number]
                 assert isinstance(cursor, SplitCursor)
                 if len(piece.time) == len(numbers):
-                    yield from cursor.messages(piece)
-                    return
-                streams[number] = cursor.messages(piece, holes=True)
-        for number in numbers:
-            message = next(streams[number])
-            if message is not None:
-                yield message
+                    return cursor.messages(piece)
+                streams[number] = iter(cursor.messages(piece, holes=True))
+        return filter(None, map(next, map(streams.__getitem__, numbers)))
 
     def latched(self, references: Sequence[SplitReference]) -> Iterator[ArkMessage]:
         """The last message before the window of every selected latched channel, in time order."""
@@ -291,27 +287,27 @@ class SplitCursor(Cursor):
             self.facts, low, high, reverse=self.query.reverse, known=self.known, wanted=self.wanted
         )
 
-    def messages(self, block: Block, *, holes: bool = False) -> Iterator[Any]:
+    def messages(self, block: Block, *, holes: bool = False) -> Iterable[Any]:
         """Messages of index entries, in the order of the block; with `holes`, None for those that were skipped."""
+        if self.unpack is not None or any(self.decoders):
+            return self._decoded(block, holes)
+        origin = self.split.source.origin
+        return ark_messages(
+            ArkMessage,
+            block.time,
+            block.object,
+            self.split.read_messages(block.offset, block.size),
+            [origin + offset for offset in block.offset] if origin else block.offset,
+            block.size,
+            self.names,
+            self.identifiers,
+            self.reference.identifier,
+        )
+
+    def _decoded(self, block: Block, holes: bool) -> Iterator[Any]:
         split = self.split
         stored = split.read_messages(block.offset, block.size)
         shorts, origin = block.object, split.source.origin
-        if self.unpack is None and not any(self.decoders):
-            yield from map(
-                ArkMessage._make,
-                zip(
-                    block.time,
-                    map(self.names.__getitem__, shorts),
-                    stored,
-                    repeat(None),
-                    repeat(False),
-                    map(self.identifiers.__getitem__, shorts),
-                    repeat(self.reference.identifier),
-                    map(origin.__add__, block.offset) if origin else block.offset,
-                    block.size,
-                ),
-            )
-            return
         decoders, names, identifiers, unpack = self.decoders, self.names, self.identifiers, self.unpack
         identifier = self.reference.identifier
         for time, short, data, offset, size in zip(block.time, shorts, stored, block.offset, block.size, strict=True):

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from exhume.archive import Entry, Progress, RecordArchive, no_progress
@@ -139,6 +140,12 @@ class ArkReader(RecordArchive):
         self._names: dict[str, str | None] = {}
         self._by_manifest = by_manifest
         self._info: ArkInfo | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For worker processes, which open the files again.  Raises `TypeError` where they cannot."""
+        loaded = self.loaded._replace(value=None, registry=None, file=None)  # only writing needs them
+        files = (self.source, self.manifest_source, self.root)
+        return _open_again, (files, loaded, self.limits, self.on_missing)
 
     # What the manifest says
 
@@ -289,8 +296,12 @@ class ArkReader(RecordArchive):
         """References to split files that are not there."""
         return [each for each in self.references if self.is_missing(each.identifier)]
 
-    def _readable(self, on_missing: OnMissing) -> list[SplitReference]:
-        """The references to read; raises when a missing split could hold visible messages."""
+    def readable(self, on_missing: OnMissing | None = None) -> list[SplitReference]:
+        """The references to read.
+
+        Raises the error of rule ARK-340 when a missing split could hold visible messages.
+        """
+        on_missing = on_missing or self.on_missing
         out = []
         for each in self.references:
             if self.is_missing(each.identifier):
@@ -330,17 +341,21 @@ class ArkReader(RecordArchive):
         """
         check_choice("on_error", on_error, get_args(OnError))
         check_choice("on_missing", on_missing or self.on_missing, get_args(OnMissing))
-        query = Query(self, topics, start_ns, stop_ns, decode, reverse, on_error, findings)
-        return self._answers(query, on_missing or self.on_missing, latched and start_ns is not None)
+        found = self._portions(
+            Query(self, topics, start_ns, stop_ns, decode, reverse, on_error, findings),
+            on_missing,
+            replays=latched and start_ns is not None,
+        )
+        return chain.from_iterable(found)  # no generator between a message and whoever reads it
 
-    def _answers(self, query: Query, on_missing: OnMissing, replay: bool) -> Iterator[ArkMessage]:
-        references = self._readable(on_missing)
-        reverse = query.reverse
-        if replay and not reverse:
-            yield from query.latched(references)
+    def _portions(self, query: Query, on_missing: OnMissing | None, *, replays: bool) -> Iterator[Iterable[ArkMessage]]:
+        """The messages of a query in portions, of which one is in memory at a time; `replays` latched ones as well."""
+        references = self.readable(on_missing)
+        if replays and not query.reverse:
+            yield query.latched(references)
         yield from query.run(references)
-        if replay and reverse:
-            yield from query.latched(references)
+        if replays and query.reverse:
+            yield query.latched(references)
 
     def __iter__(self) -> Iterator[ArkMessage]:
         return self.messages()
@@ -465,6 +480,15 @@ class ArkReader(RecordArchive):
         if self.manifest_source is not None:
             self.manifest_source.close()
         super().close()
+
+
+def _open_again(
+    files: tuple[Source | Tree, Source | None, Tree | None],
+    loaded: LoadedManifest,
+    limits: Limits,
+    on_missing: OnMissing,
+) -> ArkReader:
+    return ArkReader(*files, loaded, limits=limits, on_missing=on_missing)
 
 
 __all__ = ["ArkReader", "Channel", "SplitReference"]

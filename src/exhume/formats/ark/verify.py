@@ -6,8 +6,8 @@ Spec: ark_log.txt; the rules are in `checks`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from itertools import compress
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, compress, islice
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
@@ -23,6 +23,7 @@ from exhume.formats.ark.checks import (
     FILTER_UNKNOWN,
     INDEX_CAPACITY,
     INDEX_ORDER,
+    INDEX_OUTSIDE,
     MANIFEST_NAME,
     MAPPING_REPEATED,
     MAPPING_UNDECLARED,
@@ -50,18 +51,27 @@ from exhume.formats.ark.layout import (
 )
 from exhume.formats.ark.messages import Decompressor, column_codec, decode_value
 from exhume.formats.ark.names import is_guid
+from exhume.formats.ark.pieces import PIECE_BYTES, WORTH, can_travel
 from exhume.formats.ark.query import message_span
 from exhume.formats.ark.rbuf.decoder import decoder_for
 from exhume.formats.ark.splits import ANY_OBJECT, PORTION, Split, SplitFacts, portions
 from exhume.formats.ark.unindexed import num_unindexed
 from exhume.io.parallel import map_ordered
+from exhume.io.processes import map_processes
 from exhume.io.source import Source
 from exhume.io.tree import Tree
+from exhume.limits import cpu_count
 
 if TYPE_CHECKING:
     from exhume.formats.ark.reader import ArkReader, SplitReference
 
 BATCH: Final = 4096
+
+CHECKED_MESSAGES: Final = 1 << 14
+"""Messages that a process checks at a time."""
+
+Piece = tuple[int, int, int | None]
+"""The number of a split, and the first of its messages and the one behind the last (None: all that follow)."""
 
 
 def verify_log(
@@ -78,18 +88,81 @@ def verify_log(
     total = sum(_size(reader, each) for each in references)
     done = 0
 
-    def check(reference: SplitReference) -> list[Finding]:
-        found = Capped()
-        for finding in check_split(reader, reference, quick=quick):
-            found.append(finding)
-        return found.told()
-
-    for reference, findings in zip(references, map_ordered(check, references, jobs), strict=True):
+    for reference, findings in zip(references, _check_splits(reader, references, quick, jobs), strict=True):
         yield from findings
         done += _size(reader, reference)
         progress(done, total, "bytes")
     if check_unreferenced and reader.root is not None and reader.single_split is None:
         yield from unreferenced_splits(reader.root, named_splits(reader, reader.root))
+
+
+def _check_splits(
+    reader: ArkReader, references: Sequence[SplitReference], quick: bool, jobs: int
+) -> Iterator[list[Finding]]:
+    """The findings of each split: by processes that share its messages, where there are enough of them."""
+    check = SplitCheck(reader, quick)
+    jobs = jobs or cpu_count()
+    if jobs > 1 and not quick and can_travel(reader):
+        pieces = [_pieces(reader, number, each) for number, each in enumerate(references)]
+        found = map_processes(check, chain.from_iterable(pieces), jobs if sum(map(len, pieces)) > WORTH else 1)
+        for mine in pieces:
+            yield _capped(islice(found, len(mine)))
+    else:
+        yield from map_ordered(lambda number: _capped([check((number, 0, None))]), range(len(references)), jobs)
+
+
+def _capped(found: Iterable[list[Finding]]) -> list[Finding]:
+    kept = Capped()
+    for finding in chain.from_iterable(found):
+        kept.append(finding)
+    return kept.told()
+
+
+def _pieces(reader: ArkReader, number: int, reference: SplitReference) -> list[Piece]:
+    """A split in pieces of as many messages as are worth sending to a process; in one, when its header is damaged."""
+    try:
+        split = reader.open_split(reference.identifier)
+    except ExhumeError:
+        return [(number, 0, None)]
+    count, size = split.header.item_count, split.source.size
+    reader.release(split)
+    step = max(1, min(CHECKED_MESSAGES, count * PIECE_BYTES // max(1, size)))
+    if count * ENTRY_SIZE > size:
+        return [(number, 0, None)]
+    starts = range(0, max(1, count), step)
+    return [(number, at, at + step if at + step < count else None) for at in starts]
+
+
+class SplitCheck:
+    """Checks splits, or pieces of them; picklable, so that other processes can do it."""
+
+    def __init__(self, reader: ArkReader, quick: bool) -> None:
+        self._reader, self._quick = reader, quick
+        self._references = _distinct(reader)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return SplitCheck, (self._reader, self._quick)
+
+    def __call__(self, piece: Piece) -> list[Finding]:
+        """The findings about some messages of a split, in front of the first also those about its header and index."""
+        number, start, stop = piece
+        reference = self._references[number]
+        if start == 0:
+            return list(check_split(self._reader, reference, quick=self._quick, messages=stop))
+        try:
+            split = self._reader.open_split(reference.identifier)
+        except ExhumeError:
+            return []  # the piece with the first message says so
+        try:
+            split.check_index()
+            index = split.read_entries(start, split.header.item_count if stop is None else stop)
+            return list(_check_messages(self._reader, reference, split, index))
+        except ExhumeError as error:
+            if error.code == INDEX_OUTSIDE.code:
+                return []
+            raise
+        finally:
+            self._reader.release(split)
 
 
 def _size(reader: ArkReader, reference: SplitReference) -> int:
@@ -194,8 +267,10 @@ def _check_column(reader: ArkReader, column: Any, where: str) -> Iterator[Findin
             yield Finding.from_error(error)
 
 
-def check_split(reader: ArkReader, reference: SplitReference, *, quick: bool) -> Iterator[Finding]:
-    """Findings of one split file."""
+def check_split(
+    reader: ArkReader, reference: SplitReference, *, quick: bool, messages: int | None = None
+) -> Iterator[Finding]:
+    """Findings of one split file; of its messages only the first `messages`, when that is given."""
     try:
         split = reader.open_split(reference.identifier)
     except ExhumeError as error:
@@ -207,12 +282,14 @@ def check_split(reader: ArkReader, reference: SplitReference, *, quick: bool) ->
         yield finding
         return
     try:
-        yield from _check_open_split(reader, reference, split, quick)
+        yield from _check_open_split(reader, reference, split, quick, messages)
     finally:
         reader.release(split)
 
 
-def _check_open_split(reader: ArkReader, reference: SplitReference, split: Split, quick: bool) -> Iterator[Finding]:
+def _check_open_split(
+    reader: ArkReader, reference: SplitReference, split: Split, quick: bool, messages: int | None
+) -> Iterator[Finding]:
     source, header = split.source, split.header
     if source.size < MINIMUM_SPLIT_SIZE:
         yield SPLIT_SHORT.finding(span=source.span(0, source.size), actual=source.size)
@@ -238,7 +315,8 @@ def _check_open_split(reader: ArkReader, reference: SplitReference, split: Split
         yield UNCLOSED.finding(counted(more, "messages"), span=span, actual=header.item_count)
     yield from _check_coverage(reader, reference, source)
     if not quick:
-        yield from _check_messages(reader, reference, split, index)
+        checked = len(index) if messages is None else messages * ENTRY_SIZE
+        yield from _check_messages(reader, reference, split, index[:checked])
 
 
 def _check_mappings(reference: SplitReference, split: Split) -> Iterator[Finding]:
@@ -373,8 +451,13 @@ def _check_messages(reader: ArkReader, reference: SplitReference, split: Split, 
         for first, stop in portions(sizes, PORTION):
             which = slice(first, stop)
             stored = split.read_messages(offsets[which], sizes[which])
+            if unpack is None and not any(decoders.values()):
+                continue  # any bytes are a message, as long as they can be read
             for data, offset, size, short in zip(stored, offsets[which], sizes[which], shorts[which], strict=True):
-                yield from _check_message(split, data, offset, size, unpack, codec, decoders[short])
+                decoder = decoders[short]
+                if unpack is None and (decoder is None or decoder.is_plain(data)):
+                    continue
+                yield from _check_message(split, data, offset, size, unpack, codec, decoder)
 
 
 def _check_message(

@@ -36,6 +36,11 @@ class Decoder:
         except RecursionError:
             raise NESTING.error("types inside types", field_path=name) from None
 
+    def is_plain(self, data: bytes) -> bool:
+        """Whether a message is an object of nothing but numbers, in its exact size: any bytes are a value then."""
+        flat = self._flat
+        return flat is not None and len(data) == flat[1] and data[0] == HEADER
+
     def decode(
         self, data: bytes | bytearray | memoryview, *, span: Span | None = None, notes: list[Note] | None = None
     ) -> dict[str, Any]:

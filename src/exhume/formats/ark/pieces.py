@@ -1,0 +1,163 @@
+"""A log in pieces that several processes work on at once: what each makes of its piece, in the order of one.
+
+Messages are put in order by their time, so a span of time is a piece: what its messages become follows what those
+before it become.  A worker opens the log again, by the paths of its files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice, pairwise
+from typing import Any, Final, Generic, NamedTuple, TypeVar
+
+from exhume.errors import ExhumeError
+from exhume.findings import Finding
+from exhume.formats.ark.filters import TIME_MAX
+from exhume.formats.ark.layout import entry_time
+from exhume.formats.ark.messages import ArkMessage
+from exhume.formats.ark.query import Query
+from exhume.formats.ark.reader import ArkReader, SplitReference
+from exhume.io.local import LocalTree
+from exhume.io.processes import map_processes
+from exhume.limits import cpu_count
+
+R = TypeVar("R")
+
+PIECE_MESSAGES: Final = 1 << 13
+PIECE_BYTES: Final = 4 << 20
+"""Messages, and their stored bytes, of which a process makes something at a time."""
+
+WORTH: Final = 8
+"""Pieces of which a log has to have more, for other processes to be worth their start."""
+
+SAMPLE: Final = 1 << 11
+"""Every so many entries of an index are looked at to find out where pieces may end."""
+
+PART: Final = 256
+"""Messages that one process makes something of before it shows them."""
+
+
+def can_travel(log: ArkReader) -> bool:
+    """Whether another process can open the log: its files lie in a directory of this machine."""
+    return isinstance(log.root, LocalTree) and log.single_split is None
+
+
+class Made(NamedTuple, Generic[R]):
+    """What became of a piece: of its messages up to `error`, if there is one; `findings` are those of skipped ones."""
+
+    value: R
+    findings: list[Finding]
+    error: ExhumeError | None
+
+
+class _UpToError:
+    """Messages up to the first that cannot be read; `error` is then why, and `ended` whether there are more."""
+
+    def __init__(self, found: Iterable[ArkMessage]) -> None:
+        self._found = iter(found)
+        self.error: ExhumeError | None = None
+        self.ended = False
+
+    def __iter__(self) -> Iterator[ArkMessage]:
+        return self
+
+    def __next__(self) -> ArkMessage:
+        try:
+            return next(self._found)
+        except ExhumeError as error:
+            self.error, self.ended = error, True
+            raise StopIteration from None
+        except StopIteration:
+            self.ended = True
+            raise
+
+
+class _Piece(Generic[R]):
+    """What a process does with one span of time; picklable."""
+
+    def __init__(self, log: ArkReader, make: Callable[[Iterable[ArkMessage]], R], query: dict[str, Any]) -> None:
+        self._log, self._make, self._query = log, make, query
+
+    def __call__(self, span: tuple[int, int]) -> Made[R]:
+        findings: list[Finding] = []
+        start, stop = span
+        query = {**self._query, "start_ns": start, "stop_ns": stop, "latched": False}
+        found = _UpToError(self._log.messages(**query, findings=findings))
+        value = self._make(found)
+        for _ in found:  # what was made of them may not have needed all
+            pass
+        return Made(value, findings, found.error)
+
+
+def make_each(
+    log: ArkReader,
+    make: Callable[[Iterable[ArkMessage]], R],
+    query: dict[str, Any],
+    *,
+    findings: list[Finding],
+    jobs: int = 1,
+) -> Iterator[R]:
+    """`make(messages)` for messages that follow one another, in order, until all of `log.messages(**query)` were given.
+
+    `make` and what it returns are picklable when `jobs` is not 1; it takes all messages that it is given.  Skipped
+    messages add to `findings`.  Raises the error of a damaged message after what became of those before it.
+    """
+    spans = _spans(log, query) if (jobs or cpu_count()) > 1 and can_travel(log) else None
+    if spans is None:
+        found = _UpToError(log.messages(**query, findings=findings))
+        while not found.ended:
+            yield make(islice(found, PART))
+        if found.error is not None:
+            raise found.error
+        return
+    start, reverse = query.get("start_ns"), bool(query.get("reverse"))
+    replayed = {**query, "stop_ns": start, "findings": findings}  # of no span: latched messages only
+    if start is not None and not reverse:
+        yield make(log.messages(**replayed))
+    for made in map_processes(_Piece(log, make, query), reversed(spans) if reverse else spans, jobs):
+        findings += made.findings
+        yield made.value
+        if made.error is not None:
+            raise made.error
+    if start is not None and reverse:
+        yield make(log.messages(**replayed))
+
+
+def _spans(log: ArkReader, query: dict[str, Any]) -> list[tuple[int, int]] | None:
+    """Half-open spans of time that divide a query into pieces; None where it is not worth it, or an index is damaged.
+
+    Raises what `log.messages` raises for splits that are missing.
+    """
+    start, stop = query.get("start_ns") or 0, query.get("stop_ns")
+    last = TIME_MAX if stop is None else stop - 1
+    asked = Query(log, query.get("topics"), start, stop, False, False, "raise", None)
+    samples: list[tuple[int, float]] = []
+    for each in log.readable(query.get("on_missing")):
+        if any(asked.accepts(each, channel) for channel in each.channels.values()):
+            try:
+                facts = log.facts(each.identifier)
+            except ExhumeError:
+                return None
+            if not facts.is_sorted:  # each piece would sort all of it
+                return None
+            share = max(SAMPLE / PIECE_MESSAGES, SAMPLE * facts.file_size / max(1, facts.item_count) / PIECE_BYTES)
+            samples += ((time, share) for time in _times(log, each, facts.item_count) if start <= time <= last)
+    if sum(share for _, share in samples) <= WORTH:
+        return None
+    borders, filled = [start], 0.0
+    for time, share in sorted(samples):
+        if filled >= 1 and time > borders[-1]:
+            borders.append(time)
+            filled = 0.0
+        filled += share
+    return list(pairwise([*borders, last + 1]))
+
+
+def _times(log: ArkReader, reference: SplitReference, count: int) -> Iterator[int]:
+    """The time of every so many entries of a split's index."""
+    split = log.open_split(reference.identifier)
+    try:
+        for number in range(0, count, SAMPLE):
+            yield entry_time(split.read_entries(number, number + 1), 0)
+    finally:
+        log.release(split)

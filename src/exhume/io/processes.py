@@ -1,0 +1,197 @@
+"""Ordered maps over processes, for work that is Python code: threads would take turns at it.
+
+The caller is one of the workers.  Each of the others is a process of its own, which a thread of `map_ordered` feeds; it
+imports nothing but what the work needs, and above all not the caller's main module, so that scripts need no guard.  A
+process that dies, and an error that cannot be sent, cost nothing but time: the work is done again by the caller.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import socket
+import subprocess
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Generic, TypeVar
+
+from exhume.errors import ExhumeError
+from exhume.io.parallel import map_ordered
+from exhume.limits import cpu_count
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+LENGTH = 8
+"""Bytes of a message's length, in front of it."""
+
+FEEDERS = 2
+"""Threads that feed a process: while one takes its result, the next item is there already."""
+
+
+def map_processes(function: Callable[[T], R], items: Iterable[T], jobs: int = 1) -> Iterator[R]:
+    """`function(item)` for each item, in order, on `jobs` processes, the caller's among them (0: one per core).
+
+    `function`, items and results travel between processes, so they are picklable, and an item is worth some tenths of
+    a second.  Where processes cannot be fed (no picklable function, no POSIX system, an interpreter inside another
+    program) the caller does all of it.  At most four items per process are under way or waiting.  An error of
+    `function` or of `items` is raised behind the results of the items before it.
+    """
+    jobs = jobs or cpu_count()
+    call = _sendable(function) if jobs > 1 else None
+    if call is None:
+        yield from map(function, items)
+        return
+    workers = _Workers(function, call)
+    try:
+        yield from map_ordered(workers.call, items, 1 + FEEDERS * (jobs - 1), ahead=2 * FEEDERS * jobs, leave=True)
+    finally:
+        workers.close()
+
+
+def _sendable(function: Callable[..., Any]) -> bytes | None:
+    """The pickled function; None where no process can be given it."""
+    if os.name != "posix" or not sys.executable or getattr(sys, "frozen", False):
+        return None
+    try:
+        return pickle.dumps(function, pickle.HIGHEST_PROTOCOL)
+    except (TypeError, AttributeError, pickle.PicklingError):
+        return None
+
+
+class _Workers(Generic[T, R]):
+    """The processes of one map, started as threads ask for them."""
+
+    def __init__(self, function: Callable[[T], R], call: bytes) -> None:
+        self._function, self._call = function, call
+        self._caller = threading.get_ident()
+        self._threads: dict[int, int] = {}
+        self._workers: list[_Worker] = []
+        self._lock = threading.Lock()
+        self._closed = False
+
+    def call(self, item: T) -> R:
+        """The result of one item: computed here by the caller's thread, by a process for any other."""
+        if threading.get_ident() == self._caller:
+            return self._function(item)
+        answer = self._worker().ask(item)
+        if answer is None:
+            if self._closed:
+                raise InterruptedError("the map was left")
+            return self._function(item)
+        result, error = answer
+        if error is not None:
+            raise error
+        return result  # type: ignore[no-any-return]
+
+    def _worker(self) -> _Worker:
+        """The process of this thread."""
+        with self._lock:
+            number = self._threads.setdefault(threading.get_ident(), len(self._threads)) // FEEDERS
+            if number == len(self._workers):
+                self._workers.append(_Worker(self._call))
+            return self._workers[number]
+
+    def close(self) -> None:
+        """Ends the processes, whatever they are at."""
+        self._closed = True
+        for worker in self._workers:
+            worker.close()
+
+
+class _Worker:
+    """One process, fed by several threads through a socket that is its standard input."""
+
+    def __init__(self, call: bytes) -> None:
+        self._socket, theirs = socket.socketpair()
+        script = f"import sys; sys.path[:] = {sys.path!r}; from exhume.io.processes import serve; serve()"
+        with theirs:
+            self._process = subprocess.Popen(  # noqa: S603 - this very interpreter
+                [sys.executable, "-c", script], stdin=theirs.fileno(), stdout=subprocess.DEVNULL
+            )
+        self._order: deque[threading.Lock] = deque()
+        self._sending = threading.Lock()
+        self._tell(call)
+
+    def _tell(self, message: bytes) -> None:
+        with contextlib.suppress(OSError):  # it has died: whoever waits for its answer will notice
+            self._socket.sendall(len(message).to_bytes(LENGTH, "little") + message)
+
+    def ask(self, item: Any) -> tuple[Any, ExhumeError | None] | None:
+        """The result or the error of one item; None when the process cannot tell."""
+        message = pickle.dumps(item, pickle.HIGHEST_PROTOCOL)
+        mine = threading.Lock()
+        with self._sending:
+            if self._order:
+                mine.acquire()  # until the answers of those before have been taken
+            self._order.append(mine)
+            self._tell(message)
+        with mine:
+            found = _receive(self._socket)
+            with self._sending:
+                self._order.popleft()
+                if self._order:
+                    self._order[0].release()
+        return None if found is None else pickle.loads(found)  # noqa: S301 - from a process that was started here
+
+    def close(self) -> None:
+        """Ends the process."""
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)  # wakes the threads that wait for it
+        self._process.kill()
+        self._process.wait()
+        self._socket.close()
+
+
+def _receive(from_: socket.socket) -> bytes | bytearray | None:
+    """The next message; None at the end.  Two calls that wait, so that a busy interpreter is asked for only twice."""
+    head = _exactly(from_, LENGTH)
+    return None if head is None else _exactly(from_, int.from_bytes(head, "little"))
+
+
+def _exactly(from_: socket.socket, size: int) -> bytearray | None:
+    data = bytearray(size)
+    view, got = memoryview(data), 0
+    try:
+        while got < size:
+            count = from_.recv_into(view[got:], size - got, socket.MSG_WAITALL)
+            if not count:
+                return None
+            got += count
+    except OSError:
+        return None
+    return data
+
+
+def serve() -> None:
+    """The life of a worker process: answers until its socket closes."""
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the caller ends it
+    with socket.socket(fileno=os.dup(0)) as line:
+        first = _receive(line)
+        try:
+            function = None if first is None else pickle.loads(first)  # noqa: S301 - from the process that started it
+        except Exception:  # what cannot be loaded here is done there
+            function = None
+        while function is not None and (item := _receive(line)) is not None:
+            answer = _answer(function, pickle.loads(item))  # noqa: S301 - the same
+            line.sendall(len(answer).to_bytes(LENGTH, "little") + answer)
+
+
+def _answer(function: Callable[[Any], Any], item: Any) -> bytes:
+    """The pickled result and error of one item, or None where only the caller can tell."""
+    try:
+        return pickle.dumps((function(item), None), pickle.HIGHEST_PROTOCOL)
+    except ExhumeError as error:
+        error.__cause__ = error.__context__ = None
+        answer: Any = None, error.with_traceback(None)
+    except Exception:  # done again by the caller, who raises it
+        answer = None
+    try:
+        return pickle.dumps(answer, pickle.HIGHEST_PROTOCOL)
+    except Exception:
+        return pickle.dumps(None)

@@ -1,0 +1,198 @@
+"""Logs in pieces: with several processes everything is as with one, wherever the pieces are cut."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import exhume
+from exhume.errors import ExhumeError
+from exhume.findings import Finding
+from exhume.formats.ark import pieces
+from exhume.formats.ark.export import counted_lines
+from exhume.formats.ark.messages import ArkMessage
+from exhume.formats.ark.pieces import make_each
+from exhume.formats.ark.reader import ArkReader
+
+Cli = Callable[..., Any]
+
+IDL = "namespace t; schema Pose { double x; string name; system_time_point at; } schema Plain { uint32 a; }"
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """1,200 messages of four channels in two columns of several splits, at times of which many are equal."""
+    rng = random.Random(4)
+    root = tmp_path_factory.mktemp("pieces") / "log"
+    with exhume.ark.create(root) as writer:
+        writer.column("packed", "zstd", split_items=150)
+        writer.column("plain", split_items=200)
+        pose = writer.channel("/pose", "t::Pose", IDL, column="packed", latched=True)
+        plain = writer.channel("/plain", "t::Plain", IDL, column="plain")
+        raw = writer.channel("/raw", column="plain")
+        other = writer.channel("/other", "t::Pose", IDL, column="plain")
+        for number in range(300):
+            time = 1000 + number // 7 * 5
+            pose.write(time, {"x": rng.random(), "name": f"n{number}", "at": rng.choice([number, (1 << 64) - 1])})
+            plain.write(time, {"a": number})
+            raw.write(time + 1, rng.randbytes(30))
+            other.write(time, {"x": 0.5, "name": "é" * (number % 9), "at": 1})
+    return root
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pieces of some messages, for a log that is not worth processes."""
+    monkeypatch.setattr(pieces, "PIECE_MESSAGES", 64)
+    monkeypatch.setattr(pieces, "SAMPLE", 16)
+    monkeypatch.setattr(pieces, "WORTH", 1)
+
+
+def here(function: Callable[[Any], Any], items: Iterable[Any], jobs: int) -> Iterator[Any]:
+    """Instead of processes: everything here, by a function that travelled."""
+    import pickle
+
+    assert jobs > 1
+    return map(pickle.loads(pickle.dumps(function)), items)
+
+
+def told(
+    log: ArkReader, jobs: int, make: Callable[[Iterable[ArkMessage]], Any] = counted_lines, **query: Any
+) -> tuple[str, list[str], str]:
+    """What is printed of a query, the findings, and the error."""
+    findings: list[Finding] = []
+    out: list[str] = []
+    try:
+        for text, number in make_each(log, make, query, findings=findings, jobs=jobs):
+            assert text.count("\n") == number
+            out.append(text)
+    except ExhumeError as error:
+        return "".join(out), [str(each) for each in findings], str(error)
+    return "".join(out), [str(each) for each in findings], ""
+
+
+@given(data=st.data())
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_pieces_are_those_of_one_job(
+    log: Path, small: None, monkeypatch: pytest.MonkeyPatch, data: st.DataObject
+) -> None:
+    monkeypatch.setattr(pieces, "map_processes", here)
+    monkeypatch.setattr(pieces, "PIECE_MESSAGES", data.draw(st.integers(16, 400), label="messages"))
+    monkeypatch.setattr(pieces, "SAMPLE", data.draw(st.integers(1, 50), label="sample"))
+    times = st.one_of(st.none(), st.integers(990, 1230))
+    query = {
+        "topics": data.draw(st.sampled_from([None, "/pose", "/p.*", ["/raw", "/other"]])),
+        "start_ns": data.draw(times, label="start"),
+        "stop_ns": data.draw(times, label="stop"),
+        "latched": data.draw(st.booleans()),
+        "reverse": data.draw(st.booleans()),
+    }
+    with exhume.ark.open(log) as opened:
+        assert isinstance(opened, ArkReader)
+        assert told(opened, 3, **query) == told(opened, 1, **query)
+
+
+@pytest.mark.slow
+def test_processes_print_the_same(log: Path, small: None) -> None:
+    with exhume.ark.open(log) as opened:
+        assert isinstance(opened, ArkReader)
+        assert pieces._spans(opened, {}) is not None
+        assert told(opened, 2) == told(opened, 1)
+
+
+@pytest.mark.parametrize("on_error", ["raise", "skip"])
+def test_damage_is_told_as_by_one_job(
+    log: Path, small: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, on_error: str
+) -> None:
+    import shutil
+
+    monkeypatch.setattr(pieces, "map_processes", here)
+    shutil.copytree(log, tmp_path / "log")
+    for number, split in enumerate(sorted((tmp_path / "log" / "splits").iterdir())):
+        raw = bytearray(split.read_bytes())
+        raw[-200 - 37 * number] ^= 0x55
+        raw[-3] ^= 0x11
+        split.write_bytes(raw)
+    with exhume.ark.open(tmp_path / "log") as opened:
+        assert isinstance(opened, ArkReader)
+        one, several = (told(opened, jobs, on_error=on_error) for jobs in (1, 2))
+    assert several == one
+    assert one[2] if on_error == "raise" else one[1]
+
+
+@pytest.mark.parametrize("batch_rows", [1, 7, 64, 1000])
+def test_record_batches_are_those_of_one_job(
+    log: Path, small: None, monkeypatch: pytest.MonkeyPatch, batch_rows: int
+) -> None:
+    pytest.importorskip("pyarrow")
+    from collections import Counter
+
+    monkeypatch.setattr(pieces, "map_processes", here)
+    for topic in ("/pose", "/raw"):
+        both = []
+        for jobs in (1, 2):
+            lost: Counter[str] = Counter()
+            with exhume.ark.open(log) as opened:
+                found = opened.to_arrow(topic=topic, batch_rows=batch_rows, lost=lost, jobs=jobs)
+                both.append(([batch.to_pydict() for batch in found], +lost))
+        assert both[0] == both[1]
+        assert len(both[0][0]) == -(-300 // batch_rows)
+
+
+def test_exports_are_those_of_one_job(
+    log: Path, small: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, exhume_cli: Cli
+) -> None:
+    monkeypatch.setattr(pieces, "map_processes", here)
+    for kind in ("jsonl", "csv"):
+        written = []
+        for jobs in (1, 2):
+            output = tmp_path / f"{jobs}.{kind}"
+            ran = exhume_cli("export", log, "--to", kind, "--jobs", jobs, "-o", output)
+            assert ran.code == 0, ran.err
+            written.append((output.read_bytes(), ran.err))
+        assert written[0] == written[1]
+        assert len(written[0][0].splitlines()) == 1200 + (kind == "csv")
+
+
+def test_the_verbs_take_jobs(log: Path, small: None, monkeypatch: pytest.MonkeyPatch, exhume_cli: Cli) -> None:
+    monkeypatch.setattr(pieces, "map_processes", here)
+    for verb in (["cat", log], ["cat", log, "--raw"], ["search", log, "/p.*"], ["cat", log, "--from-ns", 1100]):
+        one, several = exhume_cli(*verb), exhume_cli(*verb, "--jobs", 2)
+        assert (one.code, several.code, several.out) == (0, 0, one.out)
+
+
+def test_a_log_in_memory_or_of_one_file_is_read_by_one_job(log: Path, small: None) -> None:
+    split = next((log / "splits").iterdir())
+    with exhume.ark.open(split) as opened:
+        assert isinstance(opened, ArkReader)
+        assert not pieces.can_travel(opened)
+        assert told(opened, 2, decode=False) == told(opened, 1, decode=False)
+
+
+def test_verify_in_pieces_finds_the_same(log: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    import shutil
+
+    from exhume.formats.ark import verify
+
+    shutil.copytree(log, tmp_path / "log")
+    splits = sorted((tmp_path / "log" / "splits").iterdir())
+    for number, split in enumerate(splits):
+        raw = bytearray(split.read_bytes())
+        for back in range(3, len(raw) // 2, 211 + number):
+            raw[-back] ^= 0x55
+        split.write_bytes(raw)
+    splits[0].write_bytes(splits[0].read_bytes()[:1500])
+    splits[1].unlink()
+    expected = list(exhume.verify(tmp_path / "log"))
+    assert len(expected) > 20
+    monkeypatch.setattr(verify, "CHECKED_MESSAGES", 40)
+    monkeypatch.setattr(verify, "WORTH", 1)
+    monkeypatch.setattr(verify, "map_processes", here)
+    assert list(exhume.verify(tmp_path / "log", jobs=2)) == expected
+    assert list(exhume.verify(tmp_path / "log", jobs=2, quick=True)) == list(exhume.verify(tmp_path / "log", quick=True))
