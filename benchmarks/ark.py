@@ -189,7 +189,7 @@ static double seconds(clockid_t clock) {
   return now.tv_sec + now.tv_nsec * 1e-9;
 }
 
-// program FILE [TOPIC]: CPU and wall seconds of reading the messages in time order, their number, the sum of their bytes
+// program FILE [TOPIC]: CPU and wall seconds of reading the messages in time order, their number, a sum of their bytes
 int main(int argc, char** argv) {
   const double cpu = seconds(CLOCK_PROCESS_CPUTIME_ID), wall = seconds(CLOCK_MONOTONIC);
   mcap::McapReader reader;

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from exhume.formats.ark import kernel, pykernel
 from exhume.formats.ark.layout import entry_at, iter_entries
+from exhume.formats.ark.messages import ArkMessage
 from exhume.formats.ark.splits import ANY_OBJECT, portions
 
 TWINS = [pytest.param(pykernel, id="pure"), pytest.param(kernel, id="chosen")]
@@ -127,3 +128,17 @@ def test_twins_merge_alike(keys: list[list[int]]) -> None:
 @pytest.mark.parametrize("twin", TWINS)
 def test_equal_times_keep_the_order_of_the_lists(twin: Any) -> None:
     assert twin.ark_merge([[2, 3], [], [1, 2, 2], [2]]) == [2, 0, 2, 2, 3, 0]
+
+
+@given(ENTRIES)
+def test_twins_make_the_same_messages(entries: list[tuple[int, int, int, int, int]]) -> None:
+    columns = pykernel.ark_entries(build(*entries), 1 << 33, ANY_OBJECT, ANY_OBJECT)
+    _, times, offsets, sizes, objects, _ = columns
+    stored = [b"%d" % number for number in range(len(times))]
+    names, identifiers = [f"/{short}" for short in range(256)], [f"guid {short}" for short in range(256)]
+    given = (ArkMessage, times, objects, stored, offsets, sizes, names, identifiers, "split")
+    found = list(kernel.ark_messages(*given))
+    assert found == list(pykernel.ark_messages(*given))
+    assert all(type(one) is ArkMessage for one in found)
+    assert [one.stored_size for one in found] == sizes
+    assert [(one.channel, one.identifier) for one in found] == [(names[one], identifiers[one]) for one in objects]

@@ -86,7 +86,7 @@ def test_pieces_are_those_of_one_job(
     monkeypatch.setattr(pieces, "PIECE_MESSAGES", data.draw(st.integers(16, 400), label="messages"))
     monkeypatch.setattr(pieces, "SAMPLE", data.draw(st.integers(1, 50), label="sample"))
     times = st.one_of(st.none(), st.integers(990, 1230))
-    query = {
+    query: dict[str, Any] = {
         "topics": data.draw(st.sampled_from([None, "/pose", "/p.*", ["/raw", "/other"]])),
         "start_ns": data.draw(times, label="start"),
         "stop_ns": data.draw(times, label="stop"),
@@ -195,4 +195,5 @@ def test_verify_in_pieces_finds_the_same(log: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(verify, "WORTH", 1)
     monkeypatch.setattr(verify, "map_processes", here)
     assert list(exhume.verify(tmp_path / "log", jobs=2)) == expected
-    assert list(exhume.verify(tmp_path / "log", jobs=2, quick=True)) == list(exhume.verify(tmp_path / "log", quick=True))
+    quick = list(exhume.verify(tmp_path / "log", quick=True))
+    assert list(exhume.verify(tmp_path / "log", jobs=2, quick=True)) == quick

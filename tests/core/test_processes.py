@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from exhume.errors import FormatError
-from exhume.io import processes
 from exhume.io.processes import map_processes
 
 
@@ -63,7 +62,7 @@ def test_a_process_that_dies_costs_nothing(tmp_path: Path) -> None:
 def test_what_cannot_travel_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[int] = []
     assert list(map_processes(lambda item: seen.append(item) or item, [1, 2], 2)) == [1, 2]  # type: ignore[func-returns-value]
-    monkeypatch.setattr(processes.sys, "executable", "")
+    monkeypatch.setattr("exhume.io.processes.sys.executable", "")
     assert list(map_processes(partial(worked, str(tmp_path)), [1, 2], 2)) == [1, 4]
     assert by_whom(tmp_path) == {os.getpid()}
 

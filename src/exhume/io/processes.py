@@ -110,7 +110,10 @@ class _Worker:
         script = f"import sys; sys.path[:] = {sys.path!r}; from exhume.io.processes import serve; serve()"
         with theirs:
             self._process = subprocess.Popen(  # noqa: S603 - this very interpreter
-                [sys.executable, "-c", script], stdin=theirs.fileno(), stdout=subprocess.DEVNULL
+                [sys.executable, "-c", script],
+                stdin=theirs.fileno(),
+                stdout=subprocess.DEVNULL,
+                process_group=0,  # Ctrl-C is for the caller, who ends it, also while it still starts
             )
         self._order: deque[threading.Lock] = deque()
         self._sending = threading.Lock()
@@ -168,9 +171,6 @@ def _exactly(from_: socket.socket, size: int) -> bytearray | None:
 
 def serve() -> None:
     """The life of a worker process: answers until its socket closes."""
-    import signal
-
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the caller ends it
     with socket.socket(fileno=os.dup(0)) as line:
         first = _receive(line)
         try:

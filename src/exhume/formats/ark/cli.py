@@ -20,7 +20,9 @@ _FROM = click.Option(["--from-ns", "from_ns"], type=SIZE, help="First time, nano
 _TO = click.Option(["--to-ns", "to_ns"], type=SIZE, help="Time to stop before, nanoseconds.")
 
 _NO_LATCHED = click.Option(["--no-latched", "no_latched"], is_flag=True, help="Do not replay latched messages first.")
-_JOBS = click.Option(["--jobs"], type=click.IntRange(0), default=1, help="Processes (default 1; 0: one per core).")
+_JOBS = click.Option(
+    ["--jobs", "-j"], type=click.IntRange(0), default=1, help="Threads, or for Ark processes (0: one per core)."
+)
 _SKIP = click.Option(["--skip-damaged", "skip_damaged"], is_flag=True, help="Go on after damaged messages (exit 3).")
 
 EXPORTS = {

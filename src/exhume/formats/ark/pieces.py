@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice, pairwise
-from typing import Any, Final, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
 from exhume.errors import ExhumeError
 from exhume.findings import Finding
@@ -16,10 +16,12 @@ from exhume.formats.ark.filters import TIME_MAX
 from exhume.formats.ark.layout import entry_time
 from exhume.formats.ark.messages import ArkMessage
 from exhume.formats.ark.query import Query
-from exhume.formats.ark.reader import ArkReader, SplitReference
 from exhume.io.local import LocalTree
 from exhume.io.processes import map_processes
 from exhume.limits import cpu_count
+
+if TYPE_CHECKING:
+    from exhume.formats.ark.reader import ArkReader, SplitReference
 
 R = TypeVar("R")
 
