@@ -44,7 +44,13 @@ FORMATS = {
     "zs": "zs",
 }  # fmt: skip
 MODULES = ("verify", "checks", "layout", "salvage")
-NAMES = tuple(f"{folder}/{module}" for folder in sorted(FORMATS) for module in MODULES)
+"""What judges archives; a module that was parted has others beside it, as `verify_tables` beside `verify`."""
+NAMES = tuple(
+    f"{folder}/{path.stem}"
+    for folder in sorted(FORMATS)
+    for module in MODULES
+    for path in sorted((ROOT / "src" / "exhume" / "formats" / folder).glob(f"{module}*.py"))
+)
 KEPT = ROOT / "build" / "mutation"
 EQUIVALENT = ROOT / "tools" / "equivalent_mutants.txt"
 
