@@ -35,12 +35,25 @@ def program(page: str) -> str:
     return "\n".join(parts)
 
 
+def scripts(page: str) -> list[tuple[str, str]]:
+    """`(name, text)` of the scripts that a page shows as files of their own."""
+    return re.findall(
+        r'^```python title="(\w+)\.py"\n(.*?)^```$', (ROOT / page).read_text("utf-8"), re.DOTALL | re.MULTILINE
+    )
+
+
 @pytest.mark.slow
 def test_every_snippet_passes_mypy(tmp_path: Path) -> None:
+    """And every script, all at once: most of the time goes to what they import."""
     pytest.importorskip("mypy")
     assert "README.md" in PAGES
-    for page in PAGES:
-        (tmp_path / (re.sub(r"\W", "_", page.removesuffix(".md")) + ".py")).write_text(program(page), encoding="utf-8")
+    modules = {page: program(page) for page in PAGES}
+    for path in (ROOT / "docs").rglob("*.md"):
+        page = path.relative_to(ROOT).as_posix()
+        modules |= {f"{page}_{name}": text for name, text in scripts(page)}
+    assert "docs/start/examiner.md_report" in modules
+    for name, text in modules.items():
+        (tmp_path / (re.sub(r"\W", "_", name.removesuffix(".md")) + ".py")).write_text(text, encoding="utf-8")
     # Snippets show an expression for what it is, and import the libraries where they use them.
     how = ["--strict", "--config-file", "pyproject.toml", "--disable-error-code", "no-redef"]
     done = subprocess.run(

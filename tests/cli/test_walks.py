@@ -60,15 +60,3 @@ def test_a_walk_goes_as_the_page_says(walk: str, tmp_path: Path, store: dict[str
         )
         printed = "".join(f"{line}\n" for line in (done.stdout + done.stderr).splitlines() if line)
         assert printed == expected, command
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("walk", WALKS)
-def test_the_scripts_of_a_walk_are_typed(walk: str, tmp_path: Path) -> None:
-    """`mypy --strict` takes every script that a walk shows."""
-    mypy = pytest.importorskip("mypy.api", reason="mypy is not installed")
-    for name, text in FILE.findall((ROOT / f"docs/{walk}.md").read_text(encoding="utf-8")):
-        (tmp_path / name).write_text(text, encoding="utf-8")
-    for script in tmp_path.glob("*.py"):
-        told, wrong, status = mypy.run(["--strict", "--ignore-missing-imports", "--config-file", "", str(script)])
-        assert status == 0, told + wrong

@@ -26,6 +26,7 @@ from exhume.io.tree import MemoryTree, Tree
 from exhume.testing.contracts import SourceContract
 from exhume.testing.sources import CountingSource, LyingSource, failing
 from tests.archives import descriptors, label, own_archives
+from tests.sizes import size
 
 
 class TestBytes(SourceContract):
@@ -268,7 +269,7 @@ def test_no_descriptor_stays_open(path: Path, tmp_path: Path) -> None:
     """A run over a hundred thousand archives must not end for want of descriptors."""
     copy = tmp_path / path.name
     (shutil.copytree if path.is_dir() else shutil.copyfile)(path, copy)
-    for _ in range(3):
+    for _ in range(size(2, 5)):
         assert all(finding.severity != "error" for finding in exhume.verify(copy))
         exhume.identify(copy)
         with exhume.open(copy) as archive:

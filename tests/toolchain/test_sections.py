@@ -15,11 +15,12 @@ import pytest
 
 from tests import archives
 from tests.real import HAS_MORE
+from tests.sizes import size
 from tests.toolchain import trees
 from tests.toolchain.pieces import Piece, pieces_of
 from tests.toolchain.readwrite import roundtrip
 
-MAX_REAL = 40
+MAX_REAL = size(12, 40)
 # The specifications that describe one section or payload and not a whole file.
 PARTS = (
     *("ark_manifest", "ark_rbuf"),

@@ -35,7 +35,7 @@ WITHOUT_RULES = {"utf8_text"}
 THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
 """Whether to draw other instances each time; else what is drawn is the same on every machine."""
 
-EXAMPLES = size(8, 500)
+EXAMPLES = size(5, 500)
 
 
 @pytest.mark.slow
@@ -108,14 +108,14 @@ def test_checksums_are_right_but_for_the_one_that_is_broken(schema: str, sums: C
 
     once = settings(derandomize=not THOROUGH, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
 
-    @settings(once, max_examples=size(12, 200))
+    @settings(once, max_examples=size(6, 200))
     @given(from_ksy(schema))
     def right(one: Instance) -> None:
         found = sums(one.data)
         assert all(found.values())
         seen.update(f"{number} sums" for number in range(len(found) + 1))
 
-    @settings(once, max_examples=size(40, 500))
+    @settings(once, max_examples=size(20, 500))
     @given(nearly_from_ksy(schema))
     def wrong(one: Nearly) -> None:
         if one.rule == "checksum":

@@ -225,7 +225,7 @@ def test_what_is_written_of_drawn_values_is_read_back(path: str) -> None:
     written = 0
 
     @settings(
-        max_examples=size(15, 500), derandomize=True, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
+        max_examples=size(6, 500), derandomize=True, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
     )
     @given(from_ksy(id, below))
     def round_trip(one: Instance) -> None:
