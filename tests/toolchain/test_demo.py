@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.toolchain import reads
 from tools import nodejs
 
 ROOT = nodejs.ROOT
@@ -36,6 +37,15 @@ def test_the_demo_runs_to_its_end(tmp_path: Path, part: str) -> None:
     assert "(chapters: 1)" in done.stdout
     assert done.stdout.count("$ exhume ") > 3
     assert "Traceback" not in done.stdout + done.stderr
+    written = shares(tmp_path / "demo")
+    assert written or part in ("image", "leveldb"), "the chapter wrote no archive"
+    assert {format: share for format, share in written.items() if share < reads.recorded_of_demo().get(format, 0)} == {}
+
+
+def shares(folder: Path) -> dict[str, int]:
+    """Percent of the described bytes that generated code reads of the archives that a chapter wrote, by format."""
+    found = reads.by_format(reads.measure(reads.demo_archives(folder)))
+    return {format: share.percent for format, share in found.items()}
 
 
 def test_the_demo_shows_every_common_verb() -> None:

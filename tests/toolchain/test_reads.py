@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -46,16 +45,6 @@ def test_no_share_falls_below_the_table(shares: dict[str, reads.Share]) -> None:
 @pytest.mark.slow
 def test_what_else_reads_a_schema_is_said(shares: dict[str, reads.Share]) -> None:
     assert {schema for schema, share in shares.items() if share.read < share.size} - reads.REST.keys() == set()
-
-
-@pytest.mark.slow
-def test_no_share_of_the_archives_of_the_demo_falls_below_the_table(tmp_path: Path) -> None:
-    found = reads.measure(reads.run_demo(tmp_path / "demo"))
-    table = reads.recorded_of_demo()
-    now = {format: share.percent for format, share in reads.by_format(found).items()}
-    assert len(now) >= 5
-    now["all"] = reads.everything(found).percent
-    assert {format: (now.get(format), was) for format, was in table.items() if now.get(format, 0) < was} == {}
 
 
 def test_a_byte_counts_only_when_a_reader_of_its_schema_went_over_it() -> None:

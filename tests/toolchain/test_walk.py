@@ -18,6 +18,7 @@ from exhume.compiler import compile_specs
 from exhume.layout.foreign import parse_yaml
 from exhume.testing.strategies import Instance, from_ksy
 from tests.conftest import ROOT
+from tests.sizes import size
 
 pytest.importorskip("mypy")
 pytest.importorskip("yaml")
@@ -116,7 +117,9 @@ def test_a_field_that_is_added_is_shown_without_further_code(
 
     drawn: set[int] = set()
 
-    @settings(max_examples=30, derandomize=True, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
+    @settings(
+        max_examples=size(10, 60), derandomize=True, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
+    )
     @given(from_ksy(path))
     def collect(one: Instance) -> None:
         entries = compiled.read(one.data).entries
