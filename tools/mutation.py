@@ -50,6 +50,7 @@ NAMES = tuple(
     for folder in sorted(FORMATS)
     for module in MODULES
     for path in sorted((ROOT / "src" / "exhume" / "formats" / folder).glob(f"{module}*.py"))
+    if find_mutants(path.read_text(encoding="utf-8"))
 )
 KEPT = ROOT / "build" / "mutation"
 EQUIVALENT = ROOT / "tools" / "equivalent_mutants.txt"

@@ -18,7 +18,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from exhume.errors import ExhumeError, Span
-from exhume.formats.clp_s import checks, layout
+from exhume.formats.clp_s import checks, layout, layout_packed
 from exhume.formats.clp_s.layout import NodeType
 from exhume.formats.clp_s.probe import probe
 from exhume.formats.clp_s.read import packets
@@ -475,3 +475,9 @@ def test_ranges_of_timestamps() -> None:
         (b"a", (1, 2), 1, -5, 9), (b"b", (), 2, 0.5, 1.5), (b"c", (3,), 0, None, None),
     ]  # fmt: skip
     assert (found.patterns, found.span) == ({4: b"%Y"}, FILE)
+
+
+def test_what_a_row_of_a_column_takes() -> None:
+    """An epoch or a delta and the number of its pattern; a double and its format."""
+    sizes = (layout_packed.DATE_SIZE, layout_packed.TIMESTAMP_SIZE, layout_packed.FORMATTED_FLOAT_SIZE)
+    assert sizes == (8 + 8, 8 + 8, 8 + 2)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from exhume_ksy.fast._layout import LayoutError
 
 from exhume.errors import ExhumeError, Span
+from exhume.formats.data_bundle import layout_fields
 from exhume.formats.data_bundle.checks import SHARD_HEADER, SHARD_MAGIC
 from exhume.formats.data_bundle.layout import FIXED_HEADER, parse_shard_header, shard_header_end
 from exhume.formats.data_bundle.messages import ShardHeader
+from exhume.formats.leveldb.wire import WireError
 
 AT = 3000
 MESSAGE = b"\x08\x02\x10\x05\x18\xe8\x07\x20\x40\x28\x03\x40\x01"
@@ -73,3 +76,38 @@ def test_a_number_that_is_none() -> None:
     assert (error.code, error.span) == (SHARD_HEADER.code, Span("shard", AT + FIXED_HEADER, AT + len(data)))
     assert error.message.endswith("field 1 has wire type 2")
     assert error.field_path == "header.fields[1].wire"
+
+
+def test_fields_are_named_by_their_keys() -> None:
+    known = layout_fields.names({3: "size", 1: "offset"}, {2: "path"})
+    assert list(known.items()) == [(8, "offset"), (18, "path"), (24, "size")]
+    assert layout_fields.names({1: "offset"}) == {8: "offset"}
+    assert layout_fields.key_of(known, "path") == 18
+    assert layout_fields.build(known, (0, b"ab", 3)) == b"\x12\x02ab\x18\x03"
+    with pytest.raises(ValueError, match="longer"):
+        layout_fields.build(known, (0, b"ab", 3, 4))
+
+
+def test_the_last_of_several_fields_counts_and_gives_the_order() -> None:
+    known = layout_fields.names({1: "offset", 3: "size"})
+    values, unknown = layout_fields.collect(b"\x08\x05\x18\x07\x30\x01\x08\x06", known)
+    assert (list(values.items()), unknown) == ([("size", 7), ("offset", 6)], (6,))
+
+
+@pytest.mark.parametrize(
+    ("message", "text", "actual"),
+    [(b"\x08\x05\x1a\x00", "wire type 0 of field 3", 2), (b"\x10\x05", "wire type 2 of field 2", 0)],
+)
+def test_a_known_field_of_another_type(message: bytes, text: str, actual: int) -> None:
+    known = layout_fields.names({1: "offset", 3: "size"}, {2: "path"})
+    with pytest.raises(WireError, match=text) as caught:
+        layout_fields.collect(message, known)
+    error = caught.value.__cause__
+    assert isinstance(error, LayoutError)
+    assert (error.path, error.actual) == (f"fields[{len(message) // 3}].wire_type", actual)
+
+
+def test_a_field_is_not_taken_for_another_one() -> None:
+    """Field 17 is not field 1, whose key shares its lower bits."""
+    known = layout_fields.names({1: "offset"})
+    assert layout_fields.collect(b"\x88\x01\x05\x8a\x01\x00", known) == ({}, (17, 17))
