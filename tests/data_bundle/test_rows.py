@@ -14,6 +14,10 @@ from hypothesis import strategies as st
 from exhume.errors import Span
 from exhume.formats.data_bundle import layout
 from exhume.formats.data_bundle.layout_keys import (
+    FILE_PREFIX,
+    FILE_STOP,
+    RECORD_PREFIX,
+    RECORD_STOP,
     FileKey,
     build_escaped,
     build_record_key,
@@ -46,6 +50,17 @@ VECTORS = {
 def test_varuint_vectors(value: int, raw: str) -> None:
     assert build_varuint(value).hex() == raw
     assert read_varuint(bytes.fromhex(raw), 0, len(raw) // 2) == (value, len(raw) // 2)
+
+
+@pytest.mark.parametrize("value", [-1, 1 << 64])
+def test_what_is_no_varuint(value: int) -> None:
+    with pytest.raises(ValueError, match=f"{value} does not fit an unsigned 64-bit integer"):
+        build_varuint(value)
+
+
+def test_where_the_keys_of_a_table_stop() -> None:
+    assert (FILE_STOP, RECORD_STOP) == (bytes((FILE_PREFIX[0] + 1,)), bytes((RECORD_PREFIX[0] + 1,)))
+    assert build_record_key((1 << 64) - 1, (1 << 64) - 1) < RECORD_STOP
 
 
 @given(u64, u64)
