@@ -427,9 +427,12 @@ class Experiment:
             if test.usable and (lines & test.lines.get(name, set()) or (at_import and (test.is_golden or test.lines)))
         ]  # fmt: skip
         near = self._near(name, mutant)
-        chosen.sort(
-            key=lambda number: (number not in near, not self.tests[number].is_golden, self.tests[number].seconds)
-        )
+
+        def late(number: int) -> tuple[bool, bool, bool, float]:
+            test = self.tests[number]
+            return number not in near, name not in test.lines, not test.is_golden, test.seconds
+
+        chosen.sort(key=late)
         spent, out = 0.0, []
         for number in chosen:
             spent += self.tests[number].seconds

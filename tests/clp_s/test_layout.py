@@ -477,7 +477,7 @@ def test_ranges_of_timestamps() -> None:
     assert (found.patterns, found.span) == ({4: b"%Y"}, FILE)
 
 
-def test_what_a_row_of_a_column_takes() -> None:
+def test_how_much_a_row_of_a_column_takes() -> None:
     """An epoch or a delta and the number of its pattern; a double and its format."""
     sizes = (layout_packed.DATE_SIZE, layout_packed.TIMESTAMP_SIZE, layout_packed.FORMATTED_FLOAT_SIZE)
-    assert sizes == (8 + 8, 8 + 8, 8 + 2)
+    assert sizes == tuple(len(layout_packed.many("<B", [0] * size)) for size in (8 + 8, 8 + 8, 8 + 2))
