@@ -59,7 +59,7 @@ def test_what_is_no_varuint(value: int) -> None:
 
 
 def test_where_the_keys_of_a_table_stop() -> None:
-    assert (FILE_STOP, RECORD_STOP) == (bytes((FILE_PREFIX[0] + 1,)), bytes((RECORD_PREFIX[0] + 1,)))
+    assert (bytes((FILE_PREFIX[0] + 1,)), bytes((RECORD_PREFIX[0] + 1,))) == (FILE_STOP, RECORD_STOP)
     assert build_record_key((1 << 64) - 1, (1 << 64) - 1) < RECORD_STOP
 
 

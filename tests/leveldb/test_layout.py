@@ -14,6 +14,7 @@ from exhume.formats.leveldb.layout import (
     Batch,
     Operation,
     Tail,
+    fills_block,
     parse_batch,
     parse_filter,
     parse_footer,
@@ -156,6 +157,8 @@ def test_restarts_that_pass_the_block() -> None:
     error = caught.value
     assert (error.span, error.field_path) == (Span("file", AT + 9, AT + 13), "num_restarts")
     assert (error.expected, error.actual) == ("at most 2", 3)
+    with pytest.raises(StructureError, match="the restart points pass the block"):
+        parse_tail(b"abc" + u32(1), where(bytes(7)))
     with pytest.raises(ExhumeError) as short:
         parse_tail(b"abc", where(b"abc"))
     assert short.value.span is not None
@@ -211,6 +214,27 @@ def test_an_index_of_differences_that_do_not_add_up(second: bytes, told: tuple[A
 def test_a_size_of_nothing_is_none_that_is_negative() -> None:
     data = entry(0, b"a", Handle(10, 70).build()) + entry(1, b"b", varints(2 * 70 - 1)) + u32(0) + u32(1)
     assert parse_index_delta(data, where(data))[1] == (b"ab", Handle(10 + 70 + BLOCK_TRAILER, 0))
+
+
+ENTRY = varints(0, 1, 1) + b"kv"
+
+
+@pytest.mark.parametrize(
+    ("block", "whole"),
+    [
+        (u32(0), True),
+        (ENTRY + u32(0) + u32(1), True),
+        (ENTRY + u32(0) + b"\0\1\2" + b"\3\0" + u32(1 | 1 << 31), True),  # RocksDB: three buckets
+        (ENTRY + u32(0) + b"\0\1\2" + b"\4\0" + u32(1 | 1 << 31), False),  # one of four is part of the restart point
+        (ENTRY[:-1] + u32(0) + u32(1), False),
+        (ENTRY + b"\0" + u32(0) + u32(1), False),
+        (u32(1), False),
+        (b"\0", False),
+        (b"\7\0" + u32(1 << 31), False),
+    ],
+)
+def test_whether_a_block_is_filled(block: bytes, whole: bool) -> None:
+    assert fills_block(block) is whole
 
 
 # --- version edits

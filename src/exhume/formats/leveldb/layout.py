@@ -32,7 +32,6 @@ from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.layout_facts import (
     BATCH,
     LEVELDB_FOOTER,
-    NUM_BUCKETS,
     NUM_RESTARTS,
     RESTART,
     ROCKSDB_FOOTER,
@@ -148,13 +147,11 @@ def fills_block(block: bytes) -> bool:
     """
     try:
         raw, _ = read_leveldb_block(block, 0, len(block))
-        after = len(raw.restarts) * RESTART.size + len(raw.buckets or b"")
+        raw.restarts, raw.buckets  # noqa: B018 - both are read when they are asked for
+        columns = scan_entry(block, 0, raw.ofs_restarts)
     except FAILURES:
         return False
-    end = raw.ofs_restarts
-    columns = scan_entry(block, 0, end)
-    fixed = NUM_RESTARTS.size + (NUM_BUCKETS.size if raw.has_hash_index else 0)
-    return columns.problem is None and columns.resume_at == end == len(block) - fixed - after
+    return columns.problem is None and columns.resume_at == raw.ofs_restarts
 
 
 _COUNTERS: Final[Mapping[int, str]] = {

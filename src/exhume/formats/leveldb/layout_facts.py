@@ -49,7 +49,6 @@ BATCH: Final = struct.Struct(LeveldbWriteBatch.prefix)
 SEQUENCE_AT: Final = LeveldbWriteBatch.at.sequence
 
 NUM_RESTARTS: Final = struct.Struct(LeveldbBlock.form.packed_num_restarts)
-NUM_BUCKETS: Final = struct.Struct(LeveldbBlock.form.num_buckets)
 """The last number of a block: how many restart points stand before it."""
 RESTART: Final = struct.Struct(LeveldbBlock.form.restarts)
 
