@@ -49,7 +49,7 @@ def test_errors_are_those_of_one_job(tmp_path: Path, item: int, error: type[Exce
             found.extend(map_processes(partial(worked, str(tmp_path)), [1, 2, 3, item, 4], jobs))
         assert found == [1, 4, 9]
         if error is FormatError:
-            assert (raised.value.expected, raised.value.actual) == ("12", "13")  # type: ignore[attr-defined]
+            assert (raised.value.expected, raised.value.actual) == (12, 13)  # type: ignore[attr-defined]
 
 
 @pytest.mark.slow

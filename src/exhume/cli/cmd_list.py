@@ -81,7 +81,7 @@ def list_one(
 
             opened = {"opening": tuple(opening.items())}
             each_piece(run, archive, mine["jobs"], "list", _list_piece, pieces, **shown, **opened)
-        elif long:
+        elif long and not run.machine:
             _list_long(run, _chosen(run, archive, mine, glob))
         else:
             _list_short(run, archive, **shown)
