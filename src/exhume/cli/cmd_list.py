@@ -60,7 +60,7 @@ def list_one(
     values: dict[str, Any],
     given: frozenset[str],
 ) -> Outcome:
-    """Lists one archive."""
+    """Lists one archive.  Raises `click.UsageError` for options that do not go with it or with each other."""
     described = recognised_format(run, target)
     cli = format_cli(described)
     plan = getattr(cli, "pieces", None)

@@ -102,7 +102,10 @@ class _Archives(Collection[Any]):
 
 
 def search(run: Run, archives: list[KvIrArchive], query: str, options: dict[str, Any]) -> Outcome:
-    """`exhume search`: the query runs on clp-s archives in memory that hold the events, in their order."""
+    """`exhume search`: the query runs on clp-s archives in memory that hold the events, in their order.
+
+    Raises `click.UsageError` for a key of times that nothing asks for.
+    """
     from exhume.formats.clp_s import cli_search
     from exhume.formats.kv_ir.rows import ROOTS
 
