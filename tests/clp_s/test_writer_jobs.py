@@ -43,10 +43,34 @@ def test_pieces_taken_over_are_as_if_encoded_there(chosen: dict[str, Any], texts
             worker, local = workers[number % several]
             assert worker.feed(text, 0, True, NO_END, False)[0] == Status.DONE
         assert whole.feed(text, 0, True, NO_END, False)[0] == Status.DONE
-        numbers = [patterns.ids.setdefault(pattern, len(patterns.ids)) for pattern in local.ids]
-        assert KERNEL.clps_absorb(master, worker, numbers, NO_END)
-        assert worker.records == 0
+        ids_here = dict(patterns.ids)
+        numbers = [ids_here.setdefault(pattern, len(ids_here)) for pattern in local.ids]
+        if KERNEL.clps_absorb(master, worker, numbers, NO_END):
+            patterns.ids.update(ids_here)
+            assert worker.records == 0
+        else:  # met nodes in another order
+            assert master.feed(text, 0, True, NO_END, False)[0] == Status.DONE
+            workers[number % several] = build(make_encoder, chosen)
     assert state(master, patterns) == state(whole, ids)
+
+
+@needs_kernel
+def test_a_piece_that_met_nodes_in_another_order_is_not_taken_over() -> None:
+    """The texts of a record are numbered in the order of its nodes, and that is here `b`, `a`."""
+    chosen = {"core": True, "structurize": False, "retain_floats": True, "time_nodes": True, "lossy": True}
+    master, worker = (build(make_encoder, {**chosen, "log_order_type": None})[0] for _ in range(2))
+    whole = build(PureEncoder, {**chosen, "log_order_type": None})[0]
+    first, second = b'{"b":"v"}', b'{"a":"z","b":"w"}'
+    for encoder in (master, whole):
+        assert encoder.feed(first, 0, True, NO_END, False)[0] == Status.DONE
+    before = master.nodes_list(), master.dictionary(0)
+    assert worker.feed(second, 0, True, NO_END, False)[0] == Status.DONE
+    assert not KERNEL.clps_absorb(master, worker, [], NO_END)
+    assert (master.nodes_list(), master.dictionary(0)) == before
+    for encoder in (master, whole):
+        assert encoder.feed(second, 0, True, NO_END, False)[0] == Status.DONE
+    assert master.nodes_list() == whole.nodes_list()
+    assert [master.dictionary(which) for which in range(3)] == [whole.dictionary(which) for which in range(3)]
 
 
 @needs_kernel

@@ -1,6 +1,7 @@
 # What one clp-s encoder made of a piece of the input, taken over by the encoder of what comes before it, included by
 # _kernel.pyx.  The result is that of the second having encoded the piece itself: nodes, dictionary entries and tables
-# are numbered in the order of their first use, which for new ones is the order in the piece.
+# are numbered in the order of their first use, which for new ones is the order in the piece.  Texts of one record come in
+# the order of its nodes: where that differs from the order here, the piece is not taken over.
 
 cdef extern from *:
     """
@@ -243,12 +244,30 @@ cdef int enc_put_table(ClpsEncoder self, EncTable* table, const EncMaps* maps, c
     return 0
 
 
-cdef int enc_absorb(ClpsEncoder self, ClpsEncoder piece, const int64_t* patterns) except -1 nogil:
+cdef bint enc_keeps_order(ClpsEncoder piece, const int32_t* nodes) noexcept nogil:
+    """Whether the columns of each table lie in the same order there: so do the texts of a record in dictionaries."""
+    cdef EncTable* table
+    cdef const int32_t* local
+    cdef int32_t j
+    cdef size_t i
+    for i in range(piece.num_tables):
+        table = &(<EncTable*>piece.tables.p)[i]
+        local = <const int32_t*>table.entries.p
+        for j in range(1, table.num_ordered if table.rows else 0):
+            if nodes[local[j - 1]] > nodes[local[j]]:
+                return False
+    return True
+
+
+cdef bint enc_absorb(ClpsEncoder self, ClpsEncoder piece, const int64_t* patterns) except -1 nogil:
     cdef EncMaps* maps = &piece.maps
     cdef EncTable* table
-    cdef size_t i
+    cdef size_t i, num_names = self.num_names, num_nodes = self.num_nodes
     cdef int64_t known
     enc_map_nodes(self, piece, &maps.nodes)
+    if not enc_keeps_order(piece, <const int32_t*>maps.nodes.p):
+        self.undo(num_names, num_nodes)
+        return False
     enc_map_marks(piece, &piece.log_types, &maps.marks[1], &maps.ends[1])
     enc_map_marks(piece, &piece.array_types, &maps.marks[2], &maps.ends[2])
     known = enc_map_entries(&self.variables, &piece.variables, maps, 0)
@@ -269,7 +288,7 @@ cdef int enc_absorb(ClpsEncoder self, ClpsEncoder piece, const int64_t* patterns
         self.float_time_min = min(self.float_time_min, piece.float_time_min) if self.saw_float_time else piece.float_time_min
         self.float_time_max = max(self.float_time_max, piece.float_time_max) if self.saw_float_time else piece.float_time_max
         self.saw_float_time = True
-    return 0
+    return True
 
 
 cdef int enc_begin_piece(ClpsEncoder piece) noexcept nogil:
@@ -299,8 +318,10 @@ def clps_absorb(ClpsEncoder self not None, ClpsEncoder piece not None, patterns,
     """Adds what `piece` encoded behind what this encoder holds; `patterns`: the pattern ids here by those there.
 
     `piece` can encode the next piece then.  False, and nothing done, where encoding might have stopped on the way, at
-    the `target` size or for want of ids, and where another encoder took over what `piece` made before.
+    the `target` size or for want of ids; where nodes that were met in another order would give the texts of a record
+    another order; and where another encoder took over what `piece` made before.
     """
+    cdef bint done = False
     cdef size_t most = piece.most_tokens
     cdef bytes numbers = array("q", patterns).tobytes()
     cdef const int64_t* ids = <const int64_t*>bytes_text(numbers)
@@ -316,8 +337,9 @@ def clps_absorb(ClpsEncoder self not None, ClpsEncoder piece not None, patterns,
     self.busy = piece.busy = True
     try:
         with nogil:
-            enc_absorb(self, piece, ids)
-            enc_begin_piece(piece)
+            done = enc_absorb(self, piece, ids)
+            if done:
+                enc_begin_piece(piece)
     finally:
         self.busy = piece.busy = False
-    return True
+    return done
