@@ -174,7 +174,7 @@ golden: setup  ## write tests/golden/ again: all that is said about every broken
 flips: setup  ## flip every bit of a small archive of each format, and write into docs/ what is found (ARGS=... for some)
 	@nice $(BIN)/python -m tests.flips.run --write $(ARGS)
 
-budgets: setup  ## what 1 MB of hostile input costs each verb, into docs/trust.md (needs 11 GB of memory)
+budgets: setup  ## what 1 MB of hostile input costs each verb, into docs/trust.md (needs 4 GB of memory)
 	@$(BIN)/python -m tests.budgets.cost --write
 
 mutation: setup  ## change the code that judges archives and see which tests notice (MODULE=zs/verify or zs for some)
