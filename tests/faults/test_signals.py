@@ -82,7 +82,7 @@ def interrupted(task: Task, folder: Path, delay: float | None) -> Ending:
     with tempfile.TemporaryFile() as said, tempfile.TemporaryFile() as given:
         done = subprocess.Popen(
             [sys.executable, "-c", SCRIPT, task.verb, *words],
-            stdout=given, stderr=said, cwd=ROOT, start_new_session=True, pass_fds=[given.fileno()],
+            stdout=given, stderr=said, cwd=ROOT, start_new_session=True, pass_fds=[given.fileno()], env=untraced(),
         )  # fmt: skip
         while not given.seek(0, os.SEEK_END) and done.poll() is None:  # everything before is the interpreter's
             time.sleep(0.001)
@@ -98,6 +98,11 @@ def interrupted(task: Task, folder: Path, delay: float | None) -> Ending:
         said.seek(0)
         text = said.read().decode("utf-8", "replace")
     return Ending(done.returncode, took, usage.ru_utime + usage.ru_stime - used, text)
+
+
+def untraced() -> dict[str, str]:
+    """The environment without what measures coverage, which waits for itself for ever when it is interrupted."""
+    return {key: value for key, value in os.environ.items() if not key.startswith("COVERAGE_")}
 
 
 def _cpu(pid: int) -> float:
