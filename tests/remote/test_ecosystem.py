@@ -113,6 +113,7 @@ def test_polars(root: tuple[str, str]) -> None:
 def test_universal_pathlib(root: tuple[str, str]) -> None:
     upath = pytest.importorskip("upath", reason="universal_pathlib is not installed")
     before, after = root
+    fsspec.get_filesystem_class(before.partition(":")[0])  # of one not imported the library says that it guesses
     top = upath.UPath(f"{before}{after}")
     assert type(top).__name__ == "ArchivePath"
     assert sorted(path.path for path in top.iterdir()) == ["a.csv", "more", "table"]
