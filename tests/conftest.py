@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections import Counter
 from collections.abc import Callable
@@ -36,6 +37,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             if seen[function] % BULK:
                 item.add_marker("slow")
             seen[function] += 1
+
+
+def pytest_collection_finish() -> None:
+    """Keeps the collector of garbage from going through thousands of tests again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

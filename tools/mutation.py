@@ -45,13 +45,6 @@ FORMATS = {
 }  # fmt: skip
 MODULES = ("verify", "checks", "layout", "salvage")
 """What judges archives; a module that was parted has others beside it, as `verify_tables` beside `verify`."""
-NAMES = tuple(
-    f"{folder}/{path.stem}"
-    for folder in sorted(FORMATS)
-    for module in MODULES
-    for path in sorted((ROOT / "src" / "exhume" / "formats" / folder).glob(f"{module}*.py"))
-    if find_mutants(path.read_text(encoding="utf-8"))
-)
 KEPT = ROOT / "build" / "mutation"
 EQUIVALENT = ROOT / "tools" / "equivalent_mutants.txt"
 
@@ -68,6 +61,18 @@ class Fate(enum.StrEnum):
     KILLED = "killed"
     SURVIVED = "survived"
     EQUIVALENT = "equivalent"
+
+
+@functools.cache
+def judges() -> tuple[str, ...]:
+    """The modules whose code is changed."""
+    paths = (
+        path
+        for folder in sorted(FORMATS)
+        for module in MODULES
+        for path in sorted((ROOT / "src" / "exhume" / "formats" / folder).glob(f"{module}*.py"))
+    )
+    return tuple(f"{path.parent.name}/{path.stem}" for path in paths if find_mutants(path.read_text(encoding="utf-8")))
 
 
 def path_of(name: str) -> Path:
@@ -303,7 +308,7 @@ class Experiment:
     def _measure(self, session: Any) -> None:
         KEPT.mkdir(parents=True, exist_ok=True)
         kept = KEPT / f"{self.folder}.measured"
-        sources = [path_of(name).read_text(encoding="utf-8") for name in NAMES if name.startswith(f"{self.folder}/")]
+        sources = [path_of(name).read_text(encoding="utf-8") for name in judges() if name.startswith(f"{self.folder}/")]
         known: dict[str, Any] = {}
         if kept.exists():
             then, known = pickle.loads(kept.read_bytes())
@@ -327,7 +332,7 @@ class Experiment:
         import coverage
 
         settle(session)
-        paths = {name: str(path_of(name)) for name in NAMES if name.startswith(f"{self.folder}/")}
+        paths = {name: str(path_of(name)) for name in judges() if name.startswith(f"{self.folder}/")}
         cover = coverage.Coverage(data_file=None, include=list(paths.values()), config_file=False)
         signal.signal(signal.SIGPROF, _give_up)
         cover.start()
@@ -580,7 +585,7 @@ def tell(found: dict[str, dict[str, Verdict]], *, table: bool) -> None:
         rows[name] = row(name, verdicts)
         print(f"{rows[name]}\n{text}", end="", flush=True)
     if table:
-        write_block("trust.md", "mutation", "\n".join([*HEAD, *(rows[name] for name in NAMES if name in rows)]))
+        write_block("trust.md", "mutation", "\n".join([*HEAD, *(rows[name] for name in judges() if name in rows)]))
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -595,12 +600,12 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--no-table", action="store_true", help="leave docs/trust.md alone")
     options = parser.parse_args(argv)
     asked = [one.removesuffix(".py") for one in options.modules]
-    names = [name for name in NAMES if not asked or name in asked or name.split("/")[0] in asked]
-    unknown = [one for one in asked if one not in NAMES and one not in FORMATS]
+    chosen = [name for name in judges() if not asked or name in asked or name.split("/")[0] in asked]
+    unknown = [one for one in asked if one not in judges() and one not in FORMATS]
     if unknown:
-        parser.error(f"no such module: {unknown[0]} (one of {', '.join(NAMES)})")
+        parser.error(f"no such module: {unknown[0]} (one of {', '.join(judges())})")
     try:
-        found = examine(names, options.jobs, options.again, options.budget)
+        found = examine(chosen, options.jobs, options.again, options.budget)
     finally:
         shutil.rmtree(scratch(), ignore_errors=True)
     tell(found, table=not options.no_table)

@@ -128,6 +128,7 @@ def test_on_an_archive_of_each_format(format: str, verb: str, place: Path, sampl
 
 
 @pytest.mark.parametrize("target", ODD)
+@pytest.mark.slow
 def test_on_what_is_no_archive(target: str, place: Path, exhume_cli: Cli) -> None:
     for number, verb in enumerate(CALLS):
         for at, call in enumerate(CALLS[verb][: None if verb == "create" else 2]):

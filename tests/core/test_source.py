@@ -269,7 +269,7 @@ def test_no_descriptor_stays_open(path: Path, tmp_path: Path) -> None:
     """A run over a hundred thousand archives must not end for want of descriptors."""
     copy = tmp_path / path.name
     (shutil.copytree if path.is_dir() else shutil.copyfile)(path, copy)
-    for _ in range(size(2, 5)):
+    for _ in range(size(1, 5)):
         assert all(finding.severity != "error" for finding in exhume.verify(copy))
         exhume.identify(copy)
         with exhume.open(copy) as archive:

@@ -71,6 +71,7 @@ def test_every_read_fails_once(archive: str, name: str, samples: Path) -> None:
 
 
 @pytest.mark.parametrize("archive", sorted(ARCHIVES))
+@pytest.mark.slow
 def test_every_read_of_opening_fails_once(archive: str, samples: Path) -> None:
     """No archive comes of it, or one that is right; and no file stays open."""
     path = samples / ARCHIVES[archive]

@@ -364,6 +364,7 @@ def test_what_a_filter_cuts_is_an_estimate(store: Store, tmp_path: Path) -> None
         assert 0 < cut <= 4, store.wire.requests  # the splits at both ends of both columns
 
 
+@pytest.mark.slow
 def test_a_log_is_counted_by_its_manifest_where_that_is_asked_for(archives: dict[str, Path], store: Store) -> None:
     """Whether or not its splits are sound (`verify` finds that); otherwise by the splits, wherever they lie."""
     url = store.put("rounds/counted", archives["ark"]) + "/"

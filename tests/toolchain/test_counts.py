@@ -35,6 +35,7 @@ def unguarded(source: str) -> Iterator[str]:
                     yield ast.unparse(node)
 
 
+@pytest.mark.slow
 def test_every_count_takes_the_word_that_goes_with_it() -> None:
     found = {module: list(unguarded(path.read_text("utf-8"))) for module, path in rooms.modules().items()}
     assert {module: texts for module, texts in found.items() if texts} == {}

@@ -165,12 +165,14 @@ def test_only_layouts_import_the_generated_parsers() -> None:
 
 @pytest.mark.xdist_group("copies")
 @pytest.mark.parametrize("folder", copies.folders(), ids=lambda folder: folder or "exhume")
+@pytest.mark.slow
 def test_no_code_knows_a_layout_by_itself(folder: str) -> None:
     """Places, formats, magics and enums come from the specifications: `exhume_ksy.facts`, or a generated reader."""
     wrong = [str(one) for one in copies.found()[folder] if copies.excepted(one) is None]
     assert wrong == []
 
 
+@pytest.mark.slow
 def test_every_exception_is_needed() -> None:
     used = {copies.excepted(one) for several in copies.found().values() for one in several}
     assert set(copies.EXCEPTIONS) - used == set()

@@ -11,7 +11,7 @@ import pytest
 
 from tools.blocks import read_block
 from tools.mutants import find_mutants
-from tools.mutation import GOAL, NAMES, equivalents, path_of, transplant
+from tools.mutation import GOAL, equivalents, judges, path_of, transplant
 
 SOURCE = '''
 from functools import cached_property
@@ -96,7 +96,7 @@ def test_a_mutant_reaches_what_others_have_imported(monkeypatch: pytest.MonkeyPa
 
 def test_equivalent_mutants_are_mutants() -> None:
     for module, known in equivalents().items():
-        assert module in NAMES
+        assert module in judges()
         found = {mutant.name for mutant in find_mutants(path_of(module).read_text(encoding="utf-8"))}
         assert [name for name in known if name not in found] == [], f"{module}: no such mutant any more"
         assert all(len(reason) > 20 for reason in known.values())
@@ -105,5 +105,5 @@ def test_equivalent_mutants_are_mutants() -> None:
 def test_what_judges_reaches_the_goal() -> None:
     lines = [line for line in read_block("trust.md", "mutation").splitlines() if "`" in line]
     rows = {line.split("`")[1].removesuffix(".py"): float(line.split("|")[-2].strip(" %")) for line in lines}
-    assert set(rows) == set(NAMES)
+    assert set(rows) == set(judges())
     assert {name: share for name, share in rows.items() if share < 100 * GOAL} == {}
