@@ -50,18 +50,32 @@ def expected(image: Path) -> list[Any]:
     return found
 
 
+def borders(found: list[Any]) -> list[int]:
+    """Offsets at which a search that begins or ends there may go wrong."""
+    return [one.offset + shift for one in found for shift in (-1, 0, 1, 4, 8)] + [one.end for one in found]
+
+
+@st.composite
+def searches(draw: st.DrawFn, size: int, found: list[Any], least: int) -> tuple[int, int, int | None]:
+    """`(bytes of a piece, start, stop)` of a search of an image with these finds."""
+    places = borders(found)
+    piece = draw(st.one_of(st.integers(least, size), st.sampled_from([one for one in places if one > least])))
+    start = draw(st.sampled_from([0, 0, *[one for one in places if 0 <= one < size]]))
+    return piece, start, draw(st.sampled_from([None, size, *[one for one in places if start < one <= size]]))
+
+
+def told(image: Path, start: int, stop: int | None, expected: list[Any]) -> list[Any]:
+    """What a search in one piece finds."""
+    return expected if (start, stop) == (0, None) else list(exhume.carve(image, start=start, stop=stop))
+
+
 @given(data=st.data())
 @settings(max_examples=12)
 def test_spans_join_exactly(image: Path, expected: list[Any], data: st.DataObject) -> None:
     size = image.stat().st_size
-    borders = [one.offset + shift for one in expected for shift in (-1, 0, 1, 4, 8)] + [one.end for one in expected]
-    span = data.draw(
-        st.one_of(st.integers(size // 20, size), st.sampled_from([b for b in borders if b > size // 20])), label="span"
-    )
-    start = data.draw(st.sampled_from([0, 0, *[b for b in borders if 0 <= b < size]]), label="start")
-    stop = data.draw(st.sampled_from([None, size, *[b for b in borders if start < b <= size]]), label="stop")
+    span, start, stop = data.draw(searches(size, expected, size // 20), label="span, start, stop")
     found = list(distributed.carve(str(image), span=span, start=start, stop=stop))
-    assert found == (expected if (start, stop) == (0, None) else list(exhume.carve(image, start=start, stop=stop)))
+    assert found == told(image, start, stop, expected)
 
 
 @given(data=st.data())
@@ -70,17 +84,12 @@ def test_threads_find_the_same_wherever_pieces_are_cut(
     image: Path, expected: list[Any], monkeypatch: pytest.MonkeyPatch, data: st.DataObject
 ) -> None:
     size = image.stat().st_size
-    borders = [one.offset + shift for one in expected for shift in (-1, 0, 1, 4, 8)] + [one.end for one in expected]
-    piece = data.draw(
-        st.one_of(st.integers(size // 40, size), st.sampled_from([b for b in borders if b > size // 40])), label="piece"
-    )
-    start = data.draw(st.sampled_from([0, 0, *[b for b in borders if 0 <= b < size]]), label="start")
-    stop = data.draw(st.sampled_from([None, size, *[b for b in borders if start < b <= size]]), label="stop")
+    piece, start, stop = data.draw(searches(size, expected, size // 40), label="piece, start, stop")
     monkeypatch.setattr("exhume.engines.carve.PIECE", piece)
     monkeypatch.setattr("exhume.engines.carve.WINDOW", data.draw(st.integers(100, size), label="window"))
     jobs = data.draw(st.integers(2, 4), label="jobs")
     found = list(exhume.carve(image, start=start, stop=stop, jobs=jobs))
-    assert found == (expected if (start, stop) == (0, None) else list(exhume.carve(image, start=start, stop=stop)))
+    assert found == told(image, start, stop, expected)
 
 
 class Failing(BytesSource):

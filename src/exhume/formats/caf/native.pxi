@@ -1,10 +1,8 @@
 # The CAF part of the kernel: a walk over an index in the reference writers' form.  `exhume.formats.caf.pykernel` is the
 # pure-Python twin and holds the documentation.
 
+from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport int64_t
-
-cdef extern from "Python.h":
-    object PyUnicode_DecodeUTF8(const char*, Py_ssize_t, const char*)
 
 cdef struct CafEntry:
     Py_ssize_t name  # first byte after the opening quote

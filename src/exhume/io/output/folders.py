@@ -27,7 +27,7 @@ def open_root(path: str | os.PathLike[str]) -> Folder:
     """The directory at a path, links followed.  Raises `OSError`, `NotADirectoryError` for a file."""
     if HAS_DIR_FD:
         return os.open(path, _FOLDER)
-    found = os.path.realpath(path)  # noqa: PTH - a string is what a folder is here
+    found = os.path.realpath(path)  # a string is what a folder is here
     if not stat.S_ISDIR(os.stat(found).st_mode):  # noqa: PTH116
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), os.fspath(path))
     return found
