@@ -108,7 +108,6 @@ class Format(NamedTuple):
     parts: str | None = None
     salvages: tuple[str, ...] = ()  # the modes of `salvage` that make sense (`SalvageMode`)
     cli: str | None = "cli"
-    verbs: tuple[str, ...] = ()
     limitations: tuple[str, ...] = ()
     tail_first: bool = False  # whether opening starts at the end of the file
 

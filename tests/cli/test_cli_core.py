@@ -96,6 +96,9 @@ def test_formats(exhume_cli: Cli) -> None:
     body = json.loads(exhume_cli("formats", "--json").out)
     assert body["schema"] == "exhume.formats/1"
     assert all({"id", "title", "can", "codecs"} <= set(row) for row in body["formats"])
+    can = {row["id"]: row["can"] for row in body["formats"]}
+    assert can["caf"] == ["identify", "read", "verify", "create", "salvage", "carve"]
+    assert [id for id, verbs in can.items() if "create" not in verbs] == ["leveldb"]
 
 
 def test_a_closed_pipe_ends_quietly() -> None:

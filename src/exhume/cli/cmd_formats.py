@@ -5,7 +5,6 @@ from __future__ import annotations
 import click
 
 from exhume.cli.about import about
-from exhume.cli.formatcli import format_cli
 from exhume.cli.params import Verb
 from exhume.cli.render import table
 from exhume.cli.runtime import Run, plain_options
@@ -19,8 +18,7 @@ def command(run: Run) -> None:
     rows = []
     for id, described in formats().items():
         can = ["identify", "read", "verify"]
-        can += ["create"] if hasattr(format_cli(described), "create") else []
-        can += [verb for verb in ("salvage", "locate", "recode") if described.has(verb)]
+        can += [verb for verb in ("create", "salvage", "locate", "recode") if described.has(verb)]
         rows.append(
             {
                 "id": id,

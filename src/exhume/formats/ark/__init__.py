@@ -26,7 +26,6 @@ FORMAT = Format(
     salvages=("archive", "jsonl"),
     owns="probe:owns",
     locate="locate:locate",
-    verbs=("snippet", "repair"),
     limitations=(
         "No log written by Ark itself is public: layouts that rest on assumptions are listed in docs/formats/ark.md.",
         "awlog (single-file web logs) is another format and not read.",

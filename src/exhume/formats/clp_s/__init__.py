@@ -21,7 +21,6 @@ FORMAT = Format(
     recode="recode:recode",
     salvage="salvage:salvage",
     salvages=("archive", "jsonl"),
-    verbs=("create", "cat", "list", "info", "verify", "payload", "explain", "carve", "recode", "salvage"),
     limitations=("directories without a header file (written before January 2025) are not read",),
     inspect="sections:inspect",
     parts="parts",

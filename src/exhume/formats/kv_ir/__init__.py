@@ -28,7 +28,6 @@ FORMAT = Format(
     salvages=("archive", "jsonl"),
     locate="locate:locate",
     recode="recode:recode",
-    verbs=("identify", "info", "list", "cat", "search", "create", "verify", "payload", "recode", "salvage", "carve"),
     inspect="sections:inspect",
     parts="parts",
     limitations=("unstructured IR streams of older loggers are named, not read",),

@@ -25,7 +25,6 @@ FORMAT = Format(
     salvages=("archive", "jsonl"),
     owns="probe:owns",
     locate="locate:locate",
-    verbs=("info", "list", "cat", "verify", "explain", "salvage", "carve", "search", "payload"),
     limitations=(
         "RocksDB merge operands are listed, never merged",
         "RocksDB blob files and tables with a compression dictionary are not decoded",

@@ -24,7 +24,6 @@ FORMAT = Format(
     salvages=("archive", "jsonl"),
     locate="locate:locate",
     recode="recode:recode",
-    verbs=("identify", "info", "list", "cat", "search", "create", "verify", "payload", "recode", "salvage", "carve"),
     checksums=("CRC-64 of the header", "CRC-64 of each block"),
     payload_checksums=("SHA-256 of the data",),
     inspect="sections:inspect",
