@@ -16,7 +16,10 @@ import pytest
 
 import exhume
 from exhume.cli.examples import EXAMPLES
+from exhume.cli.formatcli import format_cli
 from exhume.cli.main import main
+from exhume.cli.params import Jobs
+from exhume.registry import formats
 from tests.conftest import ROOT
 
 Cli = Callable[..., Any]
@@ -45,6 +48,16 @@ def test_no_sentence_is_cut(name: str, exhume_cli: Cli) -> None:
     assert not re.search(r"[a-z,:;]\.\.\.$", text, re.MULTILINE), "click cuts what it thinks is too long"
     for option in COMMANDS[name].command.get_params(COMMANDS[name]) if name else ():
         assert isinstance(option, click.Argument) or option.help, option.name
+
+
+def test_jobs_is_the_same_everywhere() -> None:
+    """One option, of verbs and of formats, with one short form."""
+    taken = [option for context in VERBS.values() for option in context.command.get_params(context)]
+    taken += [option for one in formats().values() for more in getattr(format_cli(one), "OPTIONS", {}).values()
+              for option in more]  # fmt: skip
+    found = [option for option in taken if {"-j", "--jobs"} & set(option.opts)]
+    assert len(found) > len(VERBS) // 2
+    assert all(type(option) is Jobs and option.opts == ["--jobs", "-j"] for option in found)
 
 
 def test_every_verb_has_an_example() -> None:

@@ -10,6 +10,7 @@ import click
 from exhume.archive import MemberArchive
 from exhume.cli.formatcli import FormatCommand, recognised_format, split_options
 from exhume.cli.outcome import Outcome
+from exhume.cli.params import Jobs
 from exhume.cli.render import human_size
 from exhume.cli.runtime import Run, common_options
 
@@ -19,9 +20,7 @@ from exhume.cli.runtime import Run, common_options
 @click.argument("names", nargs=-1, metavar="[NAME...]")
 @click.option("-o", "--output", metavar="DIR", help="Directory to extract into (made when missing).")
 @click.option("--tar", "tar", metavar="FILE", help="Write a tar archive instead ('-': standard output).")
-@click.option(
-    "--jobs", type=click.IntRange(0), default=1, show_default=True, help="Members at a time (0: one per core)."
-)
+@click.option(cls=Jobs)
 @click.option("--overwrite", is_flag=True, help="Replace existing files.")
 @common_options
 def command(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
+from exhume.cli.params import Jobs
 from exhume.cli.runtime import Run
 from exhume.io.source import source_error
 from exhume.limits import cpu_count
@@ -20,10 +21,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 _OPTIONS = (
-    click.option(
-        "--jobs", type=click.IntRange(0), default=1, show_default=True,
-        help="Workers: threads for one TARGET, processes for several (0: one per core).",
-    ),
+    click.option(cls=Jobs),
     click.option("--cluster", metavar="ADDRESS", help="Work on a dask cluster: address of the scheduler, or file."),
     click.option("--targets-from", metavar="FILE", help="Also the targets that FILE names, one per line ('-': stdin)."),
     click.option(
@@ -218,7 +216,7 @@ def recursive_options(function: F, *, pass_jobs: bool = False) -> F:
         many = Many(jobs=1 if jobs is None else jobs) if recursive else None
         return function(*args, recursive=many, **kwargs)
 
-    told = "With --recursive: processes (0: one per core)."
+    told = "With --recursive: jobs at a time (default 1; 0: one per core)."
     more = " Of a leveldb also without it." if pass_jobs else ""
-    jobs = click.option("--jobs", type=click.IntRange(0), help=told + more)
+    jobs = click.option(cls=Jobs, default=None, help=told + more)
     return recursive_option(jobs(wrapper))  # type: ignore[return-value]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -60,6 +61,15 @@ class Choice(click.Choice):  # type: ignore[type-arg, unused-ignore]  # generic 
             return super().convert(value, param, ctx)
         except click.BadParameter as error:
             self.fail(error.message.rstrip(".") + hint(str(value), map(str, self.choices)), param, ctx)
+
+
+class Jobs(click.Option):
+    """`--jobs`, the same in every verb and format: how many threads or processes work at a time."""
+
+    def __init__(self, param_decls: Sequence[str] = (), *, default: int | None = 1, help: str = "") -> None:
+        said = f"default {default}; 0" if default else "default and 0"
+        told = help or f"Jobs at a time ({said}: one per core)."
+        super().__init__(["--jobs", "-j", *param_decls], type=click.IntRange(0), default=default, help=told)
 
 
 class Verb(click.Command):

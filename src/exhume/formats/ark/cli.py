@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exhume.cli.outcome import Outcome
-from exhume.cli.params import SIZE, Choice
+from exhume.cli.params import SIZE, Choice, Jobs
 
 if TYPE_CHECKING:
     from exhume.cli.runtime import Run
@@ -20,9 +20,6 @@ _FROM = click.Option(["--from-ns", "from_ns"], type=SIZE, help="First time, nano
 _TO = click.Option(["--to-ns", "to_ns"], type=SIZE, help="Time to stop before, nanoseconds.")
 
 _NO_LATCHED = click.Option(["--no-latched", "no_latched"], is_flag=True, help="Do not replay latched messages first.")
-_JOBS = click.Option(
-    ["--jobs", "-j"], type=click.IntRange(0), default=1, help="Threads, or for Ark processes (0: one per core)."
-)
 _SKIP = click.Option(["--skip-damaged", "skip_damaged"], is_flag=True, help="Go on after damaged messages (exit 3).")
 
 EXPORTS = {
@@ -55,17 +52,17 @@ OPTIONS = {
         _NO_LATCHED,
         click.Option(["--reverse", "reverse"], is_flag=True, help="Latest message first."),
         _SKIP,
-        _JOBS,
+        Jobs(),
     ],
     "salvage": [click.Option(["--log", "log"], metavar="GUID", help="Which log of a directory that holds several.")],
-    "search": [_FROM, _TO, click.Option(["--count"], is_flag=True, help="Print how many messages match."), _JOBS],
+    "search": [_FROM, _TO, click.Option(["--count"], is_flag=True, help="Print how many messages match."), Jobs()],
     "export": [
         _TOPIC,
         _FROM,
         _TO,
         _NO_LATCHED,
         _SKIP,
-        _JOBS,
+        Jobs(),
         click.Option(
             ["--payload", "payload"],
             type=Choice(["rbuf", "json"]),

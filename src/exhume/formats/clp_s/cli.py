@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from exhume.cli.params import Jobs
+
 if TYPE_CHECKING:
     from exhume.cli.outcome import Outcome
 
@@ -31,7 +33,6 @@ _IGNORE_CASE = click.Option(["--ignore-case", "-i"], is_flag=True, help="Values 
 _TGE = click.Option(["--tge"], type=int, metavar="TS", help="Only records at or after TS (epoch milliseconds).")
 _TLE = click.Option(["--tle"], type=int, metavar="TS", help="Only records at or before TS (epoch milliseconds).")
 
-_JOBS = click.Option(["--jobs", "-j"], type=click.IntRange(min=0), default=1, help="Threads (0: one per core).")
 
 EXPORTS = {"jsonl": "export:export_jsonl"}
 
@@ -39,7 +40,7 @@ OPTIONS = {
     "cat": [
         click.Option(["--ordered"], is_flag=True, help="Records in the order in which they were compressed."),
         click.Option(["--complete"], is_flag=True, help="Also what clp-s does not print: root arrays, auto keys."),
-        _JOBS,
+        Jobs(),
     ],
     "export": [
         click.Option(["--query"], metavar="KQL", help="Only records that match; tables that cannot are not read."),
@@ -48,7 +49,7 @@ OPTIONS = {
         _TLE,
         click.Option(["--ordered"], is_flag=True, help="jsonl: records in the order in which they were compressed."),
         click.Option(["--complete"], is_flag=True, help="jsonl: also what clp-s does not print."),
-        _JOBS,
+        Jobs(),
     ],
     "recode": [
         click.Option(
@@ -76,7 +77,7 @@ OPTIONS = {
         ),
         click.Option(["--explain-plan"], is_flag=True, help="Print what would be read and why; read no table."),
         click.Option(["--ordered"], is_flag=True, help="Matches of each archive in the order of its input."),
-        _JOBS,
+        Jobs(),
     ],
 }
 

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from exhume.cli.outcome import Outcome
-from exhume.cli.params import SIZE, Choice, Verb
+from exhume.cli.params import SIZE, Choice, Jobs, Verb
 from exhume.cli.render import human_size, printable
 from exhume.cli.run import towards
 from exhume.cli.runtime import Run, plain_options
@@ -54,7 +54,7 @@ SHOWN = 10
     help="What to do with records that cannot be stored.",
 )
 @click.option("--allow-loss", is_flag=True, help="Store, as clp-s does, values that do not come back the same.")
-@click.option("--jobs", "-j", type=click.IntRange(min=0), default=1, help="Threads (0: one per core).")
+@click.option(cls=Jobs)
 @click.option("--directory", is_flag=True, help="Write a directory, one file per section, as clp-s c does.")
 @click.option("--overwrite", is_flag=True, help="Replace existing archives.")
 @plain_options

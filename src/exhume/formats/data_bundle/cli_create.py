@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exhume.cli.outcome import Outcome
-from exhume.cli.params import SIZE, Choice, Verb
+from exhume.cli.params import SIZE, Choice, Jobs, Verb
 from exhume.cli.runtime import Run, plain_options
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @click.option("--record-size", type=SIZE, default=128 << 10, help="Uncompressed bytes per record.  [default: 128K]")
 @click.option("--alignment", type=SIZE, help="Records start at multiples of this.  [default: 4096; 1 when raw-packed]")
 @click.option("--shards", type=click.IntRange(1), default=1, show_default=True, help="Files to spread the data over.")
-@click.option("--jobs", type=click.IntRange(0), default=1, show_default=True, help="Threads (0: one per core).")
+@click.option(cls=Jobs)
 @click.option(
     "--raw-packed/--records", default=None, help="Uncompressed data without or with records.  [default: without]"
 )

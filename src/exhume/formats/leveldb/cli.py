@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from exhume.cli.params import BYTES, Choice
+from exhume.cli.params import BYTES, Choice, Jobs
 
 if TYPE_CHECKING:
     from exhume.archive import Entry
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 _ALL = click.Option(["--all-versions"], is_flag=True, help="Also replaced, deleted and unreferenced versions.")
 _SEQUENCE = click.Option(["--sequence"], type=click.IntRange(0), metavar="N", help="The state as of sequence number N.")
 
-_JOBS = click.Option(["--jobs"], type=click.IntRange(0), default=1, help="Processes (default 1; 0: one per core).")
 
 OPTIONS: dict[str, list[click.Option]] = {
     "open": [
@@ -30,8 +29,8 @@ OPTIONS: dict[str, list[click.Option]] = {
             help="How a log numbers the operations of a batch (default: told from the log).",
         )
     ],
-    "list": [_ALL, _SEQUENCE, click.Option(["--key"], type=BYTES, help="Every version of this key."), _JOBS],
-    "cat": [_SEQUENCE, _JOBS],
+    "list": [_ALL, _SEQUENCE, click.Option(["--key"], type=BYTES, help="Every version of this key."), Jobs()],
+    "cat": [_SEQUENCE, Jobs()],
     "export": [
         _ALL,
         _SEQUENCE,
@@ -47,7 +46,7 @@ OPTIONS: dict[str, list[click.Option]] = {
     "search": [
         _ALL,
         click.Option(["--values"], is_flag=True, help="Look inside values instead of at the start of keys."),
-        _JOBS,
+        Jobs(),
     ],
 }
 WITHOUT_EFFECT = {"list": {"key": ("jobs",), "sequence": ("jobs",)}, "cat": {"sequence": ("jobs",)}}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exhume.cli.outcome import Outcome
-from exhume.cli.params import BYTES, SIZE, Choice
+from exhume.cli.params import BYTES, SIZE, Choice, Jobs
 from exhume.cli.runtime import Run
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ _LENGTH_PREFIXED = click.Option(
     type=Choice(["uleb128", "u64le"]),
     help="Precede each record by its length instead.",
 )
-_JOBS = click.Option(["--jobs"], type=click.IntRange(0), default=1, help="Threads (default 1; 0: one per core).")
 _COUNT = click.Option(["--count"], is_flag=True, help="Print how many records match, not the records.")
 
 _RECORD_FORMAT = click.Option(
@@ -46,17 +45,17 @@ OPTIONS = {
             ["--split"], is_flag=True, help="Tables: split records as the record-format of the metadata says."
         ),
         _RECORD_FORMAT,
-        _JOBS,
+        Jobs(),
     ],
-    "cat": [_START, _STOP, _PREFIX, _TERMINATOR, _LENGTH_PREFIXED, _JOBS],
-    "search": [_COUNT, _TERMINATOR, _LENGTH_PREFIXED, _JOBS],
+    "cat": [_START, _STOP, _PREFIX, _TERMINATOR, _LENGTH_PREFIXED, Jobs()],
+    "search": [_COUNT, _TERMINATOR, _LENGTH_PREFIXED, Jobs()],
     "recode": [
         click.Option(["--codec"], metavar="CODEC", help="Codec (default: the same): none, deflate, lzma."),
         click.Option(["--level"], metavar="LEVEL", help="Compression level, in the codec's own scale."),
         click.Option(["--block-size"], type=SIZE, help="Payload bytes per data block (default: the same blocks)."),
         click.Option(["--branching-factor"], type=click.IntRange(2), help="Most entries of an index block."),
         click.Option(["--short-keys"], is_flag=True, default=None, help="Index keys as short as is legal."),
-        _JOBS,
+        Jobs(),
     ],
 }
 

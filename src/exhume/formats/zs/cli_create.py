@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from exhume.cli.params import BYTES, SIZE, Choice, Verb
+from exhume.cli.params import BYTES, SIZE, Choice, Jobs, Verb
 from exhume.cli.render import human_size
 from exhume.cli.run import towards
 from exhume.cli.runtime import Run, plain_options
@@ -58,7 +58,7 @@ from exhume.formats.zs.cli import check_framing, columns_of
     help="Most entries of an index block.",
 )
 @click.option("--short-keys", is_flag=True, help="Index keys as short as allowed, not whole records.")
-@click.option("--jobs", type=click.IntRange(0), default=0, help="Threads for compression (default: one per core).")
+@click.option(cls=Jobs, default=0)
 @click.option("--overwrite", is_flag=True, help="Replace an existing file.")
 @plain_options
 def create(
