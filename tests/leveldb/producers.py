@@ -36,6 +36,7 @@ def rocksdb_options(compression: str, format_version: int, **more: Any) -> Any:
         table.set_checksum_type(getattr(rocksdict.ChecksumType, more["checksum"])())
     if more.get("two_level"):
         table.set_index_type(rocksdict.BlockBasedIndexType.two_level_index_search())
+        table.set_bloom_filter(10, False)
         table.set_partition_filters(True)
         table.set_metadata_block_size(256)
     if more.get("hash_index"):

@@ -69,7 +69,9 @@ def table_of(
     separator: bytes | None = None,
     properties: list[tuple[bytes, bytes]] | None = None,
     filter: bytes | None = None,
+    deleted: list[tuple[bytes, bytes]] | None = None,
     kind: int | None = None,
+    size: int | None = None,
     gap: bytes = b"",
     footer: bytes = b"",
 ) -> Change:
@@ -79,7 +81,7 @@ def table_of(
         out = bytearray()
         index = []
         for contents, key in blocks:
-            index.append((separator or key, Handle(len(out), len(contents)).build()))
+            index.append((separator or key, Handle(len(out), size or len(contents)).build()))
             sealed = seal_block(contents)
             if kind is not None:
                 stored = contents + bytes((kind,))
@@ -89,6 +91,10 @@ def table_of(
         if properties is not None:
             block = build_block(properties, 1)
             meta.append((b"rocksdb.properties", Handle(len(out), len(block)).build()))
+            out += seal_block(block)
+        if deleted is not None:
+            block = build_block(deleted, 1)
+            meta.append((b"rocksdb.range_del", Handle(len(out), len(block)).build()))
             out += seal_block(block)
         if filter is not None:
             meta.append((b"filter.leveldb.BuiltinBloomFilter2", Handle(len(out), len(filter)).build()))
@@ -247,10 +253,25 @@ VARIANTS: dict[str, Change] = {
     "filter": table_of((GOOD, KEY), filter=BLOOM),
     "filter cut": table_of((GOOD, KEY), filter=BLOOM[:3]),
     "filter out of order": table_of((GOOD, KEY), filter=BLOOM[:5] + b"\xff" * 8 + b"\x0b"),
+    "filter damaged": both(table_of((GOOD, KEY), filter=BLOOM), flip_at("000005.ldb", len(GOOD) + 6)),
     "one key in two blocks": table_of((build_block([item(b"k", 5)]), KEY), (build_block([item(b"k", 3)]), KEY)),
     "no last sequence": both(table_of((GOOD, KEY)), log(b""), lambda f: f.update({"MANIFEST-000004": build_log([
         edit(log=6, last=6, following=7, tables=[(1, 5, len(f["000005.ldb"]), key_of(b"a"), KEY)]).replace(
             b"\x04\x06", b"", 1)])})),
+    "no last sequence, and a number of zero": both(
+        table_of((build_block([item(b"k", 0)]), key_of(b"k"))), log(b""), lambda f: f.update({
+            "MANIFEST-000004": build_log([edit(log=6, last=6, following=7, tables=[
+                (1, 5, len(f["000005.ldb"]), key_of(b"a"), item(b"k", 0)[0])]).replace(b"\x04\x06", b"", 1)])})),
+    "an unknown type with the last number, counted": table_of(
+        (build_block([item(b"k", 6, 99)]), KEY), properties=[(b"rocksdb.num.entries", b"\x01")]),
+    "an unknown type behind a newer version": table_of(
+        (build_block([item(b"k", 5)]), KEY), (build_block([item(b"k", 3), item(b"k", 2, 99)]), KEY)),
+    "deleted ranges are counted": table_of((GOOD, KEY), properties=[
+        (b"rocksdb.num.entries", b"\x03"), (b"rocksdb.num.range-deletions", b"\x02")]),
+    "a deleted range reaches the largest key": both(
+        table_of((GOOD, KEY), deleted=[(InternalKey(b"k", 2, 15).build(), b"z")]),
+        lambda f: retable(f, large=key_of(b"z"))),
+    "a block that passes the end of the file": table_of((GOOD, KEY), size=1 << 20),
     "type three": table_of((build_block([item(b"k", 1, 3)]), KEY)),
     "a damaged block, then a wrong one": both(table_of((GOOD, key_of(b"b")), (WIDE, key_of(b"m"))),
                                               flip_at("000005.ldb", 2)),
@@ -514,3 +535,11 @@ def test_many_tables_need_few_open_files(tmp_path: Path) -> None:
         assert sources[number].read_at(0, sources[number].size) == b"%d" % number * 9
     assert len(pool._open) == 10
     pool.close()
+
+
+def test_a_current_file_that_opening_need_not_read_is_verified(tmp_path: Path) -> None:
+    """The listing gives it the size that naming the only manifest takes."""
+    files = build_database() | {"CURRENT": b"MANIFEST-000099\n"}
+    write_files(tmp_path / "db", files)
+    exhume.open(tmp_path / "db").close()
+    assert "LDB-102" in [finding.code for finding in exhume.verify(tmp_path / "db")]

@@ -11,11 +11,13 @@ from typing import Any
 
 import pytest
 
+import exhume
 from exhume.findings import Severity
 from exhume.formats.leveldb.database import Database
 from exhume.formats.leveldb.model import Role, Status, Verdict
 from exhume.formats.leveldb.reader import LevelDbArchive
 from exhume.io.local import LocalTree
+from exhume.testing.corrupt import flip
 from tests.oracles import apart, need
 
 from .producers import Rows, random_writes, rocksdb_options, write_rocksdb
@@ -132,6 +134,23 @@ def test_rocksdb_checksums(tmp_path: Path, checksum: str, format_version: int) -
 def test_rocksdb_index_shapes(tmp_path: Path, shape: str) -> None:
     rows = write_rocksdb(tmp_path / "db", rocksdb_options("snappy", 5, **{shape: True}), 9, 3000)
     check(tmp_path / "db", rows)
+
+
+def test_parts_of_an_index_and_of_a_filter_are_verified(tmp_path: Path) -> None:
+    """Only an index of them names them; nothing that reads rows asks for a filter."""
+    write_rocksdb(tmp_path / "db", rocksdb_options("snappy", 5, two_level=True), 9, 3000)
+    with LevelDbArchive(LocalTree(tmp_path / "db")) as archive:
+        tables = [file for file in archive.database.files if file.kind == "table"]
+        parts = {(file.name, *part) for file in tables for part in archive.database.table(file).partitions()}
+    assert {name for _, name, _ in parts} == {"index-part", "filter-part"}
+    for name in ("index-part", "filter-part"):
+        file, _, handle = min(one for one in parts if one[1] == name)
+        path = tmp_path / "db" / file
+        sound = path.read_bytes()
+        path.write_bytes(flip(sound, handle.offset, 1))
+        told = [found.span for found in exhume.verify(tmp_path / "db") if found.code == "LDB-202"]
+        path.write_bytes(sound)
+        assert [(span.source, span.start) for span in told if span is not None] == [(file, handle.offset)], name
 
 
 def test_rocksdb_column_families_and_range_deletions(tmp_path: Path) -> None:
