@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -89,3 +91,16 @@ def test_many_sections_are_summed_up(tmp_path: Path, exhume_cli: Cli) -> None:
     assert len(lines) < 25
     assert any("184 more" in line and f"file member of its own name {199 * 7919}" in line for line in lines)
     assert len(exhume_cli("explain", "--all", path).text.splitlines()) > 200
+
+
+def test_why_a_section_is_unread_is_said_once(tmp_path: Path, samples: Path, exhume_cli: Cli) -> None:
+    """In the text beside its bytes, and in the details of the page."""
+    bundle = tmp_path / "bundle"
+    shutil.copytree(samples / "data_bundle/zlib", bundle)
+    shard = bundle / "shard-00000000"
+    shard.write_bytes(flip(shard.read_bytes(), 70, 1))
+    _, _, beside = exhume_cli("explain", bundle).text.partition("\n\n")
+    assert beside.count("DB-202") == 1
+    exhume_cli("explain", bundle, "--html", tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert re.findall(r'"note":"([^"]*DB-202[^"]*)"', page)[0].count("DB-202") == 1

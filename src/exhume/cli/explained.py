@@ -106,7 +106,7 @@ def tell_fields(run: Run, item: Any, depth: int | None, selection: Any, told: se
         more = f": {printable(item.note)}" if item.note else ""
         run.say(f"   … {counted(item.skipped, 'such sections')} summed up (--all shows them){more}")
         return
-    if item.note:
+    if item.note and item.note not in map(str, item.findings):
         run.say(f"   {printable(item.note)}")
     for finding in item.findings:
         if (text := str(finding)) not in told:

@@ -143,7 +143,7 @@ class PageWriter:
     def _section(self, found: SectionMap, item: Explained, findings: Sequence[Finding]) -> dict[str, Any]:
         section = item.section
         self.complete = self.complete and item.complete
-        notes = [item.note, *map(str, item.findings)] if item.note else list(map(str, item.findings))
+        notes = dict.fromkeys(filter(None, (item.note, *map(str, item.findings))))  # what is unread may say it itself
         out: dict[str, Any] = {
             "name": section.name,
             "kind": str(section.kind),
