@@ -8,7 +8,7 @@ from libc.string cimport memchr, memcmp, memcpy, memset
 
 from exhume.native.types import OVERLONG, Scan, malformed_records
 
-VERSION = 15
+VERSION = 16
 
 cdef extern from *:
     """
@@ -242,6 +242,41 @@ def terminate_records(const unsigned char[::1] payload not None, bytes terminato
     result = <object>out
     Py_DECREF(out)
     return result
+
+
+def record_values(const unsigned char[::1] payload not None):
+    cdef chars data = pointer(payload)
+    cdef int64_t size = payload.shape[0], offset = 0, after = 0, count = 0, written = 0
+    cdef Record record
+    cdef PyObject* values
+    cdef bytes ends
+    cdef char* target
+    cdef int64_t* end
+    with nogil:
+        while offset < size:
+            after = read_zs_data_block_record(data, offset, size, &record)
+            if after < 0:
+                break
+            count += 1
+            offset = after
+    if after < 0:
+        raise malformed_records(payload, offset)
+    ends = PyBytes_New(NULL, (count + 1) * sizeof(int64_t))
+    end = <int64_t*><char*>ends
+    values = PyBytes_FromStringAndSize(NULL, size)
+    with nogil:
+        target = PyBytes_AS_STRING(values)
+        end[0] = offset = 0
+        while offset < size:
+            offset = read_zs_data_block_record(data, offset, size, &record)
+            written = put_terminated(target, written, size, data, size, &record, data, 0)
+            end += 1
+            end[0] = written
+    if written < size:
+        kernel_resize(&values, written)
+    result = <object>values
+    Py_DECREF(values)
+    return result, ends
 
 
 def frame_records(list records not None):

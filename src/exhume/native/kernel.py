@@ -29,6 +29,7 @@ split_records = _implementation.split_records
 scan_records = _implementation.scan_records
 find_range = _implementation.find_range
 terminate_records = _implementation.terminate_records
+record_values = _implementation.record_values
 frame_records = _implementation.frame_records
 frame_terminated = _implementation.frame_terminated
 take_records = _implementation.take_records
@@ -58,6 +59,7 @@ __all__ = [
     "frame_terminated",
     "internal_entries",
     "next_block",
+    "record_values",
     "resolve_items",
     "scan_records",
     "split_records",

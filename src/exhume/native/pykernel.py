@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 from exhume_ksy.facts.leveldb_internal_key import ValueTypes
@@ -114,6 +114,19 @@ def terminate_records(payload: Buffer, terminator: bytes) -> bytes:
         return b""
     records.append(b"")
     return terminator.join(records)
+
+
+def record_values(payload: Buffer) -> tuple[bytes, bytes]:
+    """Every record of a payload as Arrow keeps byte strings: their bytes, one after another, and where each begins and
+    the last ends (64-bit integers of this machine).
+
+    Raises:
+        MalformedRecordsError: see there.
+    """
+    from array import array
+
+    records = split_records(payload)
+    return b"".join(records), array("q", accumulate(map(len, records), initial=0)).tobytes()
 
 
 def frame_records(records: list[bytes]) -> bytes:

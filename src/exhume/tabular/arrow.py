@@ -9,7 +9,7 @@ What values lose on their way into a column is counted under the names below, in
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from exhume.choices import hint
@@ -87,13 +87,40 @@ def batched(rows: Iterable[T], batch_rows: int, size: Callable[[T], int] = lambd
         yield held
 
 
-def text_array(pa: Any, values: Sequence[bytes | None], lost: Counter[str] | None = None) -> Any:
-    """Byte strings as `large_string`; bytes that are not UTF-8 are replaced by U+FFFD, and their texts counted."""
-    made = pa.array(values, pa.large_binary())
+def rebatched(pieces: Iterable[tuple[Any, Any]], batch_rows: int) -> Iterator[Any]:
+    """Batches of any numbers of rows, each with the sizes of its rows (a NumPy array), as the batches that `batched`
+    makes of the same rows.
+    """
+    import numpy
+    import pyarrow as pa
+
+    held: list[Any] = []
+    rows, room = batch_rows, BATCH_BYTES
+    for batch, sizes in pieces:
+        ends = numpy.cumsum(sizes)
+        at = before = 0
+        while (stop := min(at + rows, int(numpy.searchsorted(ends, before + room)) + 1)) <= batch.num_rows:
+            held.append(batch.slice(at, stop - at))
+            yield pa.Table.from_batches(held).combine_chunks().to_batches()[0]
+            held, rows, room = [], batch_rows, BATCH_BYTES
+            at, before = stop, int(ends[stop - 1])
+        if at < batch.num_rows:
+            held.append(batch.slice(at))
+            rows -= batch.num_rows - at
+            room -= int(ends[-1]) - before
+    if held:
+        yield pa.Table.from_batches(held).combine_chunks().to_batches()[0]
+
+
+def text_array(pa: Any, values: Any, lost: Counter[str] | None = None) -> Any:
+    """Byte strings (a list or an array) as `large_string`; bytes that are not UTF-8 are replaced by U+FFFD, and their
+    texts counted.
+    """
+    made = values if isinstance(values, pa.Array) else pa.array(values, pa.large_binary())
     try:
         return made.cast(pa.large_string())
     except pa.ArrowInvalid:
-        return pa.array([_decoded(value, lost) for value in values], pa.large_string())
+        return pa.array([_decoded(value, lost) for value in made.to_pylist()], pa.large_string())
 
 
 def _decoded(value: bytes | None, lost: Counter[str] | None) -> str | None:

@@ -20,21 +20,21 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 from exhume.choices import check_choice
 from exhume.counts import counted
 from exhume.errors import ExhumeError, QueryError, StructureError, shorten
 from exhume.formats.zs.metadata import RECORD_FORMAT
+from exhume.io.parallel import map_ordered
 from exhume.tabular.arrow import (
     BAD_RECORD,
     BAD_TEXT,
     BATCH_ROWS,
-    batched,
     check_rows,
     choose,
     import_pyarrow,
+    rebatched,
     text_array,
 )
 
@@ -119,6 +119,8 @@ def to_arrow(
     is no usable record format and `EntryNotFoundError` for an unknown column; damage is raised as `records` does.
     """
     pa = import_pyarrow()
+    import numpy
+
     check_rows(batch_rows)
     check_choice("errors", errors, get_args(Errors))
     if errors != "raise" and not text and not split:
@@ -135,28 +137,38 @@ def to_arrow(
     names = choose(form.types, columns)
     schema = pa.schema([pa.field(name, form.types[name]) for name in names])
 
+    def piece(values: bytes, ends: bytes) -> tuple[Any, Any]:
+        offsets = numpy.frombuffer(ends, numpy.int64)
+        buffers = [None, pa.py_buffer(ends), pa.py_buffer(values)]
+        array = pa.Array.from_buffers(pa.large_binary(), len(offsets) - 1, buffers)
+        return pa.RecordBatch.from_arrays([array], [RECORD]), numpy.diff(offsets)
+
+    def formed(records: Any) -> tuple[Any, Counter[str]]:
+        found: Counter[str] = Counter()
+        arrays = form.arrays(records.column(0), names, found)
+        if found.total() and errors == "raise":
+            raise _misfit(archive, form, records.column(0))
+        return pa.RecordBatch.from_arrays(arrays, schema=schema), found
+
     def batches() -> Iterator[Any]:
-        records = chain.from_iterable(archive.map_blocks(list, start, stop, prefix, jobs=jobs))
-        for part in batched(records, batch_rows, len):
-            found: Counter[str] = Counter()
-            arrays = form.arrays(part, names, found)
-            if found.total() and errors == "raise":
-                raise _misfit(archive, form, part)
+        pieces = archive.map_values(piece, start, stop, prefix, jobs=jobs)
+        for batch, found in map_ordered(formed, rebatched(pieces, batch_rows), jobs):
             if lost is not None:
                 lost.update(found)
-            yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+            yield batch
 
     return pa.RecordBatchReader.from_batches(schema, batches())
 
 
-def _misfit(archive: ZsReader, form: _Whole, records: list[bytes]) -> ExhumeError:
+def _misfit(archive: ZsReader, form: _Whole, records: Any) -> ExhumeError:
     """The error for the first of these records that does not fit."""
-    for record in records:
+    for number, record in enumerate(records):
         found: Counter[str] = Counter()
-        form.arrays([record], list(form.types), found)
+        form.arrays(records.slice(number, 1), list(form.types), found)
         for what in +found:
             message = "a record does not fit the record format" if what == BAD_RECORD else "a text is not UTF-8"
-            return StructureError(message, format="zs", actual=record, span=archive.source.span(0, archive.source.size))
+            span = archive.source.span(0, archive.source.size)
+            return StructureError(message, format="zs", actual=record.as_py(), span=span)
     raise AssertionError("records fit one by one but not together")
 
 
@@ -167,11 +179,11 @@ class _Whole:
         self.pa = pa
         self.types = {RECORD: pa.large_string() if text else pa.large_binary()}
 
-    def arrays(self, records: list[bytes], names: list[str], lost: Counter[str]) -> list[Any]:
-        """The named columns of these records."""
+    def arrays(self, records: Any, names: list[str], lost: Counter[str]) -> list[Any]:
+        """The named columns of these records, an array of bytes."""
         if self.pa.types.is_large_string(self.types[RECORD]):
             return [text_array(self.pa, records, lost) for _ in names]
-        return [self.pa.array(records, self.types[RECORD]) for _ in names]
+        return [records for _ in names]
 
 
 class _Split(_Whole):
@@ -184,13 +196,13 @@ class _Split(_Whole):
         makers = {"utf8": pa.large_string, "int": pa.int64, "float": pa.float64}
         self.types = {name: makers.get(kind, pa.large_binary)() for name, kind in self.kinds.items()}
 
-    def arrays(self, records: list[bytes], names: list[str], lost: Counter[str]) -> list[Any]:
+    def arrays(self, records: Any, names: list[str], lost: Counter[str]) -> list[Any]:
         import numpy
         from pyarrow import compute
 
         pa, width = self.pa, len(self.kinds)
         # One piece more than there are columns is enough to see that a record has too many.
-        parts = compute.split_pattern(pa.array(records, pa.large_binary()), self.separator, max_splits=width)
+        parts = compute.split_pattern(records, self.separator, max_splits=width)
         fitting = compute.list_value_length(parts).to_numpy() == width
         rows = numpy.arange(len(records)) if fitting.all() else numpy.cumsum(fitting) - 1
         # Where each record's fields are among those of the records that fit; null for the others.
@@ -204,7 +216,7 @@ class _Split(_Whole):
             values = fields.take(compute.add(compute.multiply(places, width), number))
             match kind:
                 case "utf8":
-                    out.append((name, _as_text(pa, values, lost)))
+                    out.append((name, text_array(pa, values, lost)))
                 case "int" | "float":
                     out.append((name, _numbers(pa, kind, values, bad)))
                 case _:
@@ -213,13 +225,6 @@ class _Split(_Whole):
             lost[BAD_RECORD] += int(bad.sum())
         found = dict(out)
         return [found[name] for name in names]
-
-
-def _as_text(pa: Any, values: Any, lost: Counter[str]) -> Any:
-    try:
-        return values.cast(pa.large_string())
-    except pa.ArrowInvalid:
-        return text_array(pa, values.to_pylist(), lost)
 
 
 def _numbers(pa: Any, kind: str, values: Any, bad: Any) -> Any:

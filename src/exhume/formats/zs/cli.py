@@ -88,7 +88,7 @@ def search(run: Run, archives: list[ZsReader], query: str, options: dict[str, An
     found = False
     for archive in archives:
         if options.get("count"):
-            number = archive.count(prefix=prefix)
+            number = archive.count(prefix=prefix, jobs=options.get("jobs", 1))
             found |= number > 0
             if run.machine:
                 run.document("search", {"target": archive.name, "format": archive.format, "count": number})

@@ -32,6 +32,7 @@ from exhume.native.kernel import (
     MalformedRecordsError,
     build_uleb128,
     find_range,
+    record_values,
     scan_records,
 )
 
@@ -175,11 +176,11 @@ class ZsReader(RecordArchive):
 
         return outline(self)
 
-    def stats(self) -> dict[str, Any]:
+    def stats(self, *, jobs: int = 1) -> dict[str, Any]:
         """Blocks, records and sizes, by level; reads and decompresses everything."""
         from exhume.formats.zs.stats import scan_archive
 
-        return scan_archive(self)
+        return scan_archive(self, jobs)
 
     def content_digest(self) -> str:
         """The SHA-256 that identifies the records, whatever the codec, block size and index."""
@@ -250,6 +251,25 @@ class ZsReader(RecordArchive):
 
         return (result for _, result in self._map(call, make_bounds(start, stop, prefix), jobs))
 
+    def map_values(
+        self,
+        function: Callable[[bytes, bytes], T],
+        start: bytes | None = None,
+        stop: bytes | None = None,
+        prefix: bytes | None = None,
+        *,
+        jobs: int = 1,
+    ) -> Iterator[T]:
+        """The same with `function(values, ends)` of `kernel.record_values`, which makes no object of a record."""
+
+        def call(piece: Slice) -> T:
+            try:
+                return function(*record_values(piece.view))
+            except MalformedRecordsError as error:
+                raise self._malformed(piece, error) from error
+
+        return (result for _, result in self._map(call, make_bounds(start, stop, prefix), jobs))
+
     def dump(
         self,
         out: ByteSink,
@@ -282,15 +302,18 @@ class ZsReader(RecordArchive):
             progress(block.end, self.source.size, "bytes")
         return written
 
-    def count(self, start: bytes | None = None, stop: bytes | None = None, prefix: bytes | None = None) -> int:
-        """Counts the records in range without making objects of them.  Raises as `records` does."""
-        total = 0
-        for piece in self._slices(make_bounds(start, stop, prefix), 1):
+    def count(
+        self, start: bytes | None = None, stop: bytes | None = None, prefix: bytes | None = None, *, jobs: int = 1
+    ) -> int:
+        """Counts the records in range without making objects of them, on `jobs` threads.  Raises as `records` does."""
+
+        def call(piece: Slice) -> int:
             try:
-                total += scan_records(piece.view).records
+                return scan_records(piece.view).records
             except MalformedRecordsError as error:
                 raise self._malformed(piece, error) from error
-        return total
+
+        return sum(number for _, number in self._map(call, make_bounds(start, stop, prefix), jobs))
 
     def _malformed(self, piece: Slice, error: MalformedRecordsError) -> ExhumeError:
         moved = MalformedRecordsError(error.reason, piece.low + error.offset, error.length)
