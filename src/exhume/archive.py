@@ -156,8 +156,10 @@ class Archive(abc.ABC):
         `quick` leaves out what needs the payloads (checksums of stored bytes and structure are still checked).
         """
 
-    def stats(self) -> dict[str, Any]:
-        """Facts that need a scan of the archive (`exhume info --stats`); JSON-able."""
+    def stats(self, *, jobs: int = 1) -> dict[str, Any]:
+        """Facts that need a scan of the archive (`exhume info --stats`), by `jobs` threads or processes where that
+        helps (0: one per core); JSON-able.
+        """
         return {}
 
     def content_digest(self) -> str:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import tracemalloc
 from collections.abc import Callable
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import exhume
 from exhume.formats.ark.writer import ArkWriter
@@ -18,10 +21,22 @@ from exhume.io.cost import AT_HAND, Cost
 from exhume.io.local import FileSource, LocalTree
 from exhume.io.source import BytesSource
 from exhume.io.tree import MemoryTree
+from exhume.tabular import arrow
 from exhume.testing.sources import CountingSource
 from tests.leveldb.make_samples import PUT, build_table
 
-pytest.importorskip("pyarrow")
+pa = pytest.importorskip("pyarrow")
+
+
+@given(st.lists(st.lists(st.integers(0, 40), max_size=9), max_size=9), st.integers(1, 7), st.integers(1, 90))
+def test_batches_do_not_depend_on_the_pieces_that_they_are_made_of(
+    pieces: list[list[int]], batch_rows: int, most: int
+) -> None:
+    made = ((pa.RecordBatch.from_pydict({"size": pa.array(piece, pa.int64())}), piece) for piece in pieces)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(arrow, "BATCH_BYTES", most)
+        found = [batch.column(0).to_pylist() for batch in arrow.rebatched(made, batch_rows)]
+        assert found == list(arrow.batched(chain.from_iterable(pieces), batch_rows, int))
 
 
 class LocalCountingSource(CountingSource):

@@ -142,7 +142,7 @@ def test_what_makes_no_sense(evidence: Path, exhume_cli: Cli) -> None:
         (("verify", "-r", "--as", "zs", evidence), "finds archives by itself"),
         (("info", "-r", "--offset", "1", evidence), "finds archives by itself"),
         (("list", "--jobs", "2", evidence / "bundle/stranger.zs"), "--jobs is for --recursive"),
-        (("info", "--jobs", "2", evidence / "a/db"), "--jobs is for --recursive"),
+        (("info", "--jobs", "2", evidence / "a/db"), "--jobs is for --recursive and --stats"),
         (("cat", "-r", "--as", "zs", evidence), "finds archives by itself"),
         (("search", "-r", "--length", "5", evidence, "*"), "finds archives by itself"),
     ):

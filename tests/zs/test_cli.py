@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import exhume
+from exhume.testing.corrupt import flip
 from tests.conftest import Ran
 
 from .build import reader
@@ -30,6 +32,24 @@ def test_cat(exhume_cli: Cli, sample: Path) -> None:
     assert [line.split("\t")[0] for line in chosen] == ["deep letter", "deep river"]
     assert exhume_cli("cat", sample, "--terminator", r"\0").out == TEXT.replace(b"\n", b"\0")
     assert exhume_cli("cat", sample, "--length-prefixed", "u64le").out[:8] == len(WORDS[0]).to_bytes(8, "little")
+
+
+def test_damage_is_told_alike_with_any_number_of_jobs(exhume_cli: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "a.zs"
+    with exhume.create(path, "zs", codec="deflate", block_size=500) as writer:
+        made: Any = writer
+        made.add_records(b"%05d" % number for number in range(2000))
+    whole = path.read_bytes()
+    calls = [("info", path, "--stats"), ("search", path, "", "--count"), ("export", path, "--to", "arrow")]
+    alone = [exhume_cli(*call) for call in calls]
+    assert [ran.code for ran in alone] == [0, 0, 0]
+    assert [exhume_cli(*call, "--jobs", 2).out for call in calls] == [ran.out for ran in alone]
+    for at in (len(whole) // 4, len(whole) // 2):
+        path.write_bytes(flip(whole, at))
+        alone = [exhume_cli(*call) for call in calls]
+        together = [exhume_cli(*call, "--jobs", 2) for call in calls]
+        assert [(ran.code, ran.out, ran.err) for ran in together] == [(ran.code, ran.out, ran.err) for ran in alone]
+        assert all(ran.code in (1, 3) and "ZS-202" in ran.err for ran in alone)
 
 
 def test_cat_json(exhume_cli: Cli, sample: Path) -> None:
@@ -55,6 +75,7 @@ def test_search(exhume_cli: Cli, sample: Path) -> None:
     assert ran.code == 0
     assert len(ran.out.splitlines()) == 5
     assert exhume_cli("search", sample, "late ", "--count").text == "5\n"
+    assert exhume_cli("search", sample, "late ", "--count", "--jobs", 2).text == "5\n"
     assert exhume_cli("search", sample, "nothing").code == 0
     assert exhume_cli("search", sample, "nothing", "--exit-status").code == 4
     assert json.loads(exhume_cli("search", sample, "late ", "--count", "--json").out)["count"] == 5

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -49,6 +50,7 @@ def outcome(function: Any, *args: Any) -> Any:
 def test_twins_agree(payload: bytes, low: bytes, high: bytes, budget: int) -> None:
     for name, args in (
         ("split_records", ()),
+        ("record_values", ()),
         ("scan_records", ()),
         ("find_range", (low, high)),
         ("find_range", (None, high)),
@@ -160,3 +162,13 @@ def test_uleb128_refuses_what_does_not_fit() -> None:
     for value in (-1, 1 << 64):
         with pytest.raises(ValueError):
             kernel.build_uleb128(value)
+
+
+@TWIN
+@given(records=RECORDS)
+def test_values_are_the_records_and_where_each_ends(twin: Any, records: list[bytes]) -> None:
+    values, ends = twin.record_values(pykernel.frame_records(records))
+    found = memoryview(ends).cast("q").tolist()
+    assert found[0] == 0
+    assert [values[start:end] for start, end in pairwise(found)] == records
+    assert values == b"".join(records)

@@ -82,7 +82,7 @@ def test_ranges_equal_a_filter(
         wanted = expected(items, start, stop, prefix)
         for _ in range(2):  # cold and from the caches
             assert list(archive.records(start, stop, prefix, jobs=jobs)) == wanted
-        assert archive.count(start, stop, prefix) == len(wanted)
+        assert archive.count(start, stop, prefix, jobs=jobs) == len(wanted)
         found = list(archive.records_with_origin(start, stop, prefix))
         assert [record.data for record in found] == wanted
         for record in found:
@@ -91,6 +91,9 @@ def test_ranges_equal_a_filter(
             assert payload[slice(*record.span.payload)] == record.data
         parts = archive.map_blocks(lambda part: part, start, stop, prefix, jobs=jobs)
         assert [record for part in parts for record in part] == wanted
+        assert b"".join(archive.map_values(lambda values, ends: values, start, stop, prefix, jobs=jobs)) == b"".join(
+            wanted
+        )
 
 
 @pytest.mark.parametrize("codec", ["none", "deflate", "lzma"])
@@ -103,6 +106,7 @@ def test_samples_hold_the_words(samples: Path, codec: str) -> None:
         assert info["statistics"]["root_index_level"] >= 2
         assert info["data_sha256"] == archive.header.data_sha256.hex()
         stats = archive.stats()
+        assert archive.stats(jobs=3) == stats
         assert stats["records"] == len(WORDS)
         assert (
             sum(row["stored_bytes"] for row in stats["levels"]) + archive.header.blocks_offset

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import click
@@ -18,28 +19,34 @@ from exhume.cli.runtime import Run, common_options
 @click.command("info", cls=FormatCommand, verb="info")
 @click.argument("target", metavar="TARGET")
 @click.option("--stats", is_flag=True, help="Also scan the archive for counts and sizes that its header does not hold.")
-@recursive_options
+@partial(recursive_options, also="With --stats also without it.")
 @common_options
-def command(run: Run, target: str, stats: bool, recursive: Many | None, **values: Any) -> Outcome:
+def command(
+    run: Run, target: str, stats: bool, recursive: Many | None, jobs: int | None = None, **values: Any
+) -> Outcome:
     """Show header, counts, codecs, versions and ranges of the archive TARGET.
 
     Of an archive that cannot be read it shows what its header says.  What is wrong with what it reads is told, and the
     exit code is 3; whether anything else is wrong says verify.
     """
+    if jobs is not None and not stats:
+        raise click.UsageError("--jobs is for --recursive and --stats", click.get_current_context(silent=True))
     options: dict[str, Any] = {"stats": stats, "values": values, "given": given_options(click.get_current_context())}
     if recursive is not None:
         from exhume.cli.recursive import each_archive
 
         return each_archive(run, recursive, "info", info_one, [target], heading=True, **options)
-    return info_one(run, target, **options)
+    return info_one(run, target, jobs=1 if jobs is None else jobs, **options)
 
 
-def info_one(run: Run, target: str, *, stats: bool, values: dict[str, Any], given: frozenset[str]) -> Outcome:
+def info_one(
+    run: Run, target: str, *, stats: bool, values: dict[str, Any], given: frozenset[str], jobs: int = 1
+) -> Outcome:
     """Says what one archive says about itself."""
     described = recognised_format(run, target)
     _, opening = split_options(click.Context(command), "info", described, values, given)
     with run.inspect(target, **opening) as archive:
-        statistics = {"statistics": archive.stats()} if stats else {}
+        statistics = {"statistics": archive.stats(jobs=jobs)} if stats else {}
         info = archive.info()  # which may know more then
         outcome = run.tell_problems(archive)
         check_container(run, archive.source, no_progress, unless="verify compares it with the one that is stored")

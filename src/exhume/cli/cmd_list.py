@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 @click.option("-l", "--long", "long", is_flag=True, help="Also offsets, sizes and the format's own columns.")
 @click.option("--glob", metavar="PATTERN", help="Only entries whose name matches.")
 @click.option("--sections", is_flag=True, help="List the sections of the file instead: what every byte is for.")
-@partial(recursive_options, pass_jobs=True)
+@partial(recursive_options, also="Of a leveldb also without it.")
 @common_options
 def command(run: Run, target: str, recursive: Many | None, **options: Any) -> Outcome:
     """List members, blocks, channels or tables of the archive TARGET.

@@ -200,23 +200,22 @@ recursive_option = click.option(
 )
 
 
-def recursive_options(function: F, *, pass_jobs: bool = False) -> F:
+def recursive_options(function: F, *, also: str = "") -> F:
     """Adds `--recursive` and `--jobs` to a verb of one TARGET; passes a `Many` as `recursive`, None without the option.
 
-    Without `--recursive`, `--jobs` is passed as `jobs` (None if it was not given) to a verb that wants that; the others
-    raise `click.UsageError`.
+    Without `--recursive`, `--jobs` is passed as `jobs` (None if it was not given) to a verb that says in `also` when it
+    takes that; the others raise `click.UsageError`.
     """
 
     @functools.wraps(function)
     def wrapper(*args: Any, recursive: bool, jobs: int | None, **kwargs: Any) -> Any:
-        if pass_jobs and not recursive:
+        if also and not recursive:
             return function(*args, recursive=None, jobs=jobs, **kwargs)
         if jobs is not None and not recursive:
             raise click.UsageError("--jobs is for --recursive", click.get_current_context(silent=True))
         many = Many(jobs=1 if jobs is None else jobs) if recursive else None
         return function(*args, recursive=many, **kwargs)
 
-    told = "With --recursive: jobs at a time (default 1; 0: one per core)."
-    more = " Of a leveldb also without it." if pass_jobs else ""
-    jobs = click.option(cls=Jobs, default=None, help=told + more)
+    told = f"With --recursive: jobs at a time (default 1; 0: one per core). {also}".rstrip()
+    jobs = click.option(cls=Jobs, default=None, help=told)
     return recursive_option(jobs(wrapper))  # type: ignore[return-value]

@@ -100,8 +100,9 @@ class Inspection(Archive):
         facts = {"size": sum(source.size for source in sections.sources.values()), "fields": dict(_parsed(sections))}
         return Known(facts, tuple(self.problems))
 
-    def stats(self) -> dict[str, Any]:
-        return (self._attempt(self._archive.stats) if self._archive is not None else None) or {}
+    def stats(self, *, jobs: int = 1) -> dict[str, Any]:
+        opened = self._archive
+        return (self._attempt(lambda: opened.stats(jobs=jobs)) if opened is not None else None) or {}
 
     def entries(self) -> Iterator[Entry]:
         return iter(()) if self._archive is None else self._archive.entries()

@@ -387,7 +387,7 @@ class ArkReader(RecordArchive):
             self._info = build_info(self, Trust.ALL if self._by_manifest else Trust.NONE)
         return self._info
 
-    def stats(self) -> dict[str, Any]:
+    def stats(self, *, jobs: int = 1) -> dict[str, Any]:
         """The values in the index of each split, or what is wrong with it."""
         if self._by_manifest:
             self._by_manifest, self._info = False, None

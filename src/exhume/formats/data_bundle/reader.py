@@ -313,7 +313,7 @@ class DataBundleArchive(MemberArchive):
             "data_offset": header.data_offset,
         }
 
-    def stats(self) -> dict[str, Any]:
+    def stats(self, *, jobs: int = 1) -> dict[str, Any]:
         """Headers of the shards, versions of rows by status, and how many of the replaced and deleted files can still
         be read.  Goes on after damage.
         """

@@ -98,7 +98,7 @@ class LevelDbArchive(RecordArchive):
             errors=tuple(f for f in (*database.problems, *self._scanned) if f.severity is Severity.ERROR),
         )
 
-    def stats(self) -> dict[str, Any]:
+    def stats(self, *, jobs: int = 1) -> dict[str, Any]:
         """Versions by status and type, sequence numbers, rules of the logs, and every version edit with its offset."""
         statuses: Counter[str] = Counter()
         types: Counter[str] = Counter()
