@@ -2,6 +2,7 @@
 
     python -m benchmarks.remote [--megabytes N] [--latency MS] [--bandwidth MBPS] [--dir DIR] [--repeat N] [--only F]
     python -m benchmarks.remote --many 1000 [--jobs 64] [--write docs/remote.md]
+    python -m benchmarks.remote --whole [--write docs/remote.md]
 
 One archive of each format, 200 MB large, lies on an HTTP server in a process of its own that waits before it answers
 each request and sends all answers together at most at the given bandwidth.  Three things are timed, from the URL to the
@@ -11,6 +12,10 @@ and a selection of about half a percent.  "Download" is the same after fetching 
 `--many` searches a bucket of clp-s archives of 2 MB of logs each for a rare condition, with `exhume search --count` and
 `--jobs`, and prints what one archive costs: wall and CPU of the whole command by the number of archives, requests and
 bytes; and, with one job, the median from opening an archive to its answer.
+
+`--whole` verifies a ZS archive where it is, with one range under way at a time and with as many as bring more, and
+downloads it, with one connection and with several: from a server that sends 20 MB/s on each connection, and from one
+whose connections share a line.
 
 Every figure is the median of the rounds in seconds of wall time, every ratio the median of the ratios within a round;
 all rivals run in the same round and must give the same bytes.  What is missing is named and left out.
@@ -41,11 +46,14 @@ from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 from urllib.parse import urlsplit
+from urllib.request import Request, urlopen
 
 import exhume
 from benchmarks.clp_s_logs import write_logs
 from benchmarks.scaling import write_page
+from exhume.io.remote.source import RemoteSource
 
 TARGET = 0.3
 ASKED = "/.asked"
@@ -74,14 +82,21 @@ class Line:
         time.sleep(max(0.0, end - time.perf_counter()))
 
 
-def serve(root: Path, latency: float, bandwidth: float) -> None:  # noqa: C901 - the server is a class inside
-    """Serves a directory with ranges and index pages; prints the port and goes on until it is stopped."""
+def serve(root: Path, latency: float, bandwidth: float, each: float) -> None:  # noqa: C901 - the server is inside
+    """Serves a directory with ranges and index pages; prints the port and goes on until it is stopped.
+
+    All connections together get `bandwidth` bytes a second, and each of them `each`.
+    """
     line = Line(bandwidth)
     asked = {"requests": 0, "bytes": 0}
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
         disable_nagle_algorithm = True
+
+        def setup(self) -> None:
+            super().setup()
+            self.line = Line(each)
 
         def log_message(self, format: str, *args: object) -> None:
             """Says nothing."""
@@ -122,6 +137,7 @@ def serve(root: Path, latency: float, bandwidth: float) -> None:  # noqa: C901 -
                     file.seek(start)
                     while start < stop:
                         piece = file.read(min(256 << 10, stop - start))
+                        self.line.send(len(piece))
                         line.send(len(piece))
                         asked["bytes"] += len(piece)
                         self.wfile.write(piece)
@@ -151,8 +167,8 @@ def _page(names: list[str]) -> bytes:
 
 
 @contextmanager
-def serving(root: Path, latency: float, bandwidth: float) -> Iterator[str]:
-    """The server in a process of its own; gives its URL."""
+def serving(root: Path, latency: float, bandwidth: float, each: float = 1e4) -> Iterator[str]:
+    """The server in a process of its own; gives its URL.  Milliseconds, and megabytes a second."""
     words = [
         sys.executable,
         "-m",
@@ -163,6 +179,8 @@ def serving(root: Path, latency: float, bandwidth: float) -> Iterator[str]:
         str(latency),
         "--bandwidth",
         str(bandwidth),
+        "--each",
+        str(each),
     ]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -409,6 +427,60 @@ def measure(url: str, root: Path, format: str, size: int, repeat: int) -> list[t
     return out
 
 
+SERVERS = {"20 MB/s on each connection": (1000.0, 20.0), "100 MB/s, shared": (100.0, 1e4)}
+CONNECTIONS = 16
+
+
+def read_whole(root: Path, megabytes: int, latency: float, repeat: int) -> Iterator[str]:
+    """The lines of the table of `--whole`."""
+    make(root, "zs", megabytes)
+    yield "| server | one range at a time | several | download | download, 16 connections |"
+    yield "| --- " + "| --: " * 4 + "|"
+    for name, (bandwidth, each) in SERVERS.items():
+        with serving(root, latency, bandwidth, each) as url:
+            target = f"{url}/archive.zs"
+            ways: tuple[Callable[[], object], ...] = (
+                partial(verify_alone, target),
+                partial(verify_whole, target),
+                partial(download_in_parts, target, 1),
+                partial(download_in_parts, target, CONNECTIONS),
+            )
+            verify_whole(target)  # loads code
+            spent = [statistics.median(seconds(way) for _ in range(repeat)) for way in ways]
+        yield f"| {name} | " + " | ".join(f"{one:.2f}" for one in spent) + " |"
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """Wall time."""
+    begin = time.perf_counter()
+    work()
+    return time.perf_counter() - begin
+
+
+def verify_whole(url: str) -> None:
+    """Verifies an archive where it is."""
+    assert not list(exhume.verify(url, storage_options={**FRESH, "allow_full_download": True}))
+
+
+def verify_alone(url: str) -> None:
+    """The same with one range under way at a time."""
+    with patch.object(RemoteSource, "_fetch_ahead", lambda self, start, stop: None):
+        verify_whole(url)
+
+
+def download_in_parts(url: str, parts: int) -> int:
+    """Fetches all bytes, each part on a connection of its own; returns their number."""
+    size = int(urlopen(Request(url, method="HEAD")).headers["Content-Length"])
+
+    def get_part(number: int) -> int:
+        start, stop = size * number // parts, size * (number + 1) // parts
+        with urlopen(Request(url, headers={"Range": f"bytes={start}-{stop - 1}"})) as answer:
+            return len(answer.read())
+
+    with ThreadPoolExecutor(parts) as pool:
+        return sum(pool.map(get_part, range(parts)))
+
+
 def search_many(root: Path, count: int, jobs: int, latency: float, bandwidth: float) -> Iterator[str]:
     """The lines of the table of `--many`."""
     folder = root / "bucket"
@@ -466,19 +538,26 @@ def main() -> int:
     parser.add_argument("--only", choices=FORMATS, action="append", help="only this format (repeatable)")
     parser.add_argument("--many", type=int, metavar="N", help="search N archives instead")
     parser.add_argument("--jobs", type=int, default=64, help="with --many: the largest number of jobs (64)")
-    parser.add_argument("--write", type=Path, metavar="PAGE", help="with --many: the page whose table to write")
+    parser.add_argument("--whole", action="store_true", help="read whole archives instead")
+    parser.add_argument(
+        "--write", type=Path, metavar="PAGE", help="with --many, --whole: the page whose table to write"
+    )
+    parser.add_argument("--each", type=float, default=1e4, help=argparse.SUPPRESS)
     parser.add_argument("--serve", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve:
-        serve(options.serve, options.latency / 1000, options.bandwidth * 1e6)
+        serve(options.serve, options.latency / 1000, options.bandwidth * 1e6, options.each * 1e6)
         return 0
     root = options.dir or Path(tempfile.mkdtemp(prefix="exhume-remote-"))
     root.mkdir(parents=True, exist_ok=True)
-    if options.many:
-        lines = list(search_many(root, options.many, options.jobs, options.latency, options.bandwidth))
+    if options.many or options.whole:
+        if options.whole:
+            lines = list(read_whole(root, options.megabytes, options.latency, options.repeat))
+        else:
+            lines = list(search_many(root, options.many, options.jobs, options.latency, options.bandwidth))
         print("\n".join(lines))
         if options.write:
-            write_page(options.write, {"search of many": iter(lines)})
+            write_page(options.write, {"whole archives" if options.whole else "search of many": iter(lines)})
         if options.dir is None:
             shutil.rmtree(root)
         return 0

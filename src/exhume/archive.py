@@ -295,9 +295,25 @@ class MemberArchive(Archive):
         A remote archive then fetches them in few requests, and fetches nothing else.
         """
 
+    def hint_all(self) -> None:
+        """Announces that all members will be read in the archive's order, where that is the order of their bytes."""
+        if not self.source.is_remote:
+            return
+        entries = list(self.entries())
+        places = [
+            (one.details.get("shard") or 0, one.details.get("shard_offset", 0) if one.offset is None else one.offset)
+            for one in entries
+            if one.size
+        ]
+        if places == sorted(places):
+            self.hint(entries)
+
     def iter_member(self, name: str, chunk_size: int = STREAM_CHUNK) -> Iterator[bytes]:
         """A member's bytes in pieces, with bounded memory."""
-        size = self.stat(name).size or 0
+        entry = self.stat(name)
+        size = entry.size or 0
+        if size > chunk_size:
+            self.hint([entry])
         for start in range(0, size, chunk_size):
             yield self.read_member(name, start, min(size, start + chunk_size))
 

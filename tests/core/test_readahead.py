@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import threading
 from collections.abc import Callable
 
@@ -10,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exhume.io.remote import readahead
-from exhume.io.remote.readahead import ReadAhead
+from exhume.io.remote.pace import Pace
+from exhume.io.remote.readahead import BELOW, ReadAhead
 
 DATA = bytes(range(251)) * 4000
 
@@ -19,7 +21,7 @@ class Asked:
     """Reads `DATA` through a `ReadAhead`, and keeps what was fetched."""
 
     def __init__(self, gap: int = 1000) -> None:
-        self.ahead = ReadAhead(len(DATA), gap)
+        self.ahead = ReadAhead(len(DATA), gap, self._fetch)
         self.fetched: list[tuple[int, int]] = []
 
     def read(self, start: int, end: int, *, guess: bool = True) -> bytes:
@@ -27,7 +29,7 @@ class Asked:
         if run is None:
             self.fetched.append((start, end))
             return DATA[start:end]
-        return self.ahead.read(run, start, end, self._fetch)
+        return self.ahead.read(run, start, end)
 
     def _fetch(self, start: int, end: int, stop: int) -> bytes:
         assert start <= end <= stop <= len(DATA)
@@ -62,7 +64,7 @@ def test_what_was_promised_is_not_passed() -> None:
     assert asked.fetched == [(100_000, 300_000)]
     assert asked.read(150_000, 150_100, guess=False) == DATA[150_000:150_100]  # again, from behind
     asked.fetched.clear()
-    asked.ahead.load(500_000, 600_000, asked._fetch)
+    asked.ahead.load(500_000, 600_000)
     assert asked.fetched == [(500_000, 600_000)]
     assert asked.read(599_000, 600_000) == DATA[599_000:600_000]
     assert len(asked.fetched) == 1
@@ -72,7 +74,7 @@ def test_memory_is_bounded_over_all_objects(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(readahead._held, "limit", 300_000)
     many = [Asked() for _ in range(20)]
     for asked in many:
-        asked.ahead.load(0, 100_000, asked._fetch)
+        asked.ahead.load(0, 100_000)
     assert sum(len(run.data) for asked in many for run in asked.ahead._runs) <= 300_000
     for asked in many:
         assert asked.read(5, 50_000) == DATA[5:50_000]
@@ -96,7 +98,7 @@ def test_the_bytes_are_right(steps: list[tuple[int, int, str]], gap: int) -> Non
         if what == "expect":
             asked.ahead.promise(start, end)
         elif what == "load":
-            asked.ahead.load(start, end, asked._fetch)
+            asked.ahead.load(start, end)
         else:
             assert asked.read(start, end) == DATA[start:end]
             position = end if end < len(DATA) else 0
@@ -122,3 +124,97 @@ def test_threads_share_what_one_fetched() -> None:
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+LARGE = random.Random(7).randbytes(12 << 20)
+PIECE = 1 << 20
+
+
+class Several:
+    """Reads `LARGE` with pieces of `PIECE`, several under way, of which one in `fails` fails."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, fails: int = 0, most: int = len(LARGE)) -> None:
+        monkeypatch.setattr(readahead, "AHEAD", PIECE)
+        self.fetched: list[tuple[int, int]] = []
+        self.most_ahead, self.read_up_to = 0, 0
+        self._fails, self._most, self._asked = fails, most, 0
+        self.pace = Pace(clock=lambda: 0.0)  # no time passes: more is always faster
+        self.ahead = ReadAhead(len(LARGE), 1000, self._fetch, self._later, self.pace)
+
+    def read(self, start: int, end: int) -> bytes:
+        self.read_up_to = end
+        run = self.ahead.find(start, end, guess=False)
+        return self.ahead.read(run, start, end) if run is not None else self._fetch(start, end, end)
+
+    def _fetch(self, start: int, end: int, stop: int) -> bytes:
+        self.fetched.append((start, stop))
+        return LARGE[start:stop]
+
+    def _later(self, start: int, stop: int) -> Callable[[], bytes] | None:
+        self.most_ahead = max(self.most_ahead, stop - self.read_up_to)
+        self._asked += 1
+        if stop > self._most:
+            return None
+        if self._fails and self._asked % self._fails == 0:
+            return lambda: LARGE[: 1 // 0]
+        return lambda: self._fetch(start, stop, stop)
+
+
+@pytest.mark.parametrize("step", [PIECE, PIECE // 16, 3 * PIECE, PIECE + 15, BELOW])
+@pytest.mark.parametrize("fails", [0, 3])
+@pytest.mark.parametrize("most", [len(LARGE), 5 << 20])
+def test_of_a_promise_several_pieces_are_under_way(
+    monkeypatch: pytest.MonkeyPatch, step: int, fails: int, most: int
+) -> None:
+    asked = Several(monkeypatch, fails, most)
+    first, last = 1 << 19, len(LARGE) - 1000
+    asked.ahead.promise(first, last)
+    parts = [asked.read(at, min(at + step, last)) for at in range(first, last, step)]
+    assert b"".join(parts) == LARGE[first:last]
+    spans = sorted(asked.fetched)
+    assert [start for start, _ in spans] == [first, *(stop for _, stop in spans[:-1])]  # each byte once
+    assert spans[-1][1] == last
+    assert len(spans) <= -(-len(LARGE) // min(step, PIECE)) + 2
+    assert asked.pace.width > 1 or fails
+    assert asked.most_ahead > PIECE or fails or most < len(LARGE)
+
+
+def test_no_more_is_fetched_ahead_than_was_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = Several(monkeypatch)
+    asked.ahead.promise(0, len(LARGE))
+    for at in range(0, 4 * PIECE, PIECE):
+        asked.read(at, at + PIECE)
+        assert asked.most_ahead <= at + PIECE
+    asked.read(9 * PIECE, 10 * PIECE)  # elsewhere: begins anew
+    assert len(asked.fetched) <= 10
+    asked.ahead.drop()
+    assert not any(run.coming for run in asked.ahead._runs)
+
+
+def test_one_large_read_is_several_pieces_of_a_promise(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = Several(monkeypatch)
+    asked.ahead.promise(0, len(LARGE))
+    assert asked.read(0, len(LARGE)) == LARGE
+    assert len(asked.fetched) == 12
+    assert asked.pace.width > 1
+
+
+def test_what_was_not_promised_is_one_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = Several(monkeypatch)
+    for at in range(0, len(LARGE), PIECE):
+        assert asked.read(at, at + PIECE) == LARGE[at : at + PIECE]
+    assert len(asked.fetched) == 12
+    assert asked.most_ahead == 0
+
+
+def test_memory_is_bounded_with_several_under_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(readahead._held, "limit", 3 * PIECE)
+    many = [Several(monkeypatch) for _ in range(3)]
+    for asked in many:
+        asked.ahead.promise(0, len(LARGE))
+    for at in range(0, len(LARGE), PIECE):
+        for asked in many:
+            assert asked.read(at, at + PIECE) == LARGE[at : at + PIECE]
+            assert sum(len(run.data) + run.ahead for one in many for run in one.ahead._runs) <= 3 * PIECE
+    for asked in many:
+        asked.ahead.drop()

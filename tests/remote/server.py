@@ -41,6 +41,8 @@ class Served:
         self.requests: list[tuple[str, str, str]] = []
         self.url = ""
         self.failures = 0
+        self.most_together: int | None = None
+        """Requests that are answered at a time; 503 for more."""
         self.over = threading.Event()
 
     def index(self, folder: str) -> bytes | None:
@@ -81,6 +83,10 @@ def _handler(served: Served) -> type[BaseHTTPRequestHandler]:  # noqa: C901 - th
                 return
             if served.mode.isdigit():
                 self._send(int(served.mode), b"no", {}, body)
+                return
+            if served.most_together is not None and served.wire.under_way > served.most_together:
+                served.failures += 1
+                self._send(503, b"too many", {}, body)
                 return
             name = unquote(self.path).lstrip("/")
             data = served.files.get(name)

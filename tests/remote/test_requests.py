@@ -13,7 +13,10 @@ import pytest
 
 import exhume
 from exhume.formats.caf.catalog import open_catalog
-from exhume.io.remote.source import HEAD, TAIL
+from exhume.io.remote import readahead, source
+from exhume.io.remote.opening import open_url
+from exhume.io.remote.pace import Pace
+from exhume.io.remote.source import HEAD, TAIL, RemoteSource
 from tests.remote.server import Served, serving
 
 pytest.importorskip("aiohttp", reason="the extra cloud (fsspec[http]) is not installed")
@@ -292,3 +295,62 @@ def test_file_systems_ask_no_more(caf: Path, tmp_path: Path) -> None:
         with server.at_most(1, 1):
             assert len(fs.cat("dir3/f0101")) == 10_000
         fs.close()
+
+
+@pytest.fixture
+def several(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pieces of 512 KiB, of which more are always faster."""
+    monkeypatch.setattr(readahead, "AHEAD", 512 << 10)
+    monkeypatch.setattr(readahead, "Pace", lambda: Pace(clock=lambda: 0.0))
+    monkeypatch.setattr(source, "RETRY_DELAY", 0.1)
+
+
+@pytest.mark.usefixtures("several")
+@pytest.mark.parametrize("most", [None, 4, 2])
+def test_what_is_read_in_order_is_several_requests_at_a_time(most: int | None) -> None:
+    """... as many as the server takes."""
+    data = random.Random(8).randbytes(16 << 20)
+    with serving({"x": data}, delay=0.02) as served:
+        remote = open_url(f"{served.url}/x", {"skip_instance_cache": True, "allow_full_download": True})
+        assert isinstance(remote, RemoteSource)
+        served.most_together = most
+        served.requests.clear()
+        remote.hint(0, len(data))
+        assert b"".join(remote.chunks()) == data
+        sent = len(served.requests) - served.failures
+        if most is None:
+            assert served.wire.most > 4
+            assert served.failures == 0
+        else:
+            assert served.wire.most > most
+            assert 0 < served.failures < sent
+        assert sent <= len(data) // (512 << 10) + 2
+
+
+@pytest.mark.usefixtures("several")
+@pytest.mark.parametrize("name", ["caf", "zs", "clps", "bundle", "ark"])
+def test_reading_all_of_an_archive_takes_no_more_requests(
+    name: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """... for being several at a time."""
+
+    def read(server: Asked) -> tuple[int, list[str], Any]:
+        server.served.requests.clear()
+        storage = {"skip_instance_cache": True, "allow_full_download": True}
+        found = [str(finding) for finding in exhume.verify(server.url, storage_options=storage)]
+        with server.open() as archive:
+            if name in ("caf", "bundle"):
+                archive.hint_all()
+                content: Any = {member: archive.read_member(member) for member in archive.names()}
+            elif name == "ark":
+                content = [message.data for message in archive.messages(decode=False)]
+            else:
+                content = list(archive.records() if name == "zs" else archive.json_lines())
+        return len(server.served.requests), found, content
+
+    with asked(request.getfixturevalue(name)) as server:
+        requests, found, content = read(server)
+        monkeypatch.setattr(RemoteSource, "_fetch_ahead", lambda self, start, stop: None)
+        one_at_a_time = read(server)
+    assert one_at_a_time[1:] == (found, content)
+    assert requests <= one_at_a_time[0]

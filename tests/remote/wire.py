@@ -14,18 +14,25 @@ class Wire:
     def __init__(self) -> None:
         self.delay = 0.0
         self.noted: list[tuple[float, float, str]] = []
+        self.under_way = 0
+        self.most = 0
+        """The most that were under way at a time."""
         self._lock = threading.Lock()
 
     @contextmanager
     def request(self, what: str) -> Iterator[None]:
         """One request, from its arrival to its answer."""
         start = time.monotonic()
+        with self._lock:
+            self.under_way += 1
+            self.most = max(self.most, self.under_way)
         if self.delay:
             time.sleep(self.delay)
         try:
             yield
         finally:
             with self._lock:
+                self.under_way -= 1
                 self.noted.append((start, time.monotonic(), what))
 
     def clear(self) -> None:

@@ -75,6 +75,8 @@ def _range(start: int | None, stop: int | None, content: str) -> dict[str, int |
 
 def cat_members(run: Run, archive: MemberArchive, names: tuple[str, ...], start: int, stop: int | None) -> None:
     """Prints members, all or those named, or parts of them, as one document with --json."""
+    if not names and start == 0 and stop is None:
+        archive.hint_all()
     chosen = archive.match(names) if names else archive.names()
     files = (name for name in chosen if archive.stat(name).kind != "directory")
     if run.machine:

@@ -100,6 +100,8 @@ def extract(
             return 0, 0, [(task, error)]
 
     keep_freed_memory()
+    if names is None and jobs == 1:
+        archive.hint_all()
 
     tasks: Iterable[_Task] = range(len(chosen))
     if isinstance(output, OutputTree):

@@ -71,6 +71,12 @@ class Lru(Generic[K, V]):
             self._held = 0
         self._dropped(gone)
 
+    @property
+    def room(self) -> int:
+        """What more may cost before something is dropped."""
+        with self._lock:
+            return self.limit - self._held
+
     def values(self) -> list[V]:
         """All values, least recently used first."""
         with self._lock:

@@ -441,6 +441,7 @@ def _check_messages(reader: ArkReader, reference: SplitReference, split: Split, 
         except ExhumeError:
             decoders[mapping.short] = None
     known = split.known_objects()
+    split.source.hint(split.header.index_end, split.source.size)
     for start in range(0, len(index), BATCH * ENTRY_SIZE):
         part = index[start : start + BATCH * ENTRY_SIZE]
         _, _, offsets, sizes, shorts, bad = ark_entries(part, split.source.size, known, ANY_OBJECT)

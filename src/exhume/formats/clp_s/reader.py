@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from exhume.archive import Entry, Progress, no_progress
 from exhume.choices import check_keywords
 from exhume.counts import counted
-from exhume.errors import QueryError, Span
+from exhume.errors import ExhumeError, QueryError, Span
 from exhume.formats.clp_s import checks, layout
 from exhume.formats.clp_s.layout import (
     PacketType,
@@ -232,6 +232,14 @@ class ClpSArchive(Container):
                 found = self._inflate_stream(stream_id)
                 self._streams.put(stream_id, found)
         return found
+
+    def hint_streams(self) -> None:
+        """Announces that all streams will be read, in their order."""
+        try:
+            section = self.file_entry("/0")
+        except ExhumeError:  # it is raised again where a stream is read
+            return
+        section.source.hint(section.start, section.end)
 
     def keep_stream(self, stream_id: int, payload: bytes) -> None:
         """Keeps a stream that was decompressed already for the tables in it."""

@@ -102,8 +102,10 @@ def _tasks(archive: ClpSArchive, files: Sequence[Place], quick: bool) -> Iterato
     except ExhumeError:
         return  # reported with the structures
     yield Task(partial(check_table_list, archive, tables))
+    archive.hint_streams()
     for index in range(len(archive.table_metadata.streams)):
         yield Task(partial(check_stream, archive, index, quick))
+    archive.hint_streams()
     for table in tables:
         yield from table_tasks(table, quick)
 

@@ -135,6 +135,8 @@ class BlockFile:
         stop = size if end is None else min(end, size)
         most = max(READ_AHEAD, self.source.cost.piece)
         step = min(read_ahead, most) if read_ahead else most
+        if not read_ahead:
+            self.source.hint(start, stop)
         base = at = start
         window = memoryview(b"")
         needed = 0

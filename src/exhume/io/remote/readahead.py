@@ -1,4 +1,7 @@
-"""What is fetched before it is asked for: small reads that follow one another become few large ones.
+"""What is fetched before it is asked for.
+
+Small reads that follow one another become few large ones, and of a range that is read in the order announced, several
+pieces are under way at a time.
 
 Memory is bounded twice: by piece (`AHEAD`), and over all objects of the process (`HELD`).
 """
@@ -9,6 +12,7 @@ import threading
 from collections.abc import Callable
 
 from exhume.io.lru import Lru
+from exhume.io.remote.pace import Pace
 
 AHEAD = 8 << 20
 """At most so many bytes are fetched ahead at a time."""
@@ -16,17 +20,51 @@ AHEAD = 8 << 20
 BELOW = 512 << 10
 """Reads of this size and more are worth a request of their own."""
 
-HELD = 64 << 20
-"""Bytes that all objects together hold of what was fetched ahead."""
+HELD = 128 << 20
+"""Bytes that all objects together hold of what was fetched ahead, or is under way."""
 
 RUNS = 4
 """Places of one object that may be read in sequence at the same time."""
 
 
+class Coming:
+    """A piece that a thread of its own fetches, tried once: if that fails, `take` gives None, and who reads it asks."""
+
+    def __init__(self, start: int, stop: int, fetch: Callable[[], bytes], pace: Pace) -> None:
+        self.start, self.stop = start, stop
+        self._data: bytes | None = None
+        self._done = threading.Event()
+        self._fetch, self._pace = fetch, pace
+        self._ticket = pace.begin()
+        try:
+            threading.Thread(target=self._run, name="exhume ahead", daemon=True).start()
+        except RuntimeError:  # the system has no more threads
+            pace.end(self._ticket, 0)
+            self._done.set()
+
+    @property
+    def is_there(self) -> bool:
+        """Whether `take` will not wait."""
+        return self._done.is_set()
+
+    def take(self) -> bytes | None:
+        """Waits for the bytes."""
+        self._done.wait()
+        return self._data
+
+    def _run(self) -> None:
+        try:
+            self._data = self._fetch()
+        except Exception:  # it is raised again, in its place, where the bytes are read
+            self._data = None
+        self._pace.end(self._ticket, len(self._data or b""))
+        self._done.set()
+
+
 class Run:
     """A place that is read in sequence, promised up to `stop`, or guessed from what was read (`stop` None)."""
 
-    __slots__ = ("at", "data", "length", "lock", "position", "stop")
+    __slots__ = ("at", "coming", "data", "length", "lock", "position", "read", "stop")
 
     def __init__(self, position: int, length: int, stop: int | None) -> None:
         self.position = position
@@ -34,13 +72,22 @@ class Run:
         self.length = length
         """Bytes that were read in sequence so far, without what lies between them."""
         self.stop = stop
+        self.read = 0
+        """Of these, bytes since the last that were passed over."""
         self.at = 0
         self.data = b""
+        self.coming: tuple[Coming, ...] = ()
+        """What is under way behind `data`, piece by piece; replaced, never changed."""
         self.lock = threading.Lock()
+
+    @property
+    def ahead(self) -> int:
+        """Bytes under way behind `data`, or there."""
+        return sum(piece.stop - piece.start for piece in self.coming)
 
     def forget(self) -> None:
         """Gives back what was fetched ahead."""
-        self.data = b""
+        self.data, self.coming = b"", ()
 
 
 _held: Lru[Run, Run] = Lru(HELD, drop=Run.forget)
@@ -50,8 +97,14 @@ def _hold(run: Run, at: int, data: bytes) -> None:
     """Keeps what a run fetched ahead; of too much, what was used longest ago is forgotten."""
     _held.pop(run)
     run.at, run.data = at, data
-    if data:
-        _held.put(run, run, len(data))
+    if data or run.coming:
+        _held.put(run, run, len(data) + run.ahead)
+
+
+def _drop(run: Run) -> None:
+    """Forgets a run."""
+    _held.pop(run)
+    run.forget()
 
 
 class ReadAhead:
@@ -60,10 +113,24 @@ class ReadAhead:
     A read behind another one (at most `gap` bytes further on) fetches as much again as was read in sequence before, so
     at most half of what is fetched is in vain.  A promised range is fetched in pieces of `AHEAD` and never passed; the
     last piece is kept, as it is often looked at more than once.
+
+    `fetch(start, end, stop)` gives the bytes to `end`, or further on to `stop`.  `ahead(start, stop)`, where there is
+    one, gives a call that fetches these bytes in another thread, or None where they should not be read unasked.  While
+    a promised range is read in sequence, so many of its next pieces are under way as `pace` says, and no more bytes
+    than were read.
     """
 
-    def __init__(self, size: int, gap: int) -> None:
+    def __init__(
+        self,
+        size: int,
+        gap: int,
+        fetch: Callable[[int, int, int], bytes],
+        ahead: Callable[[int, int], Callable[[], bytes] | None] | None = None,
+        pace: Pace | None = None,
+    ) -> None:
         self._size, self._gap = size, gap
+        self._fetch, self._ahead = fetch, ahead
+        self._pace = pace or Pace()
         self._runs: list[Run] = []
         self._lock = threading.Lock()
 
@@ -75,7 +142,7 @@ class ReadAhead:
                     return run
             return self._add(Run(start, AHEAD, min(stop, self._size)))
 
-    def load(self, start: int, stop: int, fetch: Callable[[int, int, int], bytes]) -> None:
+    def load(self, start: int, stop: int) -> None:
         """The same, and fetches the first piece of it now, unless it is there."""
         end = min(stop, start + AHEAD)
         with self._lock:
@@ -84,27 +151,30 @@ class ReadAhead:
         run = self.promise(start, stop)
         with run.lock:
             if not run.data:
-                _hold(run, start, fetch(start, end, end))
+                _hold(run, start, self._fetch(start, end, end))
 
     def _add(self, run: Run) -> Run:
         for old in self._runs[: len(self._runs) - RUNS + 1]:
             self._runs.remove(old)
-            _hold(old, 0, b"")
+            _drop(old)
         self._runs.append(run)
         return run
 
     def find(self, start: int, end: int, *, guess: bool) -> Run | None:
         """The run that a read of `[start, end)` belongs to; None when it goes on with nothing.
 
-        `guess`: it may go on with what was read before, or begin something.
+        `guess`: it may go on with what was read before, or begin something.  A large read belongs only to a promise
+        that it goes on with.
         """
         with self._lock:
-            run = self._choose(start, end, guess)
+            run = self._choose(start, end, guess) if end - start < BELOW else self._going_on(start, end)
             if run is None:
-                if guess:
+                if guess and end - start < BELOW:
                     self._add(Run(end, end - start, None))
                 return None
-            run.length += max(0, end - max(start, run.position))
+            fresh = max(0, end - max(start, run.position))
+            run.length += fresh
+            run.read = fresh + (run.read if start - run.position <= self._gap else 0)
             run.position = max(run.position, end)
             self._runs.remove(run)
             self._runs.append(run)
@@ -121,29 +191,89 @@ class ReadAhead:
         near = (run for run in self._runs if guess and 0 <= start - run.position <= self._gap)
         return next(near, None)
 
-    def read(self, run: Run, start: int, end: int, fetch: Callable[[int, int, int], bytes]) -> bytes:
-        """The bytes of a read in a run; `fetch(start, end, stop)` gives those to `end`, or further on to `stop`."""
+    def _going_on(self, start: int, end: int) -> Run | None:
+        """The promise that a large read begins or goes on with; such reads may lap over by a little."""
+        for run in self._runs:
+            if run.stop is not None and end <= run.stop:
+                ahead = start - run.position
+                if abs(ahead) <= self._gap or (not run.read and ahead > 0):
+                    return run
+        return None
+
+    def read(self, run: Run, start: int, end: int) -> bytes:
+        """The bytes of a read in a run."""
         with run.lock:
             at, data = run.at, run.data
             kept = data[start - at : end - at] if at <= start < at + len(data) else b""
             if len(kept) == end - start:
                 if end == at + len(data) and run.stop is None:
                     _hold(run, 0, b"")
+                else:
+                    self._go_on(run, at + len(data), 0)
                 return kept
+            if run.coming and start < at:  # somebody was faster, and is further on
+                return self._fetch(start, end, end)
             if run.stop is None and data and start > at + len(data):
                 run.length = end - start  # what was fetched ahead was passed over: begin small again
-            stop = self._size if run.stop is None or end > run.stop else run.stop
-            ahead = min(run.length, AHEAD)
-            first = start + len(kept)
-            more = fetch(first, end, min(stop, end + ahead))
-            data = kept + more
-            goes_on = len(data) > end - start or run.stop is not None
-            _hold(run, start, data if goes_on else b"")  # also what was just read: it may be looked at again
+            parts, first = [kept] if kept else [], start + len(kept)
+            while first < end:
+                parts.append(self._next(run, first, end))
+                first += len(parts[-1])
+            data = b"".join(parts)
+            if len(data) == end - start and run.stop is None:
+                _hold(run, 0, b"")
+            elif end - start < BELOW:
+                _hold(run, start, data)  # also what was just read: it may be looked at again
+            else:
+                _hold(run, first - len(parts[-1]), parts[-1])
             return data[: end - start]
+
+    def _next(self, run: Run, first: int, end: int) -> bytes:
+        """Bytes from `first` on: of a read up to `end`, those that come in one piece, and what lies behind them."""
+        while run.coming and run.coming[0].stop <= first:
+            run.coming = run.coming[1:]
+        if run.coming and run.coming[0].start <= first:
+            piece, run.coming = run.coming[0], run.coming[1:]
+            self._go_on(run, piece.stop, not piece.is_there)
+            data = piece.take()
+            if data is not None:
+                return data[first - piece.start :]
+            return self._fetch(first, min(end, piece.stop), piece.stop)
+        run.coming = ()
+        if self._ahead is None or run.stop is None or end > run.stop:
+            stop = self._size if run.stop is None or end > run.stop else run.stop
+            return self._fetch(first, end, min(stop, end + min(run.length, AHEAD)))
+        end = min(end, first + AHEAD)
+        stop = end + AHEAD if end - first < BELOW else max(end, first + min(run.read, AHEAD))
+        stop = min(run.stop, stop)
+        ticket = self._pace.begin()
+        size = 0
+        try:
+            self._go_on(run, stop, 1)
+            data = self._fetch(first, end, stop)
+            size = len(data)
+        finally:
+            self._pace.end(ticket, size)
+        return data
+
+    def _go_on(self, run: Run, at: int, under_way: int) -> None:
+        """Has the next pieces of a promise fetched, from `at` on or behind those that are coming."""
+        if self._ahead is None or run.stop is None:
+            return
+        while run.read:
+            at = run.coming[-1].stop if run.coming else at
+            size, width = min(AHEAD, run.stop - at), self._pace.width
+            busy = under_way + sum(not piece.is_there for piece in run.coming)
+            full = busy >= width or len(run.coming) >= width or run.ahead + size > run.read or size > _held.room
+            fetch = None if full or size <= 0 else self._ahead(at, at + size)
+            if fetch is None:
+                return
+            run.coming += (Coming(at, at + size, fetch, self._pace),)
+            _hold(run, run.at, run.data)
 
     def drop(self) -> None:
         """Forgets what was fetched ahead."""
         with self._lock:
             for run in self._runs:
-                _hold(run, 0, b"")
+                _drop(run)
             self._runs.clear()

@@ -26,7 +26,8 @@ from exhume.errors import (
 )
 from exhume.io import witness
 from exhume.io.cost import BEHIND_A_NETWORK, Cost
-from exhume.io.remote.readahead import BELOW, ReadAhead
+from exhume.io.remote.pace import Pace
+from exhume.io.remote.readahead import ReadAhead
 from exhume.io.source import COALESCE_GAP, COALESCE_SIZE, Source, plan_reads
 
 RETRIES = 3
@@ -149,7 +150,14 @@ class RemoteSource(Source):
     """Whether the file system repeats failed requests itself, for long enough."""
 
     def __init__(
-        self, fs: Any, path: str, name: str, info: Mapping[str, Any], *, allow_full_download: bool = False
+        self,
+        fs: Any,
+        path: str,
+        name: str,
+        info: Mapping[str, Any],
+        *,
+        allow_full_download: bool = False,
+        pace: Pace | None = None,
     ) -> None:
         self.name = name
         self.allow_full_download = allow_full_download
@@ -169,7 +177,9 @@ class RemoteSource(Source):
         self._touched = bytearray(-(-self._size // _BLOCK))
         self._lock = threading.Lock()
         self._edge_locks = (threading.Lock(), threading.Lock())
-        self._ahead = ReadAhead(self._size, COALESCE_GAP)
+        # Of other file systems it is not known whether two threads may read at the same time.
+        ahead = self._fetch_ahead if getattr(fs, "async_impl", False) else None
+        self._ahead = ReadAhead(self._size, COALESCE_GAP, self._fetch_further, ahead, pace)
 
     @classmethod
     def first(cls, fs: Any, path: str, name: str, tail: bool = False) -> Mapping[str, Any] | None:
@@ -197,9 +207,9 @@ class RemoteSource(Source):
             with self._edge_locks[0]:
                 return self._kept(offset, end) or self._read_whole()[offset:end]
         is_edge = size < SMALL and (end <= HEAD or offset >= self._size - TAIL)
-        run = self._ahead.find(offset, end, guess=not is_edge) if size < BELOW else None
+        run = self._ahead.find(offset, end, guess=not is_edge)
         if run is not None:
-            return self._ahead.read(run, offset, end, self._fetch_further)
+            return self._ahead.read(run, offset, end)
         if not is_edge:
             return self._fetch_checked([(offset, end)])[0]
         with self._edge_locks[end > HEAD]:  # asked for once, however many want it
@@ -223,6 +233,17 @@ class RemoteSource(Source):
             end = stop
         return self._fetch_checked([(start, end)])[0]
 
+    def _fetch_ahead(self, start: int, stop: int) -> Callable[[], bytes] | None:
+        """What fetches `[start, stop)` in another thread, tried once.
+
+        None where that would be too much unasked, and where a witness has to hear of all that is fetched.
+        """
+        if witness.active is not None:
+            return None
+        if self.allow_full_download or self._count([(start, stop)]) <= self._most:
+            return lambda: self._fetch_checked([(start, stop)], again=False)[0]
+        return None
+
     def hint(self, start: int, stop: int) -> None:
         self._ahead.promise(start, stop)
 
@@ -233,7 +254,7 @@ class RemoteSource(Source):
         if self._size <= HEAD + TAIL:  # every read of it reads all of it
             self._read(start, 1)
         else:
-            self._ahead.load(start, stop, self._fetch_further)
+            self._ahead.load(start, stop)
 
     def close(self) -> None:
         if not self.is_shared:
@@ -259,20 +280,21 @@ class RemoteSource(Source):
         out = [self._kept(start, end) or b"" if end > start else b"" for start, end in ranges]
         wanted = [i for i, (start, end) in enumerate(ranges) if end > start and not out[i]]
         plan = plan_reads([ranges[i] for i in wanted], max_gap=COALESCE_GAP, max_size=COALESCE_SIZE)
-        answers = self._fetch_checked([(start, end) for start, end, _ in plan])
+        places = [(start, end) for start, end, _ in plan]
+        run = self._ahead.find(*places[0], guess=False) if len(plan) == 1 else None
+        answers = [self._ahead.read(run, *places[0])] if run is not None else self._fetch_checked(places)
         for (start, _, members), data in zip(plan, answers, strict=True):
             for member in members:
                 first, last = ranges[wanted[member]]
                 out[wanted[member]] = data[first - start : last - start]
         return out
 
-    def _fetch_checked(self, ranges: list[tuple[int, int]]) -> list[bytes]:
+    def _fetch_checked(self, ranges: list[tuple[int, int]], *, again: bool = True) -> list[bytes]:
         if not ranges:
             return []
         self._account(ranges)
-        answers = attempt(
-            lambda: self._fetch(ranges), self.name, ranges[0][0], ranges[-1][1], again=not self.tries_again
-        )
+        again = again and not self.tries_again
+        answers = attempt(lambda: self._fetch(ranges), self.name, ranges[0][0], ranges[-1][1], again=again)
         for (start, end), data in zip(ranges, answers, strict=True):
             if len(data) != end - start:
                 self._explain_length(start, end - start, len(data))

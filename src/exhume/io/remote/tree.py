@@ -16,6 +16,7 @@ from exhume.errors import EntryNotFoundError, ExhumeError, SourceError, Span
 from exhume.io.cost import BEHIND_A_NETWORK, Cost
 from exhume.io.lru import Lru
 from exhume.io.parallel import map_ordered
+from exhume.io.remote.pace import Pace
 from exhume.io.remote.source import HEAD, TAIL, RemoteSource, attempt
 from exhume.io.remote.stores import FsspecSource, HttpSource, S3Source, source_kind
 from exhume.io.source import Source
@@ -36,6 +37,7 @@ def remote_source(
     *,
     allow_full_download: bool = False,
     tail_first: bool = False,
+    pace: Pace | None = None,
 ) -> RemoteSource:
     """One file of an fsspec file system; `info` is what a listing told of it."""
     kind = source_kind(fs)
@@ -43,7 +45,7 @@ def remote_source(
         info = kind.first(fs, path, name, tail_first)
     if info is None:
         info = attempt(lambda: fs.info(path), name, again=not kind.tries_again)
-    return kind(fs, path, name, info, allow_full_download=allow_full_download)
+    return kind(fs, path, name, info, allow_full_download=allow_full_download, pace=pace)
 
 
 class _Snapshot:
@@ -55,6 +57,7 @@ class _Snapshot:
     def __init__(self) -> None:
         self.listings: dict[str, dict[str, Mapping[str, Any]]] = {}
         self.sources: Lru[str, RemoteSource] = Lru(MOST_KNOWN, drop=RemoteSource.forget)
+        self.pace = Pace()  # what one file of a directory shows holds for the next
         self.lock = threading.RLock()
 
     def find(self, path: str) -> tuple[bool, Mapping[str, Any] | None]:
@@ -180,6 +183,7 @@ class FsspecTree(Tree):
                 info,
                 allow_full_download=self._allow,
                 tail_first=tail_first,
+                pace=self._known.pace,
             )
         except SourceError as error:
             if isinstance(error.__cause__, FileNotFoundError):

@@ -59,10 +59,15 @@ class _Shared:
             return self._renderer
 
 
+def _tables(archive: ClpSArchive) -> list[Table]:
+    """The tables that have records, or a problem to tell, which will be read one after the other."""
+    chosen = [table for table in archive.tables if table.num_messages or table.entry.problem is not None]
+    archive.hint_streams()
+    return chosen
+
+
 def _blocks(archive: ClpSArchive, complete: bool) -> Iterator[tuple[_Shared, int, int]]:
-    for table in archive.tables:
-        if not table.num_messages and table.entry.problem is None:
-            continue
+    for table in _tables(archive):
         shared = _Shared(table, complete)
         step = rows_at_once(table)
         for start in range(0, max(1, table.num_messages), step):
@@ -115,9 +120,8 @@ def json_chunks(
         yield from _merged_chunks(archive, complete, jobs)
         return
     if jobs == 1:
-        for table in archive.tables:
-            if table.num_messages or table.entry.problem is not None:
-                yield from table.load().renderer(complete=complete).chunks()
+        for table in _tables(archive):
+            yield from table.load().renderer(complete=complete).chunks()
         return
     pieces = chain([partial(_warm, archive)], (partial(_print_block, one) for one in _blocks(archive, complete)))
     for out, error in map_ordered(lambda piece: piece(), pieces, jobs):
@@ -134,9 +138,8 @@ def json_lines(archive: ClpSArchive, *, ordered: bool = False, complete: bool = 
         for index in merge_order(loaded):
             yield next(streams[index])
         return
-    for table in archive.tables:
-        if table.num_messages or table.entry.problem is not None:
-            yield from line_stream(table.load(), complete)
+    for table in _tables(archive):
+        yield from line_stream(table.load(), complete)
 
 
 def line_stream(data: TableData, complete: bool) -> Iterator[bytes]:
@@ -163,7 +166,7 @@ def merge_order(loaded: Sequence[TableData]) -> Sequence[int]:
 
 
 def _merged_chunks(archive: ClpSArchive, complete: bool, jobs: int) -> Iterator[bytes]:
-    tables = [table for table in archive.tables if table.num_messages or table.entry.problem is not None]
+    tables = _tables(archive)
     loaded = list(map_ordered(lambda table: table.load(), tables, jobs, ahead=len(tables) + 1))
     renderers = [data.renderer(complete=complete) for data in loaded]
     programs = [renderer.program for renderer in renderers]
@@ -203,9 +206,8 @@ def events(archive: ClpSArchive, *, ordered: bool = False, with_source: bool = F
         for index in merge_order(loaded):
             yield next(streams[index])
         return
-    for table in archive.tables:
-        if table.num_messages or table.entry.problem is not None:
-            yield from event_stream(table.load(), finder)
+    for table in _tables(archive):
+        yield from event_stream(table.load(), finder)
 
 
 def event_stream(data: TableData, finder: SourceFinder | None, rows: Sequence[int] | None = None) -> Iterator[Any]:

@@ -1,0 +1,86 @@
+"""How many ranges of one object are under way at a time: more, as long as more of them bring more bytes a second."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+MOST = 16
+"""Ranges under way at a time."""
+
+GAIN = 1.1
+"""Twice as many ranges have to bring at least so many times the bytes a second."""
+
+PAUSE = 16
+"""Rounds before more is tried again where it was in vain, or refused."""
+
+
+class Ticket(NamedTuple):
+    """A range under way: in which round it began, when, and whether with it as many were under way as may be."""
+
+    round: int
+    began: float
+    is_full: bool
+
+
+class Pace:
+    """The number of ranges that may be under way, `width`, between 1 and `most`.  Thread-safe.
+
+    A round is `width` ranges that were fetched while so many were under way.  After a round the width doubles; if that
+    brought less than `GAIN` times the bytes a second, it goes back for `PAUSE` rounds.  Where a range fails, it halves.
+    A reader that is slower than its source never has so many under way, and so never gets more of them.
+    """
+
+    def __init__(self, most: int = MOST, clock: Callable[[], float] = time.perf_counter) -> None:
+        self.width = 1
+        self._most, self._clock = most, clock
+        self._lock = threading.Lock()
+        self._under_way = 0
+        self._round = 0
+        self._pause = 0
+        self._before = 0.0
+        """Bytes a second at half the width, while more is being tried; else 0."""
+        self._begin_round()
+
+    def begin(self) -> Ticket:
+        """A range is asked for."""
+        with self._lock:
+            self._under_way += 1
+            return Ticket(self._round, self._clock(), self._under_way >= self.width)
+
+    def end(self, ticket: Ticket, size: int) -> None:
+        """The range is there, `size` bytes of it; 0: it failed."""
+        with self._lock:
+            self._under_way -= 1
+            if ticket.round != self._round:  # it began at another width: of this one it tells nothing
+                return
+            if not size:
+                self._become(max(1, self.width // 2), PAUSE)
+            elif ticket.is_full:
+                self._count += 1
+                self._bytes += size
+                self._seconds += self._clock() - ticket.began
+                if self._count >= self.width:
+                    self._judge()
+
+    def _judge(self) -> None:
+        rate = self.width * self._bytes / max(self._seconds, 1e-9)
+        if rate < GAIN * self._before:
+            self._become(self.width // 2, PAUSE)
+        elif self._pause or self.width == self._most:
+            self._before = 0.0
+            self._pause = max(0, self._pause - 1)
+            self._begin_round()
+        else:
+            self._become(min(self._most, 2 * self.width), 0, rate)
+
+    def _become(self, width: int, pause: int, before: float = 0.0) -> None:
+        self.width, self._pause, self._before = width, pause, before
+        self._begin_round()
+
+    def _begin_round(self) -> None:
+        self._round += 1
+        self._count = self._bytes = 0
+        self._seconds = 0.0
