@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from exhume.cli.params import SIZE, Choice, Verb
+from exhume.cli.params import SIZE, Choice, Jobs, Verb
 from exhume.cli.runtime import plain_options
 from exhume.counts import counted
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 @click.option("--level", type=int, help="Level of the codec, on its own scale.")
 @click.option("--split-items", type=click.IntRange(1), default=65_536, show_default=True, help="Messages per split.")
 @click.option("--split-bytes", type=SIZE, default=1 << 30, help="Bytes of messages per split (default 1G).")
+@click.option(cls=Jobs)
 @click.option("--schema", type=click.Path(path_type=Path), help="JSON lines: registry JSON or IDL text of the types.")
 @click.option(
     "--type", "types", multiple=True, metavar="CHANNEL=TYPE", help="JSON lines: type of a channel (repeatable)."
@@ -45,6 +46,7 @@ def create(
     level: int | None,
     split_items: int,
     split_bytes: int,
+    jobs: int,
     schema: Path | None,
     types: tuple[str, ...],
 ) -> None:
@@ -90,9 +92,9 @@ def create(
     ):
         for path in inputs:
             if path.suffix.lower() == ".mcap":
-                count += import_mcap(path, log, progress=progress)
+                count += import_mcap(path, log, progress=progress, jobs=jobs)
             else:
-                count += import_jsonl(path, log, registry=registry, types=chosen, progress=progress)
+                count += import_jsonl(path, log, registry=registry, types=chosen, progress=progress, jobs=jobs)
     manifest = f"{output}/manifests/{log.identifier}"
     if run.machine:
         run.document("create", {"format": "ark", "target": output, "manifest": manifest, "messages": count})

@@ -6,16 +6,19 @@ import base64
 import binascii
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 from exhume.archive import Progress, no_progress
-from exhume.errors import FormatError, Span, WriterError, shorten
+from exhume.errors import ExhumeError, FormatError, Span, WriterError, shorten
+from exhume.formats.ark.rbuf.encoder import Encoder, encoder_for
+from exhume.formats.ark.rbuf.idl import load_registry
 from exhume.formats.ark.rbuf.registry import Field, Registry
-from exhume.formats.ark.writer import ArkWriter, ChannelWriter
+from exhume.formats.ark.writer import ArkWriter, ChannelWriter, Packing, no_schema
 from exhume.io.files import open_input
+from exhume.io.processes import map_processes
 from exhume.limits import DEFAULT_LIMITS
 
 FOREIGN_IDL: Final = """namespace exhume;
@@ -96,6 +99,9 @@ def to_bytes(value: Any) -> bytes:
 LONGEST_LINE = DEFAULT_LIMITS.structure_size
 """The most bytes of one line."""
 
+PART_BYTES: Final = 2 << 20
+"""Bytes of lines of which a process makes messages at a time."""
+
 
 def import_jsonl(
     path: Path,
@@ -104,54 +110,104 @@ def import_jsonl(
     registry: Registry | None = None,
     types: Mapping[str, str] | None = None,
     progress: Progress = no_progress,
+    jobs: int = 1,
 ) -> int:
     """Writes the messages of a JSON-lines file to a log; returns their number.
 
     Each line has `time_ns`, `channel`, and `value` (JSON form) or `data` (bytes).  `types` maps channel names to types
-    of `registry`; channels without one keep their values as JSON text (`exhume::Json`).  Raises `FormatError` with the
-    number of a line that is not such an object, `WriterError` for a value that does not fit its type.
+    of `registry`; channels without one keep their values as JSON text (`exhume::Json`).  `jobs` processes share the
+    work (0: one per core).  Raises `FormatError` with the number of a line that is not such an object, `WriterError`
+    for a value that does not fit its type.
     """
-    channels: dict[str, tuple[ChannelWriter, str | None]] = {}
+    known = dict(types or {}) if registry is not None else {}
+    channels: dict[str, ChannelWriter] = {}
     count = 0
     with open_input(path) as file:
-        for number, line in enumerate(iter(partial(file.readline, LONGEST_LINE + 1), b""), 1):
-            if len(line) > LONGEST_LINE:
-                raise FormatError(
-                    f"no end of line {number} in sight",
-                    span=Span(str(path), 0, 0),
-                    expected=f"at most {LONGEST_LINE} bytes",
-                )
-            if not line.strip():
-                continue
-            try:
-                row = json.loads(line)
-                time_ns, name = int(row["time_ns"]), str(row["channel"])
-                has_value = "value" in row
-                body = row["value"] if has_value else to_bytes(row["data"])
-            except (ValueError, KeyError, TypeError, RecursionError, binascii.Error) as error:
-                where = Span(str(path), 0, 0)
-                reason = f"no {error}" if isinstance(error, KeyError) else str(error)
-                raise FormatError(
-                    f"line {number} is not a message (time_ns, channel, value or data)", span=where, actual=reason
-                ) from error
-            known = channels.get(name)
-            if known is None:
-                type_name = (types or {}).get(name) if registry is not None else None
-                if type_name is not None:
-                    writer = log.channel(name, type_name, registry)
-                elif has_value:
-                    writer = log.channel(name, "exhume::Json", FOREIGN_IDL)
-                else:
-                    writer = log.channel(name)
-                known = channels[name] = (writer, type_name)
-            writer, type_name = known
-            if not has_value:
-                writer.write(time_ns, body)
-            elif type_name is not None and registry is not None:
-                writer.write(time_ns, from_json(registry, type_name, body))
-            else:
-                writer.write(time_ns, {"json": json.dumps(body, separators=(",", ":"), ensure_ascii=False)})
-            count += 1
-            if not count % 4096:
-                progress(count, None, "messages")
+        make = _Lines(str(path), registry, known, log.packing("main"))
+        for rows, error in map_processes(make, _parts(path, file), jobs):
+            for name, has_value, time_ns, stored in rows:
+                writer = channels.get(name)
+                if writer is None:
+                    if name in known:
+                        writer = log.channel(name, known[name], registry)
+                    elif has_value:
+                        writer = log.channel(name, "exhume::Json", FOREIGN_IDL)
+                    else:
+                        writer = log.channel(name)
+                    channels[name] = writer
+                if has_value and writer.encoder is None:
+                    raise no_schema(writer.name)
+                writer.column.add(writer.declaration, time_ns, stored)
+            count += len(rows)
+            if error is not None:
+                raise error
+            progress(count, None, "messages")
     return count
+
+
+def _parts(path: Path, file: BinaryIO) -> Iterator[tuple[int, list[bytes]]]:
+    """The lines of a file, in parts with the number of their first line.  Raises `FormatError` for an endless line."""
+    lines: list[bytes] = []
+    size = 0
+    for number, line in enumerate(iter(partial(file.readline, LONGEST_LINE + 1), b""), 1):
+        if len(line) > LONGEST_LINE:
+            if lines:
+                yield number - len(lines), lines
+            raise FormatError(
+                f"no end of line {number} in sight",
+                span=Span(str(path), 0, 0),
+                expected=f"at most {LONGEST_LINE} bytes",
+            )
+        lines.append(line)
+        size += len(line)
+        if size >= PART_BYTES:
+            yield number + 1 - len(lines), lines
+            lines, size = [], 0
+    if lines:
+        yield number + 1 - len(lines), lines
+
+
+Row = tuple[str, bool, int, bytes]
+"""Of a line: the name of its channel, whether it has a value, its time, and its message as it is stored."""
+
+
+class _Lines:
+    """What a process makes of lines: rows up to the first that cannot be written, and what is wrong with that one."""
+
+    def __init__(self, name: str, registry: Registry | None, types: dict[str, str], packing: Packing) -> None:
+        self._name, self._registry, self._types, self._packing = name, registry, types, packing
+        self._texts: Encoder | None = None
+
+    def __call__(self, part: tuple[int, list[bytes]]) -> tuple[list[Row], ExhumeError | None]:
+        first, lines = part
+        rows: list[Row] = []
+        try:
+            for number, line in enumerate(lines, first):
+                if line.strip():
+                    rows.append(self._row(number, line))
+        except ExhumeError as error:
+            return rows, error
+        return rows, None
+
+    def _row(self, number: int, line: bytes) -> Row:
+        try:
+            row = json.loads(line)
+            time_ns, name = int(row["time_ns"]), str(row["channel"])
+            has_value = "value" in row
+            body = row["value"] if has_value else to_bytes(row["data"])
+        except (ValueError, KeyError, TypeError, RecursionError, binascii.Error) as error:
+            where = Span(self._name, 0, 0)
+            reason = f"no {error}" if isinstance(error, KeyError) else str(error)
+            raise FormatError(
+                f"line {number} is not a message (time_ns, channel, value or data)", span=where, actual=reason
+            ) from error
+        return name, has_value, time_ns, self._packing.pack(self._encoded(name, body) if has_value else body)
+
+    def _encoded(self, name: str, value: Any) -> bytes:
+        type_name = self._types.get(name)
+        if type_name is not None and self._registry is not None:
+            encoder = encoder_for(self._registry, type_name)
+            return encoder.encode(from_json(self._registry, type_name, value))
+        if self._texts is None:
+            self._texts = encoder_for(load_registry(FOREIGN_IDL), "exhume::Json")
+        return self._texts.encode({"json": json.dumps(value, separators=(",", ":"), ensure_ascii=False)})

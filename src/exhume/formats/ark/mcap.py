@@ -9,22 +9,28 @@ channel become the metadata of the channel.
 from __future__ import annotations
 
 import base64
+import io
 import json
+import os
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final, NamedTuple
 
 from exhume.archive import Progress, no_progress
-from exhume.errors import FormatError, MissingDependencyError, Span
+from exhume.errors import ExhumeError, FormatError, MissingDependencyError, Span
 from exhume.formats.ark.export import Selection
-from exhume.formats.ark.jsonform import FOREIGN_IDL
+from exhume.formats.ark.jsonform import FOREIGN_IDL, PART_BYTES, from_json
 from exhume.formats.ark.jsonschema import json_schema, message_json
+from exhume.formats.ark.rbuf.encoder import encoder_for
+from exhume.formats.ark.rbuf.idl import load_registry
 from exhume.formats.ark.rbuf.registry import Registry
 from exhume.formats.ark.reader import ArkReader, Channel
-from exhume.formats.ark.writer import ArkWriter, ChannelWriter
+from exhume.formats.ark.writer import ArkWriter, ChannelWriter, Packing
 from exhume.io.files import open_input
 from exhume.io.output.stream import binary_output
+from exhume.io.processes import map_processes
 from exhume.tabular.report import ExportReport, refuse_options
 
 ENCODING: Final = "rbuf"
@@ -128,72 +134,215 @@ def _schema(writer: Any, channel: Channel, as_json: bool) -> int:
     return number
 
 
-def import_mcap(path: Path, log: ArkWriter, *, progress: Progress = no_progress) -> int:
+def import_mcap(path: Path, log: ArkWriter, *, progress: Progress = no_progress, jobs: int = 1) -> int:
     """Writes every message of an MCAP file to a log, in the file's order; returns their number.
 
     Channels with rbuf messages come back as they were (name, type, registry, GUID, column, latched).  Messages of other
     encodings are kept whole inside `exhume::Json` or `exhume::Foreign` values, their schemas in the log's metadata.
-    Raises `FormatError` for a file that `mcap` cannot read.
+    `jobs` processes share the chunks of a file that has an index of them (0: one per core).  Raises `FormatError` for a
+    file that `mcap` cannot read.
     """
     reading = _mcap("reader")
-    exceptions = _mcap("exceptions")
-    channels: dict[int, tuple[ChannelWriter, Callable[[bytes], Any]]] = {}
+    writers: dict[int, ChannelWriter] = {}
     schemas: dict[str, dict[str, str]] = {}
     count = 0
-    try:
-        with open_input(path) as file:
-            reader = reading.make_reader(file)
-            for schema, channel, message in reader.iter_messages(log_time_order=False):
-                known = channels.get(channel.id)
-                if known is None:
-                    known = channels[channel.id] = _import_channel(log, schema, channel, schemas)
-                writer, convert = known
-                writer.write(message.log_time, convert(message.data))
-                count += 1
-                if not count % PROGRESS_STEP:
-                    progress(count, None, "messages")
+    with open_input(path) as file:
+        try:
+            summary = reading.make_reader(file).get_summary()
+            if summary is not None and summary.chunk_indexes:
+                make = _Chunks(str(path), summary.channels, summary.schemas, _packings(log, summary.channels))
+                made = map_processes(make, _stored_chunks(file, summary.chunk_indexes), jobs)
+            else:  # messages that no index tells of are read one after another
+                make = _Chunks(str(path), {}, {}, {})
+                file.seek(0)
+                made = _one_by_one(reading.make_reader(file).iter_messages(log_time_order=False), make)
+            for rows, error in made:
+                for number, time_ns, data in zip(*rows, strict=True):
+                    writer = writers.get(number)
+                    if writer is None:
+                        channel = make.channels[number]
+                        schema = make.schemas.get(channel.schema_id)
+                        writer = writers[number] = _import_channel(log, schema, channel, schemas)
+                    if make.packings.get(number) is None:
+                        data = writer.column.packing.pack(data)
+                    writer.column.add(writer.declaration, time_ns, data)
+                count += len(rows[0])
+                if error is not None:
+                    raise error
+                progress(count, None, "messages")
             file.seek(0)
             for record in reading.make_reader(file).iter_metadata():
                 _import_metadata(log, record)
-    except (exceptions.McapError, struct.error, EOFError, UnicodeDecodeError) as error:
-        raise FormatError("the MCAP file cannot be read", span=Span(str(path), 0, 0), actual=error) from error
+        except ExhumeError:
+            raise
+        except _unreadable() as error:
+            raise _not_read(str(path), error) from error
     if schemas:
         log.set_metadata("mcap.schemas", list(schemas.values()))
     return count
 
 
-def _import_channel(
-    log: ArkWriter, schema: Any, channel: Any, schemas: dict[str, dict[str, str]]
-) -> tuple[ChannelWriter, Callable[[bytes], Any]]:
+Rows = tuple[list[int], list[int], list[bytes]]
+"""The channels of messages by number, their times, and their bytes."""
+
+
+def _unreadable() -> tuple[type[Exception], ...]:
+    """What the library raises for a file that is damaged."""
+    return _mcap("exceptions").McapError, struct.error, EOFError, ValueError, KeyError
+
+
+def _not_read(name: str, error: Exception) -> FormatError:
+    return FormatError("the MCAP file cannot be read", span=Span(name, 0, 0), actual=error)
+
+
+def _packings(log: ArkWriter, channels: Mapping[int, Any]) -> dict[int, Packing | None]:
+    """How the messages of each channel will be stored; None where that depends on which channel comes first."""
+    wanted = {number: _column(channel) for number, channel in channels.items()}
+    found: dict[str, set[Packing]] = {}
+    for number, column in wanted.items():
+        packing = log.packing(column, _compression(log, dict(channels[number].metadata)))
+        found.setdefault(column, set()).add(packing)
+    return {number: next(iter(found[column])) if len(found[column]) == 1 else None for number, column in wanted.items()}
+
+
+def _stored_chunks(file: BinaryIO, indexes: Iterable[Any]) -> Iterator[list[bytes]]:
+    """The records of chunks, in the order of their indexes, as many as a process takes at a time."""
+    end = file.seek(0, os.SEEK_END)
+    chunks: list[bytes] = []
+    size = 0
+    for index in indexes:
+        file.seek(min(end, index.chunk_start_offset))
+        stream = _mcap("data_stream").ReadDataStream(file)
+        stream.read1()
+        chunks.append(file.read(min(stream.read8(), end)))
+        size += index.uncompressed_size
+        if size >= PART_BYTES:
+            yield chunks
+            chunks, size = [], 0
+    if chunks:
+        yield chunks
+
+
+def _one_by_one(found: Iterator[Any], make: _Chunks) -> Iterator[tuple[Rows, None]]:
+    """Messages as the library finds them, in portions; their channels and schemas become known to `make`."""
+    while part := list(islice(found, PROGRESS_STEP)):
+        rows: Rows = ([], [], [])
+        for schema, channel, message in part:
+            make.channels.setdefault(channel.id, channel)
+            if schema is not None:
+                make.schemas.setdefault(schema.id, schema)
+            make.add(rows, message)
+        yield rows, None
+
+
+class _Chunks:
+    """What a process makes of chunks: messages up to the first that cannot be read, and what is wrong with that one.
+
+    A message is packed where `packings` says how; elsewhere it has the bytes that are to be packed.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        channels: dict[int, Any],
+        schemas: dict[int, Any],
+        packings: dict[int, Packing | None],
+    ) -> None:
+        self.name, self.channels, self.schemas, self.packings = name, channels, schemas, packings
+        self._convert: dict[int, Callable[[bytes], bytes]] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _Chunks, (self.name, self.channels, self.schemas, self.packings)
+
+    def __call__(self, chunks: list[bytes]) -> tuple[Rows, ExhumeError | None]:
+        streams, records, broken = _mcap("stream_reader"), _mcap("records"), _unreadable()
+        rows: Rows = ([], [], [])
+        try:
+            for data in chunks:
+                try:
+                    chunk = records.Chunk.read(_mcap("data_stream").ReadDataStream(io.BytesIO(data)))
+                    found = streams.breakup_chunk(chunk)
+                except Exception as error:  # codecs raise what is none of the library's errors
+                    raise _not_read(self.name, error) from error
+                for record in found:
+                    if isinstance(record, records.Message):
+                        self.add(rows, record)
+        except ExhumeError as error:
+            return rows, error
+        except broken as error:
+            return rows, _not_read(self.name, error)
+        return rows, None
+
+    def add(self, rows: Rows, message: Any) -> None:
+        """Adds what becomes of a message.  Raises `WriterError` for a value that does not fit its type."""
+        number = message.channel_id
+        convert = self._convert.get(number)
+        if convert is None:
+            channel = self.channels[number]
+            kind = _kind(self.schemas[channel.schema_id] if channel.schema_id else None, channel)
+            convert = self._convert[number] = _converter(kind, self.packings.get(number))
+        data = convert(message.data)
+        for column, value in zip(rows, (number, message.log_time, data), strict=True):
+            column.append(value)  # type: ignore[attr-defined]
+
+
+class _Kind(NamedTuple):
+    """What a channel of an MCAP file becomes: its type, its registry, and the value of a message (None: its bytes)."""
+
+    type: str
+    registry: str | None
+    value: Callable[[bytes], Any] | None
+
+
+def _converter(kind: _Kind, packing: Packing | None) -> Callable[[bytes], bytes]:
+    """What makes the bytes of a message of those in the file."""
+    pack = packing.pack if packing is not None else bytes
+    if kind.value is None or kind.registry is None:
+        return pack
+    value, encode = kind.value, encoder_for(load_registry(kind.registry), kind.type).encode
+    return lambda data: pack(encode(value(data)))
+
+
+def _column(channel: Any) -> str:
+    return str(channel.metadata.get("ark.column", "main"))
+
+
+def _import_channel(log: ArkWriter, schema: Any, channel: Any, schemas: dict[str, dict[str, str]]) -> ChannelWriter:
     metadata = dict(channel.metadata)
-    column = metadata.get("ark.column", "main")
+    column = _column(channel)
     identifier = metadata.get("ark.identifier")
     used = {each.identifier for writer in log.columns.values() for each in writer.objects}
-    known: dict[str, Any] = {
-        "latched": metadata.get("ark.latched") == "true",
-        "identifier": None if identifier in used else identifier,
-        "column": log.columns.get(column) or log.column(column, _compression(log, metadata)),
-    }
-    if channel.message_encoding == ENCODING:
-        text = schema.data.decode() if schema is not None else ""
-        name = metadata.get("ark.type", schema.name if schema is not None else "")
-        return log.channel(channel.topic, name, text or None, **known), lambda data: data
-    if channel.message_encoding == "json" and "ark.registry" in metadata:
-        from exhume.formats.ark.jsonform import from_json
-
-        registry = Registry.from_json(metadata["ark.registry"])
-        name = metadata["ark.type"]
-        writer = log.channel(channel.topic, name, metadata["ark.registry"], **known)
-        return writer, lambda data: from_json(registry, name, json.loads(data))
-    if schema is not None:
+    kind = _kind(schema, channel)
+    if schema is not None and kind.registry == FOREIGN_IDL:
         raw = base64.b64encode(schema.data).decode()
         schemas[schema.name] = {"name": schema.name, "encoding": schema.encoding, "base64": raw}
-    if channel.message_encoding == "json":
-        writer = log.channel(channel.topic, "exhume::Json", FOREIGN_IDL, **known)
-        return writer, lambda data: {"json": data.decode()}
-    writer = log.channel(channel.topic, "exhume::Foreign", FOREIGN_IDL, **known)
+    return log.channel(
+        channel.topic,
+        kind.type,
+        kind.registry,
+        column=log.columns.get(column) or log.column(column, _compression(log, metadata)),
+        latched=metadata.get("ark.latched") == "true",
+        identifier=None if identifier in used else identifier,
+    )
+
+
+def _kind(schema: Any, channel: Any) -> _Kind:
+    metadata, encoding = dict(channel.metadata), channel.message_encoding
+    if encoding == ENCODING:
+        text = schema.data.decode() if schema is not None else ""
+        return _Kind(metadata.get("ark.type", schema.name if schema is not None else ""), text or None, None)
+    if encoding == "json" and "ark.registry" in metadata:
+        text, name = metadata["ark.registry"], metadata["ark.type"]
+        registry = Registry.from_json(text)
+        return _Kind(name, text, lambda data: from_json(registry, name, json.loads(data)))
+    if encoding == "json":
+        return _Kind("exhume::Json", FOREIGN_IDL, lambda data: {"json": data.decode()})
     named = schema.name if schema is not None else ""
-    return writer, lambda data: {"encoding": channel.message_encoding, "schema_name": named, "data": data}
+    return _Kind(
+        "exhume::Foreign",
+        FOREIGN_IDL,
+        lambda data: {"encoding": encoding, "schema_name": named, "data": data},
+    )
 
 
 def _compression(log: ArkWriter, metadata: dict[str, str]) -> str | None:

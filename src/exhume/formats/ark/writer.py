@@ -14,7 +14,7 @@ import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from exhume import codecs
 from exhume.archive import Writer
@@ -53,6 +53,26 @@ FLUSH_BYTES: Final = 1 << 20
 """Messages are handed to the operating system in pieces of about this size (not yet synced)."""
 
 
+class Packing(NamedTuple):
+    """How a column stores a message; picklable, for processes that do it."""
+
+    codec: str | None
+    level: int | None
+    compression: str
+
+    @classmethod
+    def of(cls, compression: str, level: int | None) -> Packing:
+        """That of a column of this compression; `none`, and one that does not exist, leave bytes as they are."""
+        plain = compression.strip().lower() in ("", "none") or compression not in CODEC_NUMBERS
+        return cls(None if plain else {"zstd": "zstd-frame"}.get(compression, compression), level, compression)
+
+    def pack(self, data: bytes) -> bytes:
+        """The stored bytes of a message."""
+        if self.codec is None:
+            return data
+        return codecs.compress(self.codec, data, level=self.level) + build_message_footer(len(data), self.compression)
+
+
 class ChannelWriter:
     """One channel of a log that is being written; get it from `ArkWriter.channel`."""
 
@@ -81,7 +101,7 @@ class ChannelWriter:
             if isinstance(message, (bytearray, memoryview)):
                 message = bytes(message)
             elif self._encode is None:
-                raise WriterError("a channel without a schema takes bytes only", actual=self.name)
+                raise no_schema(self.name)
             else:
                 message = self._encode(message)  # type: ignore[arg-type]
         self._append(self.declaration, time_ns, message)
@@ -99,20 +119,18 @@ class ColumnWriter:
         self.objects: list[ObjectDeclaration] = []
         self.closed: list[SplitDeclaration] = []
         self.split: SplitWriter | None = None
-        self._level = level
+        self.packing = Packing.of(compression, level)
         self._max_items = max_items
         self._max_bytes = max_bytes
-        self._footer = compression.strip().lower() not in ("", "none")
-        self._codec = {"zstd": "zstd-frame"}.get(compression, compression)
 
     def append(self, declaration: ObjectDeclaration, time_ns: int, data: bytes) -> None:
         """Adds the bytes of a message.  Raises `WriterError` for a time outside of 64 bits."""
+        self.add(declaration, time_ns, data if self.packing.codec is None else self.packing.pack(data))
+
+    def add(self, declaration: ObjectDeclaration, time_ns: int, data: bytes) -> None:
+        """Adds a message that was packed already.  Raises `WriterError` for a time outside of 64 bits."""
         if not 0 <= time_ns <= TIME_MAX:
             raise WriterError("a time that does not fit into 64 bits", expected=f"0 to {TIME_MAX}", actual=time_ns)
-        if self._footer:
-            data = codecs.compress(self._codec, data, level=self._level) + build_message_footer(
-                len(data), self.compression
-            )
         split = self.split
         size = len(data)
         if split is None or not split.add(declaration.identifier, time_ns, data, size):
@@ -293,6 +311,11 @@ class ArkWriter(Writer):
         self._columns[name] = column
         return column
 
+    def packing(self, column: str, compression: str | None = None) -> Packing:
+        """How the column of that name stores messages, or would if it were made now, with that compression."""
+        known = self._columns.get(column)
+        return known.packing if known is not None else Packing.of(compression or self._compression or "", self._level)
+
     def channel(
         self,
         name: str,
@@ -433,6 +456,11 @@ class ArkWriter(Writer):
             for _ in range(2):
                 with suppress(OSError):
                     path.rmdir()
+
+
+def no_schema(channel: str) -> WriterError:
+    """The error of a value for a channel that can only hold bytes."""
+    return WriterError("a channel without a schema takes bytes only", actual=channel)
 
 
 def _may_hold_logs(path: Path) -> bool:

@@ -187,6 +187,10 @@ class Registry:
         self.compiled: dict[tuple[str, str], Any] = {}
         """Decoders and encoders by kind and type, kept by `decoder_for` and `encoder_for`."""
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Without what was compiled, which cannot travel to another process."""
+        return Registry, (self.schemas, self.enums, self._text)
+
     @classmethod
     def from_json(cls, text: str | bytes) -> Registry:
         """Parses registry JSON; unknown keys are ignored.
