@@ -40,6 +40,7 @@ from exhume.formats.leveldb.replay import LoadedLog, load_log
 from exhume.formats.leveldb.table import Item, Table
 from exhume.formats.leveldb.wire import MAX_SEQUENCE
 from exhume.io.cached import cached_property
+from exhume.io.local import LocalTree
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
@@ -100,6 +101,12 @@ class Database:
         self._confirmed = False
         self._ranges: list[RangeDeletion] | None = None
         self._lock = threading.RLock()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For worker processes, which open the files again.  Raises `TypeError` where they cannot."""
+        if not isinstance(self.tree, LocalTree):
+            raise TypeError("the database is not a directory of this machine")
+        return _open_again, (self.tree, self.limits, self.sequence_rule)
 
     def _note(self, rule: checks.Rule, detail: str = "", **facts: Any) -> None:
         finding = rule.finding(detail, **facts)
@@ -476,3 +483,7 @@ class Database:
             self._pool.close()
             self._tables.clear()
             self._levels.clear()
+
+
+def _open_again(tree: Tree, limits: Limits, sequence_rule: SequenceRule | None) -> Database:
+    return Database(tree, limits=limits, sequence_rule=sequence_rule)

@@ -5,7 +5,9 @@ Spec: LevelDB doc/impl.md; the rules are in `checks`.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any, NamedTuple
 
 from exhume.archive import Progress, no_progress
@@ -20,8 +22,16 @@ from exhume.formats.leveldb.manifest import replay
 from exhume.formats.leveldb.model import BYTEWISE, Role, TableFile
 from exhume.formats.leveldb.table import KNOWN_TYPES, Block, Item, Table, property_number
 from exhume.formats.leveldb.wire import Handle
+from exhume.io.local import LocalTree
 from exhume.io.parallel import map_ordered
+from exhume.io.processes import map_processes
 from exhume.native import kernel
+
+PIECE = 256
+"""Data blocks of a table that are looked at in one go: about a megabyte."""
+
+WORTH = 64 << 20
+"""Stored bytes of tables above which other processes are worth their start."""
 
 _TOP = (1 << 64) - 1
 _KNOWN = bytes(kind in KNOWN_TYPES for kind in range(256))
@@ -55,15 +65,23 @@ def verify_database(
             yield from _as_warnings(found.told())
     tables = [f for f in database.files if f.kind == "table" and f.size is not None]
     known = {t.number: t for t in database.manifest.tables} if database.manifest else {}
+    rules = _Rules(database, last, quick)
+    waiting: deque[TableVerifier] = deque()
 
-    def one(file: DbFile) -> list[Finding]:
-        found = Capped()
-        walk = TableVerifier(database, file, known.get(file.number), last, checks.collector(found.append), quick=quick)
-        _guard(found, walk.run)
-        return found.told() if file.role is Role.LIVE else _as_warnings(found.told())
+    def pieces() -> Iterator[_Piece]:
+        for file in tables:
+            walk = TableVerifier(rules, file, known.get(file.number))
+            waiting.append(walk)
+            yield from walk.begin()
 
-    for done, findings in enumerate(map_ordered(one, tables, jobs), 1):
-        yield from findings
+    if not isinstance(database.tree, LocalTree):  # threads wait for what is far away; beyond that they take turns
+        surveys = map_ordered(rules.survey, pieces(), jobs)
+    else:
+        surveys = map_processes(rules.survey, pieces(), jobs if sum(f.size or 0 for f in tables) > WORTH else 1)
+    for done, file in enumerate(tables, 1):
+        first = next(surveys)  # when it is there, the table has begun
+        findings = waiting.popleft().finish(first, surveys)
+        yield from findings if file.role is Role.LIVE else _as_warnings(findings)
         progress(done, len(tables), "tables")
 
 
@@ -97,44 +115,125 @@ class _Last(NamedTuple):
 
     key: bytes
     inverted: int
-    block: Block
+    block: Handle
+
+
+class _Piece(NamedTuple):
+    """Some data blocks of a table that follow one another, with their separators."""
+
+    file: DbFile
+    stated: TableFile | None
+    blocks: list[tuple[bytes, Handle]]
+
+
+class _Seen(NamedTuple):
+    """What is in a piece that no rule can object to: the first key, the last entry, and how many there are."""
+
+    first: tuple[bytes, int] | None
+    last: _Last | None
+    entries: int
+
+
+class _ObjectionError(Exception):
+    """Something is to be said of a piece."""
+
+
+def _object(*args: object, **facts: object) -> None:
+    raise _ObjectionError
+
+
+class _Rules(NamedTuple):
+    """What the tables of a database are held against; picklable."""
+
+    database: Database
+    last_sequence: int | None
+    quick: bool
+
+    def survey(self, piece: _Piece) -> _Seen | None:
+        """Looks at a piece; None for one whose blocks have to be examined, as `TableVerifier` does."""
+        try:
+            return self._seen(piece, self.database.table(piece.file))
+        except (_ObjectionError, ExhumeError):
+            return None
+
+    def _seen(self, piece: _Piece, table: Table) -> _Seen | None:
+        start = last = None
+        entries = 0
+        stated, bytewise, most = piece.stated, self.database.is_bytewise, table.limits.structure_size
+        smallest, largest = (user_key(stated.smallest), user_key(stated.largest)) if stated else (b"", b"")
+        read = table.read_blocks([handle for _, handle in piece.blocks], _object)
+        for (separator, handle), block in zip(piece.blocks, read, strict=True):
+            if block is None:
+                return None
+            if self.quick:
+                continue
+            end, restarts = block.tail
+            first, final, _, sound, count, highest = kernel.survey_entries(block.data, end, most, _KNOWN, restarts)
+            if first is None or final is None or not sound:
+                return None
+            if bytewise:
+                if (last is not None and first <= last[:2]) or final[0] > separator:
+                    return None
+                if stated is not None and (first[0] < smallest or final[0] > largest):
+                    return None
+            if self.last_sequence is not None and highest > self.last_sequence:
+                return None
+            start = start or first
+            last = _Last(*final, handle)
+            entries += count
+        return _Seen(start, last, entries)
 
 
 class TableVerifier:
-    """One table against its own rules and against what the manifest says."""
+    """One table against its own rules and against what the manifest says.
 
-    def __init__(
-        self,
-        database: Database,
-        file: DbFile,
-        stated: TableFile | None,
-        last: int | None,
-        report: Report,
-        *,
-        quick: bool,
-    ) -> None:
-        self.table: Table = database.table(file)
+    `begin` reads all but the data blocks, and gives these in pieces; `finish` is given what a survey of each says.
+    """
+
+    def __init__(self, rules: _Rules, file: DbFile, stated: TableFile | None) -> None:
+        self.file = file
+        self.table: Table = rules.database.table(file)
         self.stated = stated
-        self.last_sequence = last
-        self._tell = report
+        self.last_sequence = rules.last_sequence
+        self.quick = rules.quick
+        self.bytewise = rules.database.is_bytewise
         self.unread = False
         """Whether entries are missing from what was read: then nothing is said of which there are."""
-        self.quick = quick
-        self.bytewise = database.is_bytewise
         self.claimed: list[tuple[int, int, str]] = []
         self.entries = 0
+        self._found = Capped()
+        self._tell: Report = checks.collector(self._found.append)
+        self._facts: dict[str, bytes] = {}
+        self._pieces: list[_Piece] = []
+        self._ended = True
 
     def report(self, rule: Rule, detail: str = "", **more: Any) -> None:
         """Reports a broken rule."""
         self.unread |= rule in checks.UNREAD
         self._tell(rule, detail, **more)
 
-    def run(self) -> None:
-        """Reports everything that is wrong with the table."""
+    def begin(self) -> list[_Piece]:
+        """The data blocks in pieces, at least one; what is wrong elsewhere is noted."""
+        blocks: list[tuple[bytes, Handle]] = []
+        _guard(self._found, lambda: blocks.extend(self._outline()))
+        self._pieces = [
+            _Piece(self.file, self.stated, blocks[at : at + PIECE]) for at in range(0, max(1, len(blocks)), PIECE)
+        ]
+        return self._pieces
+
+    def finish(self, first: _Seen | None, others: Iterator[_Seen | None]) -> list[Finding]:
+        """Everything that is wrong with the table, given the survey of its first piece and all that follow."""
+        mine = [first, *islice(others, len(self._pieces) - 1)]
+        if not self._ended:
+            _guard(self._found, lambda: self._examine(mine))
+        return self._found.told()
+
+    def _outline(self) -> list[tuple[bytes, Handle]]:
+        """The index, after everything but the data blocks was checked."""
         table, report = self.table, self.report
         footer = table.check_footer(report)
         if footer is None:
-            return
+            return []
         source = table.source
         self.claimed.append((footer.offset - source.origin, source.size, "footer"))
         self._claim(footer.metaindex, "metaindex")
@@ -146,54 +245,43 @@ class TableVerifier:
             if handle != index:
                 self._claim(handle, name)
                 self._check_meta_block(name, handle)
-        facts = self._properties()
+        self._facts = self._properties()
         for name, handle in table.partitions(report):
             self._claim(handle, name)
             table.read_block(handle, report)
         blocks = table.index(report)
-        previous: _Last | None = None
         for _, handle in blocks:
             self._claim(handle, "data block")
-        read = table.read_blocks([handle for _, handle in blocks], report)
-        for number, ((separator, _), block) in enumerate(zip(blocks, read, strict=True)):
+        self._ended = False
+        return blocks
+
+    def _examine(self, surveys: list[_Seen | None]) -> None:
+        """The data blocks: those of a piece with nothing to object to as a whole, others one by one."""
+        previous: _Last | None = None
+        for number, (piece, seen) in enumerate(zip(self._pieces, surveys, strict=True)):
+            disorder = self.bytewise and previous and seen and seen.first and seen.first <= previous[:2]
+            if seen is not None and not disorder:
+                self.entries += seen.entries
+                previous = seen.last or previous
+            else:
+                previous = self._examine_piece(piece, number * PIECE, previous)
+        if not self.quick and not self.unread:
+            self._check_range(previous)
+            self._check_properties(self._facts)
+        self._check_claims()
+
+    def _examine_piece(self, piece: _Piece, number: int, previous: _Last | None) -> _Last | None:
+        """Examines each block of a piece, whose first has that number in the index; returns the last entry so far."""
+        read = self.table.read_blocks([handle for _, handle in piece.blocks], self.report)
+        for place, ((separator, handle), block) in enumerate(zip(piece.blocks, read, strict=True), number):
             if block is None or self.quick:
                 continue
-            sound = self._look(block, previous, separator)
-            if sound is not None:
-                previous = sound
-                continue
-            items, _ = table.block_items(block, number, report)
+            items, _ = self.table.block_items(block, place, self.report)
             self._check_restarts(block)
             if items:
                 self._check_items(block, items, previous, separator)
-                previous = _Last(*items[-1][:2], block)
-        if not self.quick and not self.unread:
-            self._check_range(previous)
-            self._check_properties(facts)
-        self._check_claims()
-
-    def _look(self, block: Block, previous: _Last | None, separator: bytes) -> _Last | None:
-        """The last entry of a block that no rule can object to; None for one whose entries have to be examined."""
-        try:
-            end, restarts = block.tail
-        except FormatError:
-            return None
-        first, last, _, sound, count, highest = kernel.survey_entries(
-            block.data, end, self.table.limits.structure_size, _KNOWN, restarts
-        )
-        if first is None or last is None or not sound:
-            return None
-        if self.bytewise:
-            if (previous is not None and first <= previous[:2]) or last[0] > separator:
-                return None
-            if self.stated is not None and (
-                first[0] < user_key(self.stated.smallest) or last[0] > user_key(self.stated.largest)
-            ):
-                return None
-        if self.last_sequence is not None and highest > self.last_sequence:
-            return None
-        self.entries += count
-        return _Last(*last, block)
+                previous = _Last(*items[-1][:2], handle)
+        return previous
 
     def _claim(self, handle: Handle, name: str) -> None:
         self.claimed.append((handle.offset, handle.offset + handle.size + layout.BLOCK_TRAILER, name))
@@ -260,7 +348,9 @@ class TableVerifier:
             self.report(
                 checks.KEY_RANGE,
                 "the largest key is missing",
-                span=self.table.place(last.block).span,
+                span=self.table.source.span(
+                    last.block.offset, last.block.offset + last.block.size + layout.BLOCK_TRAILER
+                ),
                 expected=user_key(self.stated.largest),
                 actual=last[0],
             )

@@ -1,0 +1,75 @@
+"""`verify` looks at the blocks of tables in pieces, here or in several processes, and finds the same in any."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import exhume
+from exhume.formats.leveldb import verify
+from exhume.formats.leveldb.table_writer import TableWriter, write_database
+from exhume.formats.leveldb.wire import InternalKey
+from exhume.testing.corrupt import flip
+from tests.leveldb.make_samples import PUT, write_files
+from tests.leveldb.test_ranges import files_of
+
+
+def findings(path: Path, *, jobs: int = 1, quick: bool = False) -> list[exhume.Finding]:
+    return list(exhume.verify(path, format="leveldb", jobs=jobs, quick=quick))
+
+
+def layers() -> list[list[tuple[bytes, int, bytes]]]:
+    """Three tables of a few dozen blocks, and a log."""
+    tables = [[(b"%04d" % (number * step), 1, bytes(30)) for number in range(60)] for step in (1, 2, 3)]
+    return [*tables, [(b"last", 1, b"x")]]
+
+
+def test_pieces_of_any_size_show_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = files_of(layers())
+    tables = [name for name in sorted(whole) if name.endswith(".ldb")]
+    damaged = [whole]
+    for name in tables:
+        damaged += [{**whole, name: flip(whole[name], at)} for at in range(0, len(whole[name]), 97)]
+    damaged.append({**whole, tables[0]: whole[tables[1]], tables[1]: whole[tables[0]]})  # not what the manifest says
+    sound = None
+    for number, files in enumerate(damaged):
+        path = tmp_path / str(number)
+        path.mkdir()
+        write_files(path, files)
+        found = []
+        for size in (1, 5, 1 << 30):
+            monkeypatch.setattr(verify, "PIECE", size)
+            found.append([findings(path), findings(path, quick=True)])
+        assert found[0] == found[1] == found[2]
+        sound = sound or found[0]
+        assert (found[0] != sound) == (files is not whole)
+
+
+def test_blocks_in_disorder_are_found_across_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with (tmp_path / "a.ldb").open("wb") as file:
+        writer = TableWriter(file, "none", block_size=64)
+        for letter in b"ba":
+            writer._last = None  # what comes now may sort before what was written
+            for number in range(40):
+                writer.add(InternalKey(b"%c%02d" % (letter, number), 7, PUT), bytes(20))
+        writer.finish()
+    for size in (1, 7, 1 << 30):
+        monkeypatch.setattr(verify, "PIECE", size)
+        assert [found.code for found in findings(tmp_path / "a.ldb")].count("LDB-317") == 1
+
+
+@pytest.mark.slow
+def test_processes_find_what_one_finds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [(b"key %05d" % number, b"value\xff" * (number % 9)) for number in range(20_000)]
+    write_database(lambda name: (tmp_path / name).open("wb"), rows)
+    monkeypatch.setattr(verify, "WORTH", 0)
+    monkeypatch.setattr(verify, "PIECE", 8)
+    assert findings(tmp_path, jobs=3) == findings(tmp_path) == []
+    table = tmp_path / "000004.sst"
+    whole = table.read_bytes()
+    for at in (100, len(whole) // 2, len(whole) - 200):
+        table.write_bytes(flip(whole, at))
+        alone = findings(tmp_path)
+        assert findings(tmp_path, jobs=2) == alone
+        assert alone
