@@ -71,8 +71,8 @@ class Format(NamedTuple):
       for formats that can continue where opening fails
     - `create(target, **options) -> Writer`, None for read-only formats
     - `rules -> RuleTable`
-    - `salvage(source_or_tree, output_path, *, mode, limits, progress, **options) -> recovery.SalvageReport`: writes a
-      new archive (or files, or records) at `output_path`; the engine verifies what was written
+    - `salvage(source_or_tree, output_path, *, mode, limits, progress, jobs, **options) -> recovery.SalvageReport`:
+      writes a new archive (or files, or records) at `output_path`; the engine verifies what was written
     - `recode(archive, output_path, *, stored, limits, progress, **options) -> None`: writes the same content, stored
       differently
     - `locate(source, hit, *, limits) -> recovery.Carved | None`: the archive whose signature was hit at `hit` of a

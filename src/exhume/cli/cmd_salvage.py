@@ -53,7 +53,7 @@ def command(
     chosen = many.targets(run, targets)
     options: dict[str, Any] = {"as_files": as_files, "jsonl": jsonl, "values": values, "given": given_options(ctx)}
     if not chosen.several:
-        document, result = _salvage(run, chosen.only, output, **options)
+        document, result = _salvage(run, chosen.only, output, jobs=many.jobs, **options)
         if report is not None and report != "-":
             with AtomicFile(report) as file:
                 file.file.write((dumps({"schema": "exhume.salvage/1", **document}, pretty=True) + "\n").encode())
@@ -100,6 +100,7 @@ def _salvage(
     jsonl: bool,
     values: dict[str, Any],
     given: frozenset[str],
+    jobs: int = 1,
 ) -> tuple[dict[str, Any], SalvageReport]:
     from exhume.engines.identify import identify_source
     from exhume.engines.salvage import salvage
@@ -120,6 +121,7 @@ def _salvage(
                 mode=mode,
                 limits=run.limits,
                 progress=progress,
+                jobs=jobs,
                 **mine,
             )
     return {"target": target, **result.to_dict()}, result

@@ -36,6 +36,7 @@ def salvage(
     storage_options: dict[str, Any] | None = None,
     offset: int = 0,
     length: int | None = None,
+    jobs: int = 1,
     **options: Any,
 ) -> SalvageReport:
     """Writes what survives of a damaged archive to `output`, never in place, and reports what became of every byte.
@@ -50,6 +51,7 @@ def salvage(
         storage_options: Options for the fsspec file system of a URL.
         offset: Where the archive starts inside a larger file, in bytes.
         length: How long it is there, in bytes; None: to the end.
+        jobs: How many threads or processes share the work, also of reading again what was written (0: one per core).
         options: The format's own.
 
     Returns:
@@ -80,11 +82,11 @@ def salvage(
         hook = get_format(id).hook("salvage")
         _refuse_mode(get_format(id), source, mode)
         check_keywords(f"salvage() of {id} archives", options, hook, salvage)
-        report: SalvageReport = hook(source, path, mode=mode, limits=limits, progress=progress, **options)
+        report: SalvageReport = hook(source, path, mode=mode, limits=limits, progress=progress, jobs=jobs, **options)
     finally:
         if source is not target:
             source.close()
-    report.findings = list(_reread(path, id, mode, limits, progress)) if path.exists() else []
+    report.findings = list(_reread(path, id, mode, limits, progress, jobs)) if path.exists() else []
     if report.findings:
         report.verified = Verified.FAILED
     if witness.active is not None:
@@ -125,11 +127,11 @@ def _refuse_in_place(source: Source | Tree, output: Path) -> None:
         )
 
 
-def _reread(path: Path, id: str, mode: SalvageMode, limits: Limits, progress: Progress) -> Iterator[Finding]:
+def _reread(path: Path, id: str, mode: SalvageMode, limits: Limits, progress: Progress, jobs: int) -> Iterator[Finding]:
     """The errors of what was written: an archive is verified, lines are parsed; plain files have no rules to break."""
     try:
         if mode is SalvageMode.ARCHIVE:
-            found = Verification(path, format=id, limits=limits, progress=_verifying(progress))
+            found = Verification(path, format=id, limits=limits, progress=_verifying(progress), jobs=jobs)
             yield from (f for f in found if f.severity is Severity.ERROR)
         elif mode is SalvageMode.RECORDS:
             _parse_lines(path, _verifying(progress))

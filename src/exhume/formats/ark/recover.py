@@ -7,9 +7,11 @@ the column and the schema.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -23,20 +25,22 @@ from exhume.formats.ark.layout import (
     MAPPING_SIZE,
     SplitHeader,
     TypeMapping,
+    iter_entries,
     parse_index,
     read_header_by_place,
 )
 from exhume.formats.ark.manifest import Statistics
 from exhume.formats.ark.messages import column_codec
+from exhume.formats.ark.pieces import PIECE_BYTES, PIECE_MESSAGES, WORTH, can_travel
 from exhume.formats.ark.rbuf.decoder import decoder_for
-from exhume.formats.ark.splits import PORTION, Array, Split, portions
+from exhume.formats.ark.splits import Array, Split, portions
 from exhume.formats.ark.unindexed import MAX_SLOTS, MessageCheck, num_unindexed
+from exhume.io.processes import map_processes
 from exhume.io.source import Source
+from exhume.limits import cpu_count
 
 if TYPE_CHECKING:
     from exhume.formats.ark.reader import ArkReader, SplitReference
-
-BATCH: Final = 4096
 
 
 @dataclass(slots=True)
@@ -79,11 +83,18 @@ def statistics_of(header: SplitHeader, entries: Array) -> tuple[Statistics, ...]
     return tuple(found)
 
 
-def survey_split(reader: ArkReader, reference: SplitReference, source: Source, *, deep: bool) -> Survey:
-    """Everything usable in a split file; `deep` also decompresses and decodes every message.
+class Listing(NamedTuple):
+    """What the header and the index of a split say: a header to go by, entries, and which of them can be messages."""
 
-    Raises the error of the broken rule when the file has no usable header at all.
-    """
+    split: Split
+    entries: Array
+    fits: Array
+    uncounted: int
+    notes: list[str]
+
+
+def list_split(reference: SplitReference, source: Source) -> Listing:
+    """What an opened split file lists.  Raises the error of the broken rule when it has no usable header at all."""
     notes: list[str] = []
     try:
         split = Split(source, reference.identifier)
@@ -96,7 +107,22 @@ def survey_split(reader: ArkReader, reference: SplitReference, source: Source, *
     listed, uncounted = _listed(split, reference, notes)
     if split.header.index_offset > source.size:
         notes.append("the file ends before its index")
-    good, lost = _sift(reader, reference, split, listed, deep=deep)
+    return Listing(split, listed, _fits(split, reference, listed), uncounted, notes)
+
+
+def survey_split(
+    reader: ArkReader, reference: SplitReference, listing: Listing, damaged: Iterable[tuple[int, ExhumeError]] = ()
+) -> Survey:
+    """Everything usable in a split; `damaged` are positions of messages that do not decompress or decode, with why."""
+    split, listed, fits, uncounted, notes = listing
+    lost: list[tuple[Any, Finding]] = []
+    for position in np.flatnonzero(~fits).tolist():
+        _, offset, size, short, _ = listed[position].item()
+        lost.append((listed[position], Finding.from_error(split.entry_error(position, offset, size, short))))
+    for position, error in damaged:
+        fits[position] = False
+        lost.append((listed[position], Finding.from_error(error, unread=True)))
+    good = listed[fits]
     # Uncounted slots are looked for only where the stated count can be true.
     number = 0 if uncounted else num_unindexed(reader, reference, split)
     count = split.header.item_count
@@ -111,6 +137,121 @@ def survey_split(reader: ArkReader, reference: SplitReference, source: Source, *
         names[short] for short in np.unique(entries["object_identifier"]).tolist() if not check.proves(short)
     )
     return Survey(split, entries, len(more), lost, uncounted, notes, unchecked)
+
+
+class Found(NamedTuple):
+    """A split in a salvage: its file, and what is usable in it; or the error that says why there is nothing."""
+
+    source: Source | None
+    survey: Survey | None
+    error: ExhumeError | None
+
+
+def survey_splits(reader: ArkReader, references: Sequence[SplitReference], jobs: int) -> Iterator[Found]:
+    """Everything usable in each of several splits, in order; `jobs` processes decompress and decode all messages.
+
+    The caller closes the files.
+    """
+    begun: deque[tuple[Source | None, Listing | ExhumeError]] = deque()
+
+    def parts() -> Iterator[_Part]:
+        for number, reference in enumerate(references):
+            source = None
+            try:
+                source = reader.split_source(reference.identifier)
+                listing = list_split(reference, source)
+            except ExhumeError as error:
+                begun.append((source, error))
+                yield _Part(number, True, None, b"", ())
+                continue
+            begun.append((source, listing))
+            yield from _parts(number, listing)
+
+    items = parts()
+    first = list(islice(items, WORTH + 1)) if can_travel(reader) and (jobs or cpu_count()) > 1 else []
+    check = _Check(reader, list(references))
+    checked = map_processes(check, chain(first, items), jobs if len(first) > WORTH else 1)
+    try:
+        for reference in references:
+            damaged: list[tuple[int, ExhumeError]] = []
+            failure = None
+            for part in checked:
+                damaged += part.damaged
+                failure = failure or part.failure
+                if part.is_last:
+                    break
+            source, listing = begun.popleft()
+            survey = None
+            try:
+                if isinstance(listing, ExhumeError) or failure is not None:
+                    failure = failure if isinstance(listing, Listing) else listing
+                else:
+                    survey = survey_split(reader, reference, listing, damaged)
+            except ExhumeError as error:
+                failure = error
+            yield Found(source, survey, failure)
+    finally:
+        for source, _ in begun:
+            if source is not None and source is not reader.single_split:
+                source.close()
+
+
+class _Part(NamedTuple):
+    """Messages of a split that a process checks at a time: their entries and positions.  The last part has none."""
+
+    number: int
+    is_last: bool
+    header: SplitHeader | None
+    entries: bytes
+    positions: Sequence[int]
+
+
+class _Checked(NamedTuple):
+    """What is wrong with the messages of a part, by position; or the error because of which they cannot be read."""
+
+    is_last: bool
+    damaged: list[tuple[int, ExhumeError]]
+    failure: ExhumeError | None
+
+
+def _parts(number: int, listing: Listing) -> Iterator[_Part]:
+    positions = np.flatnonzero(listing.fits)
+    for start in range(0, len(positions), PIECE_MESSAGES):
+        chosen = positions[start : start + PIECE_MESSAGES]
+        entries = listing.entries[chosen]
+        for first, stop in portions(entries["len_data"].tolist(), PIECE_BYTES):
+            data = entries[first:stop].tobytes()
+            yield _Part(number, False, listing.split.header, data, chosen[first:stop].tolist())
+    yield _Part(number, True, None, b"", ())
+
+
+class _Check:
+    """Decompresses and decodes the messages of parts; picklable."""
+
+    def __init__(self, reader: ArkReader, references: list[SplitReference]) -> None:
+        self._reader, self._references = reader, references
+
+    def __call__(self, part: _Part) -> _Checked:
+        if part.header is None:
+            return _Checked(part.is_last, [], None)
+        reference = self._references[part.number]
+        source = self._reader.split_source(reference.identifier)
+        damaged = []
+        try:
+            split = Split(source, header=part.header)
+            check = MessageCheck(self._reader, reference, split)
+            entries = list(iter_entries(part.entries))
+            stored = split.read_messages([entry[1] for entry in entries], [entry[2] for entry in entries])
+            for position, (_, offset, size, short, _), data in zip(part.positions, entries, stored, strict=True):
+                error = check.error(offset, size, short, data)
+                if error is not None:
+                    damaged.append((position, error))
+        except ExhumeError as error:
+            return _Checked(part.is_last, damaged, error)
+        finally:
+            if source is not self._reader.single_split:
+                source.close()
+        return _Checked(part.is_last, damaged, None)
 
 
 def lenient_header(source: Source, reference: SplitReference) -> SplitHeader | None:
@@ -193,39 +334,6 @@ def _fits(split: Split, reference: SplitReference, entries: Array) -> Array:
         & (offset + size <= split.source.size)
     )
     return fits
-
-
-def _sift(
-    reader: ArkReader, reference: SplitReference, split: Split, entries: Array, *, deep: bool
-) -> tuple[Array, list[tuple[Any, Finding]]]:
-    """Entries that stand for messages, and the others with the reason."""
-    fits = _fits(split, reference, entries)
-    lost: list[tuple[Any, Finding]] = []
-    for position in np.flatnonzero(~fits).tolist():
-        _, offset, size, short, _ = entries[position].item()
-        lost.append((entries[position], Finding.from_error(split.entry_error(position, offset, size, short))))
-    if deep:
-        for position, error in _damaged(reader, reference, split, entries, np.flatnonzero(fits)):
-            fits[position] = False
-            lost.append((entries[position], Finding.from_error(error, unread=True)))
-    return entries[fits], lost
-
-
-def _damaged(
-    reader: ArkReader, reference: SplitReference, split: Split, entries: Array, positions: Array
-) -> Iterator[tuple[int, ExhumeError]]:
-    """Positions of messages that do not decompress or decode."""
-    check = MessageCheck(reader, reference, split)
-    for start in range(0, len(positions), BATCH):
-        chosen = positions[start : start + BATCH]
-        offsets, sizes = entries["ofs_data"][chosen].tolist(), entries["len_data"][chosen].tolist()
-        for first, stop in portions(sizes, PORTION):
-            stored = split.read_messages(offsets[first:stop], sizes[first:stop])
-            for position, data in zip(chosen[first:stop].tolist(), stored, strict=True):
-                _, offset, size, short, _ = entries[position].item()
-                error = check.error(offset, size, short, data)
-                if error is not None:
-                    yield position, error
 
 
 def untimed_messages(

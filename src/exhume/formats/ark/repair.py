@@ -19,7 +19,7 @@ from exhume.formats.ark.layout import ENTRY_SIZE, SplitHeader, build_split_heade
 from exhume.formats.ark.manifest import Manifest, SplitDeclaration
 from exhume.formats.ark.rbuf.guid import new_guid
 from exhume.formats.ark.reader import ArkReader, SplitReference
-from exhume.formats.ark.recover import statistics_of, survey_split
+from exhume.formats.ark.recover import list_split, statistics_of, survey_split
 from exhume.formats.ark.snippet import manifest_folder
 from exhume.formats.ark.splits import Array, Split
 from exhume.io.output.atomic import AtomicFile
@@ -130,7 +130,7 @@ def _mend(
         return None
     with source:
         try:
-            found = survey_split(log, reference, source, deep=False)
+            found = survey_split(log, reference, list_split(reference, source))
         except ExhumeError as error:
             _drop(reference, error, report)
             return None

@@ -21,6 +21,7 @@ from exhume.findings import Finding
 from exhume.formats.ark.attach import column_of_split
 from exhume.formats.ark.checks import UNREFERENCED
 from exhume.formats.ark.collection import ArkDirectory, open_archive
+from exhume.formats.ark.export import counted_lines
 from exhume.formats.ark.layout import ENTRY_SIZE
 from exhume.formats.ark.manifest import (
     Column,
@@ -31,14 +32,14 @@ from exhume.formats.ark.manifest import (
     SplitDeclaration,
     build_manifest,
 )
-from exhume.formats.ark.messages import message_json
 from exhume.formats.ark.names import is_guid
+from exhume.formats.ark.pieces import make_each
 from exhume.formats.ark.places import is_split
 from exhume.formats.ark.rbuf.decoder import decoder_for
 from exhume.formats.ark.rbuf.guid import NIL, new_guid
 from exhume.formats.ark.rbuf.layout import HEADERS
 from exhume.formats.ark.reader import ArkReader, SplitReference
-from exhume.formats.ark.recover import Survey, statistics_of, survey_split, untimed_messages
+from exhume.formats.ark.recover import Found, Survey, statistics_of, survey_splits, untimed_messages
 from exhume.formats.ark.splitwriter import SplitWriter, header_area
 from exhume.formats.ark.verify import named_splits
 from exhume.io.files import naming
@@ -60,34 +61,35 @@ def salvage(
     mode: SalvageMode = SalvageMode.ARCHIVE,
     limits: Limits = DEFAULT_LIMITS,
     progress: Progress = no_progress,
+    jobs: int = 1,
     log: str | None = None,
 ) -> SalvageReport:
     """Writes what survives of a log as a new log in the directory `output` (or as JSON lines); see `SalvageReport`.
 
     The manifest is read by the last rung of its ladder if need be; without any manifest, each split becomes a column
-    whose channels are called by their GUIDs.  `log` chooses one of several.  Raises the manifest's error when no split
-    can be attached to it.
+    whose channels are called by their GUIDs.  `jobs` processes check the messages (0: one per core).  `log` chooses one
+    of several.  Raises the manifest's error when no split can be attached to it.
     """
     reader = _open(source, limits, log)
     report = SalvageReport("ark", str(output))
     if mode is SalvageMode.ARCHIVE:
         with AtomicDirectory(output) as folder:
-            _Salvage(reader, folder.temporary, report, progress).run()
+            _Salvage(reader, folder.temporary, report, progress, jobs).run()
     else:
         with scratch_directory(output) as scratch:
             root = scratch / "log"
-            _Salvage(reader, root, report, progress).run()
-            _write_lines(root, output, limits)
+            _Salvage(reader, root, report, progress, jobs).run()
+            _write_lines(root, output, limits, jobs)
     return report
 
 
-def _write_lines(root: Path, output: Path, limits: Limits) -> None:
+def _write_lines(root: Path, output: Path, limits: Limits, jobs: int) -> None:
     from exhume.io.local import LocalTree
 
     with open_archive(LocalTree(root), limits=limits) as clean, AtomicFile(output) as file:
         assert isinstance(clean, ArkReader)
-        for message in clean.messages():
-            file.file.write((dumps(message_json(message)) + "\n").encode("ascii"))
+        for lines, _ in make_each(clean, counted_lines, {}, findings=[], jobs=jobs):
+            file.file.write(lines.encode("ascii"))
 
 
 def _open(source: Source | Tree, limits: Limits, log: str | None) -> ArkReader:
@@ -126,8 +128,8 @@ def _without_manifest(tree: Tree) -> LoadedManifest | None:
 class _Salvage:
     """One run over a log."""
 
-    def __init__(self, reader: ArkReader, root: Path, report: SalvageReport, progress: Progress) -> None:
-        self.reader, self.root, self.report, self.progress = reader, root, report, progress
+    def __init__(self, reader: ArkReader, root: Path, report: SalvageReport, progress: Progress, jobs: int) -> None:
+        self.reader, self.root, self.report, self.progress, self.jobs = reader, root, report, progress, jobs
 
     def run(self) -> None:
         """Writes the clean log."""
@@ -137,10 +139,12 @@ class _Salvage:
                 (self.root / name).mkdir(parents=True)
         report.notes.append(f"manifest read with: {reader.rung}")
         report.notes += [str(finding) for finding in reader.loaded.findings]
-        references = {each.identifier: each for each in reversed(reader.all_references())}
+        named = {each.identifier: each for each in reversed(reader.all_references())}
+        references = list(reversed(named.values()))
         new: dict[str, SplitDeclaration | None] = {}
-        for done, each in enumerate(reversed(list(references.values()))):
-            new[each.identifier] = self._split(each)
+        surveyed = survey_splits(reader, references, self.jobs)
+        for done, (each, found) in enumerate(zip(references, surveyed, strict=True)):
+            new[each.identifier] = self._split(each, found)
             self.progress(done + 1, len(references), "splits")
         manifest = self._manifest(new)
         with AtomicFile(self.root / "manifests" / manifest.identifier) as file:
@@ -210,18 +214,17 @@ class _Salvage:
             return replace(each, schema_registry="")
         return each
 
-    def _split(self, reference: SplitReference) -> SplitDeclaration | None:
+    def _split(self, reference: SplitReference, surveyed: Found) -> SplitDeclaration | None:
         """Copies or rewrites one split; None when nothing of it is left."""
         report = self.report
-        try:
-            source = self.reader.split_source(reference.identifier)
-        except ExhumeError as error:
+        source, found, error = surveyed
+        if source is None:
+            assert error is not None
             self._lose(reference, error)
             return None
         try:
-            try:
-                found = survey_split(self.reader, reference, source, deep=True)
-            except ExhumeError as error:
+            if found is None:
+                assert error is not None
                 report.account(source.span(0, source.size), Fate.LOST, "split", error.message, error.code)
                 self._lose(reference, error)
                 self._untimed(reference, source, None)

@@ -52,7 +52,7 @@ class MessageCheck:
         try:
             message = self._unpack.decode(data, lambda: span) if self._unpack is not None else data
             decoder = self._decoders.get(short)
-            if decoder is not None:
+            if decoder is not None and not decoder.is_plain(message):
                 decode_value(decoder, message, lambda: message_span(self._split, offset, size, message, self._codec))
         except ExhumeError as error:
             return error

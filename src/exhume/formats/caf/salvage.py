@@ -81,6 +81,7 @@ def salvage(
     mode: SalvageMode = SalvageMode.ARCHIVE,
     limits: Limits = DEFAULT_LIMITS,
     progress: Progress = no_progress,
+    jobs: int = 1,
     raw: bool = False,
 ) -> SalvageReport:
     """Writes every member that can still be read as a new chunk, or as files; see `SalvageReport`.

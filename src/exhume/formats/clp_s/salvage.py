@@ -51,6 +51,7 @@ def salvage(
     mode: SalvageMode = SalvageMode.ARCHIVE,
     limits: Limits = DEFAULT_LIMITS,
     progress: Progress = no_progress,
+    jobs: int = 1,
 ) -> SalvageReport:
     """Writes the tables that survive as a clean archive, or their records as JSON lines, and accounts for the rest."""
     report = SalvageReport("clp-s", os.fspath(output))

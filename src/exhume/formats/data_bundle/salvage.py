@@ -30,6 +30,7 @@ def salvage(
     mode: SalvageMode = SalvageMode.ARCHIVE,
     limits: Limits = DEFAULT_LIMITS,
     progress: Progress = no_progress,
+    jobs: int = 1,
     deleted: bool = False,
     raw: bool = False,
 ) -> SalvageReport:

@@ -68,6 +68,7 @@ def salvage(
     mode: SalvageMode = SalvageMode.ARCHIVE,
     limits: Limits = DEFAULT_LIMITS,
     progress: Progress = no_progress,
+    jobs: int = 1,
 ) -> SalvageReport:
     """Writes the surviving events as a clean stream (inside a zstd frame where the damaged one was), or as JSON lines.
 

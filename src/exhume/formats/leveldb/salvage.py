@@ -30,6 +30,7 @@ def salvage(
     mode: SalvageMode = SalvageMode.ARCHIVE,
     limits: Limits = DEFAULT_LIMITS,
     progress: Progress = no_progress,
+    jobs: int = 1,
 ) -> SalvageReport:
     """Writes the state that survives (`ARCHIVE`), or every version of every key (`RECORDS`).
 

@@ -93,6 +93,7 @@ def salvage(
     mode: SalvageMode = SalvageMode.ARCHIVE,
     limits: Limits = DEFAULT_LIMITS,
     progress: Progress = no_progress,
+    jobs: int = 1,
 ) -> SalvageReport:
     """Writes the records of all intact data blocks as a new ZS file, or as JSON lines; see `SalvageReport`."""
     recovery = recover(source, limits, progress)

@@ -1,0 +1,132 @@
+"""Salvage of a log with several processes: the log and the report of one, whatever is damaged."""
+
+from __future__ import annotations
+
+import pickle
+import random
+import shutil
+from collections.abc import Callable, Iterable, Iterator
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import exhume
+from exhume.errors import ExhumeError
+from exhume.formats.ark import recover, salvage
+from exhume.formats.ark.layout import ENTRY_SIZE
+from exhume.recovery import SalvageMode
+
+IDL = "namespace t; schema Pose { double x; string name; }"
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three splits of a packed column and three of a plain one, of 200 messages each."""
+    root = tmp_path_factory.mktemp("salvage") / "log"
+    numbers = count(1)
+    with exhume.ark.create(root, guids=lambda: guid(next(numbers))) as writer:
+        writer.column("packed", "zstd", split_items=200)
+        writer.column("plain", split_items=200)
+        pose = writer.channel("/pose", "t::Pose", IDL, column="packed")
+        other = writer.channel("/other", "t::Pose", IDL, column="plain")
+        for number in range(600):
+            for channel in (pose, other):
+                channel.write(1000 + number, {"x": number / 7, "name": f"n{number}" * (number % 5)})
+    return root
+
+
+def guid(number: int) -> str:
+    return f"{number:08x}-0000-4000-8000-000000000000"
+
+
+def here(function: Callable[[Any], Any], items: Iterable[Any], jobs: int) -> Iterator[Any]:
+    """Instead of processes: everything here, by functions, items and results that travelled; some items ahead."""
+    function = pickle.loads(pickle.dumps(function))
+    ahead = list(items) if jobs > 1 else items
+    for item in ahead:
+        yield pickle.loads(pickle.dumps(function(pickle.loads(pickle.dumps(item)))))
+
+
+def noise(log: Path, rng: random.Random) -> None:
+    """Bytes of messages, of indexes and of headers are other ones."""
+    for path in splits(log):
+        data = bytearray(path.read_bytes())
+        for _ in range(rng.choice([0, 1, 40])):
+            data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+        path.write_bytes(data)
+
+
+def cut(log: Path, rng: random.Random) -> None:
+    """Splits end early, one within its index, and one is gone."""
+    for path, size in zip(splits(log), (None, 0.9, 0.3, 0.5, 0.01, 1), strict=True):
+        if size is None:
+            path.unlink()
+        else:
+            path.write_bytes(path.read_bytes()[: int(path.stat().st_size * size) - rng.randrange(ENTRY_SIZE)])
+
+
+def headless(log: Path, rng: random.Random) -> None:
+    """Headers are noise, and the manifest is gone."""
+    for path in splits(log)[::2]:
+        path.write_bytes(rng.randbytes(1024) + path.read_bytes()[1024:])
+    next((log / "manifests").iterdir()).unlink()
+
+
+def splits(log: Path) -> list[Path]:
+    return sorted((log / "splits").iterdir())
+
+
+Damage = Callable[[Path, random.Random], None]
+
+
+def salvaged(
+    log: Path, out: Path, jobs: int, mode: SalvageMode, monkeypatch: pytest.MonkeyPatch
+) -> tuple[dict[str, Any], dict[str, bytes]] | str:
+    """The report, and the files that were written; or the error."""
+    numbers = count(100)
+    monkeypatch.setattr(salvage, "new_guid", lambda: guid(next(numbers)))
+    try:
+        report = exhume.salvage(log, out, mode=mode, jobs=jobs).to_dict()
+    except ExhumeError as error:
+        return str(error)
+    files = [out] if out.is_file() else [path for path in out.rglob("*") if path.is_file()]
+    written = {str(path.relative_to(out)): path.read_bytes() for path in files}
+    if out.is_dir():
+        shutil.rmtree(out)
+    else:
+        out.unlink(missing_ok=True)
+    return report, written
+
+
+@pytest.mark.parametrize("mode", [SalvageMode.ARCHIVE, SalvageMode.RECORDS])
+@pytest.mark.parametrize("damage", [noise, cut, headless], ids=lambda one: one.__name__)
+def test_pieces(damage: Damage, mode: SalvageMode, log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lost = 0
+    for seed in range(8):
+        broken = tmp_path / f"log{seed}"
+        shutil.copytree(log, broken)
+        damage(broken, random.Random(seed))
+        with monkeypatch.context() as patch:
+            one = salvaged(broken, tmp_path / "out", 1, mode, patch)
+        with monkeypatch.context() as patch:
+            patch.setattr(recover, "PIECE_MESSAGES", 32)
+            patch.setattr(recover, "PIECE_BYTES", 700)
+            patch.setattr(recover, "WORTH", 1)
+            patch.setattr(recover, "map_processes", here)
+            assert salvaged(broken, tmp_path / "out", 2, mode, patch) == one
+        lost += isinstance(one, tuple) and bool(one[0]["lost"])
+    assert lost > 3
+
+
+def test_processes(log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = tmp_path / "log"
+    shutil.copytree(log, broken)
+    noise(broken, random.Random(3))
+    monkeypatch.setattr(recover, "PIECE_MESSAGES", 50)
+    monkeypatch.setattr(recover, "WORTH", 1)
+    one, two, three = (salvaged(broken, tmp_path / "out", jobs, SalvageMode.ARCHIVE, monkeypatch) for jobs in (1, 2, 3))
+    assert isinstance(one, tuple)
+    assert one[0]["lost"]
+    assert one == two == three
