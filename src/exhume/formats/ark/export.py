@@ -56,26 +56,15 @@ class Selection:
         if said := unmatched(topics, [channel.name for channel in log.channels()]):
             report.notes.append(said)
 
-    def messages(self, *, decode: bool = True, topics: Any = None) -> Iterator[ArkMessage]:
-        """The messages; those lost to damage are counted in the report."""
-        findings: list[Finding] = []
-        query = {**self.query, "topics": topics} if topics is not None else self.query
-        found = self.log.messages(**query, decode=decode, on_error="skip" if self._skip else "raise", findings=findings)
-        count = 0
-        for message in found:
-            yield message
-            count += 1
-            if not count % PROGRESS_STEP:
-                self._progress(count, None, "messages")
-        self._account(count, findings)
-
-    def make_each(self, make: Callable[[Iterable[ArkMessage]], tuple[R, int]], jobs: int) -> Iterator[R]:
+    def make_each(
+        self, make: Callable[[Iterable[ArkMessage]], tuple[R, int]], jobs: int, *, decode: bool = True
+    ) -> Iterator[R]:
         """What `make` makes of the messages, piece by piece and in order; it returns that and their number.
 
         Messages that are lost to damage are counted in the report.
         """
         findings: list[Finding] = []
-        query = {**self.query, "on_error": "skip" if self._skip else "raise"}
+        query = {**self.query, "decode": decode, "on_error": "skip" if self._skip else "raise"}
         count = 0
         for made, number in make_each(self.log, make, query, findings=findings, jobs=jobs):
             yield made
