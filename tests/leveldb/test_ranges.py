@@ -124,6 +124,70 @@ def test_processes_print_what_one_prints(database: Path, exhume_cli: Cli, monkey
     assert len(asked) == len(calls)
 
 
+@pytest.mark.slow
+def test_damage_in_files_that_are_no_longer_used_is_told_by_processes_too(
+    tmp_path: Path, exhume_cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ranges, "plan_ranges", partial(ranges.plan_ranges, size=100))
+    files = files_of([[(b"%03d" % number, 1, bytes(30)) for number in range(60)], [(b"x", 1, b"y")]])
+    files["000003.log"] = flip(files["000003.log"], 12)
+    (tmp_path / "db").mkdir()
+    write_files(tmp_path / "db", files)
+    call = ("list", "--all-versions", tmp_path / "db")
+    alone, together = exhume_cli(*call), exhume_cli(*call, "--jobs", 2)
+    assert "LDB-201" in alone.err
+    assert (together.code, together.out, together.err) == (alone.code, alone.out, alone.err)
+
+
+CHOICES: list[dict[str, Any]] = [
+    {},
+    {"start": b"011", "stop": b"05"},
+    {"prefix": b"03", "columns": ["sequence", "file"]},
+    {"batch_rows": 7},
+    {"columns": []},
+    {"all_versions": True},
+    {"sequence": 70},
+]
+
+
+@pytest.mark.slow
+def test_a_table_does_not_depend_on_the_processes_that_make_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pyarrow")
+    from exhume.formats.leveldb import arrow
+
+    monkeypatch.setattr(arrow, "plan_ranges", partial(ranges.plan_ranges, size=200))
+    layers = [[(b"%03d" % (number * step), int(number % 5 > 0), bytes(30)) for number in range(60)] for step in (1, 2)]
+    files = files_of([*layers, [(b"005", 1, b"new"), (b"007", 0, b"")]])
+    (tmp_path / "db").mkdir()
+    write_files(tmp_path / "db", files)
+    with exhume.leveldb.open(tmp_path / "db") as archive:
+        found = arrow._ranges(archive.database, None, None)
+        assert found is not None
+        assert len(found) > 5
+        for chosen in CHOICES:
+            alone = list(archive.to_arrow(**chosen))
+            together = list(archive.to_arrow(**chosen, jobs=2))
+            assert together == alone
+            assert alone
+    name = "000010.ldb"
+    for at in (30, len(files[name]) // 2):
+        (tmp_path / "db" / name).write_bytes(flip(files[name], at))
+        told = []
+        for jobs in (1, 2):
+            with exhume.leveldb.open(tmp_path / "db") as archive, pytest.raises(exhume.ExhumeError) as caught:
+                list(archive.to_arrow(jobs=jobs))
+            told.append((caught.value.code, caught.value.span, str(caught.value)))
+        assert told[0] == told[1]
+
+
+def test_entries_of_unknown_types_are_not_divided(tmp_path: Path) -> None:
+    for kind, sound in ((1, True), (200, False)):
+        files = files_of([[(b"%03d" % number, 1, b"") for number in range(9)] + [(b"9", kind, b"")], []])
+        write_files(tmp_path, files)
+        with exhume.leveldb.open(tmp_path) as archive:
+            assert ranges.is_sound(archive.database) is sound
+
+
 def test_jobs_are_refused_where_they_have_no_effect(database: Path, exhume_cli: Cli) -> None:
     ran = exhume_cli("cat", database, "key 0001", "--jobs", 2)
     assert ran.code == 2

@@ -8,6 +8,7 @@ process that dies, and an error that cannot be sent, cost nothing but time: the 
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import pickle
 import socket
@@ -171,6 +172,7 @@ def _exactly(from_: socket.socket, size: int) -> bytearray | None:
 
 def serve() -> None:
     """The life of a worker process: answers until its socket closes."""
+    gc.set_threshold(20_000)  # as the command line does: what a worker holds are values without cycles
     with socket.socket(fileno=os.dup(0)) as line:
         first = _receive(line)
         try:

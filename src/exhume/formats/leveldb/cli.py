@@ -42,6 +42,7 @@ OPTIONS: dict[str, list[click.Option]] = {
         ),
         click.Option(["--stop", "stop_record"], type=BYTES, metavar="BYTES", help="Record or key to stop before."),
         click.Option(["--prefix"], type=BYTES, metavar="BYTES", help="Only records or keys that start with this."),
+        Jobs(),
     ],
     "search": [
         _ALL,
@@ -55,7 +56,7 @@ WITHOUT_EFFECT = {"list": {"key": ("jobs",), "sequence": ("jobs",)}, "cat": {"se
 def table_options(options: dict[str, Any]) -> dict[str, Any]:
     """Options of `LevelDbArchive.to_arrow` for those of `exhume export`."""
     names = {"start_record": "start", "stop_record": "stop"}
-    known = ("start_record", "stop_record", "prefix", "all_versions", "sequence")
+    known = ("start_record", "stop_record", "prefix", "all_versions", "sequence", "jobs")
     return {names.get(name, name): options.pop(name) for name in known if name in options}
 
 
@@ -104,7 +105,7 @@ def _versions(run: Run, archive: LevelDbArchive, piece: KeyRange | None) -> Iter
     """All versions that can be read, or those of a piece."""
     from exhume.formats.leveldb.ranges import versions_in
 
-    return archive.database.versions(_tell(run)) if piece is None else versions_in(archive.database, piece)
+    return archive.database.versions(_tell(run)) if piece is None else versions_in(archive.database, piece, _tell(run))
 
 
 def _tell(run: Run) -> Any:

@@ -246,12 +246,15 @@ class Database:
         for item in self._newest(start, stop, sequence, column_family):
             yield item[0], (_TOP - item[1]) >> 8, item[4]
 
+    def live_families(self) -> list[int]:
+        """The numbers of the column families that were not dropped."""
+        return sorted(n for n, f in self.manifest.families.items() if not f.dropped) if self.manifest else [0]
+
     def live_versions(self, start: bytes | None = None, stop: bytes | None = None) -> Iterator[Version]:
         """Live rows with `start <= key < stop` and where they lie, by column family and key.  Raises at the first
         damage on the way.
         """
-        families = [n for n, f in self.manifest.families.items() if not f.dropped] if self.manifest else [0]
-        for family in sorted(families):
+        for family in self.live_families():
             for item in self._newest(start, stop, None, family):
                 yield version_of(item, Status.LIVE, None, family)
 

@@ -13,7 +13,7 @@ from exhume.formats.leveldb import checks, layout
 from exhume.formats.leveldb.blocks import codec_name, decode_block
 from exhume.formats.leveldb.checks import Report
 from exhume.formats.leveldb.model import Verdict
-from exhume.formats.leveldb.table import KNOWN_TYPES, Block, Item, Table
+from exhume.formats.leveldb.table import KNOWN_FLAGS, KNOWN_TYPES, Block, Item, Table
 from exhume.formats.leveldb.wire import Handle
 from exhume.native import kernel
 
@@ -109,7 +109,7 @@ def survey_table(table: Table, room: int) -> tuple[Survey, Kept | None]:
     handles = data_handles(table, note)
     keep = not troubled
     blocks: list[Block] = []
-    ordered, first, last = True, None, None
+    ordered, sound, first, last, most = True, True, None, None, table.limits.structure_size
     for block in _read(table, handles, note):
         if block is None:
             continue
@@ -122,13 +122,14 @@ def survey_table(table: Table, room: int) -> tuple[Survey, Kept | None]:
         except FormatError:
             troubled = True
             continue
-        low, high, fine, *_ = kernel.survey_entries(block.data, end, table.limits.structure_size, b"", ())
+        low, high, fine, known, *_ = kernel.survey_entries(block.data, end, most, KNOWN_FLAGS, ())
         if low is None or high is None:
             continue
         ordered = ordered and fine and (last is None or low > last)
+        sound = sound and known
         first = first if first is not None else low
         last = high if last is None else max(last, high)
-    sound = ordered and not troubled and handles is not None
+    sound = sound and ordered and not troubled and handles is not None
     return Survey(ordered, first, last, sound), Kept(handles, blocks) if handles is not None and blocks else None
 
 

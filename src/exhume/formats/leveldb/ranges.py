@@ -15,6 +15,7 @@ from typing import NamedTuple
 from exhume.errors import ExhumeError
 from exhume.findings import Finding, Severity
 from exhume.formats.leveldb import checks
+from exhume.formats.leveldb.checks import Report
 from exhume.formats.leveldb.database import Database
 from exhume.formats.leveldb.merge import merge_runs, resolve
 from exhume.formats.leveldb.model import Role, Version
@@ -74,10 +75,12 @@ def plan_ranges(database: Database, size: int = SIZE) -> list[KeyRange]:
     return out
 
 
-def versions_in(database: Database, keys: KeyRange) -> Iterator[Version]:
-    """What `Database.versions` gives for these keys, of a sound database."""
+def versions_in(database: Database, keys: KeyRange, report: Report = checks.ignore) -> Iterator[Version]:
+    """What `Database.versions` gives for these keys, of a sound database; `report` is told of files that are no longer
+    used.
+    """
     if keys.family is None:
-        return chain.from_iterable(database.unreferenced(checks.ignore))
+        return chain.from_iterable(database.unreferenced(report))
     runs: list[Iterator[list[Item]]] = []
     for file in database.logs(Role.LIVE):
         items = database.load_log(file).items.get(keys.family, [])

@@ -49,6 +49,8 @@ Item = tuple[bytes, int, int, int, bytes, Any]
 """(user key, 2^64 - 1 - packed sequence and type, rank, offset in block, value, place): sorts as LevelDB sorts."""
 
 KNOWN_TYPES = frozenset(ValueTypes)
+KNOWN_FLAGS = bytes(kind in KNOWN_TYPES for kind in range(256))
+"""A flag for each value type."""
 READ_AHEAD = 256 << 10
 """Bytes of neighbouring blocks that are fetched with one read."""
 

@@ -20,7 +20,7 @@ from exhume.formats.leveldb.files import DbFile
 from exhume.formats.leveldb.layout_facts import user_key
 from exhume.formats.leveldb.manifest import replay
 from exhume.formats.leveldb.model import BYTEWISE, Role, TableFile
-from exhume.formats.leveldb.table import KNOWN_TYPES, Block, Item, Table, property_number
+from exhume.formats.leveldb.table import KNOWN_FLAGS, KNOWN_TYPES, Block, Item, Table, property_number
 from exhume.formats.leveldb.wire import Handle
 from exhume.io.local import LocalTree
 from exhume.io.parallel import map_ordered
@@ -34,8 +34,6 @@ WORTH = 64 << 20
 """Stored bytes of tables above which other processes are worth their start."""
 
 _TOP = (1 << 64) - 1
-_KNOWN = bytes(kind in KNOWN_TYPES for kind in range(256))
-"""A flag for each value type."""
 
 
 def verify_database(
@@ -168,7 +166,7 @@ class _Rules(NamedTuple):
             if self.quick:
                 continue
             end, restarts = block.tail
-            first, final, _, sound, count, highest = kernel.survey_entries(block.data, end, most, _KNOWN, restarts)
+            first, final, _, sound, count, highest = kernel.survey_entries(block.data, end, most, KNOWN_FLAGS, restarts)
             if first is None or final is None or not sound:
                 return None
             if bytewise:
