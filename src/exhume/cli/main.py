@@ -87,6 +87,7 @@ def main(context: click.Context, version: bool, verbose: bool) -> None:
 def run() -> NoReturn:
     """The console script: runs the command line and exits with its exit code."""
     gc.set_threshold(20_000)  # what a verb holds are values without cycles: looking among them costs up to a third
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # NumPy's threads, unused here, would spin for 0.1 s each
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by whoever started us (`>&-`)
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8"))

@@ -84,14 +84,13 @@ def exporter(kind: type[TableFile]) -> Callable[..., ExportReport]:
         Raises `WriterError` for several tables that would go to one stream, and what `to_arrow` and its batches raise;
         no file is left then.
         """
-        pa = import_pyarrow()
         report = ExportReport()
         tables = archive.arrow_tables(columns=columns or None, lost=report.lost, **options)
         if len(tables) == 1:
             (make,) = tables.values()
             opened = text_output if kind.is_text else binary_output
             with opened(output, overwrite=overwrite) as file:
-                _copy(pa, make, file, kind, report, progress)
+                _copy(make, file, kind, report, progress)
             return report.without_zeros()
         if output == "-":
             names = ", ".join(list(tables)[:20])
@@ -99,7 +98,7 @@ def exporter(kind: type[TableFile]) -> Callable[..., ExportReport]:
         with AtomicDirectory(output) as folder:
             for name, make in file_names(tables, kind.suffix).items():
                 with AtomicFile(folder.temporary / name) as atomic:
-                    _copy(pa, make, atomic.file, kind, report, progress)
+                    _copy(make, atomic.file, kind, report, progress)
                 report.written["files"] += 1
         return report.without_zeros()
 
@@ -107,10 +106,10 @@ def exporter(kind: type[TableFile]) -> Callable[..., ExportReport]:
 
 
 def _copy(
-    pa: Any, make: Callable[[], Any], file: BinaryIO, kind: type[TableFile], report: ExportReport, progress: Progress
+    make: Callable[[], Any], file: BinaryIO, kind: type[TableFile], report: ExportReport, progress: Progress
 ) -> None:
     reader = make()
-    with kind(pa, file, reader.schema, report) as target:
+    with kind(import_pyarrow(), file, reader.schema, report) as target:
         for batch in reader:
             target.write(batch)
             report.written["rows"] += batch.num_rows

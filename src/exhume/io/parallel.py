@@ -95,7 +95,7 @@ def map_ordered(  # noqa: C901 - what holds results back or lets go of them has 
                     waiting.append(call)
                     todo.put(call)
                     del call  # neither it nor its result is to be kept here
-                    if len(threads) < min(jobs, len(waiting)) - 1:
+                    if len(threads) < min(jobs - 1, len(waiting)):  # at once: the next item may take long to come
                         thread = threading.Thread(target=_work, args=(function, todo), name="exhume", daemon=True)
                         threads.append(thread)
                         thread.start()

@@ -37,6 +37,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from exhume.errors import ExhumeError
 from exhume.formats.clp_s.layout import COLUMN_TYPES, NodeType
+from exhume.formats.clp_s.read.decompressing import Ahead
 from exhume.formats.clp_s.read.records import WITH_VARIABLES
 from exhume.io.parallel import map_ordered
 from exhume.tabular.arrow import BATCH_ROWS, check_rows, choose, import_pyarrow
@@ -50,6 +51,9 @@ if TYPE_CHECKING:
 
 GROUP_BYTES: Final = 64 << 20
 """Decompressed bytes of tables of which a batch is made: they are held until it is."""
+
+WHOLE_DICTIONARY: Final = WITH_VARIABLES - {NodeType.VAR_STRING}
+"""Types whose columns need all of the variable dictionary; others may need its beginning only."""
 
 _INTEGERS: Final = frozenset({NodeType.INTEGER, NodeType.DELTA_INTEGER})
 _FLOATS: Final = frozenset({NodeType.FLOAT, NodeType.FORMATTED_FLOAT, NodeType.DICTIONARY_FLOAT})
@@ -88,17 +92,20 @@ def to_arrow(
     Raises `EntryNotFoundError` for a path that no record has, `QueryError`, and `MissingDependencyError` without
     pyarrow; damage is raised by the batch that meets it.
     """
-    pa = import_pyarrow()
     check_rows(batch_rows)
     search = archive.chosen(query, options) if query is not None or options else None
     by_name = {item.name: item for item in _fields(archive)}
     fields = [by_name[name] for name in choose(by_name, columns)]
+    nodes = {node for item in fields for node in item.nodes}
+    if jobs != 1 and search is None and (first := next((t for t in archive.tables if t.num_messages), None)):
+        Ahead(archive).table(first, nodes)  # pyarrow takes as long to load
+    pa = import_pyarrow()
     for item in fields:
         item.arrow_type = _arrow_type(pa, archive, item, dictionaries)
         item.mixed = _is_mixed(pa, item)
     schema = pa.schema([pa.field(item.name, item.arrow_type) for item in fields])
     counted: Counter[str] = Counter() if lost is None else lost
-    groups = _groups(_tables(archive, search), batch_rows)
+    groups = _groups(_tables(archive, search, nodes), batch_rows)
     return pa.RecordBatchReader.from_batches(schema, _batches(pa, archive, groups, fields, schema, counted, jobs))
 
 
@@ -220,7 +227,8 @@ def _batches(
         return made, None
 
     # Beside the first table the dictionary is read, if most of it will be needed.
-    first: list[None] = [None] if jobs != 1 and any(item.types & WITH_VARIABLES for item in fields[2:]) else []
+    used = {kind for item in fields for kind in item.types}
+    first: list[None] = [None] if jobs != 1 and used & WHOLE_DICTIONARY else []
     for made, error in map_ordered(make, chain(first, groups), jobs):
         for batch, counts in made:
             lost.update(counts)
@@ -274,12 +282,12 @@ def _groups(tables: Iterator[tuple[TableData, Rows]], batch_rows: int) -> Iterat
         yield failure
 
 
-def _tables(archive: ClpSArchive, search: Search | None) -> Iterator[tuple[TableData, Rows]]:
-    """The tables with the selected rows, in stored order."""
+def _tables(archive: ClpSArchive, search: Search | None, nodes: set[int]) -> Iterator[tuple[TableData, Rows]]:
+    """The tables with the selected rows, in stored order, each with the columns of these nodes at least."""
     if search is not None:
         for hits in search.hits():
             yield hits.data, range(hits.data.num_messages) if hits.rows is None else hits.rows
         return
     for table in archive.tables:
         if table.num_messages or table.entry.problem is not None:
-            yield table.load(), range(table.num_messages)
+            yield table.load(nodes), range(table.num_messages)

@@ -13,7 +13,7 @@ from exhume.counts import counted
 from exhume.errors import QueryError
 from exhume.formats.clp_s.layout import NodeType
 from exhume.formats.clp_s.query import kql
-from exhume.formats.clp_s.query.plan import Options
+from exhume.formats.clp_s.query.options import Options
 from exhume.formats.clp_s.query.search import Hits, Search, resolve_projection
 from exhume.formats.clp_s.read.columns import parse_json
 

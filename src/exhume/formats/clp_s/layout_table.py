@@ -23,10 +23,10 @@ from exhume_ksy.fast.clp_s_table import ends_clp_s_table_columns
 from exhume.counts import counted
 from exhume.errors import Span
 from exhume.formats.clp_s import checks
-from exhume.formats.clp_s.layout import type_name
+from exhume.formats.clp_s.layout import NodeType, type_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from exhume.formats.clp_s.read.template import SchemaLayout
 
@@ -40,6 +40,28 @@ if TYPE_CHECKING:
         | IntegerColumn
         | TimestampColumn
     )
+
+
+_SIZED_INSIDE = frozenset({NodeType.CLP_STRING, NodeType.UNSTRUCTURED_ARRAY})
+"""Types of columns whose size is told among their bytes."""
+
+
+def first_column_ends(layout: SchemaLayout, nodes: Collection[int], rows: int, size: int) -> list[int] | None:
+    """Where each column of a table of `size` bytes ends, up to the last one that one of the nodes has.
+
+    None where only the table's bytes tell it, and where they have to be looked at because too much does not fit.
+    Spec: Table segments.
+    """
+    if not layout.runs.keys().isdisjoint(nodes):
+        return None
+    count = max((index + 1 for index, node in enumerate(layout.nodes) if node in nodes), default=0)
+    types = layout.node_types[:count]
+    if not _SIZED_INSIDE.isdisjoint(types):
+        return None
+    try:
+        return ends_clp_s_table_columns(b"", 0, size, rows, types)
+    except LayoutError:
+        return None
 
 
 def column_ends(data: memoryview, layout: SchemaLayout, rows: int, place: Callable[[], Span]) -> list[int]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from exhume.archive import Entry, Progress, no_progress
 from exhume.choices import check_keywords
+from exhume.codecs import zstd
 from exhume.counts import counted
 from exhume.errors import ExhumeError, QueryError, Span
 from exhume.formats.clp_s import checks, layout
@@ -50,6 +51,12 @@ if TYPE_CHECKING:
 STREAM_CACHE = 4
 """Decompressed streams kept: tables of one stream are read one after the other, `jobs` threads work on few streams."""
 
+START_LEAST = 1 << 20
+"""Decompressed bytes of a stream below which it is not worth while to stop before its end."""
+
+START_SHARE = 0.75
+"""The share of a stream up to which its beginning is decompressed alone."""
+
 
 def open_archive(source: Source | Tree, *, limits: Limits = DEFAULT_LIMITS) -> ClpSArchive:
     """Opens an archive, a file or a directory.  Raises CLPS-101, 102, 105, 301, 307 when the header already says no."""
@@ -62,6 +69,7 @@ class ClpSArchive(Container):
     def __init__(self, source: Source | Tree, *, limits: Limits = DEFAULT_LIMITS) -> None:
         super().__init__(source, limits=limits)
         self._streams: Lru[int, bytes] = Lru(STREAM_CACHE)
+        self._starts: Lru[int, bytes] = Lru(STREAM_CACHE)
         self._stream_locks: dict[int, threading.Lock] = {}
         self._layouts: dict[int, SchemaLayout] = {}
         self._sections: SectionMap | None = None
@@ -224,9 +232,7 @@ class ClpSArchive(Container):
         found = self._streams.get(stream_id)
         if found is not None:
             return found
-        with self._lock:
-            lock = self._stream_locks.setdefault(stream_id, threading.Lock())
-        with lock:
+        with self._stream_lock(stream_id):
             found = self._streams.get(stream_id)
             if found is None:
                 found = self._inflate_stream(stream_id)
@@ -240,6 +246,11 @@ class ClpSArchive(Container):
         except ExhumeError:  # it is raised again where a stream is read
             return
         section.source.hint(section.start, section.end)
+
+    def _stream_lock(self, stream_id: int) -> threading.Lock:
+        """Held by whoever decompresses a stream."""
+        with self._lock:
+            return self._stream_locks.setdefault(stream_id, threading.Lock())
 
     def keep_stream(self, stream_id: int, payload: bytes) -> None:
         """Keeps a stream that was decompressed already for the tables in it."""
@@ -273,6 +284,28 @@ class ClpSArchive(Container):
             return memoryview(b"")
         return memoryview(self.stream_payload(entry.stream_id))[entry.start : entry.end]
 
+    def table_start(self, entry: TableEntry, size: int) -> memoryview | None:
+        """The first `size` bytes of one table, or more, where its stream is decompressed no further than they take.
+
+        None where all of it is to be decompressed: it was already, little would be saved, or something is wrong.
+        """
+        if not size:
+            return memoryview(b"")
+        stream_id, size = entry.stream_id, entry.start + size
+        streams = self.table_metadata.streams
+        whole = streams[stream_id].size if stream_id < len(streams) else 0
+        if not START_LEAST <= whole <= self.limits.payload_size or size > START_SHARE * whole or self.source.cost.wait:
+            return None
+        with self._stream_lock(stream_id):
+            found = self._starts.get(stream_id)
+            if found is None and self._streams.get(stream_id) is None:
+                place = self.stream_place(stream_id)
+                if place.is_cut or size > self.limits.payload_budget(place.size):
+                    return None
+                found = zstd.zstd_start(self._fetched.pop(place, None) or place.read(), size)
+                self._starts.put(stream_id, found)
+        return None if found is None or len(found) < size else memoryview(found)[entry.start : entry.end]
+
     def columns(self, key: int | str) -> Iterator[tuple[Table, Column]]:
         """The column of a schema tree node, or of a key path as in `a.b`, in each table that has it.
 
@@ -293,7 +326,7 @@ class ClpSArchive(Container):
 
         Raises `QueryError`.
         """
-        from exhume.formats.clp_s.query.plan import Options
+        from exhume.formats.clp_s.query.options import Options
         from exhume.formats.clp_s.query.search import Search
 
         check_keywords("search()", options, Options)
@@ -354,7 +387,7 @@ class ClpSArchive(Container):
     def to_arrow(self, **options: Any) -> Any:
         """A streaming `pyarrow.RecordBatchReader` over the records; see `exhume.formats.clp_s.arrow.to_arrow`."""
         from exhume.formats.clp_s.arrow import to_arrow
-        from exhume.formats.clp_s.query.plan import Options
+        from exhume.formats.clp_s.query.options import Options
 
         check_keywords("to_arrow()", options, to_arrow, Options)
         return to_arrow(self, **options)

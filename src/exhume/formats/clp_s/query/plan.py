@@ -28,6 +28,7 @@ from exhume.formats.clp_s.query.operand import (
     TEXTS,
     instant_operand,
 )
+from exhume.formats.clp_s.query.options import Options
 from exhume.formats.clp_s.query.requirement import Check, Part, Shapes, checks_of, describe_check, fold
 from exhume.formats.clp_s.query.resolve import Resolver
 from exhume.formats.clp_s.query.tree import (
@@ -66,20 +67,6 @@ if TYPE_CHECKING:
         def variables(self) -> AnyValue: ...
         @property
         def log_types(self) -> AnyValue: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """Options of a query: `ignore_case` for values; only records between `begin_ms` and `end_ms` (inclusive, ms)."""
-
-    ignore_case: bool = False
-    begin_ms: int | None = None
-    end_ms: int | None = None
-
-    def __post_init__(self) -> None:
-        """Raises `QueryError` for times that nothing lies between."""
-        if self.begin_ms is not None and self.end_ms is not None and self.begin_ms > self.end_ms:
-            raise QueryError("begin_ms is after end_ms", actual=f"{self.begin_ms} and {self.end_ms}")
 
 
 def _text_of(test: Test) -> bytes | None:

@@ -15,10 +15,11 @@ from exhume.errors import QueryError
 from exhume.formats.clp_s.layout import NodeType
 from exhume.formats.clp_s.query import kql
 from exhume.formats.clp_s.query.evaluate import Evaluator
-from exhume.formats.clp_s.query.plan import Options, Plan, TablePlan, make_plan
+from exhume.formats.clp_s.query.options import Options
+from exhume.formats.clp_s.query.plan import Plan, TablePlan, make_plan
 from exhume.formats.clp_s.query.resolve import LITERAL_TYPES
 from exhume.formats.clp_s.query.tree import EscapeError, Expression, Key, parse_column
-from exhume.formats.clp_s.read.decompressing import AheadOfSearch
+from exhume.formats.clp_s.read.decompressing import Ahead
 from exhume.formats.clp_s.read.template import Roots
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ class Search:
         self.archive = archive
         self.query = query if isinstance(query, str) else ""
         expression = compile_query(query)
-        self._ahead = AheadOfSearch(archive)
+        self._ahead = Ahead(archive)
         promising = self._ahead.variables if printing else None
         self.plan: Plan = make_plan(
             archive, archive.header.version, expression, options, query=self.query, promising=promising

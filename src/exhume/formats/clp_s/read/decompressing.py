@@ -1,4 +1,4 @@
-"""Decompressing on a second core the data that a search will need next.
+"""Decompressing on a second core the data that a search, or a table of Arrow, will need next.
 
 Half of what a selective search does is decompression, in calls that leave the interpreter free: while one packed
 stream is searched the next one is decompressed, and so is the dictionary that the first match will be printed with.
@@ -8,7 +8,7 @@ The work is the same, the wait for it is shorter.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Final
 
 from exhume.errors import ExhumeError
@@ -16,16 +16,17 @@ from exhume.limits import cpu_count
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.read.places import Place
+    from exhume.formats.clp_s.read.tables import Table
     from exhume.formats.clp_s.reader import ClpSArchive
 
 WORTHWHILE: Final = 1 << 18
 """Bytes, decompressed (streams) or stored (dictionaries), below which a thread costs more than it saves."""
 
 
-class AheadOfSearch:
+class Ahead:
     """Decompresses in the background; the archive keeps the result, and a failure occurs again when it is needed.
 
-    One core is left to the search: when all others are busy, the work is done when its result is needed.  Nothing is
+    One core is left to the caller: when all others are busy, the work is done when its result is needed.  Nothing is
     done for remote archives, of which only what is needed is fetched.
     """
 
@@ -38,6 +39,11 @@ class AheadOfSearch:
         archive = self._archive
         if archive.table_metadata.streams[stream_id].size >= WORTHWHILE:
             self._start(lambda: archive.stream_place(stream_id), lambda: archive.stream_payload(stream_id))
+
+    def table(self, table: Table, nodes: Collection[int]) -> None:
+        """Decompresses a table as far as the columns of these nodes take."""
+        if table.entry.problem is None and table.size >= WORTHWHILE:
+            self._start(lambda: self._archive.stream_place(table.entry.stream_id), lambda: table.load(nodes))
 
     def variables(self) -> None:
         """Reads the variable dictionary, as nearly every record is printed with it."""

@@ -10,7 +10,7 @@ from exhume.counts import counted
 from exhume.errors import EntryNotFoundError, ExhumeError, Span
 from exhume.formats.clp_s import checks
 from exhume.formats.clp_s.layout import Schema, SchemaTree, TableEntry
-from exhume.formats.clp_s.layout_table import column_ends
+from exhume.formats.clp_s.layout_table import column_ends, first_column_ends
 from exhume.formats.clp_s.read.columns import Column, Texts
 from exhume.formats.clp_s.read.render import TableRenderer, build_objects
 from exhume.formats.clp_s.read.template import Roots, SchemaLayout
@@ -82,8 +82,8 @@ class Table:
         """
         return self.load().column(key)
 
-    def load(self) -> TableData:
-        """Decompresses the table and slices its columns.
+    def load(self, nodes: Collection[int] | None = None) -> TableData:
+        """Decompresses the table and slices its columns; with `nodes`, no more than the columns of these take.
 
         Raises what keeps it from being read: CLPS-342 to 348 (table metadata, stream), CLPS-309 (frame), CLPS-331 to
         334 (schema).
@@ -94,12 +94,18 @@ class Table:
         rows = self.num_messages
         if not layout.nodes:
             self._archive.limits.check("entries", rows, self.span)
+        if nodes is not None:
+            ends = first_column_ends(layout, nodes, rows, self.size)
+            start = None if ends is None else self._archive.table_start(self.entry, ends[-1] if ends else 0)
+            if ends is not None and start is not None:
+                return TableData(self, layout, start, ends)
         data = self._archive.table_bytes(self.entry)
         return TableData(self, layout, data, column_ends(data, layout, rows, lambda: self.span))
 
 
 class TableData:
-    """A loaded table: `columns` in schema order; holds the decompressed bytes until it is dropped.
+    """A loaded table: `columns` in schema order (the first of them, where not all were asked for); holds the
+    decompressed bytes until it is dropped.
 
     Columns are made when they are asked for: a search looks at one or two of each of hundreds of tables.
     """
