@@ -305,16 +305,20 @@ def test_entries_made_to_collide_are_told_apart_by_a_set() -> None:
 def test_rows_chosen_by_a_mask(values: list[int], data: Any, size: int) -> None:
     mask = bytes(data.draw(st.lists(st.sampled_from([0, 1]), min_size=len(values), max_size=len(values))))
     stop = data.draw(st.integers(0, len(values)))
+    start = data.draw(st.integers(0, stop))
+    shown_of = mask[start:stop]
 
     def shown(kernel: Any) -> Any:
         program = kernel.ClpsProgram([(ops.INTEGER, i64(*values)), (ops.LITERAL, b"\n")], len(values))
-        return program.render(0, stop, size, mask)
+        return program.render(start, stop, size, shown_of)
 
     one, two = both(shown)
     text, row, fault = two
     assert fault is None
     assert (
-        text == one[0] == b"".join(b"%d\n" % value for value, chosen in zip(values[:row], mask, strict=False) if chosen)
+        text
+        == one[0]
+        == b"".join(b"%d\n" % value for value, chosen in zip(values[start:row], shown_of, strict=False) if chosen)
     )
     assert (row == stop) or len(text) >= size
     for kernel in (pykernel, compiled):

@@ -14,11 +14,15 @@ import pytest
 
 import exhume
 from exhume.errors import ExhumeError
+from exhume.formats.clp_s.query.search import Search
 from exhume.formats.clp_s.read.columns import Texts
+from exhume.formats.clp_s.read.records import BLOCK_BYTES
 from exhume.formats.clp_s.reader import open_archive
 from exhume.io.local import FileSource
+from exhume.io.source import BytesSource
 from exhume.limits import DEFAULT_LIMITS
 from tests.broken import broken
+from tests.clp_s.build import clp, i64, tiny, zstd
 
 
 class SlowLock:
@@ -95,6 +99,8 @@ def test_a_search_by_threads_prints_what_one_prints(query: str, samples: Path) -
             one = b"".join(archive.search(query).chunks())
             assert b"".join(archive.search(query).chunks(jobs=3)) == one
             assert b"".join(archive.search(query).lines()) == one
+            counts = [archive.search(query).count(jobs=jobs) for jobs in (1, 3)]
+            assert counts == [one.count(b"\n")] * 2
             matched += len(one)
     assert matched or query != "*"
 
@@ -114,6 +120,85 @@ def test_a_search_by_threads_stops_where_one_stops(name: str, tmp_path: Path) ->
     case = broken("clp-s")[name]
     with case.target(tmp_path / "made") as target:
         assert found(target, case.limits, 1) == found(target, case.limits, 3)
+
+
+def test_blocks_of_a_table_are_searched_alike(tmp_path: Path) -> None:
+    """Conditions of every kind, on a table of several blocks."""
+    rng = random.Random(3)
+    rows = 30_000
+    with exhume.clps.create(tmp_path / "x", creator_id="me") as writer:
+        for n in range(rows):
+            text = f"took {n} ms of user{rng.randrange(900)} in {rng.randrange(100) / 8}"
+            record = {"n": n, "word": f"w{n % 7}", "x": n / 4, "ok": n % 3 == 0, "a": [n, f"e{n % 5}"], "m": text}
+            writer.write(record)
+    queries = {
+        "n < 20000": 20_000,
+        "word: w3": len(range(3, rows, 7)),
+        "ok: true AND x >= 100": len(range(402, rows, 3)),
+        "a: e2": rows // 5,
+        'm: "took 1??? ms*"': 1000,
+        'NOT m: "took 1??? ms*" AND NOT n >= 1500': 1000,
+        "*: w6": len(range(6, rows, 7)),
+    }
+    with exhume.clps.open(tmp_path / "x") as archive:
+        assert archive.tables[0].size > 2 * BLOCK_BYTES
+        for query, count in queries.items():
+            whole = b"".join(archive.search(query).lines())
+            assert whole.count(b"\n") == count, query
+            for jobs in (1, 3):
+                search = Search(archive, query, printing=True, jobs=jobs)
+                assert b"".join(search.chunks(jobs=jobs)) == whole
+                assert Search(archive, query, jobs=jobs).count(jobs=jobs) == count
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_matches_before_a_damaged_array_are_given(jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The condition itself meets the damage, in the block of one row."""
+    monkeypatch.setattr("exhume.formats.clp_s.read.records.BLOCK_BYTES", 16)
+    words = [(9 if row == 5 else 0, 0) for row in range(8)]
+    built = tiny(
+        nodes=[(-1, b"", 5), (0, b"a", 6)],
+        schemas=[(0, [1], [])],
+        streams=[[(0, 8, clp(words, []))]],
+        array_types=[b"[1]"],
+    )
+    with open_archive(BytesSource(built.build())) as archive:
+        found = archive.search("a: 1").chunks(jobs=jobs)
+        assert [next(found) for _ in range(5)] == [b'{"a":[1]}\n'] * 5
+        with pytest.raises(ExhumeError, match="row 5, column 0"):
+            next(found)
+
+
+def broken_off(data: bytes) -> bytes:
+    """A frame of which the last quarter is lost."""
+    frame = zstd(data)
+    whole = len(frame) * 3 // 4 if len(data) > 1 << 20 else len(frame)
+    return frame[:whole] + bytes(len(frame) - whole)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_columns_in_front_of_damage_are_read_without_those_behind_it(jobs: int) -> None:
+    rng, rows = random.Random(5), 80_000
+    first, second = ([rng.getrandbits(62) for _ in range(rows)] for _ in range(2))
+    built = tiny(
+        nodes=[(-1, b"", 5), (0, b"a", 0), (0, b"b", 0)],
+        schemas=[(0, [1, 2], [])],
+        streams=[[(0, rows, i64(*first, *second))]],
+        compress=broken_off,
+    )
+
+    def column(name: str, **options: Any) -> list[int]:
+        with open_archive(BytesSource(built.build())) as archive:
+            batches = archive.to_arrow(columns=[name], jobs=jobs, **options)
+            return [value for batch in batches for value in batch.column(0).to_pylist()]
+
+    assert column("a") == first
+    with open_archive(BytesSource(built.build())) as archive:
+        assert Search(archive, f"a <= {first[0]}", jobs=jobs).count(jobs=jobs) == sum(n <= first[0] for n in first)
+    assert column("a", query=f"a <= {first[0]}") == [n for n in first if n <= first[0]]
+    for name, options in (("b", {}), ("a", {"query": "b > 0"})):
+        with pytest.raises(ExhumeError, match="CLPS-309"):
+            column(name, **options)
 
 
 def tables(target: Any, limits: Any, jobs: int) -> tuple[list[Any], dict[str, int], str]:

@@ -285,7 +285,7 @@ def _groups(tables: Iterator[tuple[TableData, Rows]], batch_rows: int) -> Iterat
 def _tables(archive: ClpSArchive, search: Search | None, nodes: set[int]) -> Iterator[tuple[TableData, Rows]]:
     """The tables with the selected rows, in stored order, each with the columns of these nodes at least."""
     if search is not None:
-        for hits in search.hits():
+        for hits in search.hits(nodes):
             yield hits.data, range(hits.data.num_messages) if hits.rows is None else hits.rows
         return
     for table in archive.tables:

@@ -35,13 +35,14 @@ def search(
         raise click.UsageError("--tge is after --tle")
     how = Options(ignore_case=options["ignore_case"], begin_ms=options["tge"], end_ms=options["tle"])
     counting = options["explain_plan"] or options["count_by_time"] or options["count"]
-    searches = _Searches(run, archives, query, how, printing=not counting)
+    jobs = 1 if options["explain_plan"] or options["count_by_time"] else options.get("jobs", 1)
+    searches = _Searches(run, archives, query, how, printing=not counting, jobs=jobs)
     if options["explain_plan"]:
         return _explain(run, searches, format)
     if options["count_by_time"]:
         return _count_by_time(run, query, searches, options["count_by_time"], format)
     if options["count"]:
-        return _say_count(run, query, sum(one.count() for one in searches), format)
+        return _say_count(run, query, sum(one.count(jobs=jobs) for one in searches), format)
     found = False
     if run.machine:
 
@@ -115,13 +116,14 @@ class _Searches:
     """The searches of a run, made one by one; says on standard error what is worth a note."""
 
     def __init__(
-        self, run: Any, archives: Collection[ClpSArchive], query: str, how: Options, *, printing: bool
+        self, run: Any, archives: Collection[ClpSArchive], query: str, how: Options, *, printing: bool, jobs: int
     ) -> None:
-        self.run, self.archives, self.query, self.how, self.printing = run, archives, query, how, printing
+        self.run, self.archives, self.query, self.how = run, archives, query, how
+        self.printing, self.jobs = printing, jobs
 
     def __iter__(self) -> Iterator[Search]:
         for archive in self.archives:
-            one = Search(archive, self.query, self.how, printing=self.printing)
+            one = Search(archive, self.query, self.how, printing=self.printing, jobs=self.jobs)
             name = f"{archive.name}: " if len(self.archives) > 1 or self.run.several else ""
             for column in one.plan.unknown:
                 self.run.note(

@@ -302,7 +302,7 @@ class ClpSArchive(Container):
                 place = self.stream_place(stream_id)
                 if place.is_cut or size > self.limits.payload_budget(place.size):
                     return None
-                found = zstd.zstd_start(self._fetched.pop(place, None) or place.read(), size)
+                found = zstd.zstd_start(self._fetched.pop(place, b"") or place.read(), size)
                 self._starts.put(stream_id, found)
         return None if found is None or len(found) < size else memoryview(found)[entry.start : entry.end]
 

@@ -151,7 +151,7 @@ class KvIrArchive(RecordArchive):
         Raises `QueryError`, and what is wrong with the stream after the matches before it.
         """
         from exhume.formats.clp_s.query.kql import parse
-        from exhume.formats.clp_s.query.plan import Options
+        from exhume.formats.clp_s.query.options import Options
         from exhume.formats.kv_ir.rows import ROOTS, archives
 
         check_keywords("search()", options, Options, KvIrArchive.search)

@@ -12,34 +12,40 @@ from exhume.formats.clp_s.layout_words import ClassicVariable
 from exhume.formats.clp_s.query.arrays import ArrayTest
 from exhume.formats.clp_s.query.kernel import clps_compare_float, clps_compare_int, clps_lookup, clps_match_texts
 from exhume.formats.clp_s.query.operand import ARRAYS, BOOLEANS, FLOATS, INTEGERS, STRINGS, TEXTS, TIMES, Operand
-from exhume.formats.clp_s.query.plan import Plan
+from exhume.formats.clp_s.query.plan import Plan, Try
 from exhume.formats.clp_s.query.requirement import Check, Every, Part
 from exhume.formats.clp_s.query.resolve import LITERAL_TYPES
 from exhume.formats.clp_s.query.tree import EQUAL
 
 if TYPE_CHECKING:
-    from exhume.formats.clp_s.read.columns import Column
+    from exhume.formats.clp_s.query.texts import TextQuery
+    from exhume.formats.clp_s.read.columns import Column, Texts
     from exhume.formats.clp_s.read.tables import TableData
 
 _TRUTH = bytes([0]) + b"\1" * 255
 
 
 class Evaluator:
-    """Evaluates the condition of one table; a mask has one byte per row, 0 or 1.
+    """Evaluates the condition of the rows `[start, stop)` of one table; a mask has one byte for each of them, 0 or 1.
 
     Masks are combined as integers, which is the fastest that plain Python has.
     """
 
-    def __init__(self, data: TableData, plan: Plan) -> None:
+    def __init__(self, data: TableData, plan: Plan, start: int = 0, stop: int | None = None) -> None:
         self.data = data
         self.plan = plan
-        self.rows = data.num_messages
+        self.start, self.stop = start, data.num_messages if stop is None else stop
+        self.rows = self.stop - start
         self.ones = int.from_bytes(b"\1" * self.rows, "little")
         self._masks: dict[tuple[object, ...], int] = {}
 
     def run(self, part: Part) -> bytes:
         """The mask of the rows that fulfil `part`."""
         return self._part(part, self.ones).to_bytes(self.rows, "little")
+
+    def _of(self, values: memoryview[Any]) -> memoryview[Any]:
+        """The values of these rows as bytes."""
+        return values[self.start : self.stop].cast("B")
 
     def _part(self, part: Part, wanted: int) -> int:
         """The rows among the wanted ones that fulfil `part`; the mask may include other rows."""
@@ -107,13 +113,13 @@ class Evaluator:
         if kind in (INTEGERS, TIMES):
             if operand.integer is None:
                 return 0
-            return int.from_bytes(clps_compare_int(column.integers.cast("B"), op, operand.integer), "little")
+            return int.from_bytes(clps_compare_int(self._of(column.integers), op, operand.integer), "little")
         if kind == FLOATS:
             return self._floats(column, op, operand)
         if kind == BOOLEANS:
             if operand.boolean is None or op != EQUAL:
                 return 0
-            truth = int.from_bytes(bytes(column.values).translate(_TRUTH), "little")
+            truth = int.from_bytes(bytes(self._of(column.values)).translate(_TRUTH), "little")
             return truth if operand.boolean else truth ^ self.ones
         if operand.text is None or op != EQUAL:
             return 0
@@ -122,7 +128,7 @@ class Evaluator:
             if table is None:
                 ids = self.plan.strings.get(operand.text, frozenset())
                 table = self.plan.tables_of_ids[operand.text] = _table(ids, len(self.data.texts.variables))
-            return int.from_bytes(clps_lookup(column.values.cast("B"), table, 64), "little")
+            return int.from_bytes(clps_lookup(self._of(column.values), table, 64), "little")
         assert kind == TEXTS
         return self._texts(column, operand.text, wanted)
 
@@ -130,23 +136,41 @@ class Evaluator:
         if operand.real is None:
             return 0
         if column.type != NodeType.DICTIONARY_FLOAT:
-            return int.from_bytes(clps_compare_float(column.values.cast("B"), op, operand.real), "little")
+            return int.from_bytes(clps_compare_float(self._of(column.values), op, operand.real), "little")
         strings = column.texts.variables
-        used = [i for i in set(column.values) if i < len(strings)]
+        used = [i for i in set(column.values[self.start : self.stop]) if i < len(strings)]
         mask = clps_compare_float(_floats([_real(strings[i]) for i in used]), op, operand.real)
-        table = _table(frozenset(compress(used, mask)), len(strings))
-        return int.from_bytes(clps_lookup(column.values.cast("B"), table, 64), "little")
+        table = _table(frozenset(compress(used, mask)), max(used, default=-1) + 1)
+        return int.from_bytes(clps_lookup(self._of(column.values), table, 64), "little")
 
     def _texts(self, column: Column, pattern: bytes, wanted: int) -> int:
         query = self.plan.texts.get(pattern)
         if query is None:
             return 0
         texts = column.texts
-        words, variables = column.values.cast("B"), column.variables.cast("B")
-        codes, fold = query.pattern.codes, query.pattern.ignore_case
+        words, variables = self._of(column.values), column.variables.cast("B")
+        fold = query.pattern.ignore_case
         found = 0
+        for table, constraints, pattern_codes in self._tries(pattern, query, texts):
+            rows = (wanted & ~found).to_bytes(self.rows, "little")
+            mask, bad = clps_match_texts(
+                words, variables, texts.raw_log_types, texts.variables, table, constraints, pattern_codes, fold, rows
+            )
+            if bad >= 0:
+                column.strings([self.start + bad])  # raises what is wrong with it
+            found |= int.from_bytes(mask, "little")
+            if found & wanted == wanted:
+                break
+        return found
+
+    def _tries(self, pattern: bytes, query: TextQuery, texts: Texts) -> list[Try]:
+        """What to look for one after the other, worked out once for all tables."""
+        tries = self.plan.tries.get(pattern)
+        if tries is not None:
+            return tries
+        codes = query.pattern.codes
         if query.candidates is None:
-            tries: list[tuple[bytes | None, Any, Any]] = [(None, (), codes)]
+            tries = [(None, [], codes)]
         else:
             base = 0 if self.plan.dialect.core_text else ClassicVariable.first_id
             tries = [
@@ -157,17 +181,8 @@ class Evaluator:
                 )
                 for candidate in query.candidates
             ]
-        for table, constraints, pattern_codes in tries:
-            rows = (wanted & ~found).to_bytes(self.rows, "little")
-            mask, bad = clps_match_texts(
-                words, variables, texts.raw_log_types, texts.variables, table, constraints, pattern_codes, fold, rows
-            )
-            if bad >= 0:
-                column.strings([bad])  # raises what is wrong with it
-            found |= int.from_bytes(mask, "little")
-            if found & wanted == wanted:
-                break
-        return found
+        self.plan.tries[pattern] = tries
+        return tries
 
     def _arrays(self, check: Check, column: Column, wanted: int) -> int:
         """Arrays are kept as text: each is parsed, once for all rows that have the same."""
@@ -181,9 +196,9 @@ class Evaluator:
             part = rows[start : start + 8192]
             # Rows side by side are looked through as one text, which most often settles it.
             side_by_side = tester.needle and len(part) == part[-1] - part[0] + 1
-            if side_by_side and tester.rules_out(column.joined(part[0], part[-1] + 1)):
+            if side_by_side and tester.rules_out(column.joined(self.start + part[0], self.start + part[-1] + 1)):
                 continue
-            for row, text in zip(part, column.strings(part), strict=True):
+            for row, text in zip(part, column.strings([self.start + row for row in part]), strict=True):
                 mask[row] = tester.verdict(text)
         return int.from_bytes(mask, "little")
 

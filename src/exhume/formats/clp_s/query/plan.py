@@ -7,7 +7,7 @@ tables themselves are not read here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from typing import Any as AnyValue
@@ -69,6 +69,10 @@ if TYPE_CHECKING:
         def log_types(self) -> AnyValue: ...
 
 
+Try = tuple[bytes | None, list[tuple[int, bytes | None]], Sequence[int] | None]
+"""What a text may be: its log types (None: any), what its variables fulfil, and the pattern that it matches."""
+
+
 def _text_of(test: Test) -> bytes | None:
     """The string that a test compares with, if it does."""
     return None if test.operand is None else test.operand.text
@@ -105,6 +109,8 @@ class Plan:
         """The same as one byte per id of the dictionary: 1 where it matches."""
         self.texts: dict[bytes, TextQuery | None] = {}
         """Texts to look for by pattern, None where nothing can match."""
+        self.tries: dict[bytes, list[Try]] = {}
+        """The same as the tables and constraints that rows are compared with."""
         self.array_tests: dict[tuple[object, ...], ArrayTest] = {}
         """Tests of array texts by the key of their check, with what they have seen."""
 
@@ -116,9 +122,14 @@ class Plan:
             if not self.tables:
                 self.reason = reason
 
+    @property
+    def has_strings(self) -> bool:
+        """Whether the query names strings, which are looked up in the dictionaries."""
+        return any(_text_of(test) is not None for test in tests_of(self.condition))
+
     def look_up(self, archive: Searched) -> None:
         """Finds the strings of the query in the dictionaries and drops tables that cannot match without them."""
-        if not any(_text_of(test) is not None for test in tests_of(self.condition)):
+        if not self.has_strings:
             return
         from exhume.formats.clp_s.query.lookup import Dictionaries
 
@@ -193,11 +204,8 @@ def make_plan(
     options: Options,
     *,
     query: str = "",
-    promising: Callable[[], None] | None = None,
 ) -> Plan:
     """The tables that may hold matches, by the archive's metadata.
-
-    `promising` is called as soon as it is known that the archive has the columns of the query.
 
     Raises `QueryError` for time bounds on an archive without a timestamp column.
     """
@@ -229,8 +237,6 @@ def make_plan(
         return nothing("no record has such columns")
     if outside(condition, ranges, dialect) is False:
         return nothing("outside the time range of the archive")
-    if promising is not None:
-        promising()
     tables = archive.table_metadata.tables
     plan.num_tables = len(tables)
     shapes = Shapes(condition, resolver, archive.schemas, dialect)

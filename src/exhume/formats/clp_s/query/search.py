@@ -7,6 +7,7 @@ column into a mask of its rows; only columns that the query names are touched.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
 from itertools import compress, pairwise
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -17,10 +18,13 @@ from exhume.formats.clp_s.query import kql
 from exhume.formats.clp_s.query.evaluate import Evaluator
 from exhume.formats.clp_s.query.options import Options
 from exhume.formats.clp_s.query.plan import Plan, TablePlan, make_plan
+from exhume.formats.clp_s.query.requirement import Part, checks_of
 from exhume.formats.clp_s.query.resolve import LITERAL_TYPES
 from exhume.formats.clp_s.query.tree import EscapeError, Expression, Key, parse_column
 from exhume.formats.clp_s.read.decompressing import Ahead
+from exhume.formats.clp_s.read.records import Shared, blocks, printed
 from exhume.formats.clp_s.read.template import Roots
+from exhume.io.parallel import map_ordered
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.read.tables import TableData
@@ -63,18 +67,25 @@ class Hits:
         return idx if self.rows is None else [idx[row] for row in self.rows]
 
 
-def _following_streams(tables: Sequence[TablePlan]) -> dict[int, int]:
-    """For each place where the tables go on to another stream, the sound stream that follows that one."""
+def _following_streams(tables: Sequence[TablePlan]) -> dict[int, TablePlan]:
+    """For each place where the tables go on to another stream, the first sound table of the stream that follows it."""
     firsts = [
         place
         for place, planned in enumerate(tables)
         if planned.entry.problem is None and (not place or planned.entry.stream_id != tables[place - 1].entry.stream_id)
     ]
-    return {place: tables[later].entry.stream_id for place, later in pairwise(firsts)}
+    return {place: tables[later] for place, later in pairwise(firsts)}
+
+
+def _looked_at(part: Part, nodes: Collection[int] | None) -> Collection[int] | None:
+    """The nodes whose columns a condition looks at, and others; None where it may look at any, or `nodes` is None."""
+    searched = {check.node for check in checks_of(part)}
+    return None if nodes is None or None in searched else {*nodes, *(node for node in searched if node is not None)}
 
 
 class Search:
-    """One query on one archive; `printing`: matches will be printed, so that their dictionary may be read ahead.
+    """One query on one archive; `printing`: matches will be printed, so that their dictionary may be read ahead; with
+    several `jobs`, the first table while the query's strings are looked up.
 
     Raises `QueryError` for time bounds that the archive has no column for, and the archive's own errors.
     """
@@ -86,45 +97,66 @@ class Search:
         options: Options = DEFAULT_OPTIONS,
         *,
         printing: bool = False,
+        jobs: int = 1,
     ) -> None:
         self.archive = archive
         self.query = query if isinstance(query, str) else ""
         expression = compile_query(query)
         self._ahead = Ahead(archive)
-        promising = self._ahead.variables if printing else None
-        self.plan: Plan = make_plan(
-            archive, archive.header.version, expression, options, query=self.query, promising=promising
-        )
-        if self.plan.tables:
-            self.plan.look_up(archive)
+        self.plan: Plan = make_plan(archive, archive.header.version, expression, options, query=self.query)
+        if not self.plan.tables:
+            return
+        if jobs != 1 and self.plan.has_strings and self._filled:
+            first = self._filled[0]  # the dictionary is searched meanwhile; that it rules the table out is rare
+            self._ahead.table(archive.tables[first.index], _looked_at(first.part, None if printing else ()))
+        elif printing:
+            self._ahead.variables()
+        self.plan.look_up(archive)
 
-    def hits(self) -> Iterator[Hits]:
-        """Tables with matching rows, in the archive's order.  Rows before damage are found before it is reported."""
-        tables = self.archive.tables
-        wanted = [planned for planned in self.plan.tables if planned.entry.num_messages]
-        following = _following_streams(wanted)
-        for place, planned in enumerate(wanted):
+    def _loaded(
+        self, tables: Sequence[TablePlan], nodes: Collection[int] | None = None
+    ) -> Iterator[tuple[TableData, Part]]:
+        """The tables, loaded, and what their records have to fulfil.
+
+        With `nodes`, only the columns of these are needed beside those of the condition.
+        """
+        following = _following_streams(tables)
+        stored = self.archive.tables
+        for place, planned in enumerate(tables):
             if place in following:
-                self._ahead.stream(following[place])
-            data = tables[planned.index].load()
-            if planned.part is True:
+                later = following[place]
+                self._ahead.table(stored[later.index], _looked_at(later.part, nodes))
+            yield stored[planned.index].load(_looked_at(planned.part, nodes)), planned.part
+
+    @property
+    def _filled(self) -> list[TablePlan]:
+        """The tables that have records."""
+        return [planned for planned in self.plan.tables if planned.entry.num_messages]
+
+    def hits(self, nodes: Collection[int] | None = None) -> Iterator[Hits]:
+        """Tables with matching rows, in the archive's order.  Rows before damage are found before it is reported.
+
+        With `nodes`, only the columns of these, and those of the condition, are sure to be there.
+        """
+        for data, part in self._loaded(self._filled, nodes):
+            if part is True:
                 yield Hits(data, None)
                 continue
-            mask = Evaluator(data, self.plan).run(planned.part)
+            mask = Evaluator(data, self.plan).run(part)
             hits = Hits(data, mask if mask.count(1) < len(mask) else None)
             if hits.count:
                 yield hits
 
-    def count(self) -> int:
-        """The number of matching records."""
-        total = 0
-        for planned in self.plan.tables:
-            if planned.part is True:
-                total += planned.entry.num_messages
-            elif planned.entry.num_messages:
-                data = self.archive.tables[planned.index].load()
-                total += Evaluator(data, self.plan).run(planned.part).count(1)
-        return total
+    def count(self, *, jobs: int = 1) -> int:
+        """The number of matching records; `jobs` threads look for them."""
+        total = sum(planned.entry.num_messages for planned in self.plan.tables if planned.part is True)
+        looked_at = [planned for planned in self._filled if planned.part is not True]
+        pieces = (
+            (Evaluator(data, self.plan, start, stop), part)
+            for data, part in self._loaded(looked_at, ())
+            for start, stop in blocks(data.table)
+        )
+        return total + sum(map_ordered(lambda piece: piece[0].run(piece[1]).count(1), pieces, jobs))
 
     def lines(
         self,
@@ -166,28 +198,28 @@ class Search:
             yield item
 
     def chunks(self, nodes: Collection[int] | None = None, *, jobs: int = 1) -> Iterator[bytes]:
-        """The text of the matching records, one JSON line each, in pieces of whole lines; `jobs` threads print them.
+        """The text of the matching records, one JSON line each, in pieces of whole lines; `jobs` threads look for them
+        and print them.
 
         Where a record is damaged, those before it are given before its error is raised.
         """
-        if jobs == 1:
-            for hits in self.hits():
-                yield from hits.data.renderer(nodes=nodes).chunks(mask=hits.mask)
-            return
-        from exhume.formats.clp_s.read.records import printed, rows_at_once
-        from exhume.io.parallel import map_ordered
 
         def pieces() -> Iterator[Iterator[bytes]]:
-            for hits in self.hits():
-                renderer = hits.data.renderer(nodes=nodes)
-                rows, step = hits.data.num_messages, rows_at_once(hits.data.table)
-                for start in range(0, rows, step):
-                    yield renderer.chunks(start, min(start + step, rows), mask=hits.mask)
+            for data, part in self._loaded(self._filled):
+                shared = Shared(partial(data.renderer, nodes=nodes))
+                for start, stop in blocks(data.table):
+                    yield self._matching(data, part, shared, start, stop)
 
         for out, error in map_ordered(printed, pieces(), jobs):
             yield from out
             if error is not None:
                 raise error
+
+    def _matching(self, data: TableData, part: Part, shared: Shared, start: int, stop: int) -> Iterator[bytes]:
+        """The text of those of the rows `[start, stop)` of a table that match."""
+        mask = None if part is True else Evaluator(data, self.plan, start, stop).run(part)
+        if mask is None or 1 in mask:
+            yield from shared.renderer().chunks(start, stop, mask=mask)
 
     def ordered_chunks(self, nodes: Collection[int] | None = None, roots: Roots = ()) -> Iterator[bytes]:
         """The same in the order of the input, as far as the archive recorded it."""

@@ -34,16 +34,11 @@ class Ahead:
         self._archive = archive
         self._cores = threading.Semaphore(0 if archive.source.cost.wait else cpu_count() - 1)
 
-    def stream(self, stream_id: int) -> None:
-        """Decompresses a packed stream."""
-        archive = self._archive
-        if archive.table_metadata.streams[stream_id].size >= WORTHWHILE:
-            self._start(lambda: archive.stream_place(stream_id), lambda: archive.stream_payload(stream_id))
-
-    def table(self, table: Table, nodes: Collection[int]) -> None:
-        """Decompresses a table as far as the columns of these nodes take."""
-        if table.entry.problem is None and table.size >= WORTHWHILE:
-            self._start(lambda: self._archive.stream_place(table.entry.stream_id), lambda: table.load(nodes))
+    def table(self, table: Table, nodes: Collection[int] | None = None) -> None:
+        """Decompresses a table: its stream, or what the columns of these nodes take of it."""
+        archive, stream_id = self._archive, table.entry.stream_id
+        if table.entry.problem is None and archive.table_metadata.streams[stream_id].size >= WORTHWHILE:
+            self._start(lambda: archive.stream_place(stream_id), lambda: table.load(nodes))
 
     def variables(self) -> None:
         """Reads the variable dictionary, as nearly every record is printed with it."""

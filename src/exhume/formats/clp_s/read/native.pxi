@@ -1032,6 +1032,16 @@ cdef int add_row(Out* out, const Op* ops, int count, Py_ssize_t row, Trouble* tr
     return found
 
 
+cdef object copied(const char* text, Py_ssize_t size):
+    # The pages of a large object are new to the process: other threads run while they are filled.
+    made = PyBytes_New(NULL, size)
+    cdef char* at = PyBytes_AS_STRING(<PyObject*>made)
+    if size:
+        with nogil:
+            memcpy(at, text, size)
+    return made
+
+
 cdef class ClpsProgram:
     cdef readonly Py_ssize_t rows
     cdef Op* ops
@@ -1163,7 +1173,7 @@ cdef class ClpsProgram:
         cdef Trouble trouble
         cdef Py_ssize_t row = start
         cdef const char* chosen = NULL
-        if start < 0 or stop > self.rows or (mask is not None and stop > len(mask)):
+        if start < 0 or stop > self.rows or (mask is not None and stop - start > len(mask)):
             raise IndexError(stop)
         if mask is not None:
             chosen = mask
@@ -1176,12 +1186,12 @@ cdef class ClpsProgram:
         try:
             with nogil:
                 while row < stop and out.size < max_size:
-                    if chosen == NULL or chosen[row]:
+                    if chosen == NULL or chosen[row - start]:
                         if add_row(&out, self.ops, self.count, row, &trouble) != F_NONE:
                             break
                     row += 1
             fault = self._fault(&trouble)
-            return PyBytes_New(out.data, out.size), row, fault
+            return copied(out.data, out.size), row, fault
         finally:
             free(out.data)
 
@@ -1247,7 +1257,7 @@ cdef class ClpsProgram:
                     end = out.size
                     memcpy(ends + sizeof(int64_t) * (row - start), &end, sizeof(int64_t))
             fault = self._fault(&trouble)
-            return PyBytes_New(out.data if out.size else EMPTY, out.size), made, fault
+            return copied(out.data, out.size), made, fault
         finally:
             free(out.data)
 
@@ -1436,8 +1446,8 @@ def clps_render_merged(programs, order, Py_ssize_t start, Py_ssize_t stop, list 
             cursors[i] = at[i]
         if trouble.kind:
             program = programs[table]
-            return PyBytes_New(out.data, out.size), position, table, program._fault(&trouble)
-        return PyBytes_New(out.data, out.size), position, -1, None
+            return copied(out.data, out.size), position, table, program._fault(&trouble)
+        return copied(out.data, out.size), position, -1, None
     finally:
         free(ops)
         free(sizes)

@@ -243,14 +243,15 @@ class ClpsProgram:
     ) -> tuple[bytes, int, Fault | None]:
         """Rows `[start, stop)` up to the row that passes `max_size` bytes: text, next row, fault or None.
 
-        With a mask, only the rows of the table whose byte in it is not 0.  Raises `IndexError` for rows that it lacks.
+        With a mask, only those whose byte in it, which begins with that of row `start`, is not 0.  Raises `IndexError`
+        for rows that it lacks.
         """
         out: list[bytes] = []
         size = 0
-        if mask is not None and stop > len(mask):
+        if mask is not None and stop - start > len(mask):
             raise IndexError(stop)
         for row in range(start, stop):
-            if mask is not None and not mask[row]:
+            if mask is not None and not mask[row - start]:
                 continue
             line = self._row(row)
             if isinstance(line, tuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import chain, repeat
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from exhume.formats.clp_s.reader import ClpSArchive
 
 BLOCK_BYTES: Final = 1 << 19
-"""Decompressed bytes of a table that one thread prints at a time."""
+"""Decompressed bytes of a table that one thread searches or prints at a time."""
 
 WITH_VARIABLES: Final = frozenset(
     (NodeType.VAR_STRING, NodeType.DICTIONARY_FLOAT, NodeType.CLP_STRING, NodeType.UNSTRUCTURED_ARRAY)
@@ -44,18 +44,19 @@ class Sourced(NamedTuple):
     properties: Mapping[str, Any] | None
 
 
-class _Shared:
+class Shared:
     """A table's renderer, made by the first thread that needs it and dropped with the last block."""
 
-    def __init__(self, table: Table, complete: bool) -> None:
-        self._table, self._complete = table, complete
+    def __init__(self, make: Callable[[], TableRenderer]) -> None:
+        self._make = make
         self._lock = threading.Lock()
         self._renderer: TableRenderer | None = None
 
     def renderer(self) -> TableRenderer:
+        """The renderer.  Raises what keeps it from being made, each time."""
         with self._lock:
             if self._renderer is None:
-                self._renderer = self._table.load().renderer(complete=self._complete)
+                self._renderer = self._make()
             return self._renderer
 
 
@@ -66,18 +67,22 @@ def _tables(archive: ClpSArchive) -> list[Table]:
     return chosen
 
 
-def _blocks(archive: ClpSArchive, complete: bool) -> Iterator[tuple[_Shared, int, int]]:
+def blocks(table: Table) -> Iterator[tuple[int, int]]:
+    """The rows of a table in blocks `[start, stop)` that one thread goes through at a time."""
+    rows = table.num_messages
+    step = max(1, BLOCK_BYTES * max(1, rows) // max(1, table.size))
+    return ((start, min(start + step, rows)) for start in range(0, max(1, rows), step))
+
+
+def _load_renderer(table: Table, complete: bool) -> TableRenderer:
+    return table.load().renderer(complete=complete)
+
+
+def _blocks(archive: ClpSArchive, complete: bool) -> Iterator[tuple[Shared, int, int]]:
     for table in _tables(archive):
-        shared = _Shared(table, complete)
-        step = rows_at_once(table)
-        for start in range(0, max(1, table.num_messages), step):
-            yield shared, start, min(start + step, table.num_messages)
-
-
-def rows_at_once(table: Table) -> int:
-    """How many rows of a table one thread prints at a time."""
-    per_row = max(1, table.size // max(1, table.num_messages))
-    return max(1, BLOCK_BYTES // per_row)
+        shared = Shared(partial(_load_renderer, table, complete))
+        for start, stop in blocks(table):
+            yield shared, start, stop
 
 
 def _warm(archive: ClpSArchive) -> Printed:
@@ -93,7 +98,7 @@ def _warm(archive: ClpSArchive) -> Printed:
     return [], None
 
 
-def _print_block(block: tuple[_Shared, int, int]) -> Printed:
+def _print_block(block: tuple[Shared, int, int]) -> Printed:
     shared, start, stop = block
 
     def chunks() -> Iterator[bytes]:

@@ -82,12 +82,13 @@ class TableRenderer:
     ) -> Iterator[bytes]:
         """Text of the rows `[start, stop)`, each record with its newline, in pieces of whole records.
 
-        With a mask, only of those whose byte in it (there is one for each row of the table) is not 0.  A row that
-        cannot be printed raises its error after the rows before it were given.
+        With a mask, only of those whose byte in it (there is one for each of these rows) is not 0.  A row that cannot
+        be printed raises its error after the rows before it were given.
         """
         stop = self.data.num_messages if stop is None else min(stop, self.data.num_messages)
+        first = start
         while start < stop:
-            text, start, fault = self.program.render(start, stop, max_size, mask)
+            text, start, fault = self.program.render(start, stop, max_size, mask and mask[start - first :])
             if text:
                 yield text
             if fault is not None:
