@@ -118,6 +118,7 @@ def kv_ir(folder: Path, made: dict[str, Path]) -> Iterator[tuple[str, Work]]:
     yield "create", Work(exhume("create", "kv-ir", logs, "-o", out), logs, None, Floor("kv-ir", "write", path))
     rival = rivals.clp_s("clp-s c", "c", "--single-file-archive", out, path)
     yield "create clp-s", Work(exhume("create", "clp-s", path, "-o", out), path, rival, read)
+    yield _recode("kv-ir", path, out)
 
 
 def ark(folder: Path, made: dict[str, Path]) -> Iterator[tuple[str, Work]]:

@@ -73,8 +73,8 @@ class Format(NamedTuple):
     - `rules -> RuleTable`
     - `salvage(source_or_tree, output_path, *, mode, limits, progress, jobs, **options) -> recovery.SalvageReport`:
       writes a new archive (or files, or records) at `output_path`; the engine verifies what was written
-    - `recode(archive, output_path, *, stored, limits, progress, **options) -> None`: writes the same content, stored
-      differently
+    - `recode(archive, output_path, *, stored, limits, progress, jobs, **options) -> None`: writes the same content,
+      stored differently
     - `locate(source, hit, *, limits) -> recovery.Carved | None`: the archive whose signature was hit at `hit` of a
       source, with its exact span
     - `owns(name) -> bool`, for formats that are directories: whether a file or directory of that name, relative to an

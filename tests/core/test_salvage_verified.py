@@ -141,8 +141,8 @@ def test_what_was_written_is_read_again(mode: SalvageMode, tmp_path: Path, monke
 
     write = module._write_lines if mode is RECORDS else module._write_archive
 
-    def spoil(recovery: Any, output: Path) -> None:
-        write(recovery, output)
+    def spoil(recovery: Any, output: Path, jobs: int) -> None:
+        write(recovery, output, jobs)
         data = bytearray(output.read_bytes())
         data[-30] = 0xFF
         output.write_bytes(data)

@@ -9,6 +9,7 @@ import click
 from exhume.choices import hint
 from exhume.cli.formatcli import FormatCommand, recognised_format, split_options
 from exhume.cli.outcome import Outcome
+from exhume.cli.params import Jobs
 from exhume.cli.render import human_size, printable
 from exhume.cli.runtime import Run, common_options
 
@@ -19,8 +20,9 @@ from exhume.cli.runtime import Run, common_options
 @click.option(
     "--stored", is_flag=True, help="Wrap payloads in raw blocks: native tools read it, hex tools show every byte."
 )
+@click.option(cls=Jobs)
 @common_options
-def command(run: Run, target: str, output: str, stored: bool, **values: Any) -> Outcome:
+def command(run: Run, target: str, output: str, stored: bool, jobs: int, **values: Any) -> Outcome:
     """Write TARGET anew at OUT with another codec, level, block or record size; the logical content stays the same.
 
     The result is verified and its content digest compared with the original's before it appears.
@@ -36,7 +38,7 @@ def command(run: Run, target: str, output: str, stored: bool, **values: Any) -> 
         raise click.UsageError(f"{described.id} has no codec {codec!r}{hint(codec, described.codecs)}: one of {known}")
     with run.take_source(target) as source, run.progress("recode") as progress:
         report = recode(
-            source, output, format=described.id, stored=stored, limits=run.limits, progress=progress, **given
+            source, output, format=described.id, stored=stored, limits=run.limits, jobs=jobs, progress=progress, **given
         )
     if run.machine:
         run.document("recode", {"target": target, **report.to_dict()})

@@ -16,6 +16,7 @@ from exhume.io.files import naming
 from exhume.io.opening import Target
 from exhume.io.output.atomic import exists_error, sync_directory, tell
 from exhume.io.output.scratch import scratch_directory
+from exhume.io.parallel import map_ordered
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.registry import get_format
 
@@ -42,6 +43,7 @@ def recode(
     format: str | None = None,
     stored: bool = False,
     limits: Limits = DEFAULT_LIMITS,
+    jobs: int = 1,
     progress: Progress = no_progress,
     **options: Any,
 ) -> RecodeReport:
@@ -54,6 +56,7 @@ def recode(
         stored: Whether to wrap every payload in raw blocks of its codec, so that native tools still read the archive
             while any hex tool shows the payload bytes in place.
         limits: What hostile input may cost.
+        jobs: Threads (0: one per core); the copy is that of one.
         progress: Called with (done, total or None, unit).
         options: The format's own.
 
@@ -85,9 +88,8 @@ def recode(
         check_keywords(f"recode() of {described.id} archives", options, hook, recode)
         with scratch_directory(path) as scratch:
             made = scratch / path.name
-            hook(archive, made, stored=stored, limits=limits, progress=progress, **options)
-            digest = archive.content_digest()
-            _prove(archive, digest, made, limits)
+            hook(archive, made, stored=stored, limits=limits, progress=progress, jobs=jobs, **options)
+            digest = _prove(archive, made, limits, jobs)
             report = RecodeReport(archive.format, str(path), digest, _size(archive), _size_on_disk(made))
             with naming(path):
                 made.rename(path)
@@ -96,12 +98,13 @@ def recode(
     return report
 
 
-def _prove(archive: Archive, digest: str, made: Path, limits: Limits) -> None:
+def _prove(archive: Archive, made: Path, limits: Limits, jobs: int) -> str:
+    """The digest that both archives have; raises `WriterError` where the copy breaks a rule or has another."""
     with open_archive(made, format=archive.format, limits=limits) as copy:
-        findings = [finding for finding in copy.verify() if finding.severity is Severity.ERROR]
+        findings = [finding for finding in copy.verify(jobs=jobs) if finding.severity is Severity.ERROR]
         if findings:
             raise WriterError(f"the recoded archive does not verify: {findings[0]}", code="EX-706")
-        after = copy.content_digest()
+        digest, after = map_ordered(lambda each: each.content_digest(), (archive, copy), jobs)
     if after != digest:
         raise WriterError(
             "the recoded archive holds something else",
@@ -110,6 +113,7 @@ def _prove(archive: Archive, digest: str, made: Path, limits: Limits) -> None:
             expected=digest,
             actual=after,
         )
+    return digest
 
 
 def _size(archive: Archive) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ from exhume.formats.clp_s.names import DICTIONARIES, TABLE_SECTIONS
 from exhume.formats.clp_s.read.places import Place
 from exhume.formats.clp_s.write.rewrap import Piece, put, reserve, write_container
 from exhume.io.output.scratch import scratch_file
+from exhume.io.parallel import map_ordered
 from exhume.io.source import STREAM_CHUNK
 from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
@@ -40,6 +42,7 @@ def recode(
     progress: Progress = no_progress,
     level: str | None = None,
     directory: bool | None = None,
+    jobs: int = 1,
 ) -> None:
     """Writes every section anew at zstd `level` (1 to 22, default 3), or `stored` in raw blocks.
 
@@ -60,7 +63,7 @@ def recode(
         archive.header.version,
         archive.header.original_size,
         [(packet.type, packet.body) for packet in archive.packets],
-        _sections(archive, wrap, progress, Path(output).parent),
+        _sections(archive, wrap, progress, Path(output).parent, jobs),
         wrap,
         directory=form,
     )
@@ -100,17 +103,24 @@ def wrapper(*, stored: bool = False, level: int | None = None) -> Wrap:
     return wrap
 
 
-def _sections(archive: ClpSArchive, wrap: Wrap, progress: Progress, folder: Path) -> Iterator[Piece]:
+def _sections(archive: ClpSArchive, wrap: Wrap, progress: Progress, folder: Path, jobs: int) -> Iterator[Piece]:
     """The sections in the archive's order; the table metadata wait for the sizes of the streams."""
+
+    def made(entry: Place) -> list[bytes]:
+        if entry.name in STRUCTURES:
+            return [wrap(archive.structure(entry.name)[0])]
+        return [*_dictionary(archive, entry, wrap)] if entry.name in DICTIONARIES else []
+
     with scratch_file(folder) as spool:
-        sizes = [spool.write(wrap(archive.stream_payload(n))) for n in range(len(archive.table_metadata.streams))]
-        for done, entry in enumerate(archive.files, 1):
-            if entry.name == "/table_metadata":
+        count = len(archive.table_metadata.streams)
+        streams = (partial(lambda number: [wrap(archive.stream_payload(number))], number) for number in range(count))
+        stored = map_ordered(lambda make: make(), chain(streams, (partial(made, one) for one in archive.files)), jobs)
+        sizes = [spool.write(stream) for (stream,) in islice(stored, count)]
+        for done, (entry, pieces) in enumerate(zip(archive.files, stored, strict=True), 1):
+            if pieces:
+                yield entry.name, pieces
+            elif entry.name == "/table_metadata":
                 yield entry.name, [wrap(with_stream_offsets(archive.structure(entry.name)[0], sizes))]
-            elif entry.name in STRUCTURES:
-                yield entry.name, [wrap(archive.structure(entry.name)[0])]
-            elif entry.name in DICTIONARIES:
-                yield entry.name, [*_dictionary(archive, entry, wrap)]
             elif entry.name in TABLE_SECTIONS:
                 spool.seek(0)
                 yield entry.name, iter(partial(spool.read, STREAM_CHUNK), b"")

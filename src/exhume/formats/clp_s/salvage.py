@@ -27,6 +27,7 @@ from exhume.formats.clp_s import layout_packed as packed
 from exhume.formats.clp_s.layout import NodeType, PacketType, TableEntry
 from exhume.formats.clp_s.probe import owns
 from exhume.formats.clp_s.read.fragments import WINDOW, Dictionary, Finder, Fragments, span_of
+from exhume.formats.clp_s.read.tables import Table
 from exhume.formats.clp_s.reader import ClpSArchive
 from exhume.formats.clp_s.recode import wrapper
 from exhume.formats.clp_s.verify_tables import faults
@@ -35,6 +36,7 @@ from exhume.formats.clp_s.write.rewrap import write_container
 from exhume.io.local import FileSource
 from exhume.io.output.atomic import AtomicFile
 from exhume.io.output.scratch import discard, scratch_directory, scratch_file
+from exhume.io.parallel import map_ordered
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
@@ -68,12 +70,12 @@ def salvage(
         draft = scratch / "draft"
         with scratch_file(scratch) as file:
             kept = _Kept(file)
-            for tables in _whole_tables(found, limits, report, progress):
-                kept.add(tables)
+            for tables, stored in _whole_tables(found, limits, report, progress, jobs):
+                kept.add(tables, stored)
             while kept.streams:
                 discard(draft)
                 _write(draft, found, kept, dropped, bare or {})
-                wrong = _wrong_packets(draft, limits) - dropped
+                wrong = _wrong_packets(draft, limits, jobs) - dropped
                 if wrong:
                     dropped |= wrong
                     report.lose("metadata packets", len(wrong))
@@ -81,13 +83,13 @@ def salvage(
                         "damaged metadata packets were made anew: bounds, patterns or file names are gone"
                     )
                     continue
-                if bad := _faulty(draft, limits, report):
+                if bad := _faulty(draft, limits, report, jobs):
                     kept.drop(bad)
                     continue
                 if bare is None and (bare := _bare(draft, limits, found)):
                     continue
                 _count(draft, limits, report, found)
-                _deliver(draft, Path(output), mode, limits)
+                _deliver(draft, Path(output), mode, limits, jobs)
                 report.vouch(Verified.REREAD)  # every value was decoded; the format has no checksums
                 return report
     report.notes.append("no table survives: nothing was written")
@@ -113,36 +115,32 @@ class _Kept:
         self.streams: list[_KeptStream] = []
         self._file = file
 
-    def add(self, tables: list[tuple[TableEntry, bytes]]) -> None:
-        """The tables of one stream with their bytes."""
+    def add(self, tables: list[TableEntry], stored: bytes) -> None:
+        """The tables of one stream, and that stream as it will be stored."""
         if tables:
-            self.streams.append(self._store(tables))
-
-    def _store(self, tables: list[tuple[TableEntry, bytes]]) -> _KeptStream:
-        stored = wrapper()(b"".join(data for _, data in tables))
-        at = self._file.seek(0, os.SEEK_END)
-        self._file.write(stored)
-        return _KeptStream([table for table, _ in tables], at, len(stored))
+            at = self._file.seek(0, os.SEEK_END)
+            self._file.write(stored)
+            self.streams.append(_KeptStream(tables, at, len(stored)))
 
     def drop(self, numbers: set[int]) -> None:
         """Leaves out tables, by their numbers in order."""
         first = 0
-        streams: list[_KeptStream] = []
-        for stream in self.streams:
+        streams, self.streams = self.streams, []
+        for stream in streams:
             good = [number not in numbers for number in range(first, first + len(stream.tables))]
             first += len(stream.tables)
             if all(good):
-                streams.append(stream)
-            elif any(good):
-                streams.append(self._store(list(itertools.compress(self._load(stream), good))))
-        self.streams = streams
+                self.streams.append(stream)
+            else:
+                tables = list(itertools.compress(stream.tables, good))
+                self.add(tables, wrapper()(b"".join(itertools.compress(self._load(stream), good))))
 
-    def _load(self, stream: _KeptStream) -> Iterator[tuple[TableEntry, bytes]]:
+    def _load(self, stream: _KeptStream) -> Iterator[bytes]:
         payload = decompress("zstd", self.stored(stream), max_size=stream.size) if stream.size else b""
         at = 0
         for table in stream.tables:
             end = at + table.end - table.start
-            yield table, payload[at:end]
+            yield payload[at:end]
             at = end
 
     def stored(self, stream: _KeptStream) -> bytes:
@@ -159,10 +157,20 @@ def _left(source: Source | Tree, report: SalvageReport) -> Iterator[Span]:
         yield span_of(file, max(done, default=0), file.size)
 
 
+class _Stream(NamedTuple):
+    """A stream as far as it can be decompressed: its tables, those of them that are whole, and these stored anew."""
+
+    tables: list[TableEntry]
+    whole: list[TableEntry]
+    stored: bytes
+    decoded: int
+    end: int
+
+
 def _whole_tables(
-    found: Fragments, limits: Limits, report: SalvageReport, progress: Progress
-) -> Iterator[list[tuple[TableEntry, bytes]]]:
-    """The tables whose bytes can be decompressed completely, stream by stream."""
+    found: Fragments, limits: Limits, report: SalvageReport, progress: Progress, jobs: int
+) -> Iterator[tuple[list[TableEntry], bytes]]:
+    """The tables whose bytes can be decompressed completely, stream by stream, and each stream as it is stored then."""
     assert found.tables is not None
     assert found.streams is not None
     source, base, streams_end = found.streams.source, found.streams.start, found.streams.end
@@ -170,7 +178,9 @@ def _whole_tables(
     by_stream: dict[int, list[TableEntry]] = {}
     for table in found.tables.tables:
         by_stream.setdefault(table.stream_id, []).append(table)
-    for number, stream in enumerate(streams):
+
+    def read(number: int) -> _Stream:
+        stream = streams[number]
         start = base + stream.offset
         last = number + 1 == len(streams)
         end = streams_end if last else base + streams[number + 1].offset
@@ -180,20 +190,21 @@ def _whole_tables(
             data = source.read_up_to(start, min(max(0, end - start), WINDOW))
             payload, used, _ = zstd_partial(data, max_size=min(limits.payload_size, stream.size + WINDOW))
             end = start + used if last else end
-        lost = 0
-        whole: list[tuple[TableEntry, bytes]] = []
-        for table in tables:
-            if table.problem is None and table.end <= len(payload) and table.schema_id in found.schemas:
-                whole.append((table, payload[table.start : table.end]))
-            else:
-                lost += table.num_messages
-        yield whole
-        where = span_of(source, start, end)
-        if len(whole) < len(tables):
-            why = f"{len(payload)} of {counted(stream.size, 'bytes')} decoded: {counted(lost, 'records')} lost"
+        sound = (table for table in tables if table.problem is None and table.schema_id in found.schemas)
+        whole = [table for table in sound if table.end <= len(payload)]
+        stored = wrapper()(b"".join(payload[table.start : table.end] for table in whole))
+        return _Stream(tables, whole, stored, len(payload), end)
+
+    for number, one in enumerate(map_ordered(read, range(len(streams)), jobs)):
+        yield one.whole, one.stored
+        where = span_of(source, base + streams[number].offset, one.end)
+        if len(one.whole) < len(one.tables):
+            lost = sum(table.num_messages for table in one.tables) - sum(table.num_messages for table in one.whole)
+            size = counted(streams[number].size, "bytes")
+            why = f"{one.decoded} of {size} decoded: {counted(lost, 'records')} lost"
             report.account(where, Fate.LOST, f"stream {number}", why)
             report.lose("records", lost)
-            report.lose("tables", len(tables) - len(whole))
+            report.lose("tables", len(one.tables) - len(one.whole))
         else:
             report.account(where, Fate.RECOVERED, f"stream {number}")
         progress(number + 1, len(streams), "streams")
@@ -279,9 +290,10 @@ PACKET_RULES = {
 """Findings that blame a packet: it is made anew then, for its content cannot be relied on."""
 
 
-def _wrong_packets(draft: Path, limits: Limits) -> frozenset[int]:
+def _wrong_packets(draft: Path, limits: Limits, jobs: int) -> frozenset[int]:
     with FileSource(draft) as source:
-        codes = {f.code for f in ClpSArchive(source, limits=limits).verify() if f.severity is Severity.ERROR}
+        found = ClpSArchive(source, limits=limits).verify(jobs=jobs)
+        codes = {finding.code for finding in found if finding.severity is Severity.ERROR}
     return frozenset(int(kind) for kind, rules in PACKET_RULES.items() if codes & rules)
 
 
@@ -304,16 +316,19 @@ def _default_packets(found: Fragments) -> Iterator[tuple[int, bytes]]:
     yield PacketType.TIMESTAMP_DICTIONARY, body
 
 
-def _faulty(draft: Path, limits: Limits, report: SalvageReport) -> set[int]:
+def _faulty(draft: Path, limits: Limits, report: SalvageReport, jobs: int) -> set[int]:
     """Tables of the draft that do not decode to their last value, or contradict themselves."""
     bad: set[int] = set()
+
+    def look(table: Table) -> Finding | None:
+        try:
+            return next(faults(table.load()), None)
+        except ExhumeError as caught:
+            return Finding.from_error(caught)
+
     with FileSource(draft) as source:
-        archive = ClpSArchive(source, limits=limits)
-        for number, table in enumerate(archive.tables):
-            try:
-                fault = next(faults(table.load()), None)
-            except ExhumeError as caught:
-                fault = Finding.from_error(caught)
+        tables = ClpSArchive(source, limits=limits).tables
+        for number, (table, fault) in enumerate(zip(tables, map_ordered(look, tables, jobs), strict=True)):
             if fault is not None:
                 bad.add(number)
                 report.lose("records", table.num_messages)
@@ -365,11 +380,11 @@ def _gaps(present: np.ndarray[Any, np.dtype[np.int64]], total: int) -> Iterator[
         yield following, total - 1
 
 
-def _deliver(draft: Path, output: Path, mode: SalvageMode, limits: Limits) -> None:
+def _deliver(draft: Path, output: Path, mode: SalvageMode, limits: Limits, jobs: int) -> None:
     with AtomicFile(output) as file:
         if mode is SalvageMode.RECORDS:
             with FileSource(draft) as source:
-                for chunk in ClpSArchive(source, limits=limits).json_chunks():
+                for chunk in ClpSArchive(source, limits=limits).json_chunks(jobs=jobs):
                     file.file.write(chunk)
         else:
             with FileSource(draft) as source:

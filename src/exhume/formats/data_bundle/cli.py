@@ -9,7 +9,7 @@ import click
 
 from exhume.choices import hint
 from exhume.cli.outcome import Outcome
-from exhume.cli.params import SIZE, Choice, Jobs
+from exhume.cli.params import SIZE, Choice
 from exhume.cli.runtime import Run
 from exhume.errors import EntryNotFoundError, Span, shorten
 
@@ -51,7 +51,6 @@ OPTIONS: dict[str, list[click.Option]] = {
         click.Option(["--record-size"], type=SIZE, help="Uncompressed bytes per record (default: the same)."),
         click.Option(["--alignment"], type=click.IntRange(1), help="Where stored records start (default: the same)."),
         click.Option(["--shards"], type=click.IntRange(1), help="Shard files (default: as many)."),
-        Jobs(),
     ],
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,14 @@ from exhume.errors import ExhumeError
 from exhume.formats.data_bundle.history import FileVersion, History
 from exhume.formats.data_bundle.names import shard_name
 from exhume.formats.data_bundle.reader import open_archive
+from exhume.formats.data_bundle.shard import Shard
 from exhume.formats.data_bundle.writer import DataBundleWriter
 from exhume.formats.leveldb.model import Status, Verdict
 from exhume.formats.leveldb.salvage import vouched
 from exhume.io.output.atomic import AtomicFile
 from exhume.io.output.names import safe_parts
 from exhume.io.output.tree import OutputTree
+from exhume.io.parallel import map_ordered
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
@@ -51,14 +54,14 @@ def salvage(
             holes = history.has_holes
             if holes:
                 history.complete_records()
-            found = list(history.files())
+            found = list(history.files(jobs=jobs))
             if mode is SalvageMode.RECORDS:
                 _write_lines(found, output, report)
             else:
                 chosen = choose(found, report, deleted=deleted)
                 pieces = list(history.unnamed()) if holes or raw else []
-                _write_members(history, chosen, pieces, output, mode, limits, report, progress)
-            _account(archive.tree, history, report)
+                _write_members(history, chosen, pieces, output, mode, limits, report, progress, jobs)
+            _account(archive.tree, history, report, jobs)
         finally:
             history.close()
     return report
@@ -119,6 +122,7 @@ def _write_members(
     limits: Limits,
     report: SalvageReport,
     progress: Progress,
+    jobs: int,
 ) -> None:
     usable: list[tuple[str, FileVersion]] = []
     for path, entry in sorted(chosen.items()):
@@ -139,7 +143,7 @@ def _write_members(
                 tree.write(_piece_name(number, start, end), history.view.shard(number).iter_range(start, end))
             _note_pieces(history, report, pieces)
         return
-    with DataBundleWriter(output, progress=progress) as writer:
+    with DataBundleWriter(output, jobs=jobs, progress=progress) as writer:
         for path, entry in usable:
             _count(report, entry, lambda path=path, entry=entry: _add(history, writer, path, entry))
         for piece in pieces:
@@ -207,7 +211,7 @@ def _write_lines(found: list[FileVersion], output: Path, report: SalvageReport) 
             report.vouch(vouched(entry.version))
 
 
-def _account(tree: Tree, history: History, report: SalvageReport) -> None:
+def _account(tree: Tree, history: History, report: SalvageReport, jobs: int) -> None:
     """Accounts for every file of the bundle: for shards record by record, for each index file as a whole."""
     shards = _shards(tree)
     for number in sorted(shards):
@@ -224,18 +228,20 @@ def _account(tree: Tree, history: History, report: SalvageReport) -> None:
             report.account(source.span(shard.header.data_offset, size), Fate.RECOVERED, "data")
             continue
         at = shard.header.data_offset
+        chosen: list[tuple[int, int, int, int]] = []
         for index, place in enumerate(shard.places):
-            if place is None or place < at or place > size:
-                continue
-            _account_rest(report, source, at, place)
-            bound = max(shard.bounds[index], place)
-            try:
-                shard.decode(index)
+            if place is not None and at <= place <= size:
+                bound = max(shard.bounds[index], place)
+                chosen.append((index, at, place, bound))
+                at = bound
+        errors = map_ordered(partial(_problem, shard), (index for index, *_ in chosen), jobs)
+        for (_, before, place, bound), problem in zip(chosen, errors, strict=True):
+            _account_rest(report, source, before, place)
+            if problem is None:
                 report.account(source.span(place, bound), Fate.RECOVERED, "record")
-            except ExhumeError as error:
-                report.account(source.span(place, bound), Fate.LOST, "record", error.message, error.code)
+            else:
+                report.account(source.span(place, bound), Fate.LOST, "record", problem.message, problem.code)
                 report.lose("records")
-            at = bound
         _account_rest(report, source, at, size)
     indexed: set[str] = set()
     for file in history.database.files:
@@ -247,6 +253,15 @@ def _account(tree: Tree, history: History, report: SalvageReport) -> None:
         with tree.source(name) as source:
             report.account(source.span(0, source.size), Fate.IGNORED, "not part of the bundle")
     report.notes += dict.fromkeys(str(finding) for finding in history.problems)
+
+
+def _problem(shard: Shard, index: int) -> ExhumeError | None:
+    """Why a record cannot be decoded; None where it can."""
+    try:
+        shard.decode(index)
+    except ExhumeError as error:
+        return error
+    return None
 
 
 def _account_rest(report: SalvageReport, source: Source, start: int, end: int) -> None:

@@ -24,6 +24,7 @@ def recode(
     progress: Progress = no_progress,
     codec: str | None = None,
     level: int | None = None,
+    jobs: int = 1,
 ) -> None:
     """Writes the stream anew under a `codec`: `none`, or `zstd` (one frame).
 

@@ -55,7 +55,6 @@ OPTIONS = {
         click.Option(["--block-size"], type=SIZE, help="Payload bytes per data block (default: the same blocks)."),
         click.Option(["--branching-factor"], type=click.IntRange(2), help="Most entries of an index block."),
         click.Option(["--short-keys"], is_flag=True, default=None, help="Index keys as short as is legal."),
-        Jobs(),
     ],
 }
 

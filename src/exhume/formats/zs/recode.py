@@ -10,6 +10,7 @@ from exhume.choices import passes_on
 from exhume.formats.zs.layout_facts import STORED_CODECS
 from exhume.formats.zs.reader import ZsReader
 from exhume.formats.zs.writer import ZsWriter
+from exhume.io.parallel import map_ordered
 from exhume.limits import DEFAULT_LIMITS, Limits
 
 
@@ -44,8 +45,9 @@ def recode(
         if block_size is not None:
             writer.add_records(archive.records(jobs=jobs))
             return
-        for block in archive.file.walk(archive.header.blocks_offset):
-            if block.is_data:
-                writer.add_payload(archive.file.payload(block))
+        blocks = archive.file.walk(archive.header.blocks_offset)
+        for payload in map_ordered(lambda block: archive.file.payload(block) if block.is_data else None, blocks, jobs):
+            if payload is not None:
+                writer.add_payload(payload)
             done += 1
             progress(done, None, "blocks")

@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from exhume.archive import Progress, no_progress
 from exhume.codecs.checksums import crc64_xz, sha256
@@ -35,6 +35,7 @@ from exhume.formats.zs.sorting import ExternalSorter
 from exhume.formats.zs.writer import ZsWriter
 from exhume.io.jsonout import dump_pieces
 from exhume.io.output.atomic import AtomicFile
+from exhume.io.parallel import map_ordered
 from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.native.kernel import MalformedRecordsError, scan_records
@@ -96,13 +97,13 @@ def salvage(
     jobs: int = 1,
 ) -> SalvageReport:
     """Writes the records of all intact data blocks as a new ZS file, or as JSON lines; see `SalvageReport`."""
-    recovery = recover(source, limits, progress)
+    recovery = recover(source, limits, progress, jobs)
     report = SalvageReport("zs", str(output), notes=recovery.notes)
     if recovery.kept:
         if mode is SalvageMode.RECORDS:
-            _write_lines(recovery, output)
+            _write_lines(recovery, output, jobs)
         else:
-            _write_archive(recovery, output)
+            _write_archive(recovery, output, jobs)
         # The header holds the codec and the metadata: unless its checksum matches, those of blocks prove too little.
         report.vouch(Verified.CHECKSUMS if recovery.header_holds else Verified.REREAD)
     report.keep("records", sum(kept.records for kept in recovery.kept))
@@ -117,7 +118,9 @@ def salvage(
     return report
 
 
-def recover(source: Source, limits: Limits = DEFAULT_LIMITS, progress: Progress = no_progress) -> Recovery:
+def recover(
+    source: Source, limits: Limits = DEFAULT_LIMITS, progress: Progress = no_progress, jobs: int = 1
+) -> Recovery:
     """Finds every intact block of a damaged file; nothing is written."""
     head = read_head(source, limits)
     header, trusted = _believe(head)
@@ -128,7 +131,7 @@ def recover(source: Source, limits: Limits = DEFAULT_LIMITS, progress: Progress 
     if not trusted:
         recovery.notes.append("the header is damaged: codec and first block were found by trial")
     hints = _hints(file) if trusted else {}
-    _walk(recovery, start, hints, progress, codec_known=trusted)
+    _walk(recovery, start, hints, progress, jobs, codec_known=trusted)
     if trusted:
         _compare_with_header(recovery)
     return recovery
@@ -198,15 +201,54 @@ def _index_at(file: BlockFile, offset: int, size: int, level: int) -> tuple[int,
         return None
 
 
+class _Found(NamedTuple):
+    """A range `[start, end)`: the intact block that lies there, with the file it is decoded by; or what lies there."""
+
+    start: int
+    end: int
+    block: RawBlock | None
+    file: BlockFile
+    what: Passage | None = None
+
+
 def _walk(
-    recovery: Recovery, start: int, hints: dict[int, tuple[int, int]], progress: Progress, *, codec_known: bool
+    recovery: Recovery,
+    start: int,
+    hints: dict[int, tuple[int, int]],
+    progress: Progress,
+    jobs: int,
+    *,
+    codec_known: bool,
 ) -> None:
     """Walks all blocks; records what was kept, what was lost, and what every range holds."""
-    file, source = recovery.file, recovery.file.source
     recovery.passages.append(Passage(0, start, Fate.REBUILT, "header"))
     digest = sha256()
-    offsets = sorted(hints)
     last: bytes | None = None
+    found = _found(recovery, start, hints, codec_known)
+    for one, decoded in map_ordered(lambda one: (one, _decode(one)), found, jobs):
+        if one.what is not None:
+            recovery.passages.append(one.what)
+        elif one.block is None:
+            _lose(recovery, one.start, one.end, hints)
+        else:
+            problem = None
+            if decoded is not None:
+                problem, last = _keep(recovery, one.block, decoded, digest, last)
+            if problem is not None:
+                recovery.lost_blocks += 1
+                what = Passage(one.start, one.end, Fate.LOST, "data block", problem.message, problem.code)
+            else:
+                fate = Fate.RECOVERED if one.block.is_data else Fate.REBUILT if one.block.is_index else Fate.IGNORED
+                what = Passage(one.start, one.end, fate, f"{kind_of(one.block.level)} block")
+            recovery.passages.append(what)
+            progress(one.end, recovery.file.source.size, "bytes")
+    recovery.digest = digest.digest()
+
+
+def _found(recovery: Recovery, start: int, hints: dict[int, tuple[int, int]], codec_known: bool) -> Iterator[_Found]:
+    """What lies in the file, in order; the codec is guessed with the first data block, unless it is known."""
+    file, source = recovery.file, recovery.file.source
+    offsets = sorted(hints)
     at = start
     # A file longer than its header says holds something twice: a repeated block must not duplicate records.
     excess = source.size - file.header.file_size if codec_known and file.header.file_size else 0
@@ -215,48 +257,50 @@ def _walk(
         block = _intact(file, at)
         if block is None:
             resumed = _resume(file, at, offsets)
-            _lose(recovery, at, resumed, hints)
+            yield _Found(at, resumed, None, file)
             at = resumed
             continue
         if not codec_known and block.is_data:
             codec_known = _guess_codec(recovery, block)
-        problem = None
+        repeated = None
         if excess >= block.size and (block.crc, block.size) in seen:
             excess -= block.size
-            recovery.passages.append(Passage(at, block.end, Fate.IGNORED, "repeated block", "it is there already"))
-            at = block.end
-            continue
+            repeated = Passage(at, block.end, Fate.IGNORED, "repeated block", "it is there already")
         seen.add((block.crc, block.size))
-        if block.is_data:
-            problem, last = _keep(recovery, block, digest, last)
-        if problem is not None:
-            recovery.lost_blocks += 1
-            recovery.passages.append(Passage(at, block.end, Fate.LOST, "data block", problem.message, problem.code))
-        else:
-            fate = Fate.RECOVERED if block.is_data else Fate.REBUILT if block.is_index else Fate.IGNORED
-            recovery.passages.append(Passage(at, block.end, fate, f"{kind_of(block.level)} block"))
+        yield _Found(at, block.end, block, recovery.file, repeated)
         at = block.end
-        progress(at, source.size, "bytes")
-    recovery.digest = digest.digest()
 
 
-def _keep(
-    recovery: Recovery, block: RawBlock, digest: Any, last: bytes | None
-) -> tuple[ExhumeError | None, bytes | None]:
-    """Keeps the records of an intact data block; returns what is wrong with it, and the last record so far."""
-    file = recovery.file
+_Decoded = tuple[bytes, Any] | ExhumeError
+"""The payload of a data block and what `scan_records` says of it, or what is wrong with it."""
+
+
+def _decode(found: _Found) -> _Decoded | None:
+    """Decodes a data block that may be kept; None for everything else."""
+    block, file = found.block, found.file
+    if block is None or not block.is_data or found.what is not None:
+        return None
     try:
         payload = file.unpack(block)
-        scan = scan_records(payload)
+        return payload, scan_records(payload)
     except MalformedRecordsError as error:
-        return file.records_error(block, error, 0), last
+        return file.records_error(block, error, 0)
     except SourceError:
         raise
     except ExhumeError as error:
-        return error, last
+        return error
+
+
+def _keep(
+    recovery: Recovery, block: RawBlock, decoded: _Decoded, digest: Any, last: bytes | None
+) -> tuple[ExhumeError | None, bytes | None]:
+    """Keeps the records of an intact data block; returns what is wrong with it, and the last record so far."""
+    if isinstance(decoded, ExhumeError):
+        return decoded, last
+    payload, scan = decoded
     digest.update(payload)
     if not scan.records:
-        return checks.DATA_EMPTY.error(span=file.span(block)), last
+        return checks.DATA_EMPTY.error(span=recovery.file.span(block)), last
     first = payload[slice(*scan.first)]
     if scan.unsorted >= 0 or (last is not None and first < last):
         recovery.sorted = False
@@ -350,14 +394,14 @@ def _guess_codec(recovery: Recovery, block: RawBlock) -> bool:
     return False
 
 
-def _payloads(recovery: Recovery) -> Iterator[bytes]:
-    for kept in recovery.kept:
-        yield recovery.file.payload(recovery.file.read(kept.offset, kept.size))
+def _payloads(recovery: Recovery, jobs: int) -> Iterator[bytes]:
+    file = recovery.file
+    return map_ordered(lambda kept: file.payload(file.read(kept.offset, kept.size)), recovery.kept, jobs)
 
 
-def _records(recovery: Recovery, sorter: ExternalSorter) -> Iterator[bytes]:
+def _records(recovery: Recovery, sorter: ExternalSorter, jobs: int) -> Iterator[bytes]:
     """All kept records in ascending order, whatever order their blocks are in."""
-    for payload in _payloads(recovery):
+    for payload in _payloads(recovery, jobs):
         for part in split_in_parts(memoryview(payload)):
             if recovery.sorted:
                 yield from part
@@ -366,23 +410,23 @@ def _records(recovery: Recovery, sorter: ExternalSorter) -> Iterator[bytes]:
     yield from sorter
 
 
-def _write_archive(recovery: Recovery, output: Path) -> None:
+def _write_archive(recovery: Recovery, output: Path, jobs: int) -> None:
     codec = {stored: name for name, stored in STORED_CODECS.items()}[recovery.file.header.codec]
     with (
-        ZsWriter(output, metadata=recovery.metadata, codec=codec, default_metadata=False) as writer,
+        ZsWriter(output, metadata=recovery.metadata, codec=codec, default_metadata=False, jobs=jobs) as writer,
         ExternalSorter() as sorter,
     ):
         if recovery.sorted:
-            for payload in _payloads(recovery):
+            for payload in _payloads(recovery, jobs):
                 writer.add_payload(payload)
         else:
             recovery.notes.append("the records were not in order: they were sorted")
-            writer.add_records(_records(recovery, sorter))
+            writer.add_records(_records(recovery, sorter, jobs))
 
 
-def _write_lines(recovery: Recovery, output: Path) -> None:
+def _write_lines(recovery: Recovery, output: Path, jobs: int) -> None:
     with AtomicFile(output) as target, ExternalSorter() as sorter:
-        for record in _records(recovery, sorter):
+        for record in _records(recovery, sorter, jobs):
             for piece in dump_pieces({"record": record}):
                 target.file.write(piece.encode("ascii"))
             target.file.write(b"\n")
