@@ -48,6 +48,9 @@ USAGE = 2
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 """Compiled modules are written and used, as they are wherever a command was run once."""
 
+MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
+"""Where commands write: into memory if possible, for a file system on a disk may itself take turns at making files."""
+
 TICKS = os.sysconf("SC_CLK_TCK")
 CORES = os.cpu_count() or 1
 
@@ -272,17 +275,17 @@ def main(arguments: list[str] | None = None) -> int:
     size, jobs = options.size or parse_size("256M"), options.jobs or 2
     until, missing = time.perf_counter() + options.seconds, False
     done = {} if options.unwatched else kept(options.results, size, jobs)
-    with tempfile.TemporaryDirectory() as scratch:
-        folder = options.dir or Path(scratch)
+    with tempfile.TemporaryDirectory() as scratch, tempfile.TemporaryDirectory(dir=MEMORY) as written:
+        folder, out = options.dir or Path(scratch), Path(written) / "out"
         folder.mkdir(parents=True, exist_ok=True)
-        for name, work in rows(folder, size).items():
+        for name, work in rows(folder, size, out).items():
             wanted = not options.rows or any(text in name for text in options.rows)
             if name in done or not wanted:
                 continue
             if time.perf_counter() > until:
                 missing = True
                 break
-            row = measure(name, work, jobs, options.repeat, folder / "out", until, not options.unwatched)
+            row = measure(name, work, jobs, options.repeat, out, until, not options.unwatched)
             if row is None:
                 print(f"{name}: the machine was not idle", file=sys.stderr)
                 missing = True

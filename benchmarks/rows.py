@@ -1,7 +1,7 @@
 """The rows of `benchmarks.jobs`: each verb of each format, the archives it works on, its rival and its floor.
 
-Archives are made once per folder, out of the same content everywhere.  Commands write to `out`, which is removed before
-each of them.
+Archives are made once per folder, out of the same content everywhere; that of ZS holds text, which does not compress as
+well as the records of a log.  Commands write to `out`, which is removed before each of them.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from benchmarks import rivals
 from benchmarks.data_bundle import pack_zip
 from benchmarks.rivals import Rival
 from benchmarks.scaling import make_archives, make_image
+from benchmarks.zs import make_text
 from exhume.formats.leveldb.table_writer import write_database
 
 EXHUME = [sys.executable, "-m", "exhume"]
@@ -43,12 +44,12 @@ class Work(NamedTuple):
     floor: Floor | None = None
 
 
-def rows(folder: Path, size: int) -> dict[str, Work]:
+def rows(folder: Path, size: int, out: Path) -> dict[str, Work]:
     """Every row by its name; makes what it reads where that is missing."""
     made = inputs(folder, size)
     formats = {"zs": zs, "clp-s": clp_s, "kv-ir": kv_ir, "ark": ark, "caf": caf, "databundle": databundle}
     formats["leveldb"] = leveldb
-    found = {f"{id} {verb}": work for id, listed in formats.items() for verb, work in listed(folder, made)}
+    found = {f"{id} {verb}": work for id, listed in formats.items() for verb, work in listed(out, made)}
     image = made["image"]
     return found | {"carve": Work(exhume("carve", image), image, None, Floor("image", "read", image))}
 
@@ -76,23 +77,25 @@ def _recode(format: str, path: Path, out: Path) -> tuple[str, Work]:
     return "recode", Work(exhume("recode", path, "-o", out), path, None, Floor(format, "write", path))
 
 
-def zs(folder: Path, made: dict[str, Path]) -> Iterator[tuple[str, Work]]:
-    path, lines, out = made["zs"], made["lines"], folder / "out"
+def zs(out: Path, made: dict[str, Path]) -> Iterator[tuple[str, Work]]:
+    path, lines = made["zs of lines"], made["lines"]
     read, write = Floor("zs", "read", path), Floor("zs", "write", path)
     yield "cat", Work(exhume("cat", path), path, rivals.zs("zs dump", "dump", "-j0", path), read)
     validate = rivals.zs("zs validate", "validate", "-j0", path)
     yield "verify", Work(exhume("verify", path), path, validate, Floor("zs", "verify", path))
+    yield "search --count", Work(exhume("search", path, "", "--count"), path, None, read)
     for codec in ("deflate", "lzma"):
         rival = rivals.zs("zs make", "make", "-j1", "--no-spinner", f"--codec={codec}", "{}", lines, out)
         floor = write if codec == "deflate" else Floor("zs", "write lzma", path)
         yield f"create, {codec}", Work(exhume("create", "zs", lines, "--codec", codec, "-o", out), lines, rival, floor)
-    yield "export parquet", Work(exhume("export", path, "--to", "parquet", "-o", out), path, None, read)
+    for kind in ("arrow", "parquet"):
+        yield f"export {kind}", Work(exhume("export", path, "--to", kind, "-o", out), path, None, read)
     yield _recode("zs", path, out)
     yield from _common("zs", path, out)
 
 
-def clp_s(folder: Path, made: dict[str, Path]) -> Iterator[tuple[str, Work]]:
-    path, logs, out = made["clp-s"], made["logs"], folder / "out"
+def clp_s(out: Path, made: dict[str, Path]) -> Iterator[tuple[str, Work]]:
+    path, logs = made["clp-s"], made["logs"]
     read, write = Floor("clp-s", "read", path), Floor("clp-s", "write", path)
     unpack, to_arrow = (
         rivals.clp_s("clp-s x", "x", path, out),
@@ -110,8 +113,8 @@ def clp_s(folder: Path, made: dict[str, Path]) -> Iterator[tuple[str, Work]]:
     yield from _common("clp-s", path, out)
 
 
-def kv_ir(folder: Path, made: dict[str, Path]) -> Iterator[tuple[str, Work]]:
-    path, logs, out = made["kv-ir"], made["logs"], folder / "out"
+def kv_ir(out: Path, made: dict[str, Path]) -> Iterator[tuple[str, Work]]:
+    path, logs = made["kv-ir"], made["logs"]
     read = Floor("kv-ir", "read", path)
     yield "cat", Work(exhume("cat", path), path, None, read)
     yield "verify", Work(exhume("verify", path), path, None, read)
@@ -121,8 +124,8 @@ def kv_ir(folder: Path, made: dict[str, Path]) -> Iterator[tuple[str, Work]]:
     yield _recode("kv-ir", path, out)
 
 
-def ark(folder: Path, made: dict[str, Path]) -> Iterator[tuple[str, Work]]:
-    path, mcap, out = made["ark"], made["mcap"], folder / "out"
+def ark(out: Path, made: dict[str, Path]) -> Iterator[tuple[str, Work]]:
+    path, mcap = made["ark"], made["mcap"]
     read = Floor("ark", "read", path)
     copy = rivals.python("mcap copy", "mcap, read and written", "mcap", mcap, out)
     reading = rivals.python("mcap read", "mcap, read", "mcap", mcap)
@@ -133,8 +136,8 @@ def ark(folder: Path, made: dict[str, Path]) -> Iterator[tuple[str, Work]]:
     yield from _common("ark", path, out)
 
 
-def caf(folder: Path, made: dict[str, Path]) -> Iterator[tuple[str, Work]]:
-    path, tree, out = made["caf"], made["tree"], folder / "out"
+def caf(out: Path, made: dict[str, Path]) -> Iterator[tuple[str, Work]]:
+    path, tree = made["caf"], made["tree"]
     copy = Rival("cp -r", ["cp", "-r", str(tree), str(out)])
     yield "extract", Work(exhume("extract", path, "-o", out), path, copy, Floor("caf", "read", path))
     yield "create", Work(exhume("create", "caf", tree, "-o", out), tree, copy)
@@ -145,8 +148,8 @@ def caf(folder: Path, made: dict[str, Path]) -> Iterator[tuple[str, Work]]:
     yield from _common("caf", path, out)
 
 
-def databundle(folder: Path, made: dict[str, Path]) -> Iterator[tuple[str, Work]]:
-    path, tree, box, out = made["databundle"], made["tree"], made["zip"], folder / "out"
+def databundle(out: Path, made: dict[str, Path]) -> Iterator[tuple[str, Work]]:
+    path, tree, box = made["databundle"], made["tree"], made["zip"]
     verify, write = Floor("databundle", "verify", path), Floor("databundle", "write", path)
     pack = rivals.python("zip create", "zipfile", "zipfile", tree, out)
     unpack = rivals.python("zip extract", "zipfile", "zipfile", box, out)
@@ -159,13 +162,16 @@ def databundle(folder: Path, made: dict[str, Path]) -> Iterator[tuple[str, Work]
     yield from _common("databundle", path, out)
 
 
-def leveldb(folder: Path, made: dict[str, Path]) -> Iterator[tuple[str, Work]]:
-    path, copy, out = made["leveldb"], made["leveldb of plyvel"], folder / "out"
+def leveldb(out: Path, made: dict[str, Path]) -> Iterator[tuple[str, Work]]:
+    path, copy = made["leveldb"], made["leveldb of plyvel"]
     read = Floor("leveldb", "read", path)
     scan = rivals.python("plyvel scan", "plyvel", "plyvel", copy)
     yield "cat", Work(exhume("cat", path), path, scan, read)
+    yield "list", Work(exhume("list", path), path, scan, read)
+    yield "search", Work(exhume("search", path, "key"), path, scan, read)
     yield "verify", Work(exhume("verify", path), path, scan, read)
-    yield "export parquet", Work(exhume("export", path, "--to", "parquet", "-o", out), path, scan, read)
+    for kind in ("arrow", "parquet"):
+        yield f"export {kind}", Work(exhume("export", path, "--to", kind, "-o", out), path, scan, read)
     yield from _common("leveldb", path, out)
 
 
@@ -177,7 +183,7 @@ def inputs(folder: Path, size: int) -> dict[str, Path]:
     made = make_archives(folder, size)
     made |= {"tree": folder / "tree", "logs": folder / "logs.jsonl"}
     names = {"lines": "lines.txt", "image": "image", "kv-ir": "logs.clp", "mcap": "log.mcap", "zip": "tree.zip"}
-    names |= {"chunks": "chunks", "leveldb": "leveldb", "leveldb of plyvel": "leveldb-copy"}
+    names |= {"zs of lines": "lines.zs", "chunks": "chunks", "leveldb": "leveldb", "leveldb of plyvel": "leveldb-copy"}
     for name, file in names.items():
         made[name] = folder / file
         if not made[name].exists():
@@ -191,8 +197,10 @@ def _make(name: str, path: Path, made: dict[str, Path], size: int) -> None:
     """Makes one input at `path`."""
     match name:
         case "lines":
-            with path.open("wb") as file:
-                subprocess.run([*EXHUME, "cat", str(made["zs"])], stdout=file, check=True)
+            make_text(path, size)
+        case "zs of lines":
+            lines = str(made["lines"])
+            subprocess.run([*EXHUME, "create", "zs", "-q", "--codec", "deflate", lines, "-o", str(path)], check=True)
         case "image":
             make_image(path, made, size)
         case "kv-ir":

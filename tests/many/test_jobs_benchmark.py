@@ -76,7 +76,7 @@ def test_a_command_that_takes_no_jobs_is_told_from_one_that_fails(tmp_path: Path
 
 @pytest.mark.slow
 def test_rows_have_what_they_read_and_floors(tmp_path: Path) -> None:
-    found = rows(tmp_path, 1 << 16)
+    found = rows(tmp_path, 1 << 16, tmp_path / "out")
     assert {name.partition(" ")[0] for name in found} > {"zs", "clp-s", "kv-ir", "ark", "caf", "databundle", "leveldb"}
     assert all(work.reads.exists() for work in found.values())
     floors = {work.floor: floor(*work.floor) for work in found.values() if work.floor is not None}
@@ -94,7 +94,7 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         names.append(name)
         return None if name == "c" else Row(name, 2, 1.0, 1.0, 0.5, 1.0, 0.0)
 
-    monkeypatch.setattr(jobs, "rows", lambda folder, size: dict.fromkeys("abc", Work(["x"], folder)))
+    monkeypatch.setattr(jobs, "rows", lambda folder, size, out: dict.fromkeys("abc", Work(["x"], folder)))
     monkeypatch.setattr(jobs, "measure", measure)
     return names
 
