@@ -134,6 +134,10 @@ class Proof(enum.StrEnum):
     NOTHING = "nothing"  # its contents are bytes of which nothing tells what they should be
 
 
+LARGE = 4 << 20
+"""Stored bytes above which several threads look into one archive that is found: smaller ones are spread themselves."""
+
+
 @dataclass(frozen=True, slots=True)
 class Carved:
     """An archive found inside raw bytes: which bytes of the outermost file it occupies, and how complete it is."""

@@ -75,8 +75,8 @@ class Format(NamedTuple):
       writes a new archive (or files, or records) at `output_path`; the engine verifies what was written
     - `recode(archive, output_path, *, stored, limits, progress, jobs, **options) -> None`: writes the same content,
       stored differently
-    - `locate(source, hit, *, limits) -> recovery.Carved | None`: the archive whose signature was hit at `hit` of a
-      source, with its exact span
+    - `locate(source, hit, *, limits, jobs) -> recovery.Carved | None`: the archive whose signature was hit at `hit` of
+      a source, with its exact span
     - `owns(name) -> bool`, for formats that are directories: whether a file or directory of that name, relative to an
       archive, belongs to it
     - `inspect(source_or_tree, *, limits) -> SectionMap`: the sections of an archive that does not open, as far as they

@@ -325,3 +325,26 @@ def test_a_foreign_cluster_in_a_chunk_is_not_noticed_and_that_is_said(tmp_path: 
     assert (found["verdict"], found["proved_by"], found["findings"]) == ("whole", "nothing", [])
     ran = exhume_cli("carve", "-q", tmp_path / "image")
     assert ran.text.splitlines()[1].split()[2:5] == ["caf", "whole", "nothing"]
+
+
+@pytest.mark.parametrize("damage", [0, 40])
+def test_one_large_archive_is_looked_into_by_several_threads(
+    damage: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """... with the findings of one."""
+    from exhume.formats.clp_s import locate as clp_s
+    from exhume.formats.zs import locate as zs
+
+    rng = random.Random(11)
+    image = bytearray(rng.randbytes(5000))
+    for format, make in MAKERS.items():
+        make(tmp_path / format, rng)
+        data = bytearray((tmp_path / format).read_bytes())
+        for _ in range(damage):
+            data[rng.randrange(len(data) // 2, len(data))] ^= 4
+        image += data + rng.randbytes(3000)
+    told = [found.to_dict() for found in exhume.carve(bytes(image))]
+    for module in (clp_s, zs):
+        monkeypatch.setattr(module, "LARGE", 0)
+    assert [found.to_dict() for found in exhume.carve(bytes(image), jobs=3)] == told
+    assert len(told) >= 2

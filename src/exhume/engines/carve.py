@@ -129,7 +129,7 @@ def find(
             described, signature = patterns[index]
             begin = hit - signature.offset
             if begin >= 0:
-                found = _locate(described, image, begin if signature.offset >= 0 else hit, limits)
+                found = _locate(described, image, begin if signature.offset >= 0 else hit, limits, jobs)
                 if found is not None and found.confidence >= min_confidence:
                     yield found
 
@@ -177,9 +177,9 @@ def _key(found: Carved) -> tuple[str, int, int]:
     return found.format, found.offset, found.length
 
 
-def _locate(described: Format, image: Source, hit: int, limits: Limits) -> Carved | None:
+def _locate(described: Format, image: Source, hit: int, limits: Limits, jobs: int) -> Carved | None:
     try:
-        found: Carved | None = described.hook("locate")(image, hit, limits=limits)
+        found: Carved | None = described.hook("locate")(image, hit, limits=limits, jobs=jobs)
     except ExhumeError as error:
         if error.code.startswith("EX-6"):
             raise

@@ -40,7 +40,7 @@ MOST_FINDINGS: Final = 10
 """The most findings about a split's index, and the most about its messages."""
 
 
-def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS) -> Carved | None:
+def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: int = 1) -> Carved | None:
     """The manifest whose trailer magic, or the split whose header, is at `hit`; None when it is neither."""
     if source.read_up_to(hit, len(TRAILER_MAGIC_BYTES)) == TRAILER_MAGIC_BYTES:
         return _locate_manifest(source, hit, limits)

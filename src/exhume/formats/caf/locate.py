@@ -22,7 +22,7 @@ FIRST = 1 << 20
 _OPEN = re.compile(rb"\{[ \t\r\n]*\Z")
 
 
-def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS) -> Carved | None:
+def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: int = 1) -> Carved | None:
     """The chunk whose index holds the key `"format_version"` at `hit`; None when no index is there.
 
     The start of a chunk is not stored.  It is where the data must begin for the last file to end at the index, as it

@@ -11,10 +11,10 @@ from exhume.formats.clp_s.names import KNOWN_VERSIONS
 from exhume.formats.clp_s.reader import ClpSArchive
 from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.recovery import Carved, Proof, Verdict
+from exhume.recovery import LARGE, Carved, Proof, Verdict
 
 
-def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS) -> Carved | None:
+def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: int = 1) -> Carved | None:
     """The archive whose magic number is at `hit`; None when the bytes after it are not a header.
 
     The header tells the size; an archive that reaches past the end of the source is partial, one that does not verify
@@ -39,7 +39,8 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS) -> Carv
         archive.files  # noqa: B018 - reads the list of sections
     except ExhumeError:
         confidence = 0.3
-    findings = [finding for finding in archive.verify() if finding.severity is Severity.ERROR]
+    found = archive.verify(jobs=jobs if length > LARGE else 1)
+    findings = [finding for finding in found if finding.severity is Severity.ERROR]
     if length < size or _loses_its_end(archive, findings):
         verdict = Verdict.PARTIAL
     elif findings:

@@ -19,7 +19,7 @@ _SPAN = _MOST << 4
 """The end of a shard is searched for within this many bytes of its start."""
 
 
-def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS) -> Carved | None:
+def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: int = 1) -> Carved | None:
     """The shard that starts at `hit`: header, then record after record as long as they decompress.
 
     The verdict is `partial`, because the index that names its files is elsewhere.

@@ -14,7 +14,7 @@ from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.recovery import Carved, Proof, Verdict
 
 
-def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS) -> Carved | None:
+def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: int = 1) -> Carved | None:
     """The stream whose magic number, or whose zstd frame, is at `hit`; None where no preamble follows.
 
     A stream that lies open ends with its last unit.  Of one inside zstd frames the frame counts in which it ends, and

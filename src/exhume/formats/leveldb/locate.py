@@ -12,7 +12,7 @@ from exhume.recovery import Carved, Proof, Verdict
 _LARGEST = 1 << 40
 
 
-def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS) -> Carved | None:
+def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: int = 1) -> Carved | None:
     """The table whose footer ends with the magic number at `hit`; None when the footer makes no sense.
 
     Metaindex and index are the last blocks before the footer, so the further of their ends is where the footer starts,

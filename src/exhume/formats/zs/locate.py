@@ -14,12 +14,12 @@ from exhume.formats.zs.layout_facts import DECODERS, MAGIC
 from exhume.formats.zs.verify import verify_source
 from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.recovery import Carved, Proof, Verdict
+from exhume.recovery import LARGE, Carved, Proof, Verdict
 
 _BROKEN_FRAMING = frozenset({checks.BLOCK_CUT.code, checks.BLOCK_LENGTH.code, checks.BLOCK_EMPTY.code})
 
 
-def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS) -> Carved | None:
+def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: int = 1) -> Carved | None:
     """The ZS file whose magic number is at `hit`; None when no header follows it.
 
     An intact header states the length.  An unfinished file, or one whose header is damaged, ends with the last block
@@ -32,7 +32,7 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS) -> Carv
         return None
     sound = not any(problem.code == "ZS-201" for problem in head.problems)
     if head.magic == MAGIC and sound and header.file_size >= head.blocks_offset:
-        return _whole(source, hit, header, limits)
+        return _whole(source, hit, header, limits, jobs)
     end = _follow(rest, header, limits)
     if end <= head.blocks_offset and head.metadata is None:
         return None
@@ -47,12 +47,13 @@ def _told(head: Head) -> tuple[Finding, ...]:
     return tuple(Finding.from_error(problem) for problem in head.problems if problem.code != "ZS-303")
 
 
-def _whole(source: Source, hit: int, header: Header, limits: Limits) -> Carved:
+def _whole(source: Source, hit: int, header: Header, limits: Limits, jobs: int) -> Carved:
     """A file of the length that its header states, cut at the end of the image."""
     stop = min(hit + header.file_size, source.size)
     span = source.span(hit, stop)
     cut = span.size < header.file_size
-    findings = tuple(verify_source(source.window(hit, stop), limits=limits))
+    jobs = jobs if span.size > LARGE else 1
+    findings = tuple(verify_source(source.window(hit, stop), limits=limits, jobs=jobs))
     if cut:
         return Carved("zs", span, Verdict.PARTIAL, 0.9, findings, Proof.CHECKSUMS)
     bad = any(finding.severity is Severity.ERROR for finding in findings)
