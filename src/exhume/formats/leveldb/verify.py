@@ -203,7 +203,7 @@ class TableVerifier:
         self._tell: Report = checks.collector(self._found.append)
         self._facts: dict[str, bytes] = {}
         self._pieces: list[_Piece] = []
-        self._ended = True
+        self._is_outlined = False
 
     def report(self, rule: Rule, detail: str = "", **more: Any) -> None:
         """Reports a broken rule."""
@@ -222,7 +222,7 @@ class TableVerifier:
     def finish(self, first: _Seen | None, others: Iterator[_Seen | None]) -> list[Finding]:
         """Everything that is wrong with the table, given the survey of its first piece and all that follow."""
         mine = [first, *islice(others, len(self._pieces) - 1)]
-        if not self._ended:
+        if self._is_outlined:
             _guard(self._found, lambda: self._examine(mine))
         return self._found.told()
 
@@ -250,7 +250,7 @@ class TableVerifier:
         blocks = table.index(report)
         for _, handle in blocks:
             self._claim(handle, "data block")
-        self._ended = False
+        self._is_outlined = True
         return blocks
 
     def _examine(self, surveys: list[_Seen | None]) -> None:
