@@ -17,6 +17,7 @@ from exhume.formats.clp_s.recode import wrapper
 from exhume.formats.clp_s.write.rewrap import write_container
 from exhume.testing.corrupt import flip
 from tests.archives import label, own_archives, real_archives
+from tests.zs.make_samples import no_data
 
 Cli = Callable[..., Any]
 
@@ -100,6 +101,14 @@ def test_refusals(tmp_path: Path) -> None:
         members.add_bytes("x", b"y")
     with pytest.raises(UnsupportedOperationError):
         exhume.recode(tmp_path / "a.caf", tmp_path / "b.caf")
+
+
+def test_what_cannot_be_written_is_told_by_the_name_of_the_output(tmp_path: Path) -> None:
+    with pytest.raises(WriterError, match="no records") as caught:
+        exhume.recode(no_data(), tmp_path / "out.zs")
+    assert caught.value.span is not None
+    assert caught.value.span.source == str(tmp_path / "out.zs")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_verb(tmp_path: Path, exhume_cli: Cli) -> None:
