@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from exhume.errors import ExhumeError, Span
@@ -315,6 +315,7 @@ CANONICAL_BITS = st.lists(
 
 
 @given(CANONICAL_BITS, st.sampled_from([b"a", b"", b"\xc3\xa9", b"b"]), st.sampled_from([b"", b"}}"]))
+@example(text=b'"a":{"start_byte":0,"end_byte":1},,', name=b"a", tail=b"")
 def test_compiled_walk_agrees_with_its_twin(text: bytes, name: bytes, tail: bytes) -> None:
     text += tail
     walked = kernel.walk(text, 0, name)

@@ -82,8 +82,9 @@ Entries = tuple[list[str], "array[int]", "array[int]", "array[int]", "array[int]
 
 
 def caf_entries(text: bytes, at: int) -> Entries | None:
-    """All entries in `text[at:]`, which ends with `}}`: names as spelled, starts, ends, offsets and sizes of the quoted
-    names, and which names hold a backslash.  None when any is in another form.  Raises `UnicodeDecodeError`.
+    """All entries in `text[at:]`, the last of them followed by `}}`: names as spelled, starts, ends, offsets and sizes
+    of the quoted names, and which names hold a backslash.  None when any is in another form.  Raises
+    `UnicodeDecodeError`.
     """
     rows = _ENTRY.findall(text, at)
     if not rows:
@@ -92,8 +93,8 @@ def caf_entries(text: bytes, at: int) -> Entries | None:
     del rows
     sizes = list(map(len, raw))
     lengths = [a + b + c + PUNCTUATION for a, b, c in zip(sizes, map(len, starts), map(len, ends), strict=True)]
-    if at + sum(lengths) - 1 + 2 != len(text):
-        return None  # something else stands between the entries
+    if at + sum(lengths) - 1 + 2 != len(text) or not text.endswith(b"}}"):
+        return None  # something else stands between the entries, or behind them
     names = b"\n".join(raw).decode("utf-8").split("\n")  # no JSON string holds a raw newline
     keys = array("q", accumulate(lengths, initial=at))[:-1]
     key_sizes = array("q", [size + 2 for size in sizes])
