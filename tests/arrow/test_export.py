@@ -14,11 +14,12 @@ import pytest
 
 import exhume
 from exhume.errors import ExhumeError, WriterError
-from exhume.export import csv, jsonl, parquet
+from exhume.export import _tables, csv, jsonl, parquet
 from exhume.export._tables import flat_column, json_column
 from exhume.formats.zs.metadata import separated_values
 from exhume.io import jsonout
 from exhume.tabular.report import ExportReport
+from exhume.testing.corrupt import flip
 from tests.archives import label, own_archives
 from tests.arrow.test_tools import one_channel
 from tests.clp_s.build import demo, tiny, u64
@@ -287,3 +288,32 @@ def test_row_groups_hold_many_batches(monkeypatch: pytest.MonkeyPatch, tmp_path:
     assert [file.metadata.row_group(n).num_rows for n in range(file.metadata.num_row_groups)] == [30, 30, 30, 10]
     assert seen == list(range(10, 101, 10))
     assert report.to_dict() == ExportReport(written=Counter(rows=100)).to_dict()
+
+
+@pytest.mark.slow
+def test_lines_do_not_depend_on_the_processes_that_make_them(
+    tmp_path: Path, exhume_cli: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with exhume.create(tmp_path / "a.zs", "zs") as writer:
+        archive: Any = writer
+        archive.add_records(b"%05d" % number + b"\xff" * (number % 7) for number in range(3000))
+    call = ("export", tmp_path / "a.zs", "--to", "jsonl")
+    alone = exhume_cli(*call)
+    assert alone.out.count(b"\n") == 3000
+    for rows, most in ((100, 1 << 20), (700, 1 << 20), (700, 9000)):
+        monkeypatch.setattr(_tables, "PART_ROWS", rows)
+        monkeypatch.setattr(_tables, "PART_BYTES", most)
+        assert exhume_cli(*call, "--jobs", 2).out == alone.out
+    whole = (tmp_path / "a.zs").read_bytes()
+    (tmp_path / "a.zs").write_bytes(flip(whole, len(whole) // 2))
+    alone, together = exhume_cli(*call), exhume_cli(*call, "--jobs", 2)
+    assert (together.code, together.out, together.err) == (alone.code, alone.out, alone.err)
+    assert "ZS-202" in alone.err
+
+
+def test_what_a_process_renders_is_what_is_written_here() -> None:
+    batch = pa.RecordBatch.from_pydict({"a": [1, 1 << 60, None], "b": [b"x", b"\xff", b""]})
+    part = next(text for _, text in _tables._rendered([batch], jsonl.lines_of, 2))
+    assert part == jsonl.lines_of(batch)
+    assert part.count(b"\n") == 3
+    assert _tables._Renderer(jsonl.lines_of).render(None) is None

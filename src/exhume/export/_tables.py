@@ -8,16 +8,23 @@ from __future__ import annotations
 import io
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, BinaryIO, ClassVar, Self
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, BinaryIO, ClassVar, NamedTuple, Self
 
 from exhume.archive import Archive, Progress, no_progress
 from exhume.errors import WriterError
 from exhume.io.jsonout import dumps
 from exhume.io.output.atomic import AtomicDirectory, AtomicFile
 from exhume.io.output.stream import binary_output, text_output
+from exhume.io.processes import map_processes
+from exhume.limits import cpu_count
 from exhume.tabular.arrow import NESTED, import_pyarrow, text_array
 from exhume.tabular.report import ExportReport
+
+PART_ROWS = 1 << 15
+PART_BYTES = 16 << 20
+"""Rows of a batch of which a process makes a part of a file at a time; what has more bytes is left to the caller."""
 
 NO_COLUMNS = "rows without columns"
 
@@ -27,6 +34,8 @@ class TableFile(ABC):
 
     suffix: ClassVar[str]
     is_text: ClassVar[bool]
+    render: ClassVar[Any] = None
+    """Makes the part of a file that a batch becomes, where that depends on nothing else: processes can do it then."""
 
     def __init__(self, pa: Any, file: BinaryIO, schema: Any, report: ExportReport) -> None:
         self.pa, self.schema, self.report = pa, schema, report
@@ -85,12 +94,13 @@ def exporter(kind: type[TableFile]) -> Callable[..., ExportReport]:
         no file is left then.
         """
         report = ExportReport()
+        jobs = options.get("jobs", 1)
         tables = archive.arrow_tables(columns=columns or None, lost=report.lost, **options)
         if len(tables) == 1:
             (make,) = tables.values()
             opened = text_output if kind.is_text else binary_output
             with opened(output, overwrite=overwrite) as file:
-                _copy(make, file, kind, report, progress)
+                _copy(make, file, kind, report, progress, jobs)
             return report.without_zeros()
         if output == "-":
             names = ", ".join(list(tables)[:20])
@@ -98,7 +108,7 @@ def exporter(kind: type[TableFile]) -> Callable[..., ExportReport]:
         with AtomicDirectory(output) as folder:
             for name, make in file_names(tables, kind.suffix).items():
                 with AtomicFile(folder.temporary / name) as atomic:
-                    _copy(make, atomic.file, kind, report, progress)
+                    _copy(make, atomic.file, kind, report, progress, jobs)
                 report.written["files"] += 1
         return report.without_zeros()
 
@@ -106,16 +116,61 @@ def exporter(kind: type[TableFile]) -> Callable[..., ExportReport]:
 
 
 def _copy(
-    make: Callable[[], Any], file: BinaryIO, kind: type[TableFile], report: ExportReport, progress: Progress
+    make: Callable[[], Any],
+    file: BinaryIO,
+    kind: type[TableFile],
+    report: ExportReport,
+    progress: Progress,
+    jobs: int,
 ) -> None:
     reader = make()
     with kind(import_pyarrow(), file, reader.schema, report) as target:
-        for batch in reader:
-            target.write(batch)
+        for batch, part in _rendered(reader, kind.render, jobs):
+            if part is None:
+                target.write(batch)
+            else:
+                target.file.write(part)
             report.written["rows"] += batch.num_rows
             if not reader.schema.names:
                 report.lost[NO_COLUMNS] += batch.num_rows  # no target can hold them
             progress(report.written["rows"], None, "rows")
+
+
+def _rendered(reader: Any, render: Callable[[Any], bytes] | None, jobs: int) -> Iterator[tuple[Any, bytes | None]]:
+    """The batches of a table, each with its part of the file where processes make that."""
+    if render is None or (jobs or cpu_count()) == 1:
+        yield from ((batch, None) for batch in reader)
+        return
+    sent: deque[Any] = deque()
+
+    def streams() -> Iterator[bytes | None]:
+        import pyarrow as pa
+
+        for batch in reader:
+            for at in range(0, batch.num_rows, PART_ROWS):
+                sent.append(part := batch.slice(at, PART_ROWS))
+                if part.nbytes > PART_BYTES:
+                    yield None
+                    continue
+                buffer = pa.BufferOutputStream()
+                with pa.ipc.new_stream(buffer, part.schema) as stream:  # a slice pickles all that it is a slice of
+                    stream.write_batch(part)
+                yield buffer.getvalue().to_pybytes()
+
+    for part in map_processes(_Renderer(render).render, streams(), jobs):
+        yield sent.popleft(), part
+
+
+class _Renderer(NamedTuple):
+    """Renders a batch that comes as an Arrow stream, on a worker; picklable."""
+
+    function: Callable[[Any], bytes]
+
+    def render(self, stream: bytes | None) -> bytes | None:
+        """The part of the file; None for a batch that is too large to travel."""
+        import pyarrow as pa
+
+        return None if stream is None else self.function(pa.ipc.open_stream(stream).read_next_batch())
 
 
 def file_names(tables: Mapping[str, Callable[[], Any]], suffix: str) -> dict[str, Callable[[], Any]]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from exhume.export._tables import TableFile, exporter, json_column
 from exhume.io.jsonout import dump_pieces, dumps
+from exhume.tabular.arrow import import_pyarrow
 
 ACCEPTS = "tables"
 
@@ -17,20 +18,25 @@ LARGE = 32 << 20
 """Bytes of a batch that is written value by value, for it holds long ones."""
 
 
+def lines_of(batch: Any) -> bytes:
+    """The lines of a batch."""
+    columns = [json_column(import_pyarrow(), column) for column in batch.columns]
+    lines = [dumps(dict(zip(batch.schema.names, row, strict=True))) for row in zip(*columns, strict=True)]
+    return "".join(f"{line}\n" for line in lines).encode("ascii")
+
+
 class JsonLinesFile(TableFile):
     """A file of JSON objects; nulls are kept."""
 
     suffix = "jsonl"
     is_text = True
+    render = staticmethod(lines_of)
 
     def write(self, batch: Any) -> None:
-        names = self.schema.names
         if batch.nbytes > LARGE:
-            self._write_large(names, batch)
-            return
-        columns = [json_column(self.pa, column) for column in batch.columns]
-        lines = [dumps(dict(zip(names, row, strict=True))) for row in zip(*columns, strict=True)]
-        self.file.write("".join(f"{line}\n" for line in lines).encode("ascii"))
+            self._write_large(self.schema.names, batch)
+        else:
+            self.file.write(lines_of(batch))
 
     def _write_large(self, names: list[str], batch: Any) -> None:
         for row in range(batch.num_rows):
