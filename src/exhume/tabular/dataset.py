@@ -100,9 +100,11 @@ class ArchiveDataset(dataset.Dataset):  # type: ignore[misc]
         texts = [str(each) for each in columns.values()] if isinstance(columns, Mapping) else []
         texts += [] if filter is None else [str(filter)]
         asked = set() if isinstance(columns, Mapping) else set(columns)
-        words = [re.compile(rf"(?<!\w){re.escape(name)}(?!\w)") for name in names]  # they are written as they are
-        chosen = [n for n, word in zip(names, words, strict=True) if n in asked or any(map(word.search, texts))]
-        return chosen or names[:1]
+
+        def named(name: str) -> bool:  # names are written as they are
+            return any(name in text and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) for text in texts)
+
+        return [name for name in names if name in asked or named(name)] or names[:1]
 
     def count_rows(self, filter: Any = None, **options: Any) -> int:
         """Rows that meet an expression; reads the columns that it names."""
