@@ -6,12 +6,13 @@ well as the records of a log.  Commands write to `out`, which is removed before 
 
 from __future__ import annotations
 
+import random
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from benchmarks import rivals
 from benchmarks.data_bundle import pack_zip
@@ -23,6 +24,15 @@ from exhume.formats.leveldb.table_writer import write_database
 EXHUME = [sys.executable, "-m", "exhume"]
 CHUNKS, CHUNK_MEMBERS = 32, 4000
 """What `catalog build` reads: chunks, and the members of each."""
+
+IDL_FILE = "odometry.idl"
+IDL = """namespace bench;
+schema Odometry {
+    uint64 sequence; double x; double y; double heading; string frame; arraylist<double> covariance;
+}
+"""
+ODOMETRY = 8
+"""Channels of a log with a type."""
 
 QUERY = "level: INFO OR level: WARN"
 
@@ -132,8 +142,23 @@ def ark(out: Path, made: dict[str, Path]) -> Iterator[tuple[str, Work]]:
     yield "cat --raw", Work(exhume("cat", "--raw", path), path, reading, read)
     yield "verify", Work(exhume("verify", path), path, reading, read)
     yield "create", Work(exhume("create", "ark", mcap, "-o", out), mcap, copy)
+    yield "create, zstd", Work(exhume("create", "ark", mcap, "--compression", "zstd", "-o", out), mcap, copy)
     yield "export mcap", Work(exhume("export", path, "--to", "mcap", "-o", out), path, copy, read)
     yield from _common("ark", path, out)
+    # messages of a type, which are decoded
+    typed, lines = made["ark typed"], made["ark lines"]
+    read = Floor("ark", "read", typed)
+    of_type = [word for number in range(ODOMETRY) for word in ("--type", f"/odometry/{number}=bench::Odometry")]
+    encode = exhume("create", "ark", lines, "--schema", typed / IDL_FILE, *of_type, "-o", out)
+    yield "typed cat", Work(exhume("cat", typed), typed, None, read)
+    yield "typed verify", Work(exhume("verify", typed), typed, None, read)
+    yield "typed salvage", Work(exhume("salvage", typed, "-o", out), typed, None, read)
+    yield "typed create", Work(encode, lines)
+    yield (
+        "typed export mcap, JSON",
+        Work(exhume("export", typed, "--to", "mcap", "--payload", "json", "-o", out), typed, None, read),
+    )
+    yield "typed export arrow", Work(exhume("export", typed, "--to", "arrow", "-o", out), typed, None, read)
 
 
 def caf(out: Path, made: dict[str, Path]) -> Iterator[tuple[str, Work]]:
@@ -183,6 +208,7 @@ def inputs(folder: Path, size: int) -> dict[str, Path]:
     made = make_archives(folder, size)
     made |= {"tree": folder / "tree", "logs": folder / "logs.jsonl"}
     names = {"lines": "lines.txt", "image": "image", "kv-ir": "logs.clp", "mcap": "log.mcap", "zip": "tree.zip"}
+    names |= {"ark typed": "typed.ark", "ark lines": "typed.jsonl"}
     names |= {"zs of lines": "lines.zs", "chunks": "chunks", "leveldb": "leveldb", "leveldb of plyvel": "leveldb-copy"}
     for name, file in names.items():
         made[name] = folder / file
@@ -207,6 +233,11 @@ def _make(name: str, path: Path, made: dict[str, Path], size: int) -> None:
             subprocess.run([*EXHUME, "create", "kv-ir", "-q", str(made["logs"]), "-o", str(path)], check=True)
         case "mcap":
             subprocess.run([*EXHUME, "export", str(made["ark"]), "--to", "mcap", "-q", "-o", str(path)], check=True)
+        case "ark typed":
+            make_typed_log(path, size)
+        case "ark lines":
+            with path.open("wb") as file:
+                subprocess.run([*EXHUME, "cat", str(made["ark typed"]), "-j0"], stdout=file, check=True)
         case "zip":
             pack_zip(made["tree"], path)
         case "chunks":
@@ -222,6 +253,25 @@ def _make(name: str, path: Path, made: dict[str, Path], size: int) -> None:
             write_database(lambda file: (path / file).open("wb"), pairs, codec="snappy")
         case _:
             shutil.copytree(made["leveldb"], path)  # plyvel writes into what it opens
+
+
+def make_typed_log(folder: Path, size: int) -> None:
+    """A log of messages of one type on several channels, 200 bytes each, with its type in a file beside them."""
+    from exhume.formats.ark.writer import ArkWriter
+
+    rng = random.Random(5)
+    covariances = [[rng.random() for _ in range(18)] for _ in range(64)]
+    with ArkWriter(folder) as log:
+        writers = [log.channel(f"/odometry/{n}", "bench::Odometry", IDL).write for n in range(ODOMETRY)]
+        for number in range(size // 200):
+            value: dict[str, Any] = {"sequence": number, "x": number / 4, "y": -number / 2}
+            value |= {
+                "heading": number % 628 / 100,
+                "frame": "map",
+                "covariance": covariances[number % len(covariances)],
+            }
+            writers[number % ODOMETRY](number * 1_000_000, value)
+    (folder / IDL_FILE).write_text(IDL)
 
 
 def make_chunks(folder: Path) -> None:

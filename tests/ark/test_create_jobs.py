@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from exhume.errors import ExhumeError
-from exhume.formats.ark import jsonform, mcap
+from exhume.formats.ark import jsonform, mcap, pieces
 from exhume.formats.ark.jsonform import import_jsonl
 from exhume.formats.ark.mcap import import_mcap
 from exhume.formats.ark.rbuf.idl import load_registry
@@ -106,7 +106,8 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small parts, which travel and are worked on here."""
     for module in (jsonform, mcap):
         monkeypatch.setattr(module, "PART_BYTES", 1500)
-        monkeypatch.setattr(module, "map_processes", here)
+    monkeypatch.setattr(pieces, "WORTH", 3)
+    monkeypatch.setattr(pieces, "map_processes", here)
 
 
 def same(tmp_path: Path, source: Path, codec: str | None, monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes] | str:
@@ -144,6 +145,7 @@ def test_mcap(codec: str | None, columns: tuple[str, ...], tmp_path: Path, monke
 def test_processes(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (jsonform, mcap):
         monkeypatch.setattr(module, "PART_BYTES", 3000)
+    monkeypatch.setattr(pieces, "WORTH", 1)
     source = tmp_path / f"in.{kind}"
     if kind == "mcap":
         pytest.importorskip("mcap")
@@ -172,15 +174,21 @@ def test_the_first_error_is_told(what: str, tmp_path: Path, monkeypatch: pytest.
     """Also where lines that follow, perhaps in the same part, are broken in another way."""
     monkeypatch.setattr(jsonform, "LONGEST_LINE", 9000)
     lines = json_lines(200).splitlines()
-    for number, row in enumerate((120, 121, 126, 190)):
-        broken = [*lines[:row], BROKEN[what], "neither", *lines[row:]]
+    for number, row in enumerate((20, 120, 121, 126, 170)):
+        broken = [
+            *lines[:row],
+            BROKEN[what],
+            "neither",
+            *lines[row : row + 20],
+            BROKEN["too long a line"],
+            *lines[row + 20 :],
+        ]
         source = tmp_path / "in.jsonl"
         source.write_text("\n".join(broken))
         (tmp_path / str(number)).mkdir()
         told = same(tmp_path / str(number), source, None, monkeypatch)
         assert isinstance(told, str)
-        assert "line 12" not in told or f"line {row + 1}" in told
-        assert f"line {row + 2}" not in told
+        assert "line " not in told or f"line {row + 1} " in told
         monkeypatch.setattr(jsonform, "PART_BYTES", 1500)
 
 

@@ -105,7 +105,7 @@ def cat(run: Run, archive: Any, names: tuple[str, ...], options: dict[str, Any])
     from exhume.findings import Finding
     from exhume.formats.ark.export import counted_lines, raw_bytes
     from exhume.formats.ark.messages import message_json
-    from exhume.formats.ark.pieces import make_each
+    from exhume.formats.ark.pieces import is_packed, make_each
 
     say_findings(run, archive)
     raw = bool(options.get("raw"))
@@ -119,7 +119,8 @@ def cat(run: Run, archive: Any, names: tuple[str, ...], options: dict[str, Any])
         head = {"target": archive.name, "format": archive.format}
         run.items("records", head, "records", map(message_json, archive.messages(**query, findings=findings)))
     elif raw:
-        for data in make_each(archive, raw_bytes, query, findings=findings, jobs=options.get("jobs", 1)):
+        jobs = options.get("jobs", 1) if is_packed(archive) else 1
+        for data in make_each(archive, raw_bytes, query, findings=findings, jobs=jobs):
             run.out.write(data)
     else:
         for text, _ in make_each(archive, counted_lines, query, findings=findings, jobs=options.get("jobs", 1)):

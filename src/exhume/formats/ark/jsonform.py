@@ -13,12 +13,12 @@ from typing import Any, BinaryIO, Final
 
 from exhume.archive import Progress, no_progress
 from exhume.errors import ExhumeError, FormatError, Span, WriterError, shorten
+from exhume.formats.ark.pieces import map_pieces
 from exhume.formats.ark.rbuf.encoder import Encoder, encoder_for
 from exhume.formats.ark.rbuf.idl import load_registry
 from exhume.formats.ark.rbuf.registry import Field, Registry
 from exhume.formats.ark.writer import ArkWriter, ChannelWriter, Packing, no_schema
 from exhume.io.files import open_input
-from exhume.io.processes import map_processes
 from exhume.limits import DEFAULT_LIMITS
 
 FOREIGN_IDL: Final = """namespace exhume;
@@ -124,7 +124,7 @@ def import_jsonl(
     count = 0
     with open_input(path) as file:
         make = _Lines(str(path), registry, known, log.packing("main"))
-        for rows, error in map_processes(make, _parts(path, file), jobs):
+        for rows, error in map_pieces(make, _parts(path, file), jobs):
             for name, has_value, time_ns, stored in rows:
                 writer = channels.get(name)
                 if writer is None:

@@ -24,6 +24,7 @@ from exhume.formats.ark.export import Selection
 from exhume.formats.ark.jsonform import FOREIGN_IDL, PART_BYTES, from_json
 from exhume.formats.ark.jsonschema import json_schema, message_json
 from exhume.formats.ark.messages import ArkMessage
+from exhume.formats.ark.pieces import is_packed, map_pieces
 from exhume.formats.ark.rbuf.encoder import encoder_for
 from exhume.formats.ark.rbuf.idl import load_registry
 from exhume.formats.ark.rbuf.registry import Registry
@@ -31,7 +32,6 @@ from exhume.formats.ark.reader import ArkReader, Channel
 from exhume.formats.ark.writer import ArkWriter, ChannelWriter, Packing
 from exhume.io.files import open_input
 from exhume.io.output.stream import binary_output
-from exhume.io.processes import map_processes
 from exhume.tabular.report import ExportReport, refuse_options
 
 ENCODING: Final = "rbuf"
@@ -62,7 +62,7 @@ def export(
 ) -> ExportReport:
     """Writes the chosen messages as an MCAP file; `payload` is `rbuf` (default: bytes unaltered) or `json`.
 
-    `jobs` processes make the JSON (0: one per core).  Messages as they are cost less to read than to hand over.
+    `jobs` processes decompress messages and make their JSON (0: one per core).
 
     Raises `MissingDependencyError` without the extra, and the error of the broken rule for damaged messages (unless
     they are skipped).
@@ -88,7 +88,8 @@ def export(
             writer.add_metadata(METADATA_RECORD, dict(manifest.metadata))
         ids = _register(log, writer, as_json)
         counts: dict[int, int] = {}
-        parts = selection.make_each(_json if as_json else _bytes, jobs if as_json else 1, decode=as_json)
+        spread = as_json or is_packed(log)
+        parts = selection.make_each(_json if as_json else _bytes, jobs if spread else 1, decode=as_json)
         for identifier, time_ns, data in chain.from_iterable(parts):
             channel = ids[identifier]
             counts[channel] = sequence = counts.get(channel, -1) + 1
@@ -170,7 +171,7 @@ def import_mcap(path: Path, log: ArkWriter, *, progress: Progress = no_progress,
             summary = reading.make_reader(file).get_summary()
             if summary is not None and summary.chunk_indexes:
                 make = _Chunks(str(path), summary.channels, summary.schemas, _packings(log, summary.channels))
-                made = map_processes(make, _stored_chunks(file, summary.chunk_indexes), jobs)
+                made = map_pieces(make, _stored_chunks(file, summary.chunk_indexes), jobs)
             else:  # messages that no index tells of are read one after another
                 make = _Chunks(str(path), {}, {}, {})
                 file.seek(0)

@@ -7,7 +7,7 @@ before it become.  A worker opens the log again, by the paths of its files.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice, pairwise
+from itertools import chain, islice, pairwise
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
 from exhume.errors import ExhumeError
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from exhume.formats.ark.reader import ArkReader, SplitReference
 
 R = TypeVar("R")
+T = TypeVar("T")
 
 PIECE_MESSAGES: Final = 1 << 13
 PIECE_BYTES: Final = 4 << 20
@@ -39,9 +40,27 @@ PART: Final = 256
 """Messages that one process makes something of before it shows them."""
 
 
+def map_pieces(function: Callable[[T], R], items: Iterable[T], jobs: int) -> Iterator[R]:
+    """`map_processes`, and by the caller alone where there are too few items for other processes to be worth it."""
+    source = iter(items)
+    first: list[T] = []
+    if (jobs or cpu_count()) > 1:
+        try:
+            first.extend(islice(source, WORTH + 1))
+        except Exception:  # it comes behind the results of the items before it
+            yield from map(function, first)
+            raise
+    yield from map_processes(function, chain(first, source), jobs if len(first) > WORTH else 1)
+
+
 def can_travel(log: ArkReader) -> bool:
     """Whether another process can open the log: its files lie in a directory of this machine."""
     return isinstance(log.root, LocalTree) and log.single_split is None
+
+
+def is_packed(log: ArkReader) -> bool:
+    """Whether a column is compressed; where none is, reading messages as they are costs less than handing them over."""
+    return any(channel.compression.strip().lower() not in ("", "none", "null") for channel in log.channels())
 
 
 class Made(NamedTuple, Generic[R]):

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -31,13 +30,11 @@ from exhume.formats.ark.layout import (
 )
 from exhume.formats.ark.manifest import Statistics
 from exhume.formats.ark.messages import column_codec
-from exhume.formats.ark.pieces import PIECE_BYTES, PIECE_MESSAGES, WORTH, can_travel
+from exhume.formats.ark.pieces import PIECE_BYTES, PIECE_MESSAGES, can_travel, map_pieces
 from exhume.formats.ark.rbuf.decoder import decoder_for
 from exhume.formats.ark.splits import Array, Split, portions
 from exhume.formats.ark.unindexed import MAX_SLOTS, MessageCheck, num_unindexed
-from exhume.io.processes import map_processes
 from exhume.io.source import Source
-from exhume.limits import cpu_count
 
 if TYPE_CHECKING:
     from exhume.formats.ark.reader import ArkReader, SplitReference
@@ -167,10 +164,7 @@ def survey_splits(reader: ArkReader, references: Sequence[SplitReference], jobs:
             begun.append((source, listing))
             yield from _parts(number, listing)
 
-    items = parts()
-    first = list(islice(items, WORTH + 1)) if can_travel(reader) and (jobs or cpu_count()) > 1 else []
-    check = _Check(reader, list(references))
-    checked = map_processes(check, chain(first, items), jobs if len(first) > WORTH else 1)
+    checked = map_pieces(_Check(reader, list(references)), parts(), jobs if can_travel(reader) else 1)
     try:
         for reference in references:
             damaged: list[tuple[int, ExhumeError]] = []
