@@ -240,12 +240,14 @@ class ClpSArchive(Container):
         return found
 
     def hint_streams(self) -> None:
-        """Announces that all streams will be read, in their order."""
+        """Announces that the streams of all tables will be read, in their order."""
         try:
-            section = self.file_entry("/0")
+            ids = {table.entry.stream_id for table in self.tables if table.entry.problem is None}
+            places = [self.stream_place(stream_id) for stream_id in ids]
         except ExhumeError:  # it is raised again where a stream is read
             return
-        section.source.hint(section.start, section.end)
+        if places:
+            places[0].source.hint(min(place.start for place in places), max(place.end for place in places))
 
     def _stream_lock(self, stream_id: int) -> threading.Lock:
         """Held by whoever decompresses a stream."""
