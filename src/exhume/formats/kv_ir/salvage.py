@@ -18,8 +18,9 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import BinaryIO
 
+import zstandard
+
 from exhume.archive import Progress, no_progress
-from exhume.codecs.zstd import zstd_frame
 from exhume.errors import ExhumeError, SourceError
 from exhume.findings import Rule
 from exhume.formats.kv_ir import checks
@@ -108,34 +109,35 @@ class _Salvage:
     def write(self, file: BinaryIO, *, lines: bool) -> bool:
         """Writes everything that survives and accounts for each byte; returns False when there is nothing to write."""
         self.how = How.BOTH if lines else How.CHECK
-        packer: Callable[[bytes], object] = file.write
-        held: list[bytes] = []
-        if self.stream.wrapped and not lines:
-            packer = held.append
-        self.out = packer
         units = self._open()
         if units is None:
             self.report.account(self.source.span(0, self.source.size), Fate.LOST, "stream", "nothing of it can be read")
             self.report.lose("streams")
             return False
         self.units = units
-        start = units.at
-        if not lines:
-            packer(build_preamble(units.preamble.encoding, units.preamble.metadata))
-            units.keep = packer
-        if start:
-            self._account(0, start, Fate.REBUILT, "preamble")
-        self._walk(start)
-        if not lines and not units.ended:
-            packer(END)
-        if held:
-            for piece in zstd_frame(held):
-                file.write(piece)
+        if self.stream.wrapped and not lines:
+            with zstandard.ZstdCompressor().stream_writer(file, closefd=False) as frame:
+                self._write(frame.write, lines=False)
+        else:
+            self._write(file.write, lines=lines)
         if self.report.recovered:
             self.report.vouch(Verified.REREAD)
         if self.stream.wrapped:
             self._account_frames()
         return True
+
+    def _write(self, out: Callable[[bytes], object], *, lines: bool) -> None:
+        self.out = out
+        units = self.units
+        start = units.at
+        if not lines:
+            out(build_preamble(units.preamble.encoding, units.preamble.metadata))
+            units.keep = out
+        if start:
+            self._account(0, start, Fate.REBUILT, "preamble")
+        self._walk(start)
+        if not lines and not units.ended:
+            out(END)
 
     def _open(self) -> Units | None:
         try:

@@ -61,6 +61,11 @@ def header_check(source: Source) -> Check:
     return Check.compare(f"0x{stored:016x}", f"0x{crc64_xz(source.read_at(start, end - start)):016x}")
 
 
+def _behind(kept: memoryview, fresh: bytes) -> memoryview:
+    """What is left of one read and the next one; nothing else keeps either then."""
+    return memoryview(b"".join((kept, fresh)) if len(kept) else fresh)
+
+
 class BlockFile:
     """The blocks of a file whose header is known.
 
@@ -151,9 +156,7 @@ class BlockFile:
                 # What is left of the last read is carried over, so that every byte is fetched once.
                 limit = max(stop, min(at + needed, size))
                 more = min(max(at + needed - have, step), limit - have)
-                kept = window[at - base :]
-                fresh = self.source.read_at(have, more)
-                window = memoryview(b"".join((kept, fresh)) if len(kept) else fresh)
+                window = _behind(window[at - base :], self.source.read_at(have, more))
                 base = at
                 step = min(step * 2, most)
             except ValueError as error:
@@ -161,6 +164,7 @@ class BlockFile:
             else:
                 yield block
                 at = block.end
+                del block  # it may be large, and so may be the next
 
     def frames(self, start: int) -> Iterator[tuple[int, int, int]]:
         """`(offset, size, level)` of every block from `start` on, reading as little as is sensible for the source.
@@ -273,9 +277,12 @@ class BlockFile:
         try:
             return decompress_prefix(decoder, stored, max_size=usual)
         except LimitExceededError:
-            if decoder != "deflate" or inflated_size(stored, budget) > budget:
+            if decoder != "deflate":
                 raise
-        return decompress_prefix(decoder, stored, max_size=budget)
+            size = inflated_size(stored, budget)
+            if size > budget:
+                raise
+        return decompress_prefix(decoder, stored, max_size=budget, size=size)
 
     def codec_error(self) -> ExhumeError:
         """ZS-103 for this file's codec."""

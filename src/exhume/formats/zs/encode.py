@@ -72,7 +72,8 @@ def encode_block(level: int, payload: bytes, compress_payload: Compressor) -> by
 def encode_data(payload: bytes, compress_payload: Compressor) -> Encoded:
     """A data block; for an unsorted payload `(ordinal, record before, record)` is given instead, uncompressed."""
     scan = scan_records(payload)
-    first, last = payload[slice(*scan.first)], payload[slice(*scan.last)]
+    first = payload[slice(*scan.first)]
+    last = first if scan.last == scan.first else payload[slice(*scan.last)]
     if scan.unsorted >= 0:
         fault = (scan.unsorted, payload[slice(*scan.previous)], payload[slice(*scan.current)])
         return Encoded(b"", payload, first, last, scan.records, fault)

@@ -39,15 +39,19 @@ def recode(
     if stored and chosen != "none":
         level = "stored"
     size = {} if block_size is None else {"block_size": block_size}
-    done = 0
     settings: dict[str, Any] = {"codec": chosen, "level": level, "jobs": jobs, **size, **options}
     with ZsWriter(output, metadata=archive.metadata, default_metadata=False, **settings) as writer:
         if block_size is not None:
             writer.add_records(archive.records(jobs=jobs))
             return
-        blocks = archive.file.walk(archive.header.blocks_offset)
-        for payload in map_ordered(lambda block: archive.file.payload(block) if block.is_data else None, blocks, jobs):
-            if payload is not None:
-                writer.add_payload(payload)
-            done += 1
-            progress(done, None, "blocks")
+        _copy_blocks(archive, writer, progress, jobs)
+
+
+def _copy_blocks(archive: ZsReader, writer: ZsWriter, progress: Progress, jobs: int) -> None:
+    """Copies the data blocks with their bounds; no payload is held when this is done."""
+    blocks = archive.file.walk(archive.header.blocks_offset)
+    payloads = map_ordered(lambda block: archive.file.payload(block) if block.is_data else None, blocks, jobs)
+    for done, payload in enumerate(payloads, 1):
+        if payload is not None:
+            writer.add_payload(payload)
+        progress(done, None, "blocks")

@@ -26,6 +26,9 @@ from exhume.native.kernel import MalformedRecordsError, build_uleb128, scan_reco
 EDGE_SIZE = 4096
 """Bytes of a record that are kept for comparisons; where they do not suffice, the block is read again."""
 
+COMPARED = 1 << 20
+"""Bytes of two records that are compared at a time."""
+
 MAX_REACHES = 100_000
 """Reaches of data blocks that are kept; further ones are read again when a reference occurs."""
 
@@ -55,6 +58,15 @@ class Reach(NamedTuple):
     start: int
     first: Edge | None
     before: Edge | None
+
+
+def _order(left: memoryview, right: memoryview) -> int:
+    """Whether one comes before the other (-1), behind it (1), or both are the same (0); without copies of either."""
+    for at in range(0, min(len(left), len(right)), COMPARED):
+        one, other = bytes(left[at : at + COMPARED]), bytes(right[at : at + COMPARED])
+        if one != other:
+            return (one > other) - (one < other)
+    return (len(left) > len(right)) - (len(left) < len(right))
 
 
 @dataclass(slots=True)
@@ -198,15 +210,14 @@ class References:
         head = key if edge.whole else key[:EDGE_SIZE]
         other = edge.head
         if head == other and not edge.whole:
-            head, other = key, self._record(edge.block, last=edge.last)
+            return _order(memoryview(key), self._record(edge.block, last=edge.last))
         return (head > other) - (head < other)
 
-    def _record(self, block: tuple[int, int], *, last: bool) -> bytes:
+    def _record(self, block: tuple[int, int], *, last: bool) -> memoryview:
         """The first or last record of a data block, read again."""
         payload = self._file.payload(self._file.read(*block))
         scan = scan_records(payload)
-        start, end = scan.last if last else scan.first
-        return payload[start:end]
+        return memoryview(payload)[slice(*(scan.last if last else scan.first))]
 
     def _reread(self, index: int) -> Reach:
         """The reach of a data block that was dropped to save memory."""
@@ -214,7 +225,7 @@ class References:
         first = before = None
         try:
             block = (start, self._sizes[index])
-            first = Edge.of(memoryview(self._record(block, last=False)), block, last=False)
+            first = Edge.of(self._record(block, last=False), block, last=False)
         except (ExhumeError, MalformedRecordsError):
             return Reach(start, None, None)
         while before is None and index > 0:
@@ -222,7 +233,7 @@ class References:
             if self._levels[index] == 0:
                 block = (self._starts[index], self._sizes[index])
                 with suppress(ExhumeError, MalformedRecordsError):
-                    before = Edge.of(memoryview(self._record(block, last=True)), block, last=True)
+                    before = Edge.of(self._record(block, last=True), block, last=True)
         return Reach(start, first, before)
 
     def finish(self, end: int, *, complete: bool, judge_unreferenced: bool) -> Iterator[Finding]:

@@ -7,6 +7,7 @@ length, a level and a matching CRC-64 are found.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -301,8 +302,7 @@ def _keep(
     digest.update(payload)
     if not scan.records:
         return checks.DATA_EMPTY.error(span=recovery.file.span(block)), last
-    first = payload[slice(*scan.first)]
-    if scan.unsorted >= 0 or (last is not None and first < last):
+    if scan.unsorted >= 0 or (last is not None and payload[slice(*scan.first)] < last):
         recovery.sorted = False
     recovery.kept.append(Kept(block.offset, block.size, scan.records))
     return None, payload[slice(*scan.last)]
@@ -417,8 +417,7 @@ def _write_archive(recovery: Recovery, output: Path, jobs: int) -> None:
         ExternalSorter() as sorter,
     ):
         if recovery.sorted:
-            for payload in _payloads(recovery, jobs):
-                writer.add_payload(payload)
+            deque(map(writer.add_payload, _payloads(recovery, jobs)), maxlen=0)  # which holds none of them any longer
         else:
             recovery.notes.append("the records were not in order: they were sorted")
             writer.add_records(_records(recovery, sorter, jobs))
