@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import msgpack
@@ -17,9 +18,11 @@ from exhume_ksy.clp_s_table_metadata import ClpSTableMetadata
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+import exhume
 from exhume.errors import ExhumeError, Span
 from exhume.formats.clp_s import checks, layout, layout_packed
 from exhume.formats.clp_s.layout import NodeType
+from exhume.formats.clp_s.layout_table import first_column_ends
 from exhume.formats.clp_s.probe import probe
 from exhume.formats.clp_s.read import packets
 from exhume.formats.clp_s.read.places import Place
@@ -481,3 +484,27 @@ def test_how_much_a_row_of_a_column_takes() -> None:
     """An epoch or a delta and the number of its pattern; a double and its format."""
     sizes = (layout_packed.DATE_SIZE, layout_packed.TIMESTAMP_SIZE, layout_packed.FORMATTED_FLOAT_SIZE)
     assert sizes == tuple(len(layout_packed.many("<B", [0] * size)) for size in (8 + 8, 8 + 8, 8 + 2))
+
+
+def test_where_the_first_columns_of_a_table_end(tmp_path: Path) -> None:
+    """Up to the last one asked for, from their types alone; None where only the bytes tell it."""
+    path = tmp_path / "a.clps"
+    with exhume.clps.create(path) as writer:
+        for number in range(10):
+            writer.write({"a": number, "b": number / 2, "c": number % 2 == 0, "d": "one two"})
+    with exhume.clps.open(path) as archive:
+        [table] = archive.tables
+        fields, size = table.layout, table.size
+        names = [archive.schema_tree.keys[node].decode() for node in fields.nodes]
+        assert names == ["log_event_idx", "a", "b", "c", "d"]
+
+        def ends(*wanted: str, size: int = size) -> list[int] | None:
+            nodes = [node for node, name in zip(fields.nodes, names, strict=True) if name in wanted]
+            return first_column_ends(fields, nodes, 10, size)
+
+        assert ends() == []
+        assert ends("a") == [80, 160]
+        assert ends("b") == ends("a", "b") == [80, 160, 260]  # a float and its format: 10 bytes
+        assert ends("c") == [80, 160, 260, 270]
+        assert ends("c", "d") is None
+        assert ends("b", size=259) is None

@@ -275,6 +275,8 @@ VARIANTS: dict[str, Change] = {
     "type three": table_of((build_block([item(b"k", 1, 3)]), KEY)),
     "a damaged block, then a wrong one": both(table_of((GOOD, key_of(b"b")), (WIDE, key_of(b"m"))),
                                               flip_at("000005.ldb", 2)),
+    "the second block damaged": both(table_of((OTHER, key_of(b"a")), (GOOD, KEY)),
+                                     flip_at("000005.ldb", len(OTHER) + 7)),
     "tombstones of one key": table_of((build_block([item(b"k", 3, 0), item(b"k", 2, 1)]), KEY)),
 }  # fmt: skip
 """More damage, for what several rules together, or the words of a finding, depend on."""

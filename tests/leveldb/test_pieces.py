@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,11 @@ import exhume
 from exhume.formats.leveldb import verify
 from exhume.formats.leveldb.table_writer import TableWriter, write_database
 from exhume.formats.leveldb.wire import InternalKey
+from exhume.io.tree import MemoryTree
 from exhume.testing.corrupt import flip
-from tests.leveldb.make_samples import PUT, write_files
+from tests.broken import golden
+from tests.leveldb.make_samples import PUT, build_database, write_files
+from tests.leveldb.test_damage import VARIANTS
 from tests.leveldb.test_ranges import files_of
 
 
@@ -57,6 +61,19 @@ def test_blocks_in_disorder_are_found_across_pieces(tmp_path: Path, monkeypatch:
     for size in (1, 7, 1 << 30):
         monkeypatch.setattr(verify, "PIECE", size)
         assert [found.code for found in findings(tmp_path / "a.ldb")].count("LDB-317") == 1
+
+
+@pytest.mark.parametrize("size", [1, 1 << 30])
+def test_all_is_said_of_any_damage_whatever_the_pieces(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verify, "PIECE", size)
+    for name, change in VARIANTS.items():
+        files = build_database()
+        change(files)
+        expected = golden("leveldb")[name]
+        told = list(exhume.verify(MemoryTree(files), format="leveldb"))
+        assert json.loads(json.dumps([finding.to_dict() for finding in told])) == expected["findings"], name
+        quick = list(exhume.verify(MemoryTree(files), format="leveldb", quick=True))
+        assert list(map(str, quick)) == expected.get("quick", list(map(str, told))), name
 
 
 @pytest.mark.slow
