@@ -48,7 +48,8 @@ OTHERS = [
         "create": "zs {i}/numbers -o {o}/made --no-default-metadata --block-size 1K",
         "explain": "{i}/bundle --recursive --coverage", "export": f"{FILES} --to jsonl -o {{o}}/made",
         "extract": "{i}/made.caf -o {o}/made", "identify": MANY, "info": "{i}/db --recursive",
-        "list": "{i}/bundle --recursive", "salvage": "{i}/bad-a.zs {i}/bad-a.caf -o {o}/made",
+        "list": "{i}/bundle --recursive", "recode": "{i}/bundle -o {o}/made --codec snappy",
+        "salvage": "{i}/bad-a.zs {i}/bad-a.caf -o {o}/made",
         "search": "{i}/a.clps {i}/a.clps * --count", "verify": MANY,
     }.items()),
 ]  # fmt: skip

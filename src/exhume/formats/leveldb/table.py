@@ -84,19 +84,12 @@ class Block(NamedTuple):
         """
         last = len(self.data) - NUM_RESTARTS.size
         end = last - RESTART.size * NUM_RESTARTS.unpack_from(self.data, last)[0] if last >= 0 else -1
-        return end if end >= 0 else layout.parse_tail(self.data, self.payload_span).end
+        return end if end >= 0 else self.tail.end
 
     @property
     def tail(self) -> layout.Tail:
-        """Where its entries end, and its restart points; raises `StructureError` when they do not fit.
-
-        Those of the plain form are unpacked directly: `verify` needs them of every block.
-        """
-        last = len(self.data) - NUM_RESTARTS.size
-        end = last - RESTART.size * NUM_RESTARTS.unpack_from(self.data, last)[0] if last >= 0 else -1
-        if end < 0:
-            return layout.parse_tail(self.data, self.payload_span)
-        return layout.Tail(end, [at for (at,) in RESTART.iter_unpack(self.data[end:last])])
+        """Where its entries end, and its restart points; raises `StructureError` when they do not fit."""
+        return layout.parse_tail(self.data, self.payload_span)
 
 
 class _Rules(NamedTuple):
