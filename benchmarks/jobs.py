@@ -28,7 +28,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import exhume
 from benchmarks.rows import Work, rows
 from benchmarks.scaling import write_page
 from exhume.limits import parse_size
@@ -229,20 +228,6 @@ def _ratio(value: float | None, other: float | None) -> str:
     return "-" if value is None or not other else f"{value / other:.2f}"
 
 
-def call(name: str, paths: list[str], jobs: int | None) -> int:
-    """Runs a function of the library as if it were a verb; `USAGE` when it takes no `jobs`."""
-    archive = exhume.open(paths[0])
-    options = {} if jobs is None else {"jobs": jobs}
-    columns = {"columns": ["timestamp", "level"]} if name == "two_columns" else {}
-    try:
-        batches = archive.to_arrow(**columns, **options)
-    except TypeError:
-        print("no jobs", file=sys.stderr)
-        return USAGE
-    assert sum(batch.num_rows for batch in batches)
-    return 0
-
-
 def kept(results: Path, size: int, jobs: int) -> dict[str, dict[str, Any]]:
     """The rows of an earlier run.  Raises `SystemExit` for those of another size or number of jobs."""
     if not results.exists():
@@ -266,10 +251,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seconds", type=float, default=3600, help="begin no further row after this time")
     parser.add_argument("--write", type=Path, help="a page with the markers of the table")
     parser.add_argument("--unwatched", action="store_true", help="also on a busy machine: nothing is kept or written")
-    parser.add_argument("--call", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
-    if options.call:
-        return call(options.call, options.rows, options.jobs)
     if options.unwatched and options.write:
         parser.error("what --unwatched measures is not written")
     size, jobs = options.size or parse_size("256M"), options.jobs or 2

@@ -70,8 +70,8 @@ def exhume(*arguments: str | Path) -> list[str]:
 
 
 def script(name: str, *paths: Path) -> list[str]:
-    """A function of the library that no verb is; see `benchmarks.jobs`."""
-    return [sys.executable, "-m", "benchmarks.jobs", "--call", name, *map(str, paths)]
+    """A function of the library that no verb is; see `benchmarks.calls`."""
+    return [sys.executable, "-m", "benchmarks.calls", name, *map(str, paths)]
 
 
 def _common(format: str, path: Path, out: Path) -> Iterator[tuple[str, Work]]:
