@@ -28,3 +28,12 @@ def test_an_interruption_waits_only_for_work_that_writes(leave: bool) -> None:
         list(map_ordered(work, range(2), 2, leave=leave))
     assert done.is_set() is not leave
     go_on.set()
+
+
+def test_an_interruption_while_a_thread_starts_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(thread: threading.Thread) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(threading.Thread, "start", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        list(map_ordered(str, range(10), 2))

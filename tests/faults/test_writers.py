@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -220,3 +222,28 @@ def test_an_extraction_says_when_it_is_unfinished(tmp_path: Path) -> None:
     with OutputTree(out) as tree:
         tree.write("b", [b"2"])
     assert sorted(os.listdir(out)) == ["a", "b"]
+
+
+
+def test_an_interruption_while_a_scratch_directory_is_made_or_removed_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, removed, calls = os.mkdir, shutil.rmtree, []
+
+    def interrupted_when_made(*args: Any, **more: Any) -> None:
+        made(*args, **more)
+        raise KeyboardInterrupt
+
+    def interrupted_when_removed(*args: Any, **more: Any) -> None:
+        calls.append(args)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        removed(*args, **more)
+
+    for module, name, call in ((os, "mkdir", interrupted_when_made), (shutil, "rmtree", interrupted_when_removed)):
+        with monkeypatch.context() as patch:
+            patch.setattr(module, name, call)
+            with pytest.raises(KeyboardInterrupt), scratch_directory(tmp_path / "made") as folder:
+                (folder / "file").write_bytes(b"")
+        assert list(tmp_path.iterdir()) == []
+    assert len(calls) == 2

@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Generic, TypeVar
 
@@ -115,7 +116,8 @@ def map_ordered(  # noqa: C901 - what holds results back or lets go of them has 
         for _ in threads:
             todo.put(None)
         for thread in threads if wait else ():
-            thread.join()
+            with suppress(RuntimeError):  # an interruption came before it was started
+                thread.join()
     if failure is not None:
         raise failure
 

@@ -18,15 +18,22 @@ from exhume.io.source import STREAM_CHUNK
 
 def discard(path: Path) -> None:
     """Removes a file, or a directory with its content, if it exists; what cannot be removed at the second attempt
-    stays.
+    stays.  An interruption waits until that is done.
     """
+    interrupted = False
     for _ in range(2):
-        with contextlib.suppress(OSError):
+        try:
             if path.is_dir() and not path.is_symlink():
                 shutil.rmtree(path)
             else:
                 path.unlink(missing_ok=True)
-            return
+            break
+        except OSError:
+            continue
+        except KeyboardInterrupt:
+            interrupted = True
+    if interrupted:
+        raise KeyboardInterrupt
 
 
 def scratch_file(folder: str | os.PathLike[str] | None = None) -> BinaryIO:
@@ -48,14 +55,22 @@ def scratch_file(folder: str | os.PathLike[str] | None = None) -> BinaryIO:
     return io.BufferedRandom(RawFile(fd, where), STREAM_CHUNK)
 
 
+def _unused(beside: Path) -> Path:
+    while True:
+        path = beside.parent / f".{beside.name[:40]}.{os.urandom(8).hex()}.part"
+        if not os.path.lexists(path):
+            return path
+
+
 @contextlib.contextmanager
 def scratch_directory(beside: Path) -> Iterator[Path]:
     """A temporary directory next to `beside`, removed with its content in the end.  Its name says what it belongs to,
     and that it is unfinished.  Raises `SourceError`.
     """
-    with naming(beside):
-        folder = Path(tempfile.mkdtemp(prefix=f".{beside.name[:100]}.", suffix=".part", dir=beside.parent))
-    try:
+    folder = _unused(beside)
+    try:  # its name is known before it is made: an interruption of `mkdir` itself leaves nothing either
+        with naming(beside):
+            folder.mkdir(0o700)
         yield folder
     finally:
         discard(folder)
