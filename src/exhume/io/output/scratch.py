@@ -18,7 +18,7 @@ from exhume.io.source import STREAM_CHUNK
 
 def discard(path: Path) -> None:
     """Removes a file, or a directory with its content, if it exists; what cannot be removed at the second attempt
-    stays.  An interruption waits until that is done.
+    stays.  Raises `KeyboardInterrupt` when the user interrupts it, but only once that is done.
     """
     interrupted = False
     for _ in range(2):
