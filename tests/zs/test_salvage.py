@@ -21,7 +21,7 @@ from exhume.testing.sources import LyingSource
 
 from .build import PARTIAL, File, reader
 from .damaged import Tree
-from .make_samples import METADATA, WORDS
+from .make_samples import BROKEN, METADATA, WORDS
 
 
 def rescue(data: bytes, folder: Path, **options: Any) -> tuple[SalvageReport, list[bytes]]:
@@ -59,6 +59,15 @@ def whole(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     ) as out:
         out.add_records(WORDS)
     return path.read_bytes()
+
+
+def test_what_the_header_contradicts_is_kept_and_not_called_proven(tmp_path: Path) -> None:
+    """Every block fits its checksum, and the header its own; but the SHA-256 in the header is of other data."""
+    report, records = rescue(BROKEN["data-sha256"][1], tmp_path)
+    assert records
+    assert report.complete
+    assert report.verified is Verified.REREAD
+    assert report.notes == ["every block is intact, but the SHA-256 in the header is that of other data"]
 
 
 def test_whole_file_is_kept_whole(whole: bytes, tmp_path: Path) -> None:

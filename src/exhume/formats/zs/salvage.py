@@ -86,6 +86,8 @@ class Recovery:
     sorted: bool = True
     lost_blocks: int = 0
     digest: bytes = b""
+    contradicted: bool = False
+    """Whether nothing seems to be lost, and yet the header's SHA-256 is of other data."""
 
 
 def salvage(
@@ -106,7 +108,8 @@ def salvage(
         else:
             _write_archive(recovery, output, jobs)
         # The header holds the codec and the metadata: unless its checksum matches, those of blocks prove too little.
-        report.vouch(Verified.CHECKSUMS if recovery.header_holds else Verified.REREAD)
+        proven = recovery.header_holds and not recovery.contradicted
+        report.vouch(Verified.CHECKSUMS if proven else Verified.REREAD)
     report.keep("records", sum(kept.records for kept in recovery.kept))
     report.keep("data blocks", len(recovery.kept))
     if recovery.lost_blocks:
@@ -153,6 +156,9 @@ def _compare_with_header(recovery: Recovery) -> None:
             f"the file ends {counted(header.file_size - size, 'bytes')} before the length that its header states"
         )
         recovery.lost_blocks = max(1, recovery.lost_blocks)
+    elif recovery.header_holds and header.file_size == size and not recovery.lost_blocks:
+        recovery.contradicted = True
+        recovery.notes.append("every block is intact, but the SHA-256 in the header is that of other data")
 
 
 def _believe(head: Head) -> tuple[Header, bool]:
