@@ -88,7 +88,7 @@ def batched(rows: Iterable[T], batch_rows: int, size: Callable[[T], int] = lambd
 
 
 def rebatched(pieces: Iterable[tuple[Any, Any]], batch_rows: int) -> Iterator[Any]:
-    """Batches of any numbers of rows, each with the sizes of its rows (a NumPy array), as the batches that `batched`
+    """Batches of any numbers of rows, each with the sizes of its rows, as the batches that `batched`
     makes of the same rows.
     """
     import numpy

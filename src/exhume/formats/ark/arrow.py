@@ -28,7 +28,7 @@ from exhume.formats.ark.query import Topics
 from exhume.formats.ark.rbuf.registry import Field, Registry
 from exhume.io.jsonout import dumps
 from exhume.limits import cpu_count
-from exhume.tabular.arrow import BAD_TIME, batched, check_rows, choose, import_pyarrow
+from exhume.tabular.arrow import BAD_TIME, batched, check_rows, choose, import_pyarrow, rebatched
 
 if TYPE_CHECKING:
     from exhume.formats.ark.reader import ArkReader, Channel
@@ -171,27 +171,6 @@ class _Rows(NamedTuple):
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema), sizes, Counter(form.lost if form else ())
 
 
-def _rebatched(
-    pa: Any, schema: Any, pieces: Iterable[tuple[Any, list[int], Counter[str]]], batch_rows: int
-) -> Iterator[tuple[Any, Counter[str]]]:
-    """Batches of any number of rows as those that `batched` makes of the same rows."""
-    held: list[Any] = []
-    misfits: Counter[str] = Counter()
-
-    def rows() -> Iterator[int]:
-        for batch, mine, lost in pieces:
-            held.append(batch)
-            misfits.update(lost)
-            yield from mine
-
-    for sizes in batched(rows(), batch_rows, lambda size: size):
-        table = pa.Table.from_batches(held, schema)
-        whole = table.slice(0, len(sizes)).combine_chunks()
-        held[:] = table.slice(len(sizes)).to_batches()
-        yield whole.to_batches()[0], misfits.copy()
-        misfits.clear()
-
-
 @dataclass(frozen=True)
 class ArkTable:
     """The messages of one channel name and type; `identifiers` are the GUIDs under which the manifest declares it."""
@@ -240,6 +219,12 @@ class ArkTable:
         findings: list[Finding] = []
         rows = _Rows(self.identifiers, channel, schema)
 
+        def counted(pieces: Iterable[tuple[Any, list[int], Counter[str]]]) -> Iterator[tuple[Any, list[int]]]:
+            for batch, sizes, misfits in pieces:
+                if lost is not None:
+                    lost.update(misfits)
+                yield batch, sizes
+
         def batches() -> Iterator[Any]:
             if lost is not None:
                 lost["missing splits"] = sum(not each.is_hidden for each in self.log.missing_splits())
@@ -247,14 +232,11 @@ class ArkTable:
                 found = self.log.messages(**query, findings=findings)
                 mine = (message for message in found if message.identifier in self.identifiers)
                 pieces = map(rows.made, batched(mine, batch_rows, lambda message: len(message.data)))
-                found_batches: Iterator[tuple[Any, Counter[str]]] = ((batch, misfits) for batch, _, misfits in pieces)
+                yield from (batch for batch, _ in counted(pieces))
             else:
-                made = make_each(self.log, rows.made, query, findings=findings, jobs=jobs)
-                found_batches = _rebatched(pa, schema, made, batch_rows)
-            for batch, misfits in found_batches:
-                if lost is not None:
-                    lost.update(misfits)
-                yield batch
+                yield from rebatched(
+                    counted(make_each(self.log, rows.made, query, findings=findings, jobs=jobs)), batch_rows
+                )
             if lost is not None:
                 lost["damaged messages"] += len(findings)
 
