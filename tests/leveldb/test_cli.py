@@ -143,7 +143,14 @@ def test_shards_are_carved_out_of_an_image(samples: Path, exhume_cli: Cli, tmp_p
 
 
 @pytest.mark.parametrize(
-    ("key", "text"), [(b"plain", "plain"), (b"a\0b", "a\\x00b"), (b"\xff", "\\xff"), ("ü\\".encode(), "ü\\\\")]
+    ("key", "text"),
+    [
+        (b"plain", "plain"),
+        (b"a\0b", "a\\x00b"),
+        (b"\xff", "\\xff"),
+        ("ü\\".encode(), "ü\\\\"),
+        ("é\n\u200b\tz".encode() + b"\xc3", "é\\x0a\\xe2\\x80\\x8b\\x09z\\xc3"),
+    ],
 )
 def test_keys_as_text_can_be_typed_again(key: bytes, text: str) -> None:
     from exhume.cli.params import BYTES
