@@ -60,10 +60,12 @@ Cost = tuple[float, float]
 
 @dataclass
 class Row:
-    """One verb of one format: wall and CPU seconds with one job, with several, and of its rival; `others` is the share
-    of other processes meanwhile, `floor` CPU seconds.  None is what is not there: a verb that takes no `--jobs`."""
+    """One verb of one format: wall and CPU seconds with one job, with several, and of its rival; `content` is in bytes,
+    `others` the share of other processes meanwhile, `floor` CPU seconds.  None is what is not there: a verb that takes
+    no `--jobs`."""
 
     name: str
+    content: int
     jobs: int
     wall: float
     cpu: float
@@ -183,7 +185,7 @@ def measure(name: str, work: Work, jobs: int, repeat: int, out: Path, until: flo
         several = with_jobs(work.command, jobs, out, repeat) if one else None
         wall, cpu = one or best(work.command, out, repeat)
         wall_jobs, cpu_jobs = several or (None, None)
-        row = Row(name, jobs, wall, cpu, wall_jobs, cpu_jobs, 0.0)
+        row = Row(name, work.content or 0, jobs, wall, cpu, wall_jobs, cpu_jobs, 0.0)
         if work.rival is not None:
             row.rival = work.rival.name
             row.wall_rival, row.cpu_rival = best(work.rival.command, out, 1)
@@ -205,16 +207,17 @@ def floor(format: str, work: str, path: Path) -> float | None:
 def table(rows: Iterable[Row]) -> Iterator[str]:
     """The lines of the table."""
     yield (
-        "| verb | jobs | wall of one, s | wall, s | of one job | CPU of one job | serial share | on 16 cores "
+        "| verb | MB | jobs | wall of one, s | wall, s | of one job | CPU of one job | serial share | on 16 cores "
         "| rival | wall of rival | CPU of rival | CPU of floor |"
     )
-    yield "| --- " + "| --: " * 7 + "| --- " + "| --: " * 3 + "|"
+    yield "| --- " + "| --: " * 8 + "| --- " + "| --: " * 3 + "|"
     for row in rows:
         wall = row.wall if row.wall_jobs is None else row.wall_jobs
         cells = [
-            row.name, "-" if row.wall_jobs is None else str(row.jobs), f"{row.wall:.2f}", _number(row.wall_jobs),
-            _number(row.ratio), _ratio(row.cpu_jobs, row.cpu), "-" if row.serial is None else f"{row.serial:.0%}",
-            _number(row.on(16)), row.rival or "-", _ratio(wall, row.wall_rival), _ratio(row.cpu, row.cpu_rival),
+            row.name, f"{row.content / 1e6:.0f}", "-" if row.wall_jobs is None else str(row.jobs), f"{row.wall:.2f}",
+            _number(row.wall_jobs), _number(row.ratio), _ratio(row.cpu_jobs, row.cpu),
+            "-" if row.serial is None else f"{row.serial:.0%}", _number(row.on(16)), row.rival or "-",
+            _ratio(wall, row.wall_rival), _ratio(row.cpu, row.cpu_rival),
             _ratio(row.cpu, row.floor if row.floor and row.floor > LEAST else None),
         ]  # fmt: skip
         yield f"| {' | '.join(cells)} |"
@@ -243,7 +246,9 @@ def main(arguments: list[str] | None = None) -> int:
     """Measures what is missing; 1 when some rows still are."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("rows", nargs="*", help="only rows whose names hold one of these texts")
-    parser.add_argument("--size", type=parse_size, help="bytes of content (256M)")
+    parser.add_argument(
+        "--size", type=parse_size, help="bytes of content (256M); four times that where it takes a second"
+    )
     parser.add_argument("--jobs", type=int, help="jobs besides one (2)")
     parser.add_argument("--repeat", type=int, default=2)
     parser.add_argument("--dir", type=Path, help="keep what is made here")

@@ -1,7 +1,8 @@
 """The rows of `benchmarks.jobs`: each verb of each format, the archives it works on, its rival and its floor.
 
 Archives are made once per folder, out of the same content everywhere; that of ZS holds text, which does not compress as
-well as the records of a log.  Commands write to `out`, which is removed before each of them.
+well as the records of a log.  Where a format's commands would else be over within a second, of which the start is a
+good part, there is `MORE` times as much of it.  Commands write to `out`, which is removed before each of them.
 """
 
 from __future__ import annotations
@@ -10,20 +11,24 @@ import random
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks import rivals
-from benchmarks.data_bundle import pack_zip
+from benchmarks.clp_s_logs import write_logs
+from benchmarks.data_bundle import make_tree, pack_zip
 from benchmarks.rivals import Rival
-from benchmarks.scaling import make_archives, make_image
+from benchmarks.scaling import IN_IMAGE, make_ark, make_image
 from benchmarks.zs import make_text
 from exhume.formats.leveldb.table_writer import write_database
 
 EXHUME = [sys.executable, "-m", "exhume"]
-CHUNKS, CHUNK_MEMBERS = 32, 4000
-"""What `catalog build` reads: chunks, and the members of each."""
+MORE = 4
+"""How many times as much content the formats have that take a second or less for `--size`."""
+
+CHUNKS, CHUNK_MEMBERS, MEMBER = 32, 4000, b"%010d"
+"""What `catalog build` reads: chunks, the members of each, and what is in them."""
 
 IDL_FILE = "odometry.idl"
 IDL = """namespace bench;
@@ -46,22 +51,28 @@ class Floor(NamedTuple):
 
 
 class Work(NamedTuple):
-    """A row: what exhume is asked (without `--jobs`), what to compare it with, and the folder or file to warm up."""
+    """A row: what exhume is asked (without `--jobs`), what to compare it with, the folder or file to warm up, and the
+    bytes of content that it is about, if these are not those of all inputs."""
 
     command: list[str]
     reads: Path
     rival: Rival | None = None
     floor: Floor | None = None
+    content: int | None = None
 
 
 def rows(folder: Path, size: int, out: Path) -> dict[str, Work]:
     """Every row by its name; makes what it reads where that is missing."""
-    made = inputs(folder, size)
-    formats = {"zs": zs, "clp-s": clp_s, "kv-ir": kv_ir, "ark": ark, "caf": caf, "databundle": databundle}
-    formats["leveldb"] = leveldb
-    found = {f"{id} {verb}": work for id, listed in formats.items() for verb, work in listed(out, made)}
-    image = made["image"]
-    return found | {"carve": Work(exhume("carve", image), image, None, Floor("image", "read", image))}
+    some, more = Inputs(folder, size), Inputs(folder / "more", MORE * size)
+    found = {}
+    for format, listed, made in (
+        ("zs", zs, more), ("zs", zs_lzma, some), ("clp-s", clp_s, more), ("kv-ir", kv_ir, some), ("ark", ark, some),
+        ("caf", caf, more), ("databundle", databundle, more), ("leveldb", leveldb, some), ("", carve, more),
+    ):  # fmt: skip
+        for verb, work in listed(out, made):
+            content = made.size if work.content is None else work.content
+            found[f"{format} {verb}".strip()] = work._replace(content=content)
+    return found
 
 
 def exhume(*arguments: str | Path) -> list[str]:
@@ -87,24 +98,30 @@ def _recode(format: str, path: Path, out: Path) -> tuple[str, Work]:
     return "recode", Work(exhume("recode", path, "-o", out), path, None, Floor(format, "write", path))
 
 
-def zs(out: Path, made: dict[str, Path]) -> Iterator[tuple[str, Work]]:
-    path, lines = made["zs of lines"], made["lines"]
-    read, write = Floor("zs", "read", path), Floor("zs", "write", path)
+def zs(out: Path, made: Inputs) -> Iterator[tuple[str, Work]]:
+    path, lines = made["zs"], made["lines"]
+    read = Floor("zs", "read", path)
     yield "cat", Work(exhume("cat", path), path, rivals.zs("zs dump", "dump", "-j0", path), read)
     validate = rivals.zs("zs validate", "validate", "-j0", path)
     yield "verify", Work(exhume("verify", path), path, validate, Floor("zs", "verify", path))
     yield "search --count", Work(exhume("search", path, "", "--count"), path, None, read)
-    for codec in ("deflate", "lzma"):
-        rival = rivals.zs("zs make", "make", "-j1", "--no-spinner", f"--codec={codec}", "{}", lines, out)
-        floor = write if codec == "deflate" else Floor("zs", "write lzma", path)
-        yield f"create, {codec}", Work(exhume("create", "zs", lines, "--codec", codec, "-o", out), lines, rival, floor)
+    yield _zs_create("deflate", lines, out, Floor("zs", "write", path))
     for kind in ("arrow", "parquet"):
         yield f"export {kind}", Work(exhume("export", path, "--to", kind, "-o", out), path, None, read)
     yield _recode("zs", path, out)
     yield from _common("zs", path, out)
 
 
-def clp_s(out: Path, made: dict[str, Path]) -> Iterator[tuple[str, Work]]:
+def zs_lzma(out: Path, made: Inputs) -> Iterator[tuple[str, Work]]:
+    yield _zs_create("lzma", made["lines"], out, Floor("zs", "write lzma", made["zs"]))
+
+
+def _zs_create(codec: str, lines: Path, out: Path, floor: Floor) -> tuple[str, Work]:
+    rival = rivals.zs("zs make", "make", "-j1", "--no-spinner", f"--codec={codec}", "{}", lines, out)
+    return f"create, {codec}", Work(exhume("create", "zs", lines, "--codec", codec, "-o", out), lines, rival, floor)
+
+
+def clp_s(out: Path, made: Inputs) -> Iterator[tuple[str, Work]]:
     path, logs = made["clp-s"], made["logs"]
     read, write = Floor("clp-s", "read", path), Floor("clp-s", "write", path)
     unpack, to_arrow = (
@@ -123,7 +140,7 @@ def clp_s(out: Path, made: dict[str, Path]) -> Iterator[tuple[str, Work]]:
     yield from _common("clp-s", path, out)
 
 
-def kv_ir(out: Path, made: dict[str, Path]) -> Iterator[tuple[str, Work]]:
+def kv_ir(out: Path, made: Inputs) -> Iterator[tuple[str, Work]]:
     path, logs = made["kv-ir"], made["logs"]
     read = Floor("kv-ir", "read", path)
     yield "cat", Work(exhume("cat", path), path, None, read)
@@ -134,7 +151,7 @@ def kv_ir(out: Path, made: dict[str, Path]) -> Iterator[tuple[str, Work]]:
     yield _recode("kv-ir", path, out)
 
 
-def ark(out: Path, made: dict[str, Path]) -> Iterator[tuple[str, Work]]:
+def ark(out: Path, made: Inputs) -> Iterator[tuple[str, Work]]:
     path, mcap = made["ark"], made["mcap"]
     read = Floor("ark", "read", path)
     copy = rivals.python("mcap copy", "mcap, read and written", "mcap", mcap, out)
@@ -161,7 +178,7 @@ def ark(out: Path, made: dict[str, Path]) -> Iterator[tuple[str, Work]]:
     yield "typed export arrow", Work(exhume("export", typed, "--to", "arrow", "-o", out), typed, None, read)
 
 
-def caf(out: Path, made: dict[str, Path]) -> Iterator[tuple[str, Work]]:
+def caf(out: Path, made: Inputs) -> Iterator[tuple[str, Work]]:
     path, tree = made["caf"], made["tree"]
     copy = Rival("cp -r", ["cp", "-r", str(tree), str(out)])
     yield "extract", Work(exhume("extract", path, "-o", out), path, copy, Floor("caf", "read", path))
@@ -169,11 +186,12 @@ def caf(out: Path, made: dict[str, Path]) -> Iterator[tuple[str, Work]]:
     yield "verify", Work(exhume("verify", path), path, None, Floor("caf", "read", path))
     chunks = made["chunks"]
     floor = Floor("caf", "read", chunks)
-    yield "catalog build", Work(exhume("catalog", "build", out, chunks), chunks, None, floor)
+    content = CHUNKS * CHUNK_MEMBERS * len(MEMBER % 0)
+    yield "catalog build", Work(exhume("catalog", "build", out, chunks), chunks, None, floor, content)
     yield from _common("caf", path, out)
 
 
-def databundle(out: Path, made: dict[str, Path]) -> Iterator[tuple[str, Work]]:
+def databundle(out: Path, made: Inputs) -> Iterator[tuple[str, Work]]:
     path, tree, box = made["databundle"], made["tree"], made["zip"]
     verify, write = Floor("databundle", "verify", path), Floor("databundle", "write", path)
     pack = rivals.python("zip create", "zipfile", "zipfile", tree, out)
@@ -187,7 +205,7 @@ def databundle(out: Path, made: dict[str, Path]) -> Iterator[tuple[str, Work]]:
     yield from _common("databundle", path, out)
 
 
-def leveldb(out: Path, made: dict[str, Path]) -> Iterator[tuple[str, Work]]:
+def leveldb(out: Path, made: Inputs) -> Iterator[tuple[str, Work]]:
     path, copy = made["leveldb"], made["leveldb of plyvel"]
     read = Floor("leveldb", "read", path)
     scan = rivals.python("plyvel scan", "plyvel", "plyvel", copy)
@@ -200,62 +218,62 @@ def leveldb(out: Path, made: dict[str, Path]) -> Iterator[tuple[str, Work]]:
     yield from _common("leveldb", path, out)
 
 
+def carve(out: Path, made: Inputs) -> Iterator[tuple[str, Work]]:
+    image = made["image"]
+    yield "carve", Work(exhume("carve", image), image, None, Floor("image", "read", image), image.stat().st_size)
+
+
 # ------------------------------------------------------------------------------------------------------- the inputs
 
 
-def inputs(folder: Path, size: int) -> dict[str, Path]:
-    """What the rows read, by name; made where it is missing."""
-    made = make_archives(folder, size)
-    made |= {"tree": folder / "tree", "logs": folder / "logs.jsonl"}
-    names = {"lines": "lines.txt", "image": "image", "kv-ir": "logs.clp", "mcap": "log.mcap", "zip": "tree.zip"}
-    names |= {"ark typed": "typed.ark", "ark lines": "typed.jsonl"}
-    names |= {"zs of lines": "lines.zs", "chunks": "chunks", "leveldb": "leveldb", "leveldb of plyvel": "leveldb-copy"}
-    for name, file in names.items():
-        made[name] = folder / file
-        if not made[name].exists():
-            part = folder / "part"
-            _make(name, part, made, size)
-            part.rename(made[name])
-    return made
+class Inputs:
+    """What rows read, by name; made out of `size` bytes of content when it is asked for and is missing."""
+
+    def __init__(self, folder: Path, size: int) -> None:
+        self._folder, self.size = folder, size
+
+    def __getitem__(self, name: str) -> Path:
+        file, make = INPUTS[name]
+        path = self._folder / file
+        if not path.exists():
+            self._folder.mkdir(exist_ok=True)
+            part = self._folder / f"part-{file}"
+            make(self, part)
+            part.rename(path)
+        return path
 
 
-def _make(name: str, path: Path, made: dict[str, Path], size: int) -> None:
-    """Makes one input at `path`."""
-    match name:
-        case "lines":
-            make_text(path, size)
-        case "zs of lines":
-            lines = str(made["lines"])
-            subprocess.run([*EXHUME, "create", "zs", "-q", "--codec", "deflate", lines, "-o", str(path)], check=True)
-        case "image":
-            make_image(path, made, size)
-        case "kv-ir":
-            subprocess.run([*EXHUME, "create", "kv-ir", "-q", str(made["logs"]), "-o", str(path)], check=True)
-        case "mcap":
-            subprocess.run([*EXHUME, "export", str(made["ark"]), "--to", "mcap", "-q", "-o", str(path)], check=True)
-        case "ark typed":
-            make_typed_log(path, size)
-        case "ark lines":
-            with path.open("wb") as file:
-                subprocess.run([*EXHUME, "cat", str(made["ark typed"]), "-j0"], stdout=file, check=True)
-        case "zip":
-            pack_zip(made["tree"], path)
-        case "chunks":
-            make_chunks(path)
-        case "leveldb":
-            path.mkdir()
-            text = made["lines"].read_bytes()
-            most = len(text) - 150
-            pairs = (
-                (b"key-%012d" % number, text[at : at + 150])
-                for number, at in enumerate(number * 7919 % most for number in range(size // 166))
-            )
-            write_database(lambda file: (path / file).open("wb"), pairs, codec="snappy")
-        case _:
-            shutil.copytree(made["leveldb"], path)  # plyvel writes into what it opens
+def _created(format: str, source: str, *options: str) -> Callable[[Inputs, Path], None]:
+    def make(made: Inputs, path: Path) -> None:
+        subprocess.run(exhume("create", format, made[source], *options, "-o", path), check=True)
+
+    return make
 
 
-def make_typed_log(folder: Path, size: int) -> None:
+def make_mcap(made: Inputs, path: Path) -> None:
+    """The log in the format of its rival."""
+    subprocess.run(exhume("export", made["ark"], "--to", "mcap", "-o", path), check=True)
+
+
+def make_messages(made: Inputs, path: Path) -> None:
+    """The messages of the log with a type, as lines of JSON."""
+    with path.open("wb") as file:
+        subprocess.run(exhume("cat", made["ark typed"], "-j0"), stdout=file, check=True)
+
+
+def make_leveldb(made: Inputs, folder: Path) -> None:
+    """A database of pieces of a text."""
+    folder.mkdir()
+    text = made["lines"].read_bytes()
+    most = len(text) - 150
+    pairs = (
+        (b"key-%012d" % number, text[at : at + 150])
+        for number, at in enumerate(number * 7919 % most for number in range(made.size // 166))
+    )
+    write_database(lambda file: (folder / file).open("wb"), pairs, codec="snappy")
+
+
+def make_typed_log(made: Inputs, folder: Path) -> None:
     """A log of messages of one type on several channels, 200 bytes each, with its type in a file beside them."""
     from exhume.formats.ark.writer import ArkWriter
 
@@ -263,7 +281,7 @@ def make_typed_log(folder: Path, size: int) -> None:
     covariances = [[rng.random() for _ in range(18)] for _ in range(64)]
     with ArkWriter(folder) as log:
         writers = [log.channel(f"/odometry/{n}", "bench::Odometry", IDL).write for n in range(ODOMETRY)]
-        for number in range(size // 200):
+        for number in range(made.size // 200):
             value: dict[str, Any] = {"sequence": number, "x": number / 4, "y": -number / 2}
             value |= {
                 "heading": number % 628 / 100,
@@ -274,7 +292,7 @@ def make_typed_log(folder: Path, size: int) -> None:
     (folder / IDL_FILE).write_text(IDL)
 
 
-def make_chunks(folder: Path) -> None:
+def make_chunks(made: Inputs, folder: Path) -> None:
     """Chunks of many small members."""
     import exhume as library
 
@@ -282,6 +300,28 @@ def make_chunks(folder: Path) -> None:
     first = folder / "chunk-00.caf"
     with library.create(first, "caf") as writer:
         for number in range(CHUNK_MEMBERS):
-            writer.add_bytes(f"dir-{number % 40:02}/object-{number:06}.json", b"%010d" % number)
+            writer.add_bytes(f"dir-{number % 40:02}/object-{number:06}.json", MEMBER % number)
     for number in range(1, CHUNKS):
         shutil.copy(first, folder / f"chunk-{number:02}.caf")
+
+
+INPUTS: dict[str, tuple[str, Callable[[Inputs, Path], object]]] = {
+    "lines": ("lines.txt", lambda made, path: make_text(path, made.size)),
+    "logs": ("logs.jsonl", lambda made, path: write_logs(path, "flat", made.size)),
+    "tree": ("tree", lambda made, path: make_tree(path, max(1, made.size // 40_000), 40_000)),
+    "zs": ("lines.zs", _created("zs", "lines", "--codec", "deflate")),
+    "clp-s": ("logs.clps", _created("clp-s", "logs")),
+    "kv-ir": ("logs.clp", _created("kv-ir", "logs")),
+    "ark": ("log.ark", lambda made, path: make_ark(path, made.size)),
+    "ark typed": ("typed.ark", make_typed_log),
+    "ark lines": ("typed.jsonl", make_messages),
+    "mcap": ("log.mcap", make_mcap),
+    "caf": ("tree.caf", _created("caf", "tree")),
+    "chunks": ("chunks", make_chunks),
+    "databundle": ("tree.bundle", _created("databundle", "tree")),
+    "zip": ("tree.zip", lambda made, path: pack_zip(made["tree"], path)),
+    "leveldb": ("leveldb", make_leveldb),
+    "leveldb of plyvel": ("leveldb-copy", lambda made, path: shutil.copytree(made["leveldb"], path)),
+    "image": ("image", lambda made, path: make_image(path, {id: made[id] for id in IN_IMAGE}, made.size)),
+}
+"""Where each input lies in its folder, and how it is made; plyvel writes into what it opens."""

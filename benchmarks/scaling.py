@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -42,6 +43,7 @@ CORE_PRICE = 0.04
 """Assumed dollars for one core for one hour, with its memory."""
 
 FORMATS = ("zs", "clp-s", "ark", "caf", "databundle")
+IN_IMAGE = ("zs", "clp-s", "caf")
 VERBS = ("verify", "cat", "search")
 
 
@@ -85,16 +87,21 @@ def make_archives(folder: Path, size: int) -> dict[str, Path]:
             check=True,
         )
     if not found["ark"].exists():
-        from exhume.formats.ark.writer import ArkWriter
-
-        with ArkWriter(found["ark"]) as log:
-            writers = [log.channel(f"/topic/{number}").write for number in range(CHANNELS)]
-            for number, message in enumerate(payloads(size // 200, 200)):
-                writers[number % CHANNELS](number * STEP_NS, message)
+        make_ark(found["ark"], size)
     for id in ("caf", "databundle"):
         if not found[id].exists():
             subprocess.run([sys.executable, "-m", "exhume", "create", id, "-q", tree, "-o", found[id]], check=True)
     return found
+
+
+def make_ark(path: Path, size: int) -> None:
+    """A log of messages of 200 bytes on several channels."""
+    from exhume.formats.ark.writer import ArkWriter
+
+    with ArkWriter(path) as log:
+        writers = [log.channel(f"/topic/{number}").write for number in range(CHANNELS)]
+        for number, message in enumerate(payloads(size // 200, 200)):
+            writers[number % CHANNELS](number * STEP_NS, message)
 
 
 def stored_size(path: Path) -> int:
@@ -108,10 +115,12 @@ def make_image(path: Path, archives: dict[str, Path], size: int) -> None:
     """Noise with the archives of one file in it."""
     rng = random.Random(3)
     with path.open("wb") as file:
-        for id in ("zs", "clp-s", "caf"):
-            file.write(rng.randbytes(size // 4))
-            file.write(archives[id].read_bytes())
-        file.write(rng.randbytes(size // 4))
+        for id in (*IN_IMAGE, None):
+            for at in range(0, size // 4, 1 << 20):
+                file.write(rng.randbytes(min(1 << 20, size // 4 - at)))
+            if id is not None:
+                with archives[id].open("rb") as archive:
+                    shutil.copyfileobj(archive, file, 1 << 20)
 
 
 # ------------------------------------------------------------------------------------------------------- the verbs

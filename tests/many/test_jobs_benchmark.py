@@ -17,7 +17,7 @@ from benchmarks.rows import EXHUME, Floor, Work, rows
 
 
 def row(ratio: float, several: int = 2) -> Row:
-    return Row("zs cat", several, 2.0, 2.0, 2.0 * ratio, 2.2, 0.01)
+    return Row("zs cat", 300_000_000, several, 2.0, 2.0, 2.0 * ratio, 2.2, 0.01)
 
 
 def test_what_stays_serial_is_serial_on_more_cores() -> None:
@@ -58,11 +58,11 @@ def test_a_row_has_its_rival_and_its_floor(monkeypatch: pytest.MonkeyPatch, tmp_
 
     monkeypatch.setattr(jobs, "timed", timed)
     monkeypatch.setattr(jobs, "floor", lambda *_: 0.5)
-    work = Work(["recode"], tmp_path, Rival("the other", ["theirs"]), Floor("zs", "read", tmp_path))
+    work = Work(["recode"], tmp_path, Rival("the other", ["theirs"]), Floor("zs", "read", tmp_path), 2_000_000)
     found = jobs.measure("zs recode", work, 2, 3, tmp_path / "out", 0, False)
     assert found is not None
     assert list(jobs.table([found]))[-1] == (
-        "| zs recode | - | 2.00 | - | - | - | - | - | the other | 0.50 | 0.50 | 2.00 |"
+        "| zs recode | 2 | - | 2.00 | - | - | - | - | - | the other | 0.50 | 0.50 | 2.00 |"
     )
 
 
@@ -79,6 +79,9 @@ def test_rows_have_what_they_read_and_floors(tmp_path: Path) -> None:
     found = rows(tmp_path, 1 << 16, tmp_path / "out")
     assert {name.partition(" ")[0] for name in found} > {"zs", "clp-s", "kv-ir", "ark", "caf", "databundle", "leveldb"}
     assert all(work.reads.exists() for work in found.values())
+    assert found["zs cat"].content == 4 * (1 << 16), "what takes a second has more content"
+    assert found["zs create, lzma"].content == found["ark typed cat"].content == 1 << 16
+    assert found["carve"].content == found["carve"].reads.stat().st_size
     floors = {work.floor: floor(*work.floor) for work in found.values() if work.floor is not None}
     assert all(seconds is None or seconds >= 0 for seconds in floors.values())
     compressed = {one.format for one, seconds in floors.items() if one.work == "write" and seconds is not None}
@@ -92,7 +95,7 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     def measure(name: str, *_: Any) -> Row | None:
         names.append(name)
-        return None if name == "c" else Row(name, 2, 1.0, 1.0, 0.5, 1.0, 0.0)
+        return None if name == "c" else Row(name, 7_000_000, 2, 1.0, 1.0, 0.5, 1.0, 0.0)
 
     monkeypatch.setattr(jobs, "rows", lambda folder, size, out: dict.fromkeys("abc", Work(["x"], folder)))
     monkeypatch.setattr(jobs, "measure", measure)
@@ -108,7 +111,7 @@ def test_slices_add_up_to_one_table(measured: list[str], tmp_path: Path, capsys:
     results.write_text(json.dumps(made))
     assert jobs.main(["--results", str(results), "--dir", str(tmp_path / "made"), "b"]) == 0
     assert measured == ["b"]
-    assert "| b | 2 | 1.00 | 0.50 | 0.50 | 1.00 | 0% | 0.06 | - | - | - | - |" in capsys.readouterr().out
+    assert "| b | 7 | 2 | 1.00 | 0.50 | 0.50 | 1.00 | 0% | 0.06 | - | - | - | - |" in capsys.readouterr().out
     assert jobs.main(["--results", str(results), "--dir", str(tmp_path / "made"), "--write", str(page)]) == 1
     assert measured == ["b", "c"], "what is there is not measured again"
     assert "not idle" in capsys.readouterr().err
