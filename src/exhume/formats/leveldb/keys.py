@@ -5,24 +5,18 @@ The escapes are those of `exhume.cli.params.ByteText`, so that printed keys can 
 
 from __future__ import annotations
 
-import re
-
-_ODD = re.compile(r"[^ -\[\]-~]+")
-"""What is not printable ASCII, or a backslash."""
+_PLAIN = bytes(byte for byte in range(0x20, 0x7F) if byte != 0x5C)
+"""Bytes that stand for themselves."""
 
 
 def key_text(key: bytes) -> str:
     r"""A key on one line; bytes that are not printable UTF-8 become `\xHH`, and backslashes are doubled."""
-    return _ODD.sub(_escaped, key.decode("utf-8", "surrogateescape"))
-
-
-def _escaped(found: re.Match[str]) -> str:
-    out = []
-    for char in found[0]:
-        if char == "\\":
-            out.append("\\\\")
-        elif char.isprintable():
-            out.append(char)
-        else:
-            out += [f"\\x{byte:02x}" for byte in char.encode("utf-8", "surrogateescape")]
-    return "".join(out)
+    text = key.decode("utf-8", "surrogateescape").replace("\\", "\\\\")
+    if text.isascii():
+        odd: set[str] = set(key.translate(None, _PLAIN).decode("ascii")) - {"\\"}
+    else:
+        odd = {char for char in text if not char.isprintable()}
+    for char in odd:
+        escape = "".join([f"\\x{byte:02x}" for byte in char.encode("utf-8", "surrogateescape")])
+        text = text.replace(char, escape)
+    return text
