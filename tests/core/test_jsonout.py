@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exhume.io import jsonout
-from exhume.io.jsonout import dump_pieces, dumps
+from exhume.io.jsonout import dump_bytes, dump_pieces, dumps
 
 TEXTS = st.text(max_size=20) | st.lists(st.sampled_from(["\ud83d", "\ude00", "\U0001f600", "\0", "é", "a", '"']))
 RAW = st.binary(max_size=20) | TEXTS.map(lambda found: "".join(found).encode("utf-8", "surrogatepass"))
@@ -31,3 +31,8 @@ def test_no_piece_is_long() -> None:
         pieces = list(dump_pieces(value))
         assert "".join(pieces) == dumps(value)
         assert max(map(len, pieces)) <= 6 * jsonout.PIECE
+
+
+@given(RAW)
+def test_bytes_alone_are_the_same_text(value: bytes) -> None:
+    assert dump_bytes(value) == dumps(value)

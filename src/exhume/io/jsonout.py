@@ -66,6 +66,17 @@ _PLAIN: dict[type, Callable[[Any], Any]] = {
     bool: bool,
 }
 
+
+def dump_bytes(raw: bytes) -> str:
+    """The text of `dumps` for bytes, without the detour over a value of JSON: for rows by the million."""
+    try:
+        return f'{{"text":{_quoted(raw.decode("utf-8"))}}}'
+    except UnicodeDecodeError:
+        return dumps(raw)
+
+
+_quoted = json.encoder.encode_basestring_ascii
+
 # `json.dumps` would make an encoder for each text.
 _on_a_line = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 

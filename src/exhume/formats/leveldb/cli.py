@@ -151,14 +151,14 @@ def _cat_piece(run: Run, piece: KeyRange, *, opened: Any, opening: Any) -> None:
 
 
 def _print_rows(run: Run, archive: LevelDbArchive, rows: Iterable[tuple[bytes, bytes]]) -> None:
-    from exhume.io.jsonout import dumps
+    from exhume.io.jsonout import dump_bytes
 
-    items = ({"key": key, "value": value} for key, value in rows)
     if run.machine:
+        items = ({"key": key, "value": value} for key, value in rows)
         run.items("records", {"target": archive.name, "format": archive.format}, "records", items)
     else:
-        for item in items:
-            run.out.text(dumps(item) + "\n")
+        for key, value in rows:
+            run.out.text(f'{{"key":{dump_bytes(key)},"value":{dump_bytes(value)}}}\n')
 
 
 def _named(archive: LevelDbArchive, names: tuple[str, ...], sequence: int | None) -> Iterator[tuple[bytes, bytes]]:

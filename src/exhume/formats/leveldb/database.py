@@ -231,8 +231,8 @@ class Database:
         """Live `(key, value)` with `start <= key < stop` in key order, as of `sequence`.  Raises at the first
         damage.
         """
-        for key, _, value in self.scan_newest(start, stop, sequence=sequence, column_family=column_family):
-            yield key, value
+        for item in self._newest(start, stop, sequence, column_family):
+            yield item[0], item[4]
 
     def scan_newest(
         self,
