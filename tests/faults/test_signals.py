@@ -43,7 +43,7 @@ OTHERS = [
         "list": "{i}/log --sections", "schema": "zs --bundle", "search": "{i}/a.clps * --ordered",
         "selftest": "--count 1 -o {o}/made", "verify": f"{MANY} {{i}}/log",
     }.items()),
-    *(Task("workers", verb, f"{words} --jobs 2", tree=True) for verb, words in {
+    *(Task("workers", verb, f"{words} --jobs 2", tree=True, apart=verb in ("export", "salvage")) for verb, words in {
         "carve": "{i}/image -o {o}/made --span 8K", "catalog": "build {o}/made {i}/a.caf {i}/made.caf",
         "create": "zs {i}/numbers -o {o}/made --no-default-metadata --block-size 1K",
         "explain": "{i}/bundle --recursive --coverage", "export": f"{FILES} --to jsonl -o {{o}}/made",
