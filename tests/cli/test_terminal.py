@@ -122,12 +122,15 @@ def test_progress_in_words(progress: tuple[int, int | None, str], words: str) ->
 
 def test_what_goes_into_a_stream_is_counted_in_bytes(tmp_path: Path) -> None:
     from exhume.cli.run import towards
-    from exhume.formats.kv_ir.lines import records
+    from exhume.formats.kv_ir.lines import write_lines
+    from exhume.formats.kv_ir.writer import KvIrWriter
 
     path = tmp_path / "events.jsonl"
     path.write_bytes(b'{"a":1}\n' * 100)
     told: list[tuple[int, int | None, str]] = []
-    assert len(list(records([str(path)], progress=towards(lambda *one: told.append(one), str(path))))) == 100
+    with KvIrWriter(tmp_path / "events.clp") as writer:
+        write_lines(writer, [str(path)], progress=towards(lambda *one: told.append(one), str(path)))
+    assert writer.events == 100
     assert told[-1] == (800, 800, "bytes")
 
 

@@ -8,7 +8,7 @@ from libc.string cimport memchr, memcmp, memcpy, memset
 
 from exhume.native.types import OVERLONG, Scan, malformed_records
 
-VERSION = 17
+VERSION = 18
 
 cdef extern from *:
     """
@@ -60,6 +60,7 @@ include "../formats/clp_s/query/native.pxi"
 include "../formats/clp_s/write/native.pxi"
 include "../formats/clp_s/write/absorb.pxi"
 include "../formats/kv_ir/native.pxi"
+include "../formats/kv_ir/write.pxi"
 include "files.pxi"
 include "../formats/caf/native.pxi"
 include "../formats/ark/native.pxi"

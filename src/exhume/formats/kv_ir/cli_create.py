@@ -27,14 +27,13 @@ if TYPE_CHECKING:
 @plain_options
 def create(run: Run, inputs: tuple[str, ...], output: str, metadata: str | None, pairs: str, **options: Any) -> None:
     """Write JSON lines as the events of a KV-IR stream (gzip and zstd are recognised; - is standard input)."""
-    from exhume.formats.kv_ir.lines import parse_object, records
+    from exhume.formats.kv_ir.lines import parse_object, write_lines
     from exhume.formats.kv_ir.writer import create as open_writer
 
     told = None if metadata is None else parse_object(metadata.encode(), "--metadata", 1)
     writer = open_writer(output, metadata=told, **options)
     with run.progress("create") as progress, writer:
-        for user, auto in records(inputs, both=pairs == "both", progress=towards(progress, *inputs)):
-            writer.write(user, auto)
+        write_lines(writer, inputs, both=pairs == "both", progress=towards(progress, *inputs))
     body = {"format": "kv-ir", "output": output, "events": writer.events}
     if run.machine:
         run.document("create", body)

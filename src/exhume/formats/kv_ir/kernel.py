@@ -1,6 +1,7 @@
-"""The decoder of units: that of the compiled `exhume.native._kernel` when it was built, else its twin.
+"""The decoder of units, and the encoder of lines of JSON: those of the compiled `exhume.native._kernel` when it was
+built, else their twins.
 
-What it does is written in `pykernel`.
+What they do is written in `pykernel`.
 """
 
 from __future__ import annotations
@@ -15,5 +16,6 @@ else:
     _implementation = pick("exhume.formats.kv_ir.pykernel")
 
 KvIrDecoder = _implementation.KvIrDecoder
+KvIrEncoder = _implementation.KvIrEncoder
 
-__all__ = ["KvIrDecoder"]
+__all__ = ["KvIrDecoder", "KvIrEncoder"]

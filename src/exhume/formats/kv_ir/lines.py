@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 from exhume.archive import Progress, no_progress
 from exhume.errors import Span, WriterError
 from exhume.formats.clp_s.write.inputs import Input, name_of, read_pieces
 from exhume.formats.kv_ir.units import AUTO, USER
 from exhume.limits import DEFAULT_LIMITS
+
+if TYPE_CHECKING:
+    from exhume.formats.kv_ir.writer import KvIrWriter
 
 Pairs = dict[str, Any]
 
@@ -19,46 +22,45 @@ LONGEST_LINE = DEFAULT_LIMITS.structure_size
 """The most bytes of one line: input without line ends must not fill the memory."""
 
 
-def records(
-    inputs: Iterable[Input], *, both: bool = False, progress: Progress = no_progress
-) -> Iterator[tuple[Pairs, Pairs]]:
-    """The pairs of the user and those of the logger of each line, empty lines left out.
+def write_lines(
+    writer: KvIrWriter, inputs: Iterable[Input], *, both: bool = False, progress: Progress = no_progress
+) -> None:
+    """Writes each line of the inputs as an event, empty lines left out.
 
-    With `both` a line has them in members, as `exhume cat` prints them (`units.AUTO`, `units.USER`).  `progress` is
-    told the bytes that came in, decompressed.  Raises `WriterError`, with the line, and `SourceError`.
+    Lines hold the pairs of the user, or with `both` those of the logger too, in members, as `exhume cat` prints them
+    (`units.AUTO`, `units.USER`).  `progress` is told the bytes that came in, decompressed.  Raises `WriterError`, with
+    the line, and `SourceError`.
     """
     done = 0
-
-    def counting(pieces: Iterable[bytes]) -> Iterator[bytes]:
-        nonlocal done
-        for piece in pieces:
-            yield piece
+    for one in inputs:
+        name, number, held = name_of(one), 1, [b""]
+        for piece in read_pieces(one):
+            end = piece.rfind(b"\n") + 1
+            if end:
+                number = _write(writer, b"".join([*held, piece[:end]]), name, number, both=both)
+                held.clear()
+            held.append(piece[end:])
+            if sum(map(len, held)) > LONGEST_LINE:
+                raise WriterError(
+                    f"line {number}: too long", span=Span(name, 0, 0), expected=f"{LONGEST_LINE} bytes", format="kv-ir"
+                )
             done += len(piece)
             progress(done, None, "bytes")
-
-    for one in inputs:
-        name = name_of(one)
-        for number, line in enumerate(_lines(counting(read_pieces(one)), name), 1):
-            if line.strip():
-                yield _pairs(parse_object(line, name, number), name, number, both=both)
+        _write(writer, b"".join(held), name, number, both=both)
 
 
-def _lines(pieces: Iterable[bytes], name: str) -> Iterator[bytes]:
-    """The lines of a text that comes in pieces, the last one with or without an end."""
-    number, held = 0, [b""]
-    for piece in pieces:
-        first, *others = piece.split(b"\n")
-        held.append(first)
-        if others:
-            *whole, last = [b"".join(held), *others]
-            yield from whole
-            number += len(whole)
-            held = [last]
-        if sum(map(len, held)) > LONGEST_LINE:
-            raise WriterError(
-                f"line {number + 1}: too long", span=Span(name, 0, 0), expected=f"{LONGEST_LINE} bytes", format="kv-ir"
-            )
-    yield b"".join(held)
+def _write(writer: KvIrWriter, data: bytes, name: str, number: int, *, both: bool) -> int:
+    """Writes whole lines, the first of which has a number; returns that of the one behind them."""
+    at = 0
+    while (start := writer.write_lines(data, at, both=both)) < len(data):
+        number += data.count(b"\n", at, start)
+        end = data.find(b"\n", start)
+        at = len(data) if end < 0 else end + 1
+        line = data[start:at].removesuffix(b"\n")
+        if line.strip():
+            writer.write(*_pairs(parse_object(line, name, number), name, number, both=both))
+        number += 1
+    return number + data.count(b"\n", at)
 
 
 def _pairs(found: Pairs, name: str, number: int, *, both: bool) -> tuple[Pairs, Pairs]:

@@ -29,6 +29,9 @@ from exhume.formats.kv_ir.layout import (
 )
 from exhume.formats.kv_ir.units import AUTO, MAX_DEPTH, USER, How, Status
 
+Known = tuple[int, str, int]
+"""A key: the number of the one that it stands in, its name, its type (a tag)."""
+
 Leaf = tuple[int, Any]
 """A node and its value: an `int`, `float`, `bool`, `str`, `None`, `dict` (empty) or `_Apart`."""
 
@@ -348,6 +351,31 @@ class KvIrDecoder:
             self._lines.append(raw)
             self._size += len(raw)
         return None
+
+
+class KvIrEncoder:
+    """Encodes lines of JSON; here it takes none, and leaves all of them to the writer.
+
+    Args:
+        auto: The keys of the logger that are known, each by the number of the one that it stands in, its name and its
+            type (a tag), with their numbers.  Those that become known are added.
+        user: Those of the user.
+        names: The members of a line that hold the pairs of the logger and of the user; None: a line has the user's.
+
+    Attributes:
+        events: How many events were encoded.
+    """
+
+    def __init__(self, auto: dict[Known, int], user: dict[Known, int], names: tuple[bytes, bytes] | None) -> None:
+        self.events = 0
+
+    def feed(self, data: bytes, start: int) -> int:
+        """Encodes whole lines of `data` from `start` on; returns where the first one begins that it does not take."""
+        return start
+
+    def take(self) -> bytes:
+        """The units that were made since the last call."""
+        return b""
 
 
 def _token(data: bytes, at: int, end: int) -> tuple[int, Any, int]:

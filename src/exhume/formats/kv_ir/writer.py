@@ -28,8 +28,9 @@ from exhume.formats.kv_ir.build import (
     build_variable,
     build_variable_text,
 )
+from exhume.formats.kv_ir.kernel import KvIrEncoder
 from exhume.formats.kv_ir.layout import Encodings, Marks, Tags, default_metadata, pack_decimal
-from exhume.formats.kv_ir.units import MAX_DEPTH
+from exhume.formats.kv_ir.units import AUTO, MAX_DEPTH, USER
 from exhume.io.output.atomic import AtomicFile
 
 TRUE, FALSE, NULL, EMPTY, APART = (
@@ -83,6 +84,7 @@ class KvIrWriter(Writer):
         head = build_preamble(Encodings.FOUR_BYTE, raw)
         self.events = 0
         self._trees: dict[bool, dict[tuple[int, str, int], int]] = {True: {}, False: {}}
+        self._encoders: dict[bool, KvIrEncoder] = {}
         self._file = AtomicFile(target, overwrite=overwrite)
         self._out: BinaryIO | Any = self._file.file
         if codec == "zstd":
@@ -114,6 +116,26 @@ class KvIrWriter(Writer):
         made += [key for key, _ in users] + [value for _, value in users] if users else [EMPTY]
         self._out.write(b"".join(made))
         self.events += 1
+
+    def write_lines(self, data: bytes, start: int = 0, *, both: bool = False) -> int:
+        """Adds an event for each whole line of JSON from `start` on, until one is not taken: what is wrong with it, or
+        rare, is for `write`.  Returns where that line begins.
+
+        A line has the pairs of the user, or with `both` those of the logger as well, as `exhume cat` prints them.
+        Raises `WriterError` when the writer is finished.
+        """
+        if not self._open:
+            raise WriterError("the writer is finished")
+        encoder = self._encoders.get(both)
+        if encoder is None:
+            names = (AUTO.encode(), USER.encode()) if both else None
+            encoder = self._encoders[both] = KvIrEncoder(self._trees[True], self._trees[False], names)
+        before = encoder.events
+        end = encoder.feed(data, start)
+        if encoder.events > before:
+            self._out.write(encoder.take())
+            self.events += encoder.events - before
+        return end
 
     def _pairs(
         self,

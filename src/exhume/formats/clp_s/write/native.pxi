@@ -509,6 +509,86 @@ cdef int enc_run_program(EncProgram* program, const unsigned char* p, size_t siz
     return 1
 
 
+cdef struct EncVariable:
+    # A variable of a text: an integer that fits 64 bits (1), a decimal fraction of at most 16 digits (2), neither (0).
+    const unsigned char* text
+    size_t size
+    uint64_t magnitude      # its digits as a number
+    size_t digits
+    size_t fraction         # how many of them stand behind the point
+    bint negative
+    int kind
+
+
+cdef inline bint enc_next_variable(const unsigned char** at, const unsigned char* end, const uint8_t* token_class,
+                                   unsigned char last_mark, EncBuf* log_type, EncVariable* found) noexcept nogil:
+    """Copies the text before the next variable to a log type, which has room for twice its size; whether there is one.
+    """
+    cdef const unsigned char* p = at[0]
+    cdef const unsigned char* start
+    cdef unsigned char* out = log_type.p + log_type.n
+    cdef unsigned char c, kinds
+    cdef bint after_equals = False
+    cdef size_t i, point = 0
+    while p < end:
+        c = p[0]
+        if token_class[c] == 0:
+            after_equals = c == 0x3D
+            if M_INTEGER <= c <= last_mark:
+                out[0] = M_ESCAPE
+                out += 1
+            out[0] = c
+            out += 1
+            p += 1
+            continue
+        start = p
+        kinds = 0
+        while p < end and token_class[p[0]]:
+            kinds |= token_class[p[0]]
+            p += 1
+        if kinds & 2 or (after_equals and kinds & 12) or (kinds == 4 and p - start >= 2):
+            break
+        after_equals = False
+        while start < p:
+            if start[0] == M_ESCAPE:
+                out[0] = M_ESCAPE
+                out += 1
+            out[0] = start[0]
+            out += 1
+            start += 1
+    else:
+        log_type.n = out - log_type.p
+        return False
+    log_type.n = out - log_type.p
+    at[0] = p
+    found.text, found.size = start, p - start
+    found.negative = start[0] == 0x2D
+    found.magnitude = found.digits = found.fraction = 0
+    found.kind = 0
+    if kinds & 12:
+        return True
+    i = found.negative
+    while i < found.size:
+        c = start[i]
+        if c == 0x2E and point == 0:
+            point = i + 1
+        elif 0x30 <= c <= 0x39 and found.digits < 19:
+            found.digits += 1
+            found.magnitude = found.magnitude * 10 + (c - 0x30)
+        else:
+            return True
+        i += 1
+    if point:
+        found.fraction = found.size - point
+        if found.digits <= 16 and found.fraction:
+            found.kind = 2
+    # Nothing with a zero in front, no -0, nothing that does not fit.
+    elif not (start[found.negative] == 0x30 and found.size > 1) \
+            and found.magnitude <= <uint64_t>INT64_MAX + found.negative:
+        found.kind = 1
+    return True
+
+
 cdef int enc_compare_ids(const void* a, const void* b) noexcept nogil:
     cdef int32_t x = (<int32_t*>a)[0]
     cdef int32_t y = (<int32_t*>b)[0]
@@ -1558,111 +1638,38 @@ cdef class ClpsEncoder:
     cdef int64_t encode_text(self, EncColumn* column, EncDictionary* types, const unsigned char* p, size_t size) except -1 nogil:
         """Splits a text into log type and variables; appends both, returns the bytes used."""
         cdef const unsigned char* end = p + size
-        cdef const unsigned char* start
-        cdef unsigned char c, kinds
-        cdef bint after_equals
+        cdef unsigned char c, last_mark = M_DECIMAL if self.core else M_CLASSIC_DECIMAL
         cdef EncBuf* out = &self.text
         cdef int64_t first = column.b.n >> 3
         cdef int64_t value, id
-        cdef uint64_t magnitude
-        cdef size_t length, i, digits
+        cdef size_t length
         cdef size_t before = self.variables.data.n + types.data.n + column.b.n
-        cdef size_t point
-        cdef bint negative
-        cdef int kind
+        cdef EncVariable found
         out.n = 0
         enc_buf_room(out, size * 2 + 1)
-        after_equals = False
-        while p < end:
-            c = p[0]
-            if self.token_class[c] == 0:
-                after_equals = c == 0x3D
-                if M_INTEGER <= c <= (M_DECIMAL if self.core else M_CLASSIC_DECIMAL):
-                    out.p[out.n] = M_ESCAPE
-                    out.n += 1
-                out.p[out.n] = c
-                out.n += 1
-                p += 1
-                continue
-            start = p
-            kinds = 0
-            while p < end and self.token_class[p[0]]:
-                kinds |= self.token_class[p[0]]
-                p += 1
-            length = p - start
-            if not (kinds & 2 or (after_equals and kinds & 12) or (kinds == 4 and length >= 2)):
-                after_equals = False
-                for i in range(length):
-                    if start[i] == M_ESCAPE:
-                        out.p[out.n] = M_ESCAPE
-                        out.n += 1
-                    out.p[out.n] = start[i]
-                    out.n += 1
-                continue
-            after_equals = False
-            # Integer, float or dictionary (1, 2, 0)?
-            kind = 0
-            value = 0
-            if not kinds & 12:
-                negative = start[0] == 0x2D
-                i = negative
-                digits = 0
-                point = 0
-                magnitude = 0
-                kind = 1
-                while i < length:
-                    c = start[i]
-                    if c == 0x2E and point == 0:
-                        point = i + 1
-                        kind = 2
-                    elif 0x30 <= c <= 0x39:
-                        digits += 1
-                        if digits > 19:
-                            kind = 0
-                            break
-                        magnitude = magnitude * 10 + (c - 0x30)
-                    else:
-                        kind = 0
-                        break
-                    i += 1
-                if kind == 1:
-                    # Nothing with a zero in front, no -0, nothing that does not fit.
-                    if start[negative] == 0x30 and length > 1:
-                        kind = 0
-                    elif negative:
-                        if magnitude > <uint64_t>1 << 63:
-                            kind = 0
-                        value = <int64_t>(0 - magnitude)
-                    elif magnitude > <uint64_t>INT64_MAX or (
-                            not self.core and magnitude >= <uint64_t>clp_s_table_classic_variable_first_id(0)):
-                        kind = 0
-                    else:
-                        value = <int64_t>magnitude
-                elif kind == 2:
-                    if digits > 16 or point == length:
-                        kind = 0
-                    else:
-                        point = length - point
-                        if self.core:
-                            magnitude <<= CLP_S_TABLE_DECIMAL_VARIABLE_SHIFT_DIGITS
-                            magnitude |= <uint64_t>(digits - 1) << CLP_S_TABLE_DECIMAL_VARIABLE_SHIFT_NUM_DIGITS
-                            magnitude |= point - 1 << CLP_S_TABLE_DECIMAL_VARIABLE_SHIFT_NUM_FRACTION_DIGITS
-                            magnitude |= <uint64_t>negative << CLP_S_TABLE_DECIMAL_VARIABLE_SHIFT_SIGN
-                        else:
-                            magnitude <<= CLP_S_TABLE_CLASSIC_DECIMAL_VARIABLE_SHIFT_DIGITS
-                            magnitude |= <uint64_t>(digits - 1) << CLP_S_TABLE_CLASSIC_DECIMAL_VARIABLE_SHIFT_NUM_DIGITS
-                            magnitude |= <uint64_t>(point - 1) << CLP_S_TABLE_CLASSIC_DECIMAL_VARIABLE_SHIFT_NUM_FRACTION_DIGITS
-                            magnitude |= <uint64_t>negative << CLP_S_TABLE_CLASSIC_DECIMAL_VARIABLE_SHIFT_SIGN
-                        value = <int64_t>magnitude
-            if kind == 0:
-                value = enc_dictionary_id(&self.variables, start, length)
+        while enc_next_variable(&p, end, self.token_class, last_mark, out, &found):
+            if found.kind == 1 and (self.core or found.negative
+                                    or found.magnitude < <uint64_t>clp_s_table_classic_variable_first_id(0)):
+                value = <int64_t>(0 - found.magnitude if found.negative else found.magnitude)
+                c = M_INTEGER
+            elif found.kind == 2:
+                if self.core:
+                    found.magnitude <<= CLP_S_TABLE_DECIMAL_VARIABLE_SHIFT_DIGITS
+                    found.magnitude |= <uint64_t>(found.digits - 1) << CLP_S_TABLE_DECIMAL_VARIABLE_SHIFT_NUM_DIGITS
+                    found.magnitude |= found.fraction - 1 << CLP_S_TABLE_DECIMAL_VARIABLE_SHIFT_NUM_FRACTION_DIGITS
+                    found.magnitude |= <uint64_t>found.negative << CLP_S_TABLE_DECIMAL_VARIABLE_SHIFT_SIGN
+                else:
+                    found.magnitude <<= CLP_S_TABLE_CLASSIC_DECIMAL_VARIABLE_SHIFT_DIGITS
+                    found.magnitude |= <uint64_t>(found.digits - 1) << CLP_S_TABLE_CLASSIC_DECIMAL_VARIABLE_SHIFT_NUM_DIGITS
+                    found.magnitude |= <uint64_t>(found.fraction - 1) << CLP_S_TABLE_CLASSIC_DECIMAL_VARIABLE_SHIFT_NUM_FRACTION_DIGITS
+                    found.magnitude |= <uint64_t>found.negative << CLP_S_TABLE_CLASSIC_DECIMAL_VARIABLE_SHIFT_SIGN
+                value = <int64_t>found.magnitude
+                c = last_mark
+            else:
+                value = enc_dictionary_id(&self.variables, found.text, found.size)
                 if not self.core:
                     value += clp_s_table_classic_variable_first_id(0)
                 c = M_ENTRY if self.core else M_CLASSIC_INTEGER_OR_ENTRY
-            elif kind == 1:
-                c = M_INTEGER
-            else:
-                c = M_DECIMAL if self.core else M_CLASSIC_DECIMAL
             out.p[out.n] = c
             out.n += 1
             enc_buf_u64(&column.b, <uint64_t>value)

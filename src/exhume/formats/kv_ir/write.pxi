@@ -1,0 +1,397 @@
+# Lines of JSON to units of a KV-IR stream, included by _kernel.pyx.  `exhume.formats.kv_ir.writer` takes the lines that
+# are not taken here, and `exhume.formats.kv_ir.pykernel`, the pure-Python twin, takes none.
+#
+# The encoder of clp-s scans a line and finds the node of every value in a schema tree; each of these nodes has a number
+# in one of the two trees of keys.
+
+cdef extern from "Python.h":
+    double PyOS_string_to_double(const char*, char**, PyObject*) except? -1.0
+
+cdef enum:
+    IR_MAX_LEVELS = 100             # what nests deeper, and longer lines: left to the writer
+    IR_MAX_LINE = 1 << 26
+    IR_MAX_NODES = 1 << 16          # those of arrays as well; then the schema tree is begun anew
+
+cdef uint8_t[256] ir_escapes
+"""What stands behind a backslash in the text of an array for a byte of a string; 0: the byte stands there itself."""
+
+cdef void ir_fill_escapes() noexcept:
+    memset(ir_escapes, 0, 256)
+    memset(ir_escapes, c"u", 0x20)
+    ir_escapes[0x7F] = c"u"
+    ir_escapes[c"\b"], ir_escapes[c"\f"], ir_escapes[c"\n"], ir_escapes[c"\r"] = c"b", c"f", c"n", c"r"
+    ir_escapes[c"\t"], ir_escapes[c'"'], ir_escapes[c"/"], ir_escapes[c"\\"] = c"t", c'"', c"/", c"\\"
+
+
+ir_fill_escapes()
+
+
+cdef inline int ir_put(EncBuf* out, uint8_t tag, uint64_t value, int width) except -1:
+    """A tag and the lowest bytes of a number, the highest first."""
+    enc_buf_room(out, 1 + sizeof(value))
+    value = swap8(value)
+    out.p[out.n] = tag
+    memcpy(out.p + out.n + 1, <uint8_t*>&value + sizeof(value) - width, width)
+    out.n += 1 + width
+    return 0
+
+
+cdef inline int ir_put_number(EncBuf* out, int64_t value, uint8_t one, uint8_t two, uint8_t four, uint8_t eight) except -1:
+    """A number in its shortest form, by the tags of the forms."""
+    if -0x80 <= value < 0x80:
+        return ir_put(out, one, <uint64_t>value, 1)
+    if -0x8000 <= value < 0x8000:
+        return ir_put(out, two, <uint64_t>value, 2)
+    if -<int64_t>0x80000000 <= value < <int64_t>0x80000000:
+        return ir_put(out, four, <uint64_t>value, 4)
+    return ir_put(out, eight, <uint64_t>value, 8)
+
+
+cdef inline int ir_put_text(EncBuf* out, const uint8_t* text, size_t size, uint8_t one, uint8_t two, uint8_t four) except -1:
+    """A text behind its length in the shortest form."""
+    if size < 1 << 8:
+        ir_put(out, one, size, 1)
+    elif size < 1 << 16:
+        ir_put(out, two, size, 2)
+    else:
+        ir_put(out, four, size, 4)
+    return enc_buf_put(out, text, size)
+
+
+cdef class KvIrEncoder:
+    cdef dict auto
+    cdef dict user
+    cdef tuple names            # of the members with the pairs of the logger and of the user; None: all are the user's
+    cdef readonly int64_t events
+    cdef ClpsEncoder scanner
+    cdef EncBuf numbers         # i32 per node of the schema tree: the number of its key, 0 where that is not yet known
+    cdef EncBuf out
+    cdef EncBuf pairs           # of the logger: each key, and its value
+    cdef EncBuf keys            # of the user
+    cdef EncBuf values
+    cdef EncBuf text
+    cdef size_t first[2]        # the tokens where members of the logger and of the user begin, 0: there are none
+    cdef int32_t open[IR_MAX_LEVELS + 1]
+    cdef bint in_object[IR_MAX_LEVELS + 1]
+
+    def __cinit__(self, dict auto not None, dict user not None, tuple names):
+        self.auto, self.user, self.names = auto, user, names
+        self.begin()
+
+    def __dealloc__(self):
+        enc_buf_free(&self.numbers)
+        enc_buf_free(&self.out)
+        enc_buf_free(&self.pairs)
+        enc_buf_free(&self.keys)
+        enc_buf_free(&self.values)
+        enc_buf_free(&self.text)
+
+    cdef int begin(self) except -1:
+        """Begins with an empty schema tree; keys are still known."""
+        self.scanner = ClpsEncoder(
+            core=True, structurize=True, retain_floats=False, time_nodes=False, lossy=False, max_document=IR_MAX_LINE,
+            log_order_type=None, path=(), resolve_timestamp=None, encode_float=None)
+        self.numbers.n = 0
+        return 0
+
+    def feed(self, bytes data not None, Py_ssize_t start):
+        cdef const uint8_t* base = <const uint8_t*>bytes_text(data)
+        cdef const uint8_t* at = base + start
+        cdef const uint8_t* line
+        cdef const uint8_t* end = base + PyBytes_GET_SIZE(data)
+        if not 0 <= start <= end - base:
+            raise ValueError("outside of the data")
+        while True:
+            line = at
+            while at < end and enc_is_space(at[0]):
+                at += 1
+                if at[-1] == c"\n":
+                    line = at
+            if at >= end:
+                return end - base
+            self.scanner.scratch.n = 0
+            enc_buf_room(&self.scanner.scratch, end - at + 16)
+            at = self.event(at, line, end)
+            if at == NULL:
+                return line - base
+
+    def take(self):
+        cdef bytes found = enc_buf_bytes(&self.out)
+        self.out.n = 0
+        return found
+
+    cdef const uint8_t* event(self, const uint8_t* at, const uint8_t* line, const uint8_t* end) except? NULL:
+        """Takes the event at `at` of a line; returns where the line ends, NULL when it is none that is taken here."""
+        cdef ClpsEncoder scanner = self.scanner
+        cdef size_t num_names = scanner.num_names, num_nodes = scanner.num_nodes, size
+        scanner.at, scanner.end = at, end
+        if scanner.scan() != 0:
+            return NULL
+        at = scanner.at
+        while at < end and at[0] != c"\n":
+            if not enc_is_space(at[0]):
+                return NULL
+            at += 1
+        if at - line > IR_MAX_LINE or memchr(line, c"\n", at - line) != NULL or not self.fits():
+            return NULL
+        if scanner.resolve() != 0:
+            scanner.undo(num_names, num_nodes)
+            return NULL
+        size = scanner.num_nodes * sizeof(int32_t)
+        if size > self.numbers.n:
+            enc_buf_room(&self.numbers, size - self.numbers.n)
+            memset(self.numbers.p + self.numbers.n, 0, size - self.numbers.n)
+            self.numbers.n = size
+        self.pairs.n = self.keys.n = self.values.n = 0
+        if self.first[0]:
+            self.members(self.first[0], self.auto, True, &self.pairs, &self.pairs)
+        if self.first[1]:
+            self.members(self.first[1], self.user, False, &self.keys, &self.values)
+        enc_buf_put(&self.out, self.pairs.p, self.pairs.n)
+        if self.keys.n:
+            enc_buf_put(&self.out, self.keys.p, self.keys.n)
+            enc_buf_put(&self.out, self.values.p, self.values.n)
+        else:
+            ir_put(&self.out, CLP_KV_IR_TAGS_EMPTY_OBJECT, 0, 0)
+        self.events += 1
+        if scanner.num_nodes > IR_MAX_NODES:
+            self.begin()
+        return at
+
+    cdef bint fits(self) except -1:
+        """Whether the tokens are an event that is taken here; sets where its members begin."""
+        cdef EncToken* token = <EncToken*>self.scanner.tape.p
+        cdef size_t i, depth = 0
+        cdef int which
+        self.first[0] = self.first[1] = 0
+        for i in range(self.scanner.num_tokens):
+            if token[i].kind == T_CLOSE_OBJECT or token[i].kind == T_CLOSE_ARRAY:
+                depth -= 1
+                continue
+            if depth == 1 and self.names is not None:
+                which = 0 if self.is_named(&token[i], self.names[0]) else 1
+                if which == 1 and not self.is_named(&token[i], self.names[1]):
+                    return False
+                if token[i].kind == T_OPEN_OBJECT:
+                    self.first[which] = i + 1
+                elif token[i].kind != T_EMPTY_OBJECT:
+                    return False
+            if token[i].kind == T_OPEN_OBJECT or token[i].kind == T_OPEN_ARRAY:
+                depth += 1
+                if depth > IR_MAX_LEVELS:
+                    return False
+        if self.names is None and token[0].kind == T_OPEN_OBJECT:
+            self.first[1] = 1
+        return True
+
+    cdef bint is_named(self, EncToken* token, bytes name) except -1:
+        return token.key_size == <size_t>len(name) and same_bytes(token.key, <const char*>name, token.key_size)
+
+    cdef int members(self, size_t i, dict tree, bint auto, EncBuf* keys, EncBuf* values) except -1:
+        """The leaves of the object whose members begin with token `i`; keys that become known go out at once."""
+        cdef EncToken* tape = <EncToken*>self.scanner.tape.p
+        cdef EncToken* token
+        cdef size_t depth = 0
+        cdef int32_t number
+        self.open[0] = 0
+        while True:
+            token = &tape[i]
+            i += 1
+            if token.kind == T_CLOSE_OBJECT:
+                if depth == 0:
+                    return 0
+                depth -= 1
+                continue
+            number = (<int32_t*>self.numbers.p)[token.node]
+            if number == 0:
+                number = self.number_of(token, self.open[depth], tree, auto)
+            if token.kind == T_OPEN_OBJECT:
+                depth += 1
+                self.open[depth] = number
+                continue
+            ir_put_number(keys, -1 - number if auto else number,
+                          CLP_KV_IR_TAGS_KEY_1, CLP_KV_IR_TAGS_KEY_2, CLP_KV_IR_TAGS_KEY_4, 0)
+            if token.kind == T_OPEN_ARRAY:
+                i = self.array(i)
+                self.put_apart(values, self.text.p, self.text.n)
+            else:
+                self.put_value(values, token)
+
+    cdef int32_t number_of(self, EncToken* token, int32_t parent, dict tree, bint auto) except -1:
+        """The number of a key, which becomes known if it is new."""
+        cdef int type
+        if token.type == N_INTEGER:
+            type = CLP_KV_IR_TAGS_NODE_INTEGER
+        elif token.type == N_FLOAT:
+            type = CLP_KV_IR_TAGS_NODE_REAL
+        elif token.type == N_BOOLEAN:
+            type = CLP_KV_IR_TAGS_NODE_BOOLEAN
+        elif token.type == N_VAR_STRING or token.type == N_CLP_STRING:
+            type = CLP_KV_IR_TAGS_NODE_TEXT
+        elif token.type == N_STRUCTURED_ARRAY:
+            type = CLP_KV_IR_TAGS_NODE_ARRAY
+        else:
+            type = CLP_KV_IR_TAGS_NODE_OBJECT
+        key = (parent, PyUnicode_DecodeUTF8(<const char*>token.key, token.key_size, NULL), type)
+        found = tree.get(key)
+        if found is None:
+            found = tree[key] = len(tree) + 1
+            ir_put(&self.out, type, 0, 0)
+            ir_put_number(&self.out, -1 - parent if auto else parent,
+                          CLP_KV_IR_TAGS_PARENT_1, CLP_KV_IR_TAGS_PARENT_2, CLP_KV_IR_TAGS_PARENT_4, 0)
+            ir_put_text(&self.out, token.key, token.key_size,
+                        CLP_KV_IR_TAGS_TEXT_1, CLP_KV_IR_TAGS_TEXT_2, CLP_KV_IR_TAGS_TEXT_4)
+        (<int32_t*>self.numbers.p)[token.node] = found
+        return found
+
+    cdef int put_value(self, EncBuf* out, EncToken* token) except -1:
+        """A value that is no array with elements."""
+        if token.kind == T_STRING:
+            if token.type == N_CLP_STRING:
+                return self.put_apart(out, token.text, token.size)
+            return ir_put_text(out, token.text, token.size,
+                               CLP_KV_IR_TAGS_TEXT_1, CLP_KV_IR_TAGS_TEXT_2, CLP_KV_IR_TAGS_TEXT_4)
+        if token.kind == T_INTEGER:
+            return ir_put_number(out, token.number, CLP_KV_IR_TAGS_INTEGER_1, CLP_KV_IR_TAGS_INTEGER_2,
+                                 CLP_KV_IR_TAGS_INTEGER_4, CLP_KV_IR_TAGS_INTEGER_8)
+        if token.kind == T_FLOAT:
+            return ir_put(out, CLP_KV_IR_TAGS_REAL, <uint64_t>token.number, 8)
+        if token.kind == T_EMPTY_ARRAY:
+            return self.put_apart(out, <const uint8_t*>b"[]", 2)
+        if token.kind == T_TRUE:
+            return ir_put(out, CLP_KV_IR_TAGS_TRUE_VALUE, 0, 0)
+        if token.kind == T_FALSE:
+            return ir_put(out, CLP_KV_IR_TAGS_FALSE_VALUE, 0, 0)
+        return ir_put(out, CLP_KV_IR_TAGS_NULL_VALUE if token.kind == T_NULL else CLP_KV_IR_TAGS_EMPTY_OBJECT, 0, 0)
+
+    cdef int put_apart(self, EncBuf* out, const uint8_t* p, size_t size) except -1:
+        """A text split into its log type and its variables of four bytes."""
+        cdef EncBuf* log_type = &self.scanner.text
+        cdef EncVariable found
+        cdef const uint8_t* end = p + size
+        cdef uint64_t word
+        cdef uint8_t mark
+        ir_put(out, CLP_KV_IR_TAGS_FOUR_BYTE_ENCODING, 0, 0)
+        log_type.n = 0
+        enc_buf_room(log_type, size * 2 + 1)
+        while enc_next_variable(&p, end, self.scanner.token_class, CLP_KV_IR_MARKS_DECIMAL, log_type, &found):
+            if found.kind == 1 and found.magnitude < <uint64_t>0x80000000 + found.negative:
+                word = 0 - found.magnitude if found.negative else found.magnitude
+                mark = CLP_KV_IR_MARKS_INTEGER
+            elif found.kind == 2 and found.magnitude >> CLP_KV_IR_DECIMAL_4_SHIFT_SIGN - CLP_KV_IR_DECIMAL_4_SHIFT_DIGITS == 0 \
+                    and found.digits <= 1 << CLP_KV_IR_DECIMAL_4_SHIFT_DIGITS - CLP_KV_IR_DECIMAL_4_SHIFT_NUM_DIGITS:
+                word = found.magnitude << CLP_KV_IR_DECIMAL_4_SHIFT_DIGITS
+                word |= found.digits - 1 << CLP_KV_IR_DECIMAL_4_SHIFT_NUM_DIGITS
+                word |= found.fraction - 1 << CLP_KV_IR_DECIMAL_4_SHIFT_NUM_FRACTION_DIGITS
+                word |= <uint64_t>found.negative << CLP_KV_IR_DECIMAL_4_SHIFT_SIGN
+                mark = CLP_KV_IR_MARKS_DECIMAL
+            else:
+                ir_put_text(out, found.text, found.size, CLP_KV_IR_TAGS_VARIABLE_TEXT_1, CLP_KV_IR_TAGS_VARIABLE_TEXT_2,
+                            CLP_KV_IR_TAGS_VARIABLE_TEXT_4)
+                log_type.p[log_type.n] = CLP_KV_IR_MARKS_TEXT
+                log_type.n += 1
+                continue
+            ir_put(out, CLP_KV_IR_TAGS_VARIABLE_4, word, 4)
+            log_type.p[log_type.n] = mark
+            log_type.n += 1
+        return ir_put_text(out, log_type.p, log_type.n,
+                           CLP_KV_IR_TAGS_LOG_TYPE_1, CLP_KV_IR_TAGS_LOG_TYPE_2, CLP_KV_IR_TAGS_LOG_TYPE_4)
+
+    # -- arrays, printed as the serializer does --------------------------------------------------------------------
+
+    cdef size_t array(self, size_t i) except 0:
+        """The array whose elements begin with token `i`, into `text`; returns the token behind its end."""
+        cdef EncToken* tape = <EncToken*>self.scanner.tape.p
+        cdef EncToken* token
+        cdef size_t depth = 1
+        cdef bint is_first = True
+        self.text.n = 0
+        self.add(b"[", 1)
+        self.in_object[1] = False
+        while depth:
+            token = &tape[i]
+            i += 1
+            if token.kind == T_CLOSE_OBJECT or token.kind == T_CLOSE_ARRAY:
+                self.add(b"}" if token.kind == T_CLOSE_OBJECT else b"]", 1)
+                depth -= 1
+                is_first = False
+                continue
+            if not is_first:
+                self.add(b",", 1)
+            is_first = False
+            if self.in_object[depth]:
+                self.add_string(token.key, token.key_size)
+                self.add(b":", 1)
+            if token.kind == T_OPEN_OBJECT or token.kind == T_OPEN_ARRAY:
+                self.add(b"{" if token.kind == T_OPEN_OBJECT else b"[", 1)
+                depth += 1
+                self.in_object[depth] = token.kind == T_OPEN_OBJECT
+                is_first = True
+            else:
+                self.add_scalar(token)
+        return i
+
+    cdef inline int add(self, const char* text, size_t size) except -1:
+        return enc_buf_put(&self.text, text, size)
+
+    cdef int add_scalar(self, EncToken* token) except -1:
+        cdef Out digits
+        if token.kind == T_STRING:
+            return self.add_string(token.text, token.size)
+        if token.kind == T_INTEGER:
+            enc_buf_room(&self.text, 24)
+            digits.data, digits.size, digits.capacity = <char*>self.text.p + self.text.n, 0, 24
+            put_integer(&digits, token.number)
+            self.text.n += digits.size
+            return 0
+        if token.kind == T_FLOAT:
+            return self.add_real(token.number)
+        if token.kind == T_TRUE:
+            return self.add(b"true", 4)
+        if token.kind == T_FALSE:
+            return self.add(b"false", 5)
+        if token.kind == T_NULL:
+            return self.add(b"null", 4)
+        return self.add(b"{}" if token.kind == T_EMPTY_OBJECT else b"[]", 2)
+
+    cdef int add_real(self, int64_t bits) except -1:
+        """A float with six digits, or with as many as bring it back."""
+        cdef double value
+        cdef char* text
+        memcpy(&value, &bits, sizeof(value))
+        text = PyOS_double_to_string(value, c"g", 6, 0, NULL)
+        try:
+            if PyOS_string_to_double(text, NULL, NULL) == value:
+                return self.add(text, strlen(text))
+        finally:
+            PyMem_Free(text)
+        text = PyOS_double_to_string(value, c"r", 0, 2, NULL)  # 2: with ".0"
+        try:
+            return self.add(text, strlen(text))
+        finally:
+            PyMem_Free(text)
+
+    cdef int add_string(self, const uint8_t* text, size_t size) except -1:
+        cdef uint8_t* out
+        cdef uint8_t byte, how
+        cdef size_t i
+        enc_buf_room(&self.text, 6 * size + 2)
+        out = self.text.p + self.text.n
+        out[0] = c'"'
+        out += 1
+        for i in range(size):
+            byte = text[i]
+            how = ir_escapes[byte]
+            if how == 0:
+                out[0] = byte
+                out += 1
+                continue
+            out[0], out[1] = c"\\", how
+            out += 2
+            if how == c"u":
+                out[0] = out[1] = c"0"
+                out[2], out[3] = HEX[byte >> 4], HEX[byte & 15]
+                out += 4
+        out[0] = c'"'
+        self.text.n = out + 1 - self.text.p
+        return 0
