@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,17 @@ def test_list(database: Path, exhume_cli: Cli) -> None:
     assert [(e["sequence"], e["type"], e["operation"] if e["type"] == "deletion" else None) for e in one] == [
         (8, "deletion", 1), (3, "value", None),
     ]  # fmt: skip
+
+
+def test_columns_of_an_entry_travel_and_can_be_compared(database: Path) -> None:
+    with exhume.open(database) as archive:
+        entries = list(archive.entries())
+    sent = pickle.loads(pickle.dumps(entries))
+    assert sent == entries
+    details = sent[0].details
+    assert (details["key"], details["sequence"], len(details)) == (b"apple", 9, 12)
+    assert repr(details) == repr(dict(details))
+    assert "file" not in details
 
 
 def test_cat_and_search(database: Path, exhume_cli: Cli) -> None:

@@ -11,9 +11,12 @@ _PLAIN = bytes(byte for byte in range(0x20, 0x7F) if byte != 0x5C)
 
 def key_text(key: bytes) -> str:
     r"""A key on one line; bytes that are not printable UTF-8 become `\xHH`, and backslashes are doubled."""
+    rest = key.translate(None, _PLAIN)
+    if not rest:
+        return key.decode("ascii")
     text = key.decode("utf-8", "surrogateescape").replace("\\", "\\\\")
-    if text.isascii():
-        odd: set[str] = set(key.translate(None, _PLAIN).decode("ascii")) - {"\\"}
+    if rest.isascii():
+        odd: set[str] = set(rest.decode("ascii")) - {"\\"}
     else:
         odd = {char for char in text if not char.isprintable()}
     for char in odd:

@@ -6,7 +6,7 @@ Spec: LevelDB doc/impl.md.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -173,8 +173,36 @@ def version_entry(version: Version) -> Entry:
         offset=version.place.offset,
         size=len(version.value),
         source=version.place.file,
-        details={"key": version.key, **{k: v for k, v in version.to_dict().items() if k != "file"}},
+        details=_Details(version),
     )
+
+
+class _Details(Mapping[str, Any]):
+    """The columns of a version, made when one is asked for: a plain listing shows names alone."""
+
+    __slots__ = ("_made", "_version")
+
+    def __init__(self, version: Version) -> None:
+        self._version = version
+        self._made: dict[str, Any] | None = None
+
+    def _columns(self) -> dict[str, Any]:
+        if self._made is None:
+            self._made = {"key": self._version.key, **self._version.to_dict()}
+            del self._made["file"]
+        return self._made
+
+    def __getitem__(self, name: str) -> Any:
+        return self._columns()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns())
+
+    def __len__(self) -> int:
+        return len(self._columns())
+
+    def __repr__(self) -> str:
+        return repr(self._columns())
 
 
 class _Borrowed(WindowSource):
