@@ -106,6 +106,7 @@ types:
       then the last eight bytes reversed. 00112233-4455-6677-8899-aabbccddeeff
       is stored as 77 66 55 44 33 22 11 00 ff ee dd cc bb aa 99 88.
     -webide-representation: '{digits0} {digits1} {digits2} {digits3}'
+    -element: true
     seq:
       - id: digits1
         type: u4
@@ -144,6 +145,7 @@ types:
     doc: Bytes, counted.
     -webide-representation: '{value}'
     -scalar: value
+    -element: true
     seq:
       - id: len_value
         type: u4
@@ -157,6 +159,7 @@ types:
     doc: Opens an arraylist or a dictionary, whose elements or pairs follow.
     -webide-representation: '{value:dec}'
     -scalar: value
+    -element: true
     seq:
       - id: value
         type: u4

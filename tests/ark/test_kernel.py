@@ -13,7 +13,15 @@ from hypothesis import strategies as st
 from exhume.formats.ark import kernel, pykernel
 from exhume.formats.ark.layout import entry_at, iter_entries
 from exhume.formats.ark.messages import ArkMessage
+from exhume.formats.ark.rbuf.decoder import Decoder, decoder_for
+from exhume.formats.ark.rbuf.encoder import encoder_for
+from exhume.formats.ark.rbuf.program import program_for
+from exhume.formats.ark.rbuf.registry import Field, Registry, Schema
+from exhume.formats.ark.rbuf.wire import Note
 from exhume.formats.ark.splits import ANY_OBJECT, portions
+from exhume.io.jsonout import dumps
+from exhume.native.compiled import KERNEL
+from tests.ark.rbuf_strategies import registries, values
 
 TWINS = [pytest.param(pykernel, id="pure"), pytest.param(kernel, id="chosen")]
 FLAGS = st.lists(st.booleans(), min_size=256, max_size=256).map(bytes)
@@ -142,3 +150,50 @@ def test_twins_make_the_same_messages(entries: list[tuple[int, int, int, int, in
     assert all(type(one) is ArkMessage for one in found)
     assert [one.stored_size for one in found] == sizes
     assert [(one.channel, one.identifier) for one in found] == [(names[one], identifiers[one]) for one in objects]
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False) | st.integers(0, 2**63).map(float), min_size=1))
+def test_doubles_are_printed_as_python_prints_them(values: list[float]) -> None:
+    registry = Registry({"T": Schema("T", (Field("v", "arraylist", value=Field("", "double")),))}, {})
+    data = encoder_for(registry, "T").encode({"v": values})
+    assert printed(registry, "T", data) in (None, dumps({"v": values}))
+
+
+def printed(registry: Registry, name: str, data: bytes) -> str | None:
+    """The JSON of a message as the kernel prints it; None where it does not vouch for the message."""
+    tables: Any = ([program_for(registry, name)] + [None] * 255, [b',"value":'] * 256)
+    text, odd, _ = kernel.ark_json([0], [([data], [7], bytes(1), *tables)], 0, b"}\n")
+    assert odd == kernel.ark_check([data], bytes(1), tables[0])
+    assert odd or (text.startswith(b'{"time_ns":7,"value":') and text.endswith(b"}\n"))
+    return None if odd else text[21:-2].decode("ascii")
+
+
+@given(registries(), st.data())
+def test_what_is_vouched_for_is_decoded_the_same(made: tuple[Registry, str], data: st.DataObject) -> None:
+    registry, name = made
+    raw = encoder_for(registry, name).encode(data.draw(values(registry, name)))
+    decoder = decoder_for(registry, name)
+    whole = printed(registry, name, raw)
+    assert whole == (dumps(decoder.decode(raw)) if KERNEL is not None else None) or has_notes(decoder, raw)
+    broken = bytearray(raw)
+    for _ in range(data.draw(st.integers(1, 3))):
+        place = data.draw(st.integers(0, max(0, len(raw) - 1)))
+        broken[place : place + data.draw(st.integers(0, 2))] = data.draw(st.binary(max_size=3))
+    text = printed(registry, name, bytes(broken))
+    if text is not None:
+        assert not has_notes(decoder, bytes(broken))
+        assert text == dumps(decoder.decode(bytes(broken)))
+
+
+def has_notes(decoder: Decoder, data: bytes) -> bool:
+    """Whether something about a message is noteworthy.  Raises what the decoder raises."""
+    notes: list[Note] = []
+    decoder.decode(data, notes=notes)
+    return bool(notes)
+
+
+def test_the_kernel_refuses_programs_and_messages_that_do_not_fit() -> None:
+    with pytest.raises(ValueError, match="whole rows"):
+        kernel.RbufProgram(b"12345", b"", 1, 1)
+    with pytest.raises(ValueError):
+        kernel.ark_check([b""], b"", [None] * 256)

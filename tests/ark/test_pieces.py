@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import random
+import shutil
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ import exhume
 from exhume.errors import ExhumeError
 from exhume.findings import Finding
 from exhume.formats.ark import pieces
-from exhume.formats.ark.export import counted_lines
+from exhume.formats.ark.lines import counted_lines, lines_of
 from exhume.formats.ark.messages import ArkMessage
 from exhume.formats.ark.pieces import make_each
 from exhume.formats.ark.reader import ArkReader
@@ -200,3 +201,48 @@ def test_verify_in_pieces_finds_the_same(log: Path, monkeypatch: pytest.MonkeyPa
     assert list(exhume.verify(tmp_path / "log", jobs=2)) == expected
     quick = list(exhume.verify(tmp_path / "log", quick=True))
     assert list(exhume.verify(tmp_path / "log", jobs=2, quick=True)) == quick
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+@pytest.mark.parametrize(
+    "query", [{}, {"start_ns": 1050, "stop_ns": 1150}, {"start_ns": 1050, "reverse": True}, {"topics": "/raw"}]
+)
+@pytest.mark.parametrize("damaged", [False, True])
+@pytest.mark.usefixtures("small")
+def test_lines_are_those_of_decoded_messages(
+    log: Path, tmp_path: Path, jobs: int, query: dict[str, Any], damaged: bool
+) -> None:
+    root = shutil.copytree(log, tmp_path / "log")
+    if damaged:
+        for split in sorted((root / "splits").iterdir()):
+            data = bytearray(split.read_bytes())
+            for place in range(len(data) * 2 // 3, len(data), 97):
+                data[place] ^= 0x55
+            split.write_bytes(data)
+    for on_error in ("skip", "raise"):
+        asked = {**query, "on_error": on_error}
+        with exhume.open(root) as opened:
+            assert isinstance(opened, ArkReader)
+            wanted, errors = lines_told(lambda found, one=opened, it=asked: plain_lines(one, it, found))
+            assert lines_told(lambda found, one=opened, it=asked: lines_of(one, it, findings=found, jobs=jobs)) == (
+                wanted,
+                errors,
+            )
+            assert bool(errors) == damaged or "topics" in query
+
+
+def plain_lines(log: ArkReader, query: dict[str, Any], findings: list[Finding]) -> Iterator[tuple[str, int]]:
+    """The lines of messages that are decoded one by one."""
+    return (counted_lines([message]) for message in log.messages(**query, findings=findings))
+
+
+def lines_told(lines: Callable[[list[Finding]], Iterator[tuple[str, int]]]) -> tuple[tuple[str, int], list[str]]:
+    """All lines and their number, and what is told of damage."""
+    findings: list[Finding] = []
+    text, count, errors = "", 0, []
+    try:
+        for some, number in lines(findings):
+            text, count = text + some, count + number
+    except ExhumeError as error:
+        errors.append(str(error))
+    return (text, count), [*map(str, findings), *errors]

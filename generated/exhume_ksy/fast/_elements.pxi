@@ -259,6 +259,84 @@ cdef inline int64_t read_ark_rbuf_group_header(const uint8_t *p, int64_t at, int
     return at
 
 
+cdef struct ArkRbufGuid:
+    uint32_t digits1
+    uint32_t digits0
+    uint32_t digits3
+    uint32_t digits2
+    wide high
+    wide low
+
+
+cdef inline int64_t read_ark_rbuf_guid(const uint8_t *p, int64_t at, int64_t end, ArkRbufGuid *out) noexcept nogil:
+    cdef uint32_t digits1_ = 0
+    cdef uint32_t digits0_ = 0
+    cdef uint32_t digits3_ = 0
+    cdef uint32_t digits2_ = 0
+    if end - at < 4:
+        return -1
+    memcpy(&digits1_, p + at, 4)
+    at += 4
+    if end - at < 4:
+        return -1
+    memcpy(&digits0_, p + at, 4)
+    at += 4
+    if end - at < 4:
+        return -1
+    memcpy(&digits3_, p + at, 4)
+    at += 4
+    if end - at < 4:
+        return -1
+    memcpy(&digits2_, p + at, 4)
+    at += 4
+    out.digits1 = digits1_
+    out.digits0 = digits0_
+    out.digits3 = digits3_
+    out.digits2 = digits2_
+    out.high = <wide> digits0_ * <wide> 4294967296 + <wide> digits1_
+    out.low = <wide> digits2_ * <wide> 4294967296 + <wide> digits3_
+    return at
+
+
+cdef struct ArkRbufByteBuffer:
+    int64_t value_start
+    int64_t value_end
+
+
+cdef inline int64_t read_ark_rbuf_byte_buffer(const uint8_t *p, int64_t at, int64_t end, ArkRbufByteBuffer *out) noexcept nogil:
+    cdef wide size
+    cdef uint32_t len_value_ = 0
+    cdef int64_t at_value_ = 0
+    cdef int64_t end_value_ = 0
+    if end - at < 4:
+        return -1
+    memcpy(&len_value_, p + at, 4)
+    at += 4
+    if not (<uint64_t> len_value_ <= <uint64_t> (end - at)):
+        return -1
+    size = <wide> len_value_
+    at_value_ = at
+    at += <int64_t> size
+    end_value_ = at
+    out.value_start = at_value_
+    out.value_end = end_value_
+    return at
+
+
+cdef struct ArkRbufCount:
+    uint32_t value
+
+
+cdef inline int64_t read_ark_rbuf_count(const uint8_t *p, int64_t at, int64_t end, ArkRbufCount *out) noexcept nogil:
+    cdef uint32_t value_ = 0
+    if end - at < 4:
+        return -1
+    memcpy(&value_, p + at, 4)
+    at += 4
+    out.value = value_
+    return at
+
+
 cdef struct ArkRbufVariantHeader:
     uint8_t index
     uint32_t len_object
@@ -1512,4 +1590,4 @@ cdef inline int64_t clp_s_table_classic_variable_first_id(int64_t value) noexcep
     return <int64_t> 0x4000000000000000
 
 
-ELEMENTS = 'f379de21b22cfb59'
+ELEMENTS = '5e8d10539a0234a2'

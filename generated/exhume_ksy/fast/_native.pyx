@@ -7,7 +7,7 @@ from libc.stdlib cimport free, realloc
 
 include "_elements.pxi"
 
-SOURCE = 'e0368a9556333112'
+SOURCE = '08ffc6ed9ec6d710'
 """What this was compiled from: a module built from other specifications is not used."""
 
 
@@ -47,6 +47,42 @@ def flat_ark_rbuf_group_header(view, int64_t at, int64_t end):
         after = read_ark_rbuf_group_header(<const uint8_t *> buffer.buf, at, end, &one)
     PyBuffer_Release(&buffer)
     return None if after < 0 else (after, one.magic, one.reserved, one.has_more, one.reserved1, one.number, one.len_body)
+
+
+def flat_ark_rbuf_guid(view, int64_t at, int64_t end):
+    """Where the element at `at` ends, and its fields; None when it does not fit."""
+    cdef Py_buffer buffer
+    cdef ArkRbufGuid one
+    cdef int64_t after = -1
+    PyObject_GetBuffer(view, &buffer, PyBUF_SIMPLE)
+    if 0 <= at <= end <= buffer.len:
+        after = read_ark_rbuf_guid(<const uint8_t *> buffer.buf, at, end, &one)
+    PyBuffer_Release(&buffer)
+    return None if after < 0 else (after, one.digits1, one.digits0, one.digits3, one.digits2)
+
+
+def flat_ark_rbuf_byte_buffer(view, int64_t at, int64_t end):
+    """Where the element at `at` ends, and its fields; None when it does not fit."""
+    cdef Py_buffer buffer
+    cdef ArkRbufByteBuffer one
+    cdef int64_t after = -1
+    PyObject_GetBuffer(view, &buffer, PyBUF_SIMPLE)
+    if 0 <= at <= end <= buffer.len:
+        after = read_ark_rbuf_byte_buffer(<const uint8_t *> buffer.buf, at, end, &one)
+    PyBuffer_Release(&buffer)
+    return None if after < 0 else (after, one.value_start, one.value_end)
+
+
+def flat_ark_rbuf_count(view, int64_t at, int64_t end):
+    """Where the element at `at` ends, and its fields; None when it does not fit."""
+    cdef Py_buffer buffer
+    cdef ArkRbufCount one
+    cdef int64_t after = -1
+    PyObject_GetBuffer(view, &buffer, PyBUF_SIMPLE)
+    if 0 <= at <= end <= buffer.len:
+        after = read_ark_rbuf_count(<const uint8_t *> buffer.buf, at, end, &one)
+    PyBuffer_Release(&buffer)
+    return None if after < 0 else (after, one.value)
 
 
 def flat_ark_rbuf_variant_header(view, int64_t at, int64_t end):

@@ -283,6 +283,19 @@ def read_guid(view: View, at: int, end: int) -> tuple[Guid, int]:
     return value, at
 
 
+def flat_guid(view: View, at: int, end: int) -> tuple[int, int, int, int, int]:
+    """Where the `ark_rbuf::guid` at `at` ends, and its fields: digits1, digits0, digits3, digits2. Raises
+    `LayoutError`.
+    """
+    if native is not None and (found := native.flat_ark_rbuf_guid(view, at, end)) is not None:
+        return found
+    if end - at < 16:
+        raise short((("digits1", 4), ("digits0", 8), ("digits3", 12), ("digits2", 16),), at, end, 16)
+    digits1, digits0, digits3, digits2 = _unpack1(view, at)
+    at += 16
+    return at, digits1, digits0, digits3, digits2
+
+
 def read_text(view: View, at: int, end: int) -> tuple[str, int]:
     """`ark_rbuf::text` at `at`: its value, and where it ends. Raises `LayoutError`."""
     if end - at < 4:
@@ -313,6 +326,21 @@ def read_byte_buffer(view: View, at: int, end: int) -> tuple[View, int]:
     return value_, at
 
 
+def flat_byte_buffer(view: View, at: int, end: int) -> tuple[int, int, int]:
+    """Where the `ark_rbuf::byte_buffer` at `at` ends, and its fields: value_start, value_end. Raises `LayoutError`."""
+    if native is not None and (found := native.flat_ark_rbuf_byte_buffer(view, at, end)) is not None:
+        return found
+    if end - at < 4:
+        raise short("len_value", at, end, 4)
+    (len_value,) = _unpack2(view, at)
+    at += 4
+    if len_value > end - at:
+        raise LayoutError("len_value", at - 4, at, f"at most {end - at}", len_value)
+    at_value_ = at
+    at = end_value_ = at + len_value
+    return at, at_value_, end_value_
+
+
 def read_count(view: View, at: int, end: int) -> tuple[int, int]:
     """`ark_rbuf::count` at `at`: its value, and where it ends. Raises `LayoutError`."""
     if end - at < 4:
@@ -320,6 +348,17 @@ def read_count(view: View, at: int, end: int) -> tuple[int, int]:
     (value_,) = _unpack2(view, at)
     at += 4
     return value_, at
+
+
+def flat_count(view: View, at: int, end: int) -> tuple[int, int]:
+    """Where the `ark_rbuf::count` at `at` ends, and its fields: value. Raises `LayoutError`."""
+    if native is not None and (found := native.flat_ark_rbuf_count(view, at, end)) is not None:
+        return found
+    if end - at < 4:
+        raise short("value", at, end, 4)
+    (value_,) = _unpack2(view, at)
+    at += 4
+    return at, value_
 
 
 class VariantHeader:

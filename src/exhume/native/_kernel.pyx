@@ -64,6 +64,8 @@ include "../formats/kv_ir/write.pxi"
 include "files.pxi"
 include "../formats/caf/native.pxi"
 include "../formats/ark/native.pxi"
+include "reals.pxi"
+include "../formats/ark/rbuf/native.pxi"
 include "scan.pxi"
 
 ctypedef const unsigned char* chars

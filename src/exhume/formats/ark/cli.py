@@ -103,7 +103,8 @@ def cat(run: Run, archive: Any, names: tuple[str, ...], options: dict[str, Any])
     Raises `click.UsageError` for `--raw` with `--json`.
     """
     from exhume.findings import Finding
-    from exhume.formats.ark.export import counted_lines, raw_bytes
+    from exhume.formats.ark.export import raw_bytes
+    from exhume.formats.ark.lines import lines_of
     from exhume.formats.ark.messages import message_json
     from exhume.formats.ark.pieces import is_packed, make_each
 
@@ -123,7 +124,7 @@ def cat(run: Run, archive: Any, names: tuple[str, ...], options: dict[str, Any])
         for data in make_each(archive, raw_bytes, query, findings=findings, jobs=jobs):
             run.out.write(data)
     else:
-        for text, _ in make_each(archive, counted_lines, query, findings=findings, jobs=options.get("jobs", 1)):
+        for text, _ in lines_of(archive, query, findings=findings, jobs=options.get("jobs", 1)):
             run.out.text(text)
     for finding in findings:
         run.note(str(finding))
@@ -158,9 +159,8 @@ def missing_outcome(run: Run, archive: Any) -> Outcome | None:
 
 def search(run: Run, archives: list[Any], query: str, options: dict[str, Any]) -> Outcome | None:
     """Messages of the channels that the query names (name, glob or regular expression), as JSON lines."""
-    from exhume.formats.ark.export import counted_lines
+    from exhume.formats.ark.lines import lines_of
     from exhume.formats.ark.messages import message_json
-    from exhume.formats.ark.pieces import make_each
 
     found = 0
     for archive in archives:
@@ -187,7 +187,7 @@ def search(run: Run, archives: list[Any], query: str, options: dict[str, Any]) -
         elif run.machine:
             run.items("search", head, "matches", counted())
         else:
-            for text, number in make_each(archive, counted_lines, wanted, findings=[], jobs=options.get("jobs", 1)):
+            for text, number in lines_of(archive, wanted, findings=[], jobs=options.get("jobs", 1)):
                 run.out.text(text)
                 count += number
         found += count

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple, TypeVar
 from exhume.archive import Progress, no_progress
 from exhume.findings import Finding
 from exhume.formats.ark.filters import topic_matcher, unmatched
-from exhume.formats.ark.messages import ArkMessage, message_json
+from exhume.formats.ark.lines import lines_of
+from exhume.formats.ark.messages import ArkMessage
 from exhume.formats.ark.pieces import make_each
 from exhume.formats.ark.rbuf.registry import Field, Registry
 from exhume.formats.ark.reader import ArkReader, Channel
@@ -25,12 +26,6 @@ from exhume.tabular.report import ExportReport, refuse_options
 R = TypeVar("R")
 
 PROGRESS_STEP = 4096
-
-
-def counted_lines(messages: Iterable[ArkMessage]) -> tuple[str, int]:
-    """Messages as JSON, one on each line, and their number."""
-    lines = [dumps(message_json(message)) + "\n" for message in messages]
-    return "".join(lines), len(lines)
 
 
 def raw_bytes(messages: Iterable[ArkMessage]) -> bytes:
@@ -64,9 +59,20 @@ class Selection:
         Messages that are lost to damage are counted in the report.
         """
         findings: list[Finding] = []
-        query = {**self.query, "decode": decode, "on_error": "skip" if self._skip else "raise"}
+        found = make_each(self.log, make, self._asked(decode), findings=findings, jobs=jobs)
+        return self._counted(found, findings)
+
+    def lines(self, jobs: int) -> Iterator[str]:
+        """The messages as lines of JSON, piece by piece and in order; see `make_each`."""
+        findings: list[Finding] = []
+        return self._counted(lines_of(self.log, self._asked(True), findings=findings, jobs=jobs), findings)
+
+    def _asked(self, decode: bool) -> dict[str, Any]:
+        return {**self.query, "decode": decode, "on_error": "skip" if self._skip else "raise"}
+
+    def _counted(self, found: Iterable[tuple[R, int]], findings: list[Finding]) -> Iterator[R]:
         count = 0
-        for made, number in make_each(self.log, make, query, findings=findings, jobs=jobs):
+        for made, number in found:
             yield made
             if count // PROGRESS_STEP != (count + number) // PROGRESS_STEP:
                 self._progress(count + number, None, "messages")
@@ -103,11 +109,11 @@ def export_jsonl(
     jobs: int = 1,
     **options: Any,
 ) -> ExportReport:
-    """One JSON object per message and line, in time order; `jobs` processes share the work (0: one per core)."""
+    """One JSON object per message and line, in time order; `jobs` share the work (0: one per core)."""
     refuse_options("jsonl", {name: options.get(name) for name in ("columns", "payload")})
     selection = Selection(log, options, ExportReport(), progress)
     with text_output(output, overwrite=overwrite) as file:
-        for lines in selection.make_each(counted_lines, jobs):
+        for lines in selection.lines(jobs):
             file.write(lines.encode("ascii"))
     return selection.finish()
 

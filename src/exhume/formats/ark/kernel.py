@@ -1,4 +1,4 @@
-"""The loops over indexes: from the compiled kernel if it was built, otherwise from their twin `pykernel`."""
+"""The loops over indexes and messages: from the compiled kernel if there is one, else from their twin `pykernel`."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ if TYPE_CHECKING:
 else:
     _implementation = pick("exhume.formats.ark.pykernel")
 
+RbufProgram = _implementation.RbufProgram
+ark_check = _implementation.ark_check
 ark_cut = _implementation.ark_cut
 ark_entries = _implementation.ark_entries
 ark_faults = _implementation.ark_faults
+ark_json = _implementation.ark_json
 ark_merge = _implementation.ark_merge
 ark_messages = _implementation.ark_messages
 ark_runs = _implementation.ark_runs
@@ -21,9 +24,12 @@ ark_scan = _implementation.ark_scan
 ark_statistics = _implementation.ark_statistics
 
 __all__ = [
+    "RbufProgram",
+    "ark_check",
     "ark_cut",
     "ark_entries",
     "ark_faults",
+    "ark_json",
     "ark_merge",
     "ark_messages",
     "ark_runs",

@@ -1,4 +1,4 @@
-"""A log in pieces that several processes work on at once: what each makes of its piece, in the order of one.
+"""A log in pieces that several processes or threads work on at once: what each makes of its piece, in the order of one.
 
 Messages are put in order by their time, so a span of time is a piece: what its messages become follows what those
 before it become.  A worker opens the log again, by the paths of its files.
@@ -7,6 +7,7 @@ before it become.  A worker opens the log again, by the paths of its files.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import chain, islice, pairwise
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
@@ -17,8 +18,10 @@ from exhume.formats.ark.layout import entry_time
 from exhume.formats.ark.messages import ArkMessage
 from exhume.formats.ark.query import Query
 from exhume.io.local import LocalTree
+from exhume.io.parallel import map_ordered
 from exhume.io.processes import map_processes
 from exhume.limits import cpu_count
+from exhume.native.compiled import KERNEL
 
 if TYPE_CHECKING:
     from exhume.formats.ark.reader import ArkReader, SplitReference
@@ -93,21 +96,41 @@ class _UpToError:
             raise
 
 
+Read = Callable[["ArkReader", dict[str, Any], list[Finding]], Iterator[R]]
+"""What is made of the messages of a query, portion by portion and in order, up to the error that ends it."""
+
+
+def _read_messages(
+    make: Callable[[Iterable[ArkMessage]], R],
+    part: int | None,
+    log: ArkReader,
+    query: dict[str, Any],
+    findings: list[Finding],
+) -> Iterator[R]:
+    found = _UpToError(log.messages(**query, findings=findings))
+    while not found.ended:
+        yield make(islice(found, part))
+    if found.error is not None:
+        raise found.error
+
+
 class _Piece(Generic[R]):
-    """What a process does with one span of time; picklable."""
+    """What a process or a thread does with one span of time; picklable."""
 
-    def __init__(self, log: ArkReader, make: Callable[[Iterable[ArkMessage]], R], query: dict[str, Any]) -> None:
-        self._log, self._make, self._query = log, make, query
+    def __init__(self, log: ArkReader, read: Read[R], query: dict[str, Any]) -> None:
+        self._log, self._read, self._query = log, read, query
 
-    def __call__(self, span: tuple[int, int]) -> Made[R]:
+    def __call__(self, span: tuple[int, int]) -> Made[list[R]]:
         findings: list[Finding] = []
+        values: list[R] = []
         start, stop = span
         query = {**self._query, "start_ns": start, "stop_ns": stop, "latched": False}
-        found = _UpToError(self._log.messages(**query, findings=findings))
-        value = self._make(found)
-        for _ in found:  # what was made of them may not have needed all
-            pass
-        return Made(value, findings, found.error)
+        try:
+            for value in self._read(self._log, query, findings):
+                values.append(value)  # noqa: PERF402 - what there is before an error is kept
+        except ExhumeError as error:
+            return Made(values, findings, error)
+        return Made(values, findings, None)
 
 
 def make_each(
@@ -123,25 +146,45 @@ def make_each(
     `make` and what it returns are picklable when `jobs` is not 1; it takes all messages that it is given.  Skipped
     messages add to `findings`.  Raises the error of a damaged message after what became of those before it.
     """
+    alone, shared = (partial(_read_messages, make, part) for part in (PART, None))
+    return _read_each(log, alone, shared, query, findings, jobs, map_processes)
+
+
+def read_each(
+    log: ArkReader, read: Read[R], query: dict[str, Any], *, findings: list[Finding], jobs: int = 1
+) -> Iterator[R]:
+    """What `read`, which leaves its work to the kernel, makes of all of `log.messages(**query)`, in order.
+
+    `jobs` are threads where the kernel is compiled, otherwise processes.  Skipped messages add to `findings`.  Raises
+    as `read` does.
+    """
+    return _read_each(log, read, read, query, findings, jobs, map_ordered if KERNEL is not None else map_processes)
+
+
+def _read_each(
+    log: ArkReader,
+    alone: Read[R],
+    shared: Read[R],
+    query: dict[str, Any],
+    findings: list[Finding],
+    jobs: int,
+    share: Callable[..., Iterator[Made[list[R]]]],
+) -> Iterator[R]:
     spans = _spans(log, query) if (jobs or cpu_count()) > 1 and can_travel(log) else None
     if spans is None:
-        found = _UpToError(log.messages(**query, findings=findings))
-        while not found.ended:
-            yield make(islice(found, PART))
-        if found.error is not None:
-            raise found.error
+        yield from alone(log, query, findings)
         return
     start, reverse = query.get("start_ns"), bool(query.get("reverse"))
-    replayed = {**query, "stop_ns": start, "findings": findings}  # of no span: latched messages only
+    replayed = {**query, "stop_ns": start}  # of no span: latched messages only
     if start is not None and not reverse:
-        yield make(log.messages(**replayed))
-    for made in map_processes(_Piece(log, make, query), reversed(spans) if reverse else spans, jobs):
+        yield from shared(log, replayed, findings)
+    for made in share(_Piece(log, shared, query), reversed(spans) if reverse else spans, jobs):
         findings += made.findings
-        yield made.value
+        yield from made.value
         if made.error is not None:
             raise made.error
     if start is not None and reverse:
-        yield make(log.messages(**replayed))
+        yield from shared(log, replayed, findings)
 
 
 def _spans(log: ArkReader, query: dict[str, Any]) -> list[tuple[int, int]] | None:

@@ -1,5 +1,5 @@
-"""Pure-Python twin of the Ark part of `exhume.native._kernel` (`native.pxi`): reads indexes as columns, and finds out
-what lies where.
+"""Pure-Python twin of the Ark part of `exhume.native._kernel` (`native.pxi`, `rbuf/native.pxi`): reads indexes as
+columns, finds out what lies where, checks and prints messages.
 
 Import `exhume.formats.ark.kernel`, which picks one of the two; `tests/ark/test_kernel.py` runs against each.  An index
 is given as bytes: whole entries, one after another.
@@ -182,3 +182,38 @@ def ark_merge(keys: list[list[int]]) -> list[int]:
         sources += [number] * len(some)
         joined += some
     return list(map(sources.__getitem__, sorted(range(len(joined)), key=joined.__getitem__)))
+
+
+class RbufProgram:
+    """What a type consists of, as `rbuf.program` writes it: rows of eight numbers, and the texts that are printed.
+
+    `budget` and `objects` bound what one message may hold.  Raises `ValueError` for rows that are not whole.
+    """
+
+    def __init__(self, rows: bytes, texts: bytes, budget: int, objects: int) -> None:
+        if not rows or len(rows) % 64:
+            raise ValueError("not whole rows")
+
+
+Piece = tuple[list[bytes | None], list[int], bytes, list[RbufProgram | None], list[bytes | None]]
+"""Messages (None: not to be had), their times and short identifiers; by these, programs and what is put in front."""
+
+
+def ark_check(messages: list[bytes | None], objects: bytes, programs: list[RbufProgram | None]) -> list[int]:
+    """Numbers of the messages for which nobody vouches: these are for the readers that `rbuf.compiler` makes.
+
+    The compiled kernel vouches for messages that those readers decode without a note.  The interpreted one has nothing
+    that is faster than they are, and vouches for none that has a program.  Messages without one are any bytes.
+    """
+    pairs = enumerate(zip(messages, objects, strict=True))
+    return [number for number, (data, short) in pairs if data is None or programs[short] is not None]
+
+
+def ark_json(order: list[int], pieces: list[Piece], form: int, tail: bytes) -> tuple[bytes, list[int], list[int]]:
+    """The JSON of messages, with their time and `tail`, in an order that names the piece of each.
+
+    Also the numbers of those for which nobody vouches, as in `ark_check` or because they have no program, and where in
+    the text theirs is missing.  `form` is 0, or 1 for integers that are numbers whatever their size and for objects
+    without what is absent.
+    """
+    return b"", list(range(len(order))), [0] * len(order)

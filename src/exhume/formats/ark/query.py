@@ -109,7 +109,7 @@ class Query:
                     continue
                 ends = [first + count for first, count in zip(at, _counts(numbers, start, stop, len(at)), strict=True)]
                 pieces = [block.part(a, b) for block, a, b in zip(batch.blocks, at, ends, strict=True)]
-            yield self._portion(batch, numbers[start:stop], pieces)
+            yield self.portion(batch, numbers[start:stop], pieces)
             start, at = stop, ends
 
     @staticmethod
@@ -139,8 +139,7 @@ class Query:
             raise error
         self.note(error)
 
-    @staticmethod
-    def _portion(batch: Batch, numbers: list[int], pieces: list[Block]) -> Iterable[ArkMessage]:
+    def portion(self, batch: Batch, numbers: list[int], pieces: list[Block]) -> Iterable[Any]:
         """The messages of the pieces, in the order in which `numbers` names their cursors."""
         streams: dict[int, Iterator[ArkMessage | None]] = {}
         for number, piece in enumerate(pieces):
@@ -290,7 +289,7 @@ class SplitCursor(Cursor):
     def messages(self, block: Block, *, holes: bool = False) -> Iterable[Any]:
         """Messages of index entries, in the order of the block; with `holes`, None for those that were skipped."""
         if self.unpack is not None or any(self.decoders):
-            return self._decoded(block, holes)
+            return self.decoded(block, self.split.read_messages(block.offset, block.size), holes=holes)
         origin = self.split.source.origin
         return ark_messages(
             ArkMessage,
@@ -304,9 +303,9 @@ class SplitCursor(Cursor):
             self.reference.identifier,
         )
 
-    def _decoded(self, block: Block, holes: bool) -> Iterator[Any]:
+    def decoded(self, block: Block, stored: list[bytes], *, holes: bool = False) -> Iterator[Any]:
+        """Messages of index entries whose stored bytes are known; see `messages`."""
         split = self.split
-        stored = split.read_messages(block.offset, block.size)
         shorts, origin = block.object, split.source.origin
         decoders, names, identifiers, unpack = self.decoders, self.names, self.identifiers, self.unpack
         identifier = self.reference.identifier

@@ -341,15 +341,15 @@ class ArkReader(RecordArchive):
         """
         check_choice("on_error", on_error, get_args(OnError))
         check_choice("on_missing", on_missing or self.on_missing, get_args(OnMissing))
-        found = self._portions(
+        found = self.portions(
             Query(self, topics, start_ns, stop_ns, decode, reverse, on_error, findings),
             on_missing,
             replays=latched and start_ns is not None,
         )
         return chain.from_iterable(found)  # no generator between a message and whoever reads it
 
-    def _portions(self, query: Query, on_missing: OnMissing | None, *, replays: bool) -> Iterator[Iterable[ArkMessage]]:
-        """The messages of a query in portions, of which one is in memory at a time; `replays` latched ones as well."""
+    def portions(self, query: Query, on_missing: OnMissing | None, *, replays: bool) -> Iterator[Iterable[Any]]:
+        """What a query makes of messages, in portions, one at a time in memory; `replays` latched ones as well."""
         references = self.readable(on_missing)
         if replays and not query.reverse:
             yield query.latched(references)

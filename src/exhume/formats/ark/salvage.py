@@ -21,8 +21,8 @@ from exhume.findings import Finding
 from exhume.formats.ark.attach import column_of_split
 from exhume.formats.ark.checks import UNREFERENCED
 from exhume.formats.ark.collection import ArkDirectory, open_archive
-from exhume.formats.ark.export import counted_lines
 from exhume.formats.ark.layout import ENTRY_SIZE
+from exhume.formats.ark.lines import lines_of
 from exhume.formats.ark.manifest import (
     Column,
     LoadedManifest,
@@ -33,7 +33,6 @@ from exhume.formats.ark.manifest import (
     build_manifest,
 )
 from exhume.formats.ark.names import is_guid
-from exhume.formats.ark.pieces import make_each
 from exhume.formats.ark.places import is_split
 from exhume.formats.ark.rbuf.decoder import decoder_for
 from exhume.formats.ark.rbuf.guid import NIL, new_guid
@@ -88,7 +87,7 @@ def _write_lines(root: Path, output: Path, limits: Limits, jobs: int) -> None:
 
     with open_archive(LocalTree(root), limits=limits) as clean, AtomicFile(output) as file:
         assert isinstance(clean, ArkReader)
-        for lines, _ in make_each(clean, counted_lines, {}, findings=[], jobs=jobs):
+        for lines, _ in lines_of(clean, {}, findings=[], jobs=jobs):
             file.file.write(lines.encode("ascii"))
 
 

@@ -40,7 +40,7 @@ from exhume.formats.ark.checks import (
     UNREFERENCED,
 )
 from exhume.formats.ark.filters import check_pattern
-from exhume.formats.ark.kernel import ark_entries, ark_faults
+from exhume.formats.ark.kernel import ark_check, ark_entries, ark_faults
 from exhume.formats.ark.layout import (
     ENTRY_SIZE,
     HEADER_FIELDS,
@@ -54,6 +54,7 @@ from exhume.formats.ark.names import is_guid
 from exhume.formats.ark.pieces import PIECE_BYTES, WORTH, can_travel
 from exhume.formats.ark.query import message_span
 from exhume.formats.ark.rbuf.decoder import decoder_for
+from exhume.formats.ark.rbuf.program import program_for
 from exhume.formats.ark.splits import ANY_OBJECT, PORTION, Split, SplitFacts, portions
 from exhume.formats.ark.unindexed import num_unindexed
 from exhume.io.parallel import map_ordered
@@ -61,6 +62,7 @@ from exhume.io.processes import map_processes
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.limits import cpu_count
+from exhume.native.compiled import KERNEL
 
 if TYPE_CHECKING:
     from exhume.formats.ark.reader import ArkReader, SplitReference
@@ -99,12 +101,16 @@ def verify_log(
 def _check_splits(
     reader: ArkReader, references: Sequence[SplitReference], quick: bool, jobs: int
 ) -> Iterator[list[Finding]]:
-    """The findings of each split: by processes that share its messages, where there are enough of them."""
+    """The findings of each split, whose messages are shared where there are enough of them.
+
+    Threads do that where the kernel is compiled, otherwise processes.
+    """
     check = SplitCheck(reader, quick)
     jobs = jobs or cpu_count()
     if jobs > 1 and not quick and can_travel(reader):
         pieces = [_pieces(reader, number, each) for number, each in enumerate(references)]
-        found = map_processes(check, chain.from_iterable(pieces), jobs if sum(map(len, pieces)) > WORTH else 1)
+        share = map_ordered if KERNEL is not None else map_processes
+        found = share(check, chain.from_iterable(pieces), jobs if sum(map(len, pieces)) > WORTH else 1)
         for mine in pieces:
             yield _capped(islice(found, len(mine)))
     else:
@@ -432,14 +438,17 @@ def _check_messages(reader: ArkReader, reference: SplitReference, split: Split, 
     except ExhumeError:
         return
     unpack = Decompressor(codec, reader.limits) if codec != "none" else None
-    decoders: dict[int, Any] = {}
+    decoders: list[Any] = [None] * 256
+    programs: list[Any] = [None] * 256
     for mapping in split.header.mappings:
         channel = reference.channels.get(mapping.identifier)
         try:
             registry = channel.declaration.registry if channel is not None else None
-            decoders[mapping.short] = decoder_for(registry, channel.type) if registry and channel else None
+            if registry is not None and channel is not None:
+                decoders[mapping.short] = decoder_for(registry, channel.type)
+                programs[mapping.short] = program_for(registry, channel.type)
         except ExhumeError:
-            decoders[mapping.short] = None
+            continue
     known = split.known_objects()
     split.source.hint(split.header.index_end, split.source.size)
     for start in range(0, len(index), BATCH * ENTRY_SIZE):
@@ -452,13 +461,25 @@ def _check_messages(reader: ArkReader, reference: SplitReference, split: Split, 
         for first, stop in portions(sizes, PORTION):
             which = slice(first, stop)
             stored = split.read_messages(offsets[which], sizes[which])
-            if unpack is None and not any(decoders.values()):
+            if unpack is None and not any(decoders):
                 continue  # any bytes are a message, as long as they can be read
-            for data, offset, size, short in zip(stored, offsets[which], sizes[which], shorts[which], strict=True):
-                decoder = decoders[short]
+            payloads = [data if unpack is None else _payload(split, unpack, data) for data in stored]
+            for number in ark_check(payloads, shorts[which], programs):
+                decoder, data = decoders[shorts[first + number]], stored[number]
                 if unpack is None and (decoder is None or decoder.is_plain(data)):
                     continue
-                yield from _check_message(split, data, offset, size, unpack, codec, decoder)
+                place = first + number
+                yield from _check_message(split, data, offsets[place], sizes[place], unpack, codec, decoder)
+
+
+def _payload(split: Split, unpack: Decompressor, data: bytes) -> bytes | None:
+    """A message decompressed; None when there is something to be said about that."""
+    findings: list[Finding] = []
+    try:
+        found = unpack.decode(data, lambda: split.source.span(0, split.source.size), findings)
+    except ExhumeError:
+        return None
+    return None if findings else found
 
 
 def _check_message(

@@ -1,0 +1,140 @@
+"""Messages as lines of JSON, which the kernel prints without the interpreter lock: so threads share the work.
+
+What the kernel does not vouch for is decoded as everywhere else, which raises the errors and notes what was skipped.
+
+Spec: none; the JSON of a message is documented in `docs/formats/ark.md`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from exhume.errors import ExhumeError
+from exhume.findings import Finding
+from exhume.formats.ark.kernel import ark_json
+from exhume.formats.ark.merge import Batch
+from exhume.formats.ark.messages import ArkMessage, message_json
+from exhume.formats.ark.pieces import read_each
+from exhume.formats.ark.query import Query, SplitCursor
+from exhume.formats.ark.rbuf.program import bytes_program, program_for
+from exhume.formats.ark.splits import Block
+from exhume.io.jsonout import dumps
+
+if TYPE_CHECKING:
+    from exhume.formats.ark.reader import ArkReader, SplitReference
+
+TAIL = b"}\n"
+
+Lines = tuple[str, int]
+"""Messages as JSON, one on each line, and their number."""
+
+
+def lines_of(log: ArkReader, query: dict[str, Any], *, findings: list[Finding], jobs: int = 1) -> Iterator[Lines]:
+    """The lines of all messages of a query, in order; `jobs` share the work (0: one per core).
+
+    They are threads where the kernel is compiled, otherwise processes.  Skipped messages add to `findings`.  Raises the
+    error of a damaged message after the lines of those before it.
+    """
+    return read_each(log, read_lines, query, findings=findings, jobs=jobs)
+
+
+def read_lines(log: ArkReader, query: dict[str, Any], findings: list[Finding]) -> Iterator[Lines]:
+    """The same by the caller alone, portion by portion."""
+    start = query.get("start_ns")
+    found = LineQuery(
+        log,
+        query.get("topics"),
+        start,
+        query.get("stop_ns"),
+        True,
+        bool(query.get("reverse")),
+        query.get("on_error", "raise"),
+        findings,
+    )
+    replays = start is not None and bool(query.get("latched", True))
+    return chain.from_iterable(log.portions(found, query.get("on_missing"), replays=replays))
+
+
+def counted_lines(messages: Iterable[ArkMessage]) -> Lines:
+    """The lines of messages that were decoded."""
+    lines = [dumps(message_json(message)) + "\n" for message in messages]
+    return "".join(lines), len(lines)
+
+
+class LineQuery(Query):
+    """One pass over the messages that makes lines of them."""
+
+    def latched(self, references: Any) -> Iterator[Any]:
+        for message in super().latched(references):
+            yield counted_lines([message])
+
+    def portion(self, batch: Batch, numbers: list[int], pieces: list[Block]) -> Iterator[Lines]:
+        """The lines of the pieces, in the order in which `numbers` names their cursors."""
+        cursors = [cursor for cursor in batch.cursors if isinstance(cursor, SplitCursor)]
+        stored = [
+            cursor.split.read_messages(piece.offset, piece.size) if piece.time else []
+            for cursor, piece in zip(cursors, pieces, strict=True)
+        ]
+        parts = [
+            (_payloads(cursor, found), piece.time, piece.object, *self._tables(cursor.reference, cursor))
+            for cursor, piece, found in zip(cursors, pieces, stored, strict=True)
+        ]
+        text, odd, places = ark_json(numbers, parts, 0, TAIL)
+        if not odd:
+            yield text.decode("ascii"), len(numbers)
+            return
+        at = [0] * len(pieces)
+        before = shown = 0
+        lines: list[str] = []
+        count = 0
+        try:
+            for number, place in zip(odd, places, strict=True):
+                for source in numbers[before:number]:
+                    at[source] += 1
+                lines.append(text[shown:place].decode("ascii"))
+                count += number - before
+                before, shown = number + 1, place
+                source = numbers[number]
+                here = at[source]
+                at[source] += 1
+                one = pieces[source].part(here, here + 1)
+                line, made = counted_lines(cursors[source].decoded(one, [stored[source][here]]))
+                lines.append(line)
+                count += made
+        except ExhumeError:
+            yield "".join(lines), count
+            raise
+        lines.append(text[shown:].decode("ascii"))
+        yield "".join(lines), count + len(numbers) - before
+
+    @staticmethod
+    def _tables(reference: SplitReference, cursor: SplitCursor) -> tuple[list[Any], list[bytes | None]]:
+        """The programs of a cursor's channels and what is printed in front of their values, by short identifier."""
+        programs: list[Any] = [None] * 256
+        heads: list[bytes | None] = [None] * 256
+        for mapping in cursor.facts.header.mappings:
+            if cursor.identifiers[mapping.short] == mapping.identifier:
+                channel = reference.channels[mapping.identifier]
+                registry = channel.declaration.registry
+                programs[mapping.short] = (
+                    program_for(registry, channel.type) if registry is not None else bytes_program()
+                )
+                key = "data" if registry is None else "value"
+                heads[mapping.short] = f',"channel":{dumps(channel.name)},"{key}":'.encode("ascii")
+        return programs, heads
+
+
+def _payloads(cursor: SplitCursor, stored: Iterable[bytes]) -> list[bytes | None]:
+    """Messages as they were logged; None for those that do not decompress."""
+    if cursor.unpack is None:
+        return list(stored)
+    out: list[bytes | None] = []
+    source = cursor.split.source
+    for data in stored:
+        try:
+            out.append(cursor.unpack.decode(data, lambda: source.span(0, source.size)))
+        except ExhumeError:
+            out.append(None)
+    return out

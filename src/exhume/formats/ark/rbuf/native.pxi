@@ -1,0 +1,688 @@
+# The rbuf part of the kernel: messages of types that a log declares itself, checked and printed without the interpreter
+# lock.  What it does not vouch for, the readers of `compiler` look at.  `exhume.formats.ark.pykernel` holds the
+# documentation; `program` makes the rows of a type.
+#
+# Spec: rbuf wire format.
+
+cdef struct RbufOp:  # a row of a program, as `program` writes it
+    int64_t kind    # a letter
+    int64_t flags
+    int64_t child   # the first row within
+    int64_t count   # rows within, or bytes, or elements
+    int64_t least   # the fewest bytes of an element or of a pair
+    int64_t cost    # what an element costs; the first byte of an object; the number of a group or an alternative
+    int64_t text    # what is printed in front
+    int64_t size
+
+cdef enum:
+    RBUF_OPTIONAL = 1
+    RBUF_REMOVED = 2
+    RBUF_FINAL = 4
+    # forms of JSON
+    RBUF_PLAIN = 1      # integers are numbers, whatever their size, and what is absent is left out
+    RBUF_SAFE = 0x20000000000000  # 2^53
+    RBUF_NESTED = 300   # values within values; whoever reads with readers that call each other allows more
+    RBUF_KEYS = 32      # keys out of order that are compared with each other
+
+cdef struct RbufWalk:
+    const RbufOp* ops
+    const char* texts
+    const uint8_t* data
+    Out* out            # NULL: nothing is printed
+    int form
+    int64_t budget
+    int objects         # how many may still be within each other
+    int nested
+    bint is_dropped     # within a removed field, of which nothing is noted
+    bint is_full        # there is no memory
+
+cdef uint8_t[256] rbuf_escape  # what `json.dumps` does with a byte of ASCII: as in ESCAPE
+memcpy(rbuf_escape, ESCAPE, 256)
+rbuf_escape[0x7F] = c"u"
+cdef const char* RBUF_BASE64 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+
+
+cdef inline bint rbuf_room(RbufWalk* w, int64_t size) noexcept nogil:
+    if reserve(w.out, size):
+        return True
+    w.is_full = True
+    return False
+
+
+cdef inline void rbuf_unit(Out* out, uint32_t unit) noexcept nogil:
+    cdef char* at = out.data + out.size
+    at[0], at[1] = c"\\", c"u"
+    at[2], at[3] = HEX[unit >> 12], HEX[unit >> 8 & 15]
+    at[4], at[5] = HEX[unit >> 4 & 15], HEX[unit & 15]
+    out.size += 6
+
+
+cdef inline int rbuf_broken(const uint8_t* p, int64_t size) noexcept nogil:
+    """Bytes that Python's decoder replaces by one character: the longest beginning of a sequence, at least one."""
+    cdef uint8_t c = p[0]
+    cdef uint8_t low = 0x80, high = 0xBF
+    cdef int length = 2 if 0xC2 <= c < 0xE0 else 3 if 0xE0 <= c < 0xF0 else 4 if 0xF0 <= c < 0xF5 else 1, at = 1
+    if c == 0xE0:
+        low = 0xA0
+    elif c == 0xED:
+        high = 0x9F
+    elif c == 0xF0:
+        low = 0x90
+    elif c == 0xF4:
+        high = 0x8F
+    while at < length and at < size and low <= p[at] <= high:
+        low, high = 0x80, 0xBF
+        at += 1
+    return at
+
+
+cdef inline int rbuf_sequence(const uint8_t* p, int64_t size) noexcept nogil:
+    """Bytes of the character of several bytes at `p`, 0 if there is none."""
+    cdef uint8_t[4] last
+    if size >= 4:
+        return enc_utf8_length(p)
+    memset(last, 0, 4)
+    memcpy(last, p, size)
+    return enc_utf8_length(last)
+
+
+cdef int rbuf_text(RbufWalk* w, const uint8_t* p, int64_t size, bint replaces) noexcept nogil:
+    """Prints text as content of a JSON string; 0 when it is not UTF-8, unless it `replaces` what is not."""
+    cdef const uint8_t* end = p + size
+    cdef Out* out = w.out
+    cdef uint32_t code
+    cdef uint8_t how
+    cdef int step
+    if not rbuf_room(w, 6 * size + 6):
+        return 0
+    while p < end:
+        how = p[0]
+        if how < 0x80:
+            code = how
+            how = rbuf_escape[code]
+            if how == 0:
+                out.data[out.size] = <char>code
+                out.size += 1
+            elif how == c"u":
+                rbuf_unit(out, code)
+            else:
+                out.data[out.size] = c"\\"
+                out.data[out.size + 1] = <char>how
+                out.size += 2
+            p += 1
+            continue
+        step = rbuf_sequence(p, end - p)
+        if step == 0:
+            if not replaces:
+                return 0
+            rbuf_unit(out, 0xFFFD)
+            p += rbuf_broken(p, end - p)
+            continue
+        if step == 2:
+            rbuf_unit(out, <uint32_t>(p[0] & 0x1F) << 6 | (p[1] & 0x3F))
+        elif step == 3:
+            rbuf_unit(out, <uint32_t>(p[0] & 0x0F) << 12 | <uint32_t>(p[1] & 0x3F) << 6 | (p[2] & 0x3F))
+        else:
+            code = <uint32_t>(p[0] & 7) << 18 | <uint32_t>(p[1] & 0x3F) << 12 | <uint32_t>(p[2] & 0x3F) << 6
+            code = (code | (p[3] & 0x3F)) - 0x10000
+            rbuf_unit(out, 0xD800 | code >> 10)
+            rbuf_unit(out, 0xDC00 | (code & 0x3FF))
+        p += step
+    return 1
+
+
+cdef bint rbuf_bytes(RbufWalk* w, const uint8_t* p, int64_t size) noexcept nogil:
+    """Prints bytes as text, with base64 where the text is not exact."""
+    cdef bint exact = ir_is_utf8(p, size)
+    cdef uint32_t word
+    cdef char* to
+    if not rbuf_room(w, 9):
+        return False
+    put(w.out, b'{"text":"', 9)
+    if not rbuf_text(w, p, size, True):
+        return False
+    if not exact:
+        if not rbuf_room(w, 16 + (size + 2) // 3 * 4):
+            return False
+        put(w.out, b'","base64":"', 12)
+        to = w.out.data + w.out.size
+        while size >= 3:
+            word = <uint32_t>p[0] << 16 | <uint32_t>p[1] << 8 | p[2]
+            to[0], to[1] = RBUF_BASE64[word >> 18], RBUF_BASE64[word >> 12 & 63]
+            to[2], to[3] = RBUF_BASE64[word >> 6 & 63], RBUF_BASE64[word & 63]
+            p, to, size = p + 3, to + 4, size - 3
+        if size:
+            word = <uint32_t>p[0] << 16 | (<uint32_t>p[1] << 8 if size == 2 else 0)
+            to[0], to[1] = RBUF_BASE64[word >> 18], RBUF_BASE64[word >> 12 & 63]
+            to[2], to[3] = RBUF_BASE64[word >> 6 & 63] if size == 2 else c"=", c"="
+            to += 4
+        w.out.size = to - w.out.data
+    return add(w.out, b'"}', 2)
+
+
+cdef inline void rbuf_unsigned(Out* out, uint64_t value, bint plain) noexcept nogil:
+    if plain or value <= <uint64_t>RBUF_SAFE:
+        out.size += put_unsigned(out.data + out.size, value)
+        return
+    put(out, b'"', 1)
+    out.size += put_unsigned(out.data + out.size, value)
+    put(out, b'"', 1)
+
+
+cdef inline void rbuf_signed(Out* out, int64_t value, bint plain) noexcept nogil:
+    if plain or -<int64_t>RBUF_SAFE <= value <= <int64_t>RBUF_SAFE:
+        put_integer(out, value)
+        return
+    put(out, b'"', 1)
+    put_integer(out, value)
+    put(out, b'"', 1)
+
+
+cdef inline void rbuf_real(Out* out, double value) noexcept nogil:
+    if isnan(value):
+        put(out, b'"nan"', 5)
+    elif isinf(value):
+        if value < 0:
+            put(out, b'"-inf"', 6)
+        else:
+            put(out, b'"inf"', 5)
+    else:
+        out.size += put_real(out.data + out.size, value)
+
+
+cdef void rbuf_guid(Out* out, ArkRbufGuid* guid) noexcept nogil:
+    cdef uint32_t[4] parts
+    cdef char* at = out.data + out.size
+    cdef int i
+    parts[0], parts[1], parts[2], parts[3] = guid.digits0, guid.digits1, guid.digits2, guid.digits3
+    at[0] = at[37] = c'"'
+    at += 1
+    for i in range(32):
+        at[0] = HEX[parts[i >> 3] >> (28 - 4 * (i & 7)) & 15]
+        at += 1
+        if i in (7, 11, 15, 19):
+            at[0] = c"-"
+            at += 1
+    out.size += 38
+
+
+cdef int64_t rbuf_fixed(RbufWalk* w, const RbufOp* op, int64_t at, int64_t end) noexcept nogil:
+    """A value of a fixed number of bytes."""
+    cdef const uint8_t* p = w.data + at
+    cdef bint plain = w.form & RBUF_PLAIN
+    cdef int64_t kind = op.kind
+    cdef uint16_t u2
+    cdef uint32_t u4
+    cdef uint64_t u8
+    cdef float f4
+    cdef double f8
+    cdef ArkRbufGuid guid
+    if end - at < op.count:
+        return -1
+    if w.out == NULL:
+        return at + op.count
+    if kind == c"x":
+        return at + op.count if rbuf_bytes(w, p, op.count) else -1
+    if not rbuf_room(w, 64):
+        return -1
+    if kind == c"d":
+        memcpy(&f8, p, sizeof(f8))
+        rbuf_real(w.out, f8)
+    elif kind == c"f":
+        memcpy(&f4, p, sizeof(f4))
+        rbuf_real(w.out, <double>f4)
+    elif kind == c"Q":
+        memcpy(&u8, p, sizeof(u8))
+        rbuf_unsigned(w.out, u8, plain)
+    elif kind == c"q":
+        memcpy(&u8, p, sizeof(u8))
+        rbuf_signed(w.out, <int64_t>u8, plain)
+    elif kind == c"I":
+        memcpy(&u4, p, sizeof(u4))
+        rbuf_unsigned(w.out, u4, plain)
+    elif kind == c"i":
+        memcpy(&u4, p, sizeof(u4))
+        rbuf_signed(w.out, <int32_t>u4, plain)
+    elif kind == c"H":
+        memcpy(&u2, p, sizeof(u2))
+        rbuf_unsigned(w.out, u2, plain)
+    elif kind == c"h":
+        memcpy(&u2, p, sizeof(u2))
+        rbuf_signed(w.out, <int16_t>u2, plain)
+    elif kind == c"B":
+        rbuf_unsigned(w.out, p[0], plain)
+    elif kind == c"b":
+        rbuf_signed(w.out, <int8_t>p[0], plain)
+    elif kind == c"?":
+        if p[0]:
+            put(w.out, b"true", 4)
+        else:
+            put(w.out, b"false", 5)
+    elif kind == c"g":
+        read_ark_rbuf_guid(w.data, at, end, &guid)
+        rbuf_guid(w.out, &guid)
+    else:
+        return -1
+    return at + op.count
+
+
+cdef inline int64_t rbuf_field(RbufWalk* w, const RbufOp* op, int64_t at, int64_t end) noexcept nogil:
+    """A field, with its name in front."""
+    cdef Out* out = w.out
+    cdef bint is_dropped = w.is_dropped
+    if op.flags & RBUF_REMOVED:
+        w.out, w.is_dropped = NULL, True
+        at = rbuf_value(w, op, at, end)
+        w.out, w.is_dropped = out, is_dropped
+        return at
+    if out != NULL:
+        if w.form & RBUF_PLAIN and op.flags & RBUF_OPTIONAL and at < end and not w.data[at]:
+            return at + 1
+        if not rbuf_room(w, op.size + 1):
+            return -1
+        if out.data[out.size - 1] != c"{":
+            put(out, b",", 1)
+        put(out, w.texts + op.text, op.size)
+    return rbuf_value(w, op, at, end)
+
+
+cdef inline int64_t rbuf_fields(RbufWalk* w, const RbufOp* of, int64_t at, int64_t end) noexcept nogil:
+    cdef int64_t number
+    for number in range(of.count):
+        at = rbuf_field(w, &w.ops[of.child + number], at, end)
+        if at < 0:
+            return -1
+    return at
+
+
+cdef int64_t rbuf_object(RbufWalk* w, const RbufOp* body, int64_t at, int64_t end) noexcept nogil:
+    """An object with the groups of its type, all of them and in their order."""
+    cdef const RbufOp* group
+    cdef ArkRbufGroupHeader header
+    cdef int64_t number, stop
+    if w.objects <= 0:
+        return -1
+    if not body.flags & RBUF_FINAL:
+        if at >= end or w.data[at] != body.cost:
+            return -1
+        at += 1
+    if w.out != NULL and not add(w.out, b"{", 1):
+        w.is_full = True
+        return -1
+    w.objects -= 1
+    at = rbuf_fields(w, body, at, end)
+    for number in range(body.size):
+        if at < 0:
+            return -1
+        group = &w.ops[body.text + number]
+        at = read_ark_rbuf_group_header(w.data, at, end, &header)
+        if at < 0 or header.reserved or header.reserved1 or header.number != group.cost:
+            return -1
+        if header.has_more != (number + 1 < body.size):
+            return -1
+        stop = at + header.len_body
+        if rbuf_fields(w, group, at, stop) != stop:
+            return -1
+        at = stop
+    w.objects += 1
+    if at >= 0 and w.out != NULL and not add(w.out, b"}", 1):
+        w.is_full = True
+        return -1
+    return at
+
+
+cdef int64_t rbuf_count(RbufWalk* w, const RbufOp* op, int64_t at, int64_t end, int64_t* number) noexcept nogil:
+    """How many elements or pairs there are, for which the bytes and the budget suffice."""
+    cdef ArkRbufCount count
+    if op.kind == c"a":
+        number[0] = op.count
+    else:
+        at = read_ark_rbuf_count(w.data, at, end, &count)
+        if at < 0:
+            return -1
+        number[0] = count.value
+    if op.least and number[0] > (end - at) // op.least:
+        return -1
+    if number[0] > w.budget // op.cost:
+        return -1
+    w.budget -= number[0] * op.cost
+    return at
+
+
+cdef int64_t rbuf_list(RbufWalk* w, const RbufOp* op, int64_t at, int64_t end) noexcept nogil:
+    cdef const RbufOp* element = &w.ops[op.child]
+    cdef int64_t number, count = 0
+    at = rbuf_count(w, op, at, end, &count)
+    if at < 0:
+        return -1
+    if w.out == NULL:
+        if element.flags == 0 and rbuf_is_number(element):
+            return at + count * element.count
+        for number in range(count):
+            at = rbuf_value(w, element, at, end)
+            if at < 0:
+                return -1
+        return at
+    if not add(w.out, b"[", 1):
+        w.is_full = True
+        return -1
+    for number in range(count):
+        if number and not add(w.out, b",", 1):
+            w.is_full = True
+            return -1
+        at = rbuf_value(w, element, at, end)
+        if at < 0:
+            return -1
+    if not add(w.out, b"]", 1):
+        w.is_full = True
+        return -1
+    return at
+
+
+cdef inline bint rbuf_is_number(const RbufOp* op) noexcept nogil:
+    return op.kind not in (c"x", c"s", c"y", c"z", c"l", c"a", c"m", c"p", c"o", c"v")
+
+
+cdef bint rbuf_repeats(const uint8_t* data, const ArkRbufByteBuffer* keys, int count) noexcept nogil:
+    """Whether the last of some keys is one of those before it."""
+    cdef const ArkRbufByteBuffer* last = &keys[count - 1]
+    cdef int64_t size = last.value_end - last.value_start
+    cdef int number
+    for number in range(count - 1):
+        if keys[number].value_end - keys[number].value_start == size:
+            if memcmp(data + keys[number].value_start, data + last.value_start, size) == 0:
+                return True
+    return False
+
+
+cdef int64_t rbuf_pairs(RbufWalk* w, const RbufOp* op, int64_t at, int64_t end) noexcept nogil:
+    """A dictionary: an object of JSON where keys are text (`m`), else a list of pairs."""
+    cdef const RbufOp* key = &w.ops[op.child]
+    cdef const RbufOp* value = &w.ops[op.child + 1]
+    cdef ArkRbufByteBuffer[RBUF_KEYS] keys
+    cdef bint as_map = op.kind == c"m"
+    cdef int64_t number, count = 0, before = 0, shown
+    cdef ArkRbufByteBuffer last, this
+    cdef int size, order
+    cdef bint ordered = True
+    at = rbuf_count(w, op, at, end, &count)
+    if at < 0:
+        return -1
+    if w.out != NULL and not add(w.out, b"{" if as_map else b"[", 1):
+        w.is_full = True
+        return -1
+    for number in range(count):
+        shown = w.out.size if w.out != NULL else 0
+        if w.out != NULL:
+            if not rbuf_room(w, 2):
+                return -1
+            if number and w.out.data[w.out.size - 1] != c"{":
+                put(w.out, b",", 1)
+            if not as_map:
+                put(w.out, b"[", 1)
+        if as_map:
+            if read_ark_rbuf_byte_buffer(w.data, at, end, &this) < 0:
+                return -1
+            if number < RBUF_KEYS:
+                keys[number] = this
+            if number and ordered:
+                size = <int>min(this.value_end - this.value_start, last.value_end - last.value_start)
+                order = memcmp(w.data + last.value_start, w.data + this.value_start, size)
+                if order > 0 or order == 0 and this.value_end - this.value_start <= last.value_end - last.value_start:
+                    ordered = False
+            if not ordered and (number >= RBUF_KEYS or rbuf_repeats(w.data, keys, <int>number + 1)):
+                return -1
+            last = this
+        at = rbuf_value(w, key, at, end)
+        if at < 0:
+            return -1
+        if w.out != NULL:
+            if as_map and w.form & RBUF_PLAIN and value.flags & RBUF_OPTIONAL and at < end and not w.data[at]:
+                w.out.size = shown
+                at += 1
+                continue
+            if not add(w.out, b":" if as_map else b",", 1):
+                w.is_full = True
+                return -1
+        at = rbuf_value(w, value, at, end)
+        if at < 0:
+            return -1
+        if w.out != NULL and not as_map and not add(w.out, b"]", 1):
+            w.is_full = True
+            return -1
+    if w.out != NULL and not add(w.out, b"}" if as_map else b"]", 1):
+        w.is_full = True
+        return -1
+    return at
+
+
+cdef int64_t rbuf_variant(RbufWalk* w, const RbufOp* op, int64_t at, int64_t end) noexcept nogil:
+    cdef ArkRbufVariantHeader header
+    cdef const RbufOp* one
+    cdef int64_t number
+    at = read_ark_rbuf_variant_header(w.data, at, end, &header)
+    if at < 0:
+        return -1
+    end = at + header.len_object
+    for number in range(op.count):
+        one = &w.ops[op.child + number]
+        if one.cost == header.index:
+            if w.out != NULL and not add(w.out, w.texts + one.text, one.size):
+                w.is_full = True
+                return -1
+            if rbuf_object(w, &w.ops[one.child], at, end) != end:
+                return -1
+            if w.out != NULL and not add(w.out, b"}", 1):
+                w.is_full = True
+                return -1
+            return end
+    return end if w.is_dropped else -1
+
+
+cdef int64_t rbuf_value(RbufWalk* w, const RbufOp* op, int64_t at, int64_t end) noexcept nogil:
+    """Where a value ends, its optional flag included; -1 where it is not vouched for."""
+    cdef int64_t kind = op.kind
+    cdef ArkRbufByteBuffer held
+    if op.flags & RBUF_OPTIONAL:
+        if at >= end:
+            return -1
+        at += 1
+        if not w.data[at - 1]:
+            if w.out != NULL and not add(w.out, b"null", 4):
+                w.is_full = True
+                return -1
+            return at
+    if kind == c"s" or kind == c"y":
+        at = read_ark_rbuf_byte_buffer(w.data, at, end, &held)
+        if at < 0:
+            return -1
+        if w.out == NULL:
+            if kind == c"s" and not ir_is_utf8(w.data + held.value_start, at - held.value_start):
+                return -1
+        elif kind == c"y":
+            if not rbuf_bytes(w, w.data + held.value_start, at - held.value_start):
+                return -1
+        else:
+            if not add(w.out, b'"', 1):
+                w.is_full = True
+                return -1
+            if not rbuf_text(w, w.data + held.value_start, at - held.value_start, False):
+                return -1
+            put(w.out, b'"', 1)  # there is room
+        return at
+    if kind == c"z":
+        if w.out != NULL and not rbuf_bytes(w, w.data + at, end - at):
+            return -1
+        return end
+    if kind == c"l" or kind == c"a" or kind == c"m" or kind == c"p" or kind == c"o" or kind == c"v":
+        if w.nested <= 0:
+            return -1
+        w.nested -= 1
+        if kind == c"o":
+            at = rbuf_object(w, &w.ops[op.child], at, end)
+        elif kind == c"v":
+            at = rbuf_variant(w, op, at, end)
+        elif kind == c"m" or kind == c"p":
+            at = rbuf_pairs(w, op, at, end)
+        else:
+            at = rbuf_list(w, op, at, end)
+        w.nested += 1
+        return at
+    return rbuf_fixed(w, op, at, end)
+
+
+cdef class RbufProgram:
+    cdef bytes rows, texts
+    cdef readonly int64_t budget
+    cdef readonly int objects
+    cdef const RbufOp* ops
+
+    def __init__(self, bytes rows not None, bytes texts not None, int64_t budget, int objects):
+        if len(rows) == 0 or len(rows) % sizeof(RbufOp):
+            raise ValueError("not whole rows")
+        prepare_reals()
+        self.rows, self.texts, self.budget, self.objects = rows, texts, budget, objects
+        self.ops = <const RbufOp*>PyBytes_AS_STRING(<PyObject*>rows)
+        cdef Py_ssize_t count = len(rows) // sizeof(RbufOp), number
+        cdef const RbufOp* op
+        for number in range(count):
+            op = &self.ops[number]
+            if not (0 <= op.child <= count and 0 <= op.count and 0 <= op.least and 0 <= op.size and 0 <= op.text):
+                raise ValueError("a row that cannot be")
+
+    def __reduce__(self):
+        return RbufProgram, (self.rows, self.texts, self.budget, self.objects)
+
+
+cdef struct RbufMessage:
+    const uint8_t* data
+    int64_t size
+    const RbufOp* ops       # NULL: any bytes are a message
+    const char* texts
+    int64_t budget
+    uint64_t time
+    const char* head
+    int64_t head_size
+    int objects
+
+
+cdef int64_t rbuf_message(RbufMessage* one, Out* out, int form, bint* is_full) noexcept nogil:
+    """Whether a message is vouched for; if so, it is printed, where that is wanted."""
+    cdef RbufWalk walk
+    cdef int64_t end
+    if one.data == NULL:
+        return False
+    if one.ops == NULL:
+        return True
+    walk.ops, walk.texts, walk.data = one.ops, one.texts, one.data
+    walk.out, walk.form, walk.budget, walk.objects = out, form, one.budget, one.objects
+    walk.nested, walk.is_dropped, walk.is_full = RBUF_NESTED, False, False
+    end = rbuf_value(&walk, one.ops, 0, one.size)
+    is_full[0] = walk.is_full
+    return end == one.size
+
+
+cdef int rbuf_fill(RbufMessage* one, bytes data, RbufProgram program, bytes head) except -1:
+    """What is known of a message; the objects are held by whoever calls."""
+    memset(one, 0, sizeof(RbufMessage))
+    if data is not None:
+        one.data = <const uint8_t*>PyBytes_AS_STRING(<PyObject*>data)
+        one.size = len(data)
+    if program is not None:
+        one.ops, one.budget, one.objects = program.ops, program.budget, program.objects
+        one.texts = PyBytes_AS_STRING(<PyObject*>program.texts)
+    if head is not None:
+        one.head = PyBytes_AS_STRING(<PyObject*>head)
+        one.head_size = len(head)
+    return 0
+
+
+def ark_check(list messages not None, bytes objects not None, list programs not None):
+    cdef Py_ssize_t count = len(messages), number
+    cdef list odd = []
+    cdef bint is_full = False
+    if len(objects) != count or len(programs) != 256:
+        raise ValueError("not as many as there are messages")
+    cdef RbufMessage* found = <RbufMessage*>malloc((count + 1) * sizeof(RbufMessage))
+    try:
+        if found == NULL:
+            raise MemoryError
+        for number in range(count):
+            rbuf_fill(&found[number], messages[number], programs[objects[number]], None)
+        with nogil:
+            for number in range(count):
+                if rbuf_message(&found[number], NULL, 0, &is_full):
+                    found[number].size = -1
+        for number in range(count):
+            if found[number].size != -1:
+                odd.append(number)
+        return odd
+    finally:
+        free(found)
+
+
+def ark_json(list order not None, list pieces not None, int form, bytes tail not None):
+    cdef Py_ssize_t count = len(order), number, source, place
+    cdef RbufMessage* found = <RbufMessage*>malloc((count + 1) * sizeof(RbufMessage))
+    cdef Py_ssize_t* at = <Py_ssize_t*>malloc((len(pieces) + 1) * sizeof(Py_ssize_t))
+    cdef RbufMessage* one
+    cdef Out out
+    cdef bint is_full = False
+    cdef const char* end = PyBytes_AS_STRING(<PyObject*>tail)
+    cdef Py_ssize_t end_size = len(tail), before
+    cdef list messages, times, programs, heads, odd = [], places = []
+    cdef bytes objects
+    cdef int short
+    memset(&out, 0, sizeof(Out))
+    try:
+        if found == NULL or at == NULL:
+            raise MemoryError
+        for number in range(len(pieces)):
+            at[number] = 0
+        for number in range(count):
+            source = order[number]
+            if not 0 <= source < len(pieces):
+                raise ValueError("no such piece")
+            messages, times, objects, programs, heads = pieces[source]
+            place = at[source]
+            at[source] = place + 1
+            if not place < len(messages) == len(times) == len(objects) or not len(programs) == len(heads) == 256:
+                raise ValueError("not as many as there are messages")
+            short = <unsigned char>PyBytes_AS_STRING(<PyObject*>objects)[place]
+            rbuf_fill(&found[number], messages[place], programs[short], heads[short])
+            found[number].time = times[place]
+        with nogil:
+            for number in range(count):
+                one = &found[number]
+                before = out.size
+                if one.ops == NULL:
+                    one.size = -1
+                    one.time = before
+                    continue
+                if not reserve(&out, one.head_size + 64):
+                    is_full = True
+                    break
+                put(&out, b'{"time_ns":', 11)
+                rbuf_unsigned(&out, one.time, form & RBUF_PLAIN)
+                put(&out, one.head, one.head_size)
+                if rbuf_message(one, &out, form, &is_full):
+                    if not add(&out, end, end_size):
+                        is_full = True
+                        break
+                elif is_full:
+                    break
+                else:
+                    out.size = before
+                    one.size = -1
+                    one.time = before
+        if is_full:
+            raise MemoryError
+        for number in range(count):
+            if found[number].size == -1:
+                odd.append(number)
+                places.append(found[number].time)
+        return PyBytes_New(out.data, out.size), odd, places
+    finally:
+        free(found)
+        free(at)
+        free(out.data)

@@ -1,0 +1,179 @@
+"""Types to programs: flat rows from which the kernel checks and prints messages without the interpreter lock.
+
+A program says what `compiler` makes readers of, field by field, and nothing else: the kernel vouches for messages that
+those readers decode without a note, and prints the JSON that is made of their values.  Any other message is left to the
+readers, which say what is wrong or noteworthy.
+
+Spec: rbuf wire format.
+"""
+
+from __future__ import annotations
+
+import struct
+from array import array
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from exhume.formats.ark.kernel import RbufProgram
+from exhume.formats.ark.rbuf.layout import HEADER, HEADER_WITH_GROUPS
+from exhume.formats.ark.rbuf.registry import Field
+from exhume.formats.ark.rbuf.sizes import Sizes, cost_of, is_fixed
+from exhume.formats.ark.rbuf.wire import MAX_DEPTH, MAX_ELEMENTS, letter_of
+from exhume.io.jsonout import dumps
+
+if TYPE_CHECKING:
+    from exhume.formats.ark.rbuf.registry import Registry, Schema
+
+OPTIONAL: Final = 1
+REMOVED: Final = 2
+FINAL: Final = 4
+
+MAX_ROWS: Final = 1 << 16
+"""Rows of a program; a type that needs more is left to the readers."""
+
+
+class Row(NamedTuple):
+    """A row, as the kernel's `RbufOp` describes it; `kind` is a letter, that of `struct` where it is a number."""
+
+    kind: str = " "
+    flags: int = 0
+    child: int = 0
+    number: int = 0
+    least: int = 0
+    cost: int = 1
+    text: int = 0
+    size: int = 0
+
+
+class _Programmer:
+    """Writes rows; an object type has one row, to which all fields of that type lead, its own among them."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+        self._sizes = Sizes(registry)
+        self._rows: list[Row] = []
+        self._texts = bytearray()
+        self._bodies: dict[str, int] = {}
+
+    def program(self, name: str) -> RbufProgram:
+        """The program of an object type.  Raises `OverflowError` for a type that is too large."""
+        root = self._take(1)
+        self._rows[root] = Row("o", child=self._body(name))
+        return _made(self._rows, bytes(self._texts))
+
+    def _take(self, count: int) -> int:
+        """The first of new rows that follow one another."""
+        if len(self._rows) + count > MAX_ROWS:
+            raise OverflowError
+        self._rows += [Row()] * count
+        return len(self._rows) - count
+
+    def _text(self, text: str) -> int:
+        start = len(self._texts)
+        self._texts += text.encode("ascii")
+        return start
+
+    def _body(self, name: str) -> int:
+        """The row of an object type: its fields, then its groups."""
+        name = name.removeprefix("::")
+        if name not in self._bodies:
+            self._bodies[name] = at = self._take(1)
+            schema = self._registry.schema(name)
+            groups = () if schema.final else schema.groups
+            child, count = self._fields(schema.fields)
+            first = self._take(len(groups))
+            for number, group in enumerate(groups):
+                fields, size = self._fields(group.fields)
+                self._rows[first + number] = Row(child=fields, number=size, cost=group.identifier)
+            self._rows[at] = Row(
+                "b", FINAL if schema.final else 0, child, count, 0, _header(schema), first, len(groups)
+            )
+        return self._bodies[name]
+
+    def _fields(self, fields: tuple[Field, ...]) -> tuple[int, int]:
+        wire = [each for each in fields if not each.constant]
+        first = self._take(len(wire))
+        for number, each in enumerate(wire):
+            name = dumps(each.name) + ":"
+            row = self._value(each)
+            if each.removed:
+                row = row._replace(flags=row.flags | REMOVED)
+            self._rows[first + number] = row._replace(text=self._text(name), size=len(name))
+        return first, len(wire)
+
+    def _value(self, each: Field) -> Row:
+        """The row of a value, without the name of its field."""
+        row = self._plain(each)
+        return row._replace(flags=OPTIONAL) if each.optional else row
+
+    def _plain(self, each: Field) -> Row:
+        if is_fixed(each._replace(optional=False)):
+            letter = letter_of(self._registry, each)
+            kind = "g" if each.type == "guid" and not each.packed_timespec else "x" if letter[-1] == "s" else letter
+            return Row(kind, number=struct.calcsize("<" + letter))
+        match each.type:
+            case "string":
+                return Row("s")
+            case "byte_buffer":
+                return Row("y")
+            case "object":
+                return Row("o", child=self._body(each.object_type or ""))
+            case "variant":
+                return self._variant(each)
+            case "dictionary":
+                return self._dictionary(each)
+        assert each.value is not None
+        child = self._take(1)
+        self._rows[child] = self._value(each.value)
+        least, cost = self._sizes.least(each.value), cost_of(each.value)
+        return Row("a" if each.type == "array" else "l", 0, child, each.array_size, least, cost)
+
+    def _dictionary(self, each: Field) -> Row:
+        assert each.key is not None
+        assert each.value is not None
+        child = self._take(2)
+        self._rows[child], self._rows[child + 1] = self._value(each.key), self._value(each.value)
+        kind = "m" if each.key.type == "string" and not each.key.optional else "p"
+        least = self._sizes.least(each.key) + self._sizes.least(each.value)
+        return Row(kind, 0, child, 0, least, cost_of(each.key) + cost_of(each.value) + 2)
+
+    def _variant(self, each: Field) -> Row:
+        first = self._take(len(each.variants))
+        for number, (index, name) in enumerate(each.variants):
+            text = f'{{"index":{index},"type":{dumps(name)},"value":'
+            self._rows[first + number] = Row(child=self._body(name), cost=index, text=self._text(text), size=len(text))
+        return Row("v", child=first, number=len(each.variants))
+
+
+def _header(schema: Schema) -> int:
+    """The byte that opens an object of all groups of its type."""
+    return HEADER_WITH_GROUPS if schema.groups else HEADER
+
+
+def program_for(registry: Registry, name: str) -> RbufProgram:
+    """The program of one type of a registry, which is made when it is first asked for.
+
+    That of a type that is too large vouches for no message.  Raises rule ARK-411 when the registry has no such type.
+    """
+    name = name.removeprefix("::")
+    found: RbufProgram | None = registry.compiled.get(("program", name))
+    if found is None:
+        try:
+            found = _Programmer(registry).program(name)
+        except (OverflowError, RecursionError):
+            found = _single(Row("v"))  # of no alternatives
+        registry.compiled["program", name] = found
+    return found
+
+
+def bytes_program() -> RbufProgram:
+    """The program of messages without a type: their JSON is that of their bytes."""
+    return _single(Row("z"))
+
+
+def _single(row: Row) -> RbufProgram:
+    return _made([row], b"")
+
+
+def _made(rows: list[Row], texts: bytes) -> RbufProgram:
+    numbers = array("q", (part for row in rows for part in (ord(row.kind), *row[1:])))
+    return RbufProgram(numbers.tobytes(), texts, MAX_ELEMENTS, MAX_DEPTH)
