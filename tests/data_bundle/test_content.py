@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +13,7 @@ from hypothesis import strategies as st
 
 import exhume
 from exhume.archive import MemberArchive
+from exhume.engines import extract as engine
 from exhume.engines.extract import extract
 from exhume.errors import ExhumeError
 from exhume.formats.data_bundle import content
@@ -19,6 +22,7 @@ from exhume.formats.data_bundle.index import FileRow
 from exhume.formats.data_bundle.reader import DataBundleArchive
 from exhume.formats.data_bundle.writer import pack_members
 from exhume.io.local import LocalTree
+from exhume.io.output.tar import TarSink
 from exhume.io.output.tree import OutputTree
 from exhume.testing.corrupt import flip
 
@@ -52,6 +56,35 @@ def test_no_file_is_read_again(bundle: Path, stretch: int, monkeypatch: pytest.M
         # Only files without bytes are left, and zeros that are more than a stretch.
         assert all(size == 0 or stretch == 1 for size in again)
         again.clear()
+
+
+@pytest.mark.parametrize("small", [600, 1 << 20])
+def test_a_tar_stream_and_what_is_wrong_with_it_are_those_of_one_job(
+    bundle: Path, small: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def tar(jobs: int) -> tuple[bytes, str]:
+        file = io.BytesIO()
+        with DataBundleArchive(LocalTree(bundle)) as archive, TarSink(file) as sink:
+            try:
+                report = extract(archive, sink, jobs=jobs)
+            except ExhumeError as error:  # a member breaks in the midst of the stream
+                return file.getvalue(), str(error)
+        return file.getvalue(), str(report.to_dict())
+
+    monkeypatch.setattr(engine, "SMALL", small)
+    whole = tar(1)
+    assert tar(3) == tar(0) == whole
+    with tarfile.open(fileobj=io.BytesIO(whole[0])) as opened:
+        found = {one.name: opened.extractfile(one) for one in opened if one.isfile()}
+        assert {name: file.read() for name, file in found.items() if file is not None} == MEMBERS
+    shard = bundle / "shard-00000000"
+    intact = shard.read_bytes()
+    told = []
+    for at in range(len(intact) - 1, 200, -len(intact) // 9):
+        shard.write_bytes(flip(intact, at))
+        told.append(tar(1))
+        assert tar(3) == told[-1]
+    assert any(one != whole for one in told)
 
 
 def test_damage_is_told_as_by_reading_each_file(bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -161,12 +161,15 @@ def _export(
     if run.machine and output == "-":
         raise click.UsageError("--json reports on a file: give -o FILE (what is exported goes to standard output else)")
     described = recognised_format(run, target)
+    jobs = values.get("jobs", 1)
     if not any(one.name == "jobs" for one in getattr(format_cli(described), "OPTIONS", {}).get("export", ())):
         values.pop("jobs", None)  # one job is what there is
     mine, opening = split_options(click.Context(command), "export", described, values, given)
     function, is_table = exporter(described, to)
     if is_table:
         mine = table_options(described, to, mine)
+    if to == "tar":
+        mine["jobs"] = jobs
     if columns:
         mine["columns"] = split_columns(columns)
     with run.open(target, **opening) as archive, run.progress(f"export to {to}") as progress:

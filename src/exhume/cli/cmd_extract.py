@@ -59,12 +59,12 @@ def command(
                     report = extract(archive, tree, chosen, jobs=jobs, progress=progress)
             elif tar == "-":
                 with TarSink(run.out.require_binary(), limits=run.limits) as sink:
-                    report = extract(archive, sink, chosen, progress=progress)
+                    report = extract(archive, sink, chosen, jobs=jobs, progress=progress)
                 sys.stdout.buffer.flush()
             else:
                 assert tar is not None
                 with AtomicFile(tar, overwrite=overwrite) as file, TarSink(file.file, limits=run.limits) as sink:
-                    report = extract(archive, sink, chosen, progress=progress)
+                    report = extract(archive, sink, chosen, jobs=jobs, progress=progress)
     if run.machine:
         run.document("extract", {"target": target, "output": output or tar, **report.to_dict()})
     else:

@@ -26,6 +26,9 @@ BATCH_SIZE = 1 << 20
 BATCH_COUNT = 512
 """Members in one batch."""
 
+TAR_COUNT = 16
+"""Members that a thread reads at a time for a tar stream, which is written by one: neighbours may share a record."""
+
 Reader = Callable[[int, int], bytes]
 """Reads the bytes `[start, end)` of a source, or of a stream that is decoded."""
 
@@ -79,7 +82,7 @@ def extract(
     refused: list[tuple[int, ExhumeError]] = []
     done = 0
 
-    def run(task: _Task) -> _Result:
+    def run(task: _Task, pieces: list[bytes] | None = None) -> _Result:
         if isinstance(task, _Failed):
             return 0, 0, [(task.place, task.error)]
         if isinstance(task, _Batch):
@@ -93,7 +96,7 @@ def extract(
             written, sizes, failed = zip(*results, strict=True)
             return sum(written), sum(sizes), [one for part in failed for one in part]
         try:
-            return 1, _write(archive, output, chosen[task]), []
+            return 1, _write(archive, output, chosen[task], pieces), []
         except ExhumeError as error:
             if isinstance(error, SourceError) and not isinstance(error, OutputExistsError):
                 raise
@@ -103,12 +106,14 @@ def extract(
     if names is None and jobs == 1:
         archive.hint_all()
 
-    tasks: Iterable[_Task] = range(len(chosen))
+    results: Iterable[_Result]
     if isinstance(output, OutputTree):
-        tasks = _plan(archive, chosen)
+        results = map_ordered(run, _plan(archive, chosen), jobs)
+    elif jobs == 1:
+        results = map(run, range(len(chosen)))
     else:
-        jobs = 1
-    for written, size, failed in map_ordered(run, tasks, jobs):
+        results = map(run, range(len(chosen)), _read_ahead(archive, chosen, jobs))
+    for written, size, failed in results:
         report.extracted += written
         report.bytes += size
         refused += failed
@@ -248,13 +253,35 @@ def _plan_in_order(chosen: list[str], source: Source, starts: Sequence[int], end
         first = stop
 
 
-def _write(archive: MemberArchive, output: OutputTree | TarSink, name: str) -> int:
+def _read_ahead(archive: MemberArchive, chosen: list[str], jobs: int) -> Iterator[list[bytes] | None]:
+    """For each member what `_pieces` gives, read by several threads."""
+
+    def read(first: int) -> list[list[bytes] | None]:
+        return [_pieces(archive, name) for name in chosen[first : first + TAR_COUNT]]
+
+    for found in map_ordered(read, range(0, len(chosen), TAR_COUNT), jobs, leave=True):
+        yield from found
+
+
+def _pieces(archive: MemberArchive, name: str) -> list[bytes] | None:
+    """The bytes of a small member; None where `_write` has to read it, and to tell what is wrong with it."""
+    try:
+        entry = archive.stat(name)
+        small = entry.kind != "directory" and (entry.size or 0) <= SMALL
+        return list(archive.iter_member(name)) if small else None
+    except ExhumeError:
+        return None
+
+
+def _write(
+    archive: MemberArchive, output: OutputTree | TarSink, name: str, pieces: Iterable[bytes] | None = None
+) -> int:
     entry = archive.stat(name)
     if entry.kind == "directory":
         output.make_directory(name.rstrip("/"))
         return 0
     if isinstance(output, TarSink):
-        return output.write(name, entry.size or 0, archive.iter_member(name))
+        return output.write(name, entry.size or 0, archive.iter_member(name) if pieces is None else pieces)
     stored = archive.stored_range(name)
     if stored is not None:
         return output.copy(name, *stored)

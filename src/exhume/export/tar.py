@@ -15,16 +15,22 @@ ACCEPTS = "members"
 
 
 def export(
-    archive: MemberArchive, output: str, *, overwrite: bool = False, progress: Progress = no_progress, **options: Any
+    archive: MemberArchive,
+    output: str,
+    *,
+    overwrite: bool = False,
+    progress: Progress = no_progress,
+    jobs: int = 1,
+    **options: Any,
 ) -> ExportReport:
-    """Writes every member to a tar archive at `output` (`-`: standard output).
+    """Writes every member to a tar archive at `output` (`-`: standard output); `jobs` threads read (0: one per core).
 
     Members that are damaged, or whose name extraction would refuse, are left out and reported.
     """
     refuse_options("tar", options)
     report = ExportReport()
     with binary_output(output, overwrite=overwrite) as file, TarSink(file) as sink:
-        result = extract(archive, sink, stored_order(archive), progress=progress)
+        result = extract(archive, sink, stored_order(archive), jobs=jobs, progress=progress)
     report.written["members"] = result.extracted
     for _, error in result.refused:
         lose(report, error)
