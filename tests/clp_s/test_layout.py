@@ -22,7 +22,7 @@ import exhume
 from exhume.errors import ExhumeError, Span
 from exhume.formats.clp_s import checks, layout, layout_packed
 from exhume.formats.clp_s.layout import NodeType
-from exhume.formats.clp_s.layout_table import first_column_ends
+from exhume.formats.clp_s.layout_table import needed_columns
 from exhume.formats.clp_s.probe import probe
 from exhume.formats.clp_s.read import packets
 from exhume.formats.clp_s.read.places import Place
@@ -486,25 +486,34 @@ def test_how_much_a_row_of_a_column_takes() -> None:
     assert sizes == tuple(len(layout_packed.many("<B", [0] * size)) for size in (8 + 8, 8 + 8, 8 + 2))
 
 
-def test_where_the_first_columns_of_a_table_end(tmp_path: Path) -> None:
-    """Up to the last one asked for, from their types alone; None where only the bytes tell it."""
+def test_which_bytes_of_a_table_its_columns_take(tmp_path: Path) -> None:
+    """Those of the columns asked for, and the numbers that tell how long the texts before them are."""
     path = tmp_path / "a.clps"
     with exhume.clps.create(path) as writer:
         for number in range(10):
-            writer.write({"a": number, "b": number / 2, "c": number % 2 == 0, "d": "one two"})
+            writer.write({"a": number, "b": number / 2, "c": number % 2 == 0, "d": f"one {number}", "e": number})
     with exhume.clps.open(path) as archive:
         [table] = archive.tables
-        fields, size = table.layout, table.size
+        fields, data = table.layout, table.load().data
         names = [archive.schema_tree.keys[node].decode() for node in fields.nodes]
-        assert names == ["log_event_idx", "a", "b", "c", "d"]
+        assert names == ["log_event_idx", "a", "b", "c", "d", "e"]
 
-        def ends(*wanted: str, size: int = size) -> list[int] | None:
+        def taken(*wanted: str, data: memoryview = data) -> object:
             nodes = [node for node, name in zip(fields.nodes, names, strict=True) if name in wanted]
-            return first_column_ends(fields, nodes, 10, size)
+            asked: list[tuple[int, int]] = []
 
-        assert ends() == []
-        assert ends("a") == [80, 160]
-        assert ends("b") == ends("a", "b") == [80, 160, 260]  # a float and its format: 10 bytes
-        assert ends("c") == [80, 160, 260, 270]
-        assert ends("c", "d") is None
-        assert ends("b", size=259) is None
+            def take(start: int, stop: int) -> memoryview:
+                asked.append((start, stop))
+                return data[start:stop]
+
+            found = needed_columns(fields, nodes, 10, take, data)
+            return None if found is None else (*found, asked)
+
+        assert taken() == ([], [], [])
+        assert taken("a") == ([80, 160], [1], [(80, 160)])
+        assert taken("log_event_idx", "b") == ([80, 160, 260], [0, 2], [(0, 80), (160, 260)])  # 10 bytes for a float
+        ends = [80, 160, 260, 270, 270 + 80 + 8 + 80]
+        assert taken("d") == (ends, [4], [(350, 358), (270, 438)])
+        assert taken("e") == ([*ends, 518], [5], [(350, 358), (438, 518)])
+        assert taken("b", data=data[:259]) is None
+        assert taken("e", data=data[:349]) is None

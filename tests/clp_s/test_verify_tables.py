@@ -26,6 +26,9 @@ class Loads:
         self.count = 0
         self.error = error
 
+    def share(self) -> None:
+        assert not self.count, "it was loaded already"
+
     def load(self) -> object:
         self.count += 1
         if self.error:

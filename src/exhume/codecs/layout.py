@@ -47,6 +47,22 @@ def fills_frame(data: Buffer) -> bool:
     return found.body is not None and end == len(data)
 
 
+def frame_places(data: Buffer) -> list[tuple[int, int]]:
+    """Start and end of each frame, where frames fill `data` and none is to be skipped; else nothing."""
+    view, at = memoryview(data), 0
+    places: list[tuple[int, int]] = []
+    while at < len(view):
+        try:
+            found, end = read_frame(view, at, len(view))
+        except LayoutError:
+            return []
+        if found.body is None:
+            return []
+        places.append((at, end))
+        at = end
+    return places
+
+
 def stored_checksum(frame: Buffer) -> int:
     """The checksum at the end of a frame.  Raises `CodecError` when it has none, or when `frame` is not a frame."""
     try:

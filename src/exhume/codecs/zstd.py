@@ -74,13 +74,18 @@ def zstd_one(data: Buffer, max_size: int, size: int | None) -> Decoded:
     raise CodecError("zstd: the frame is cut short", actual=f"{counted(len(data), 'bytes')} without an end")
 
 
+def is_plausible(size: int, stored: int) -> bool:
+    """Whether memory for `size` decompressed bytes may be had in advance on the word of whoever stored these."""
+    return size <= (1 << 20) + 256 * stored
+
+
 def zstd_sized(data: Buffer, size: int) -> bytes | None:
     """The one zstd frame at the start of `data`, decoded in one call; faster than `zstd_frames`, for readers whose
     container states the decompressed size and who ignore what follows.
 
     None when that fails (another size, several frames, damage, an implausible size): `zstd_frames` then reports why.
     """
-    if size > (1 << 20) + 256 * len(data):
+    if not is_plausible(size, len(data)):
         return None
     try:
         stated = zstd_frame_size(memoryview(data)[:18], size)

@@ -29,6 +29,7 @@ from exhume_ksy.fast.clp_s_schema_ids import read_clp_s_schema_ids
 from exhume_ksy.fast.clp_s_schema_tree import read_clp_s_schema_tree
 from exhume_ksy.fast.clp_s_table_metadata import read_clp_s_table_metadata
 
+from exhume.codecs.common import Buffer
 from exhume.counts import counted
 from exhume.errors import ExhumeError, Span
 from exhume.formats.clp_s import checks
@@ -364,7 +365,7 @@ def parse_schema_map(data: bytes, where: Span) -> tuple[dict[int, Schema], list[
     return schemas, repeated, at
 
 
-def parse_dictionary(data: bytes, count: int) -> tuple[list[bytes], int, LayoutError | None]:
+def parse_dictionary(data: Buffer, count: int) -> tuple[list[bytes], int, LayoutError | None]:
     """Entries of a decompressed dictionary up to the first of `count` that does not fit, where they end, and what is
     wrong with that one.
 
@@ -372,8 +373,8 @@ def parse_dictionary(data: bytes, count: int) -> tuple[list[bytes], int, LayoutE
     """
     from exhume_ksy.fast.clp_s_dictionary_entries import scan_entry  # no search needs it
 
-    found = scan_entry(data, 0, len(data), count)
-    entries = [data[start:end] for start, end in zip(found.value_start, found.value_end, strict=True)]
+    found = scan_entry(memoryview(data), 0, len(data), count)
+    entries = [bytes(data[start:end]) for start, end in zip(found.value_start, found.value_end, strict=True)]
     if found.problem is not None:
         found.problem.within("entries")
     return entries, found.resume_at, found.problem

@@ -24,6 +24,7 @@ from exhume.counts import counted
 from exhume.errors import Span
 from exhume.formats.clp_s import checks
 from exhume.formats.clp_s.layout import NodeType, type_name
+from exhume.formats.clp_s.layout_packed import NUM_VARIABLES, WORD_SIZE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -46,22 +47,32 @@ _SIZED_INSIDE = frozenset({NodeType.CLP_STRING, NodeType.UNSTRUCTURED_ARRAY})
 """Types of columns whose size is told among their bytes."""
 
 
-def first_column_ends(layout: SchemaLayout, nodes: Collection[int], rows: int, size: int) -> list[int] | None:
-    """Where each column of a table of `size` bytes ends, up to the last one that one of the nodes has.
+def needed_columns(
+    layout: SchemaLayout, nodes: Collection[int], rows: int, take: Callable[[int, int], memoryview], data: memoryview
+) -> tuple[list[int], list[int]] | None:
+    """Where each column of a table ends, up to the last one that one of the nodes has, and which of them have one.
 
-    None where only the table's bytes tell it, and where they have to be looked at because too much does not fit.
-    Spec: Table segments.
+    `take` fetches a range of the table's bytes, which then are in `data`, and is asked for those columns, and for what
+    tells how long the others are.  None where too much does not fit, and for columns within structured arrays.  Spec:
+    Table segments.
     """
     if not layout.runs.keys().isdisjoint(nodes):
         return None
-    count = max((index + 1 for index, node in enumerate(layout.nodes) if node in nodes), default=0)
-    types = layout.node_types[:count]
-    if not _SIZED_INSIDE.isdisjoint(types):
-        return None
+    needed = [index for index, node in enumerate(layout.nodes) if node in nodes]
+    types = layout.node_types[: needed[-1] + 1 if needed else 0]
+    size = len(data)
     try:
-        return ends_clp_s_table_columns(b"", 0, size, rows, types)
+        for index, kind in enumerate(types):
+            if kind in _SIZED_INSIDE:
+                ends = ends_clp_s_table_columns(data, 0, size, rows, types[:index])
+                at = min(size, (ends[-1] if ends else 0) + rows * WORD_SIZE)
+                take(at, min(size, at + NUM_VARIABLES.size))
+        ends = ends_clp_s_table_columns(data, 0, size, rows, types)
     except LayoutError:
         return None
+    for index in needed:
+        take(ends[index - 1] if index else 0, ends[index])
+    return ends, needed
 
 
 def column_ends(data: memoryview, layout: SchemaLayout, rows: int, place: Callable[[], Span]) -> list[int]:

@@ -8,17 +8,20 @@ Spec: clp_s.txt; what it leaves open: `docs/formats/clp_s.md`.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from exhume.archive import Entry, Progress, no_progress
 from exhume.choices import check_keywords
-from exhume.codecs import zstd
+from exhume.codecs.common import Buffer
+from exhume.codecs.frames import Beginning, Frames
+from exhume.codecs.zstd import is_plausible
 from exhume.counts import counted
-from exhume.errors import ExhumeError, QueryError, Span
+from exhume.errors import CodecError, ExhumeError, QueryError, Span
 from exhume.formats.clp_s import checks, layout
 from exhume.formats.clp_s.layout import (
+    DICTIONARY_HEAD,
     PacketType,
     RangeEntry,
     Schema,
@@ -51,11 +54,8 @@ if TYPE_CHECKING:
 STREAM_CACHE = 4
 """Decompressed streams kept: tables of one stream are read one after the other, `jobs` threads work on few streams."""
 
-START_LEAST = 1 << 20
-"""Decompressed bytes of a stream below which it is not worth while to stop before its end."""
-
-START_SHARE = 0.75
-"""The share of a stream up to which its beginning is decompressed alone."""
+PARTS_LEAST = 1 << 20
+"""Decompressed bytes of a stream below which it is not worth while to leave out any."""
 
 
 def open_archive(source: Source | Tree, *, limits: Limits = DEFAULT_LIMITS) -> ClpSArchive:
@@ -68,9 +68,7 @@ class ClpSArchive(Container):
 
     def __init__(self, source: Source | Tree, *, limits: Limits = DEFAULT_LIMITS) -> None:
         super().__init__(source, limits=limits)
-        self._streams: Lru[int, bytes] = Lru(STREAM_CACHE)
-        self._starts: Lru[int, bytes] = Lru(STREAM_CACHE)
-        self._stream_locks: dict[int, threading.Lock] = {}
+        self._streams: Lru[int, Buffer | Frames | Beginning] = Lru(STREAM_CACHE)
         self._layouts: dict[int, SchemaLayout] = {}
         self._sections: SectionMap | None = None
 
@@ -171,6 +169,17 @@ class ClpSArchive(Container):
         """The variable dictionary: a sequence of byte strings, the id is the position.  Raises CLPS-350."""
         return self.dictionary("/var.dict")
 
+    def share_variables(self) -> None:
+        """Decompresses the variable dictionary together with all threads that are about to need it, where it consists
+        of frames that state their sizes; what is wrong with it is raised where it is used.
+        """
+        if "variables" not in self.__dict__ and not self.source.cost.wait:
+            with suppress(ExhumeError):
+                place = self.file_entry("/var.dict")
+                frames = self.shared_frames(place.part(DICTIONARY_HEAD)) if place.size > DICTIONARY_HEAD else None
+                if frames is not None and not place.is_cut:
+                    frames.take(0, frames.size)
+
     @cached_property
     def log_types(self) -> ClpsStrings:
         """Log types as stored (placeholder bytes, escapes).  Raises CLPS-350."""
@@ -227,17 +236,47 @@ class ClpSArchive(Container):
         """The same as a span.  Raises CLPS-342, CLPS-343."""
         return self.stream_place(stream_id).span
 
-    def stream_payload(self, stream_id: int) -> bytes:
-        """A packed stream, decompressed (the last few are kept).  Raises CLPS-309, CLPS-347, CLPS-501."""
-        found = self._streams.get(stream_id)
-        if found is not None:
-            return found
-        with self._stream_lock(stream_id):
+    def stream_payload(self, stream_id: int) -> Buffer:
+        """A packed stream, decompressed (the last few are kept).  Raises CLPS-309, CLPS-347, CLPS-501.
+
+        Threads that ask for the same one at the same time decompress it together, where it consists of frames that
+        state their sizes.
+        """
+        parts = self.stream_parts(stream_id, whole=True)
+        if parts is not None:
+            with suppress(CodecError):  # which is told where one thread decompresses one frame after the other
+                return parts.take(0, parts.size)
+        with self.lock_of(stream_id):
             found = self._streams.get(stream_id)
-            if found is None:
+            if found is None or isinstance(found, (Frames, Beginning)):
                 found = self._inflate_stream(stream_id)
                 self._streams.put(stream_id, found)
         return found
+
+    def stream_parts(self, stream_id: int, *, whole: bool = False) -> Frames | Beginning | None:
+        """A packed stream of which no more is decompressed than is taken; None where all of it is to be decompressed:
+        it was already, little would be saved, or something is wrong.  `whole`: all of it is needed.
+        """
+        with self.lock_of(stream_id):
+            found = self._streams.get(stream_id)
+            if found is None:
+                found = self._opened_stream(stream_id, whole)
+                if found is None:
+                    return None
+                self._streams.put(stream_id, found)
+        return found if isinstance(found, Frames) or (isinstance(found, Beginning) and not whole) else None
+
+    def _opened_stream(self, stream_id: int, whole: bool) -> Frames | Beginning | None:
+        place = self.stream_place(stream_id)
+        size = self.table_metadata.streams[stream_id].size
+        if place.is_cut or not PARTS_LEAST <= size <= self.limits.payload_budget(place.size):
+            return None
+        found = self.frames(place)
+        if found is not None:
+            return found if found.size == size else None
+        if whole or self.source.cost.wait or not is_plausible(size, place.size):
+            return None
+        return Beginning(self.fetched(place), size)
 
     def hint_streams(self) -> None:
         """Announces that the streams of all tables will be read, in their order."""
@@ -249,16 +288,11 @@ class ClpSArchive(Container):
         if places:
             places[0].source.hint(min(place.start for place in places), max(place.end for place in places))
 
-    def _stream_lock(self, stream_id: int) -> threading.Lock:
-        """Held by whoever decompresses a stream."""
-        with self._lock:
-            return self._stream_locks.setdefault(stream_id, threading.Lock())
-
     def keep_stream(self, stream_id: int, payload: bytes) -> None:
         """Keeps a stream that was decompressed already for the tables in it."""
         self._streams.put(stream_id, payload)
 
-    def _inflate_stream(self, stream_id: int) -> bytes:
+    def _inflate_stream(self, stream_id: int) -> Buffer:
         place = self.stream_place(stream_id)
         size = self.table_metadata.streams[stream_id].size
         if size == 0:
@@ -285,28 +319,6 @@ class ClpSArchive(Container):
         if entry.start == entry.end:
             return memoryview(b"")
         return memoryview(self.stream_payload(entry.stream_id))[entry.start : entry.end]
-
-    def table_start(self, entry: TableEntry, size: int) -> memoryview | None:
-        """The first `size` bytes of one table, or more, where its stream is decompressed no further than they take.
-
-        None where all of it is to be decompressed: it was already, little would be saved, or something is wrong.
-        """
-        if not size:
-            return memoryview(b"")
-        stream_id, size = entry.stream_id, entry.start + size
-        streams = self.table_metadata.streams
-        whole = streams[stream_id].size if stream_id < len(streams) else 0
-        if not START_LEAST <= whole <= self.limits.payload_size or size > START_SHARE * whole or self.source.cost.wait:
-            return None
-        with self._stream_lock(stream_id):
-            found = self._starts.get(stream_id)
-            if found is None and self._streams.get(stream_id) is None:
-                place = self.stream_place(stream_id)
-                if place.is_cut or size > self.limits.payload_budget(place.size):
-                    return None
-                found = zstd.zstd_start(self._fetched.pop(place, b"") or place.read(), size)
-                self._starts.put(stream_id, found)
-        return None if found is None or len(found) < size else memoryview(found)[entry.start : entry.end]
 
     def columns(self, key: int | str) -> Iterator[tuple[Table, Column]]:
         """The column of a schema tree node, or of a key path as in `a.b`, in each table that has it.

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from exhume.archive import Progress, no_progress
 from exhume.codecs import compress
 from exhume.codecs.checksums import sha256
+from exhume.codecs.common import Buffer
 from exhume.codecs.stored import store
 from exhume.errors import WriterError
 from exhume.formats.clp_s.layout import DICTIONARY_HEAD, STREAM_SIZE, STREAMS_AT, PacketType
@@ -113,7 +114,9 @@ def _sections(archive: ClpSArchive, wrap: Wrap, progress: Progress, folder: Path
 
     with scratch_file(folder) as spool:
         count = len(archive.table_metadata.streams)
-        streams = (partial(lambda number: [wrap(archive.stream_payload(number))], number) for number in range(count))
+        streams = (
+            partial(lambda number: [wrap(bytes(archive.stream_payload(number)))], number) for number in range(count)
+        )
         stored = map_ordered(lambda make: make(), chain(streams, (partial(made, one) for one in archive.files)), jobs)
         sizes = [spool.write(stream) for (stream,) in islice(stored, count)]
         for done, (entry, pieces) in enumerate(zip(archive.files, stored, strict=True), 1):
@@ -143,7 +146,7 @@ def dictionary_payload(archive: ClpSArchive, entry: Place) -> tuple[bytes, bytes
     """The uncompressed count of a dictionary section and its decompressed entries."""
     if entry.size <= DICTIONARY_HEAD:
         return entry.read(), b""
-    payload = archive.inflate(entry.part(DICTIONARY_HEAD), archive.limits.payload_size)
+    payload = bytes(archive.inflate(entry.part(DICTIONARY_HEAD), archive.limits.payload_size))
     return entry.part(0, DICTIONARY_HEAD).read(), payload
 
 
@@ -156,7 +159,7 @@ def content_digest(archive: ClpSArchive) -> str:
     """SHA-256 over version, metadata and payloads; it does not depend on their places and compression."""
     digest = sha256()
 
-    def add(name: str, data: bytes) -> None:
+    def add(name: str, data: Buffer) -> None:
         digest.update(f"{name} {len(data)}\n".encode())
         digest.update(data)
 

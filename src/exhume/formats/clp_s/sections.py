@@ -153,7 +153,7 @@ def _frame_check(archive: ClpSArchive, chain: Sequence[Field]) -> Check:
 
 
 def _loader(archive: ClpSArchive, place: Place) -> Callable[[], bytes]:
-    return lambda: archive.inflate(place, archive.limits.payload_size) if place.size > 0 else b""
+    return lambda: bytes(archive.inflate(place, archive.limits.payload_size)) if place.size > 0 else b""
 
 
 def _streams_loader(archive: ClpSArchive) -> Callable[[], bytes]:
@@ -201,7 +201,7 @@ def _streams(archive: ClpSArchive, parent: str) -> Iterator[Section]:
 
 
 def _stream_loader(archive: ClpSArchive, index: int) -> Callable[[], bytes]:
-    return lambda: archive.stream_payload(index)[: archive.table_metadata.streams[index].size]
+    return lambda: bytes(archive.stream_payload(index)[: archive.table_metadata.streams[index].size])
 
 
 def _table(table: Table, parent: str) -> Section:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from exhume.archive import Progress
 from exhume.codecs import zstd
 from exhume.counts import counted
-from exhume.errors import ExhumeError, LimitExceededError, Span
+from exhume.errors import CodecError, ExhumeError, LimitExceededError, Span
 from exhume.findings import Finding
 from exhume.formats.clp_s import checks, layout
 from exhume.formats.clp_s.layout import (
@@ -167,7 +167,12 @@ def _frames(archive: ClpSArchive, place: Place, quick: bool = False) -> Iterator
         place = place.part(DICTIONARY_HEAD)
     if place.size <= 0:
         return
-    stored = place.read()
+    frames = archive.shared_frames(place) if name in DICTIONARIES and not quick else archive.frames(place)
+    if frames is not None:
+        with suppress(CodecError):  # told below
+            frames.take(0, frames.size)
+            return
+    stored = archive.fetched(place)
     whole = zstd.zstd_whole(stored, max_size=archive.limits.payload_size)
     if whole is not None:
         if name in DICTIONARIES and not quick:

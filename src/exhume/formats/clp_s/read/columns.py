@@ -41,6 +41,7 @@ class TextSource(Protocol):
     def header(self) -> Header: ...
     @property
     def variables(self) -> ClpsStrings: ...
+    def share_variables(self) -> None: ...
     def dictionary_start(self, name: str, count: int) -> ClpsStrings | None: ...
     @property
     def log_types(self) -> ClpsStrings: ...
@@ -84,9 +85,14 @@ class Texts:
         self.lock = threading.RLock()
         self._first: ClpsStrings | None = None
 
-    @_Once
+    @property
     def variables(self) -> ClpsStrings:
         """The variable dictionary."""
+        self._archive.share_variables()
+        return self._variables
+
+    @_Once
+    def _variables(self) -> ClpsStrings:
         return self._archive.variables
 
     def first_variables(self, count: int) -> ClpsStrings:
@@ -95,16 +101,21 @@ class Texts:
         Values that repeat have the ids of their first use, so that columns of them need the beginning only.
         """
         with self.lock:
-            if "variables" in self.__dict__:
-                return self.variables
+            if "_variables" in self.__dict__:
+                return self._variables
             if self._first is None or len(self._first) < count:
                 self._first = self._archive.dictionary_start("/var.dict", count)
             return self.variables if self._first is None else self._first
 
-    @_Once
+    @property
     def escaped_variables(self) -> ClpsStrings:
         """The variable dictionary as JSON string content."""
-        return self.variables.escaped()
+        self._archive.share_variables()
+        return self._escaped_variables
+
+    @_Once
+    def _escaped_variables(self) -> ClpsStrings:
+        return self._variables.escaped()
 
     @_Once
     def log_types(self) -> ClpsLogTypes:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from exhume.archive import RecordArchive
 from exhume.codecs import zstd
 from exhume.codecs.common import Buffer
+from exhume.codecs.frames import Frames, frames_of
 from exhume.counts import counted
 from exhume.errors import CodecError, ExhumeError, LimitExceededError, Span
 from exhume.formats.clp_s import checks, layout
@@ -89,9 +90,11 @@ class Container(RecordArchive):
         self._opened = [self.head] if isinstance(source, Tree) else []
         self._fetched: dict[Place, bytes] = {}
         self._whole: dict[Place, bytes] = {}
+        self._frames: dict[Place, Frames | None] = {}
         self._has_fetched_structures = False
         self._small_dictionaries: dict[str, bytes] = {}
         self._lock = threading.Lock()
+        self._locks: dict[Place | int, threading.Lock] = {}
 
     @property
     def end(self) -> int:
@@ -143,7 +146,7 @@ class Container(RecordArchive):
                 expected=f"at most {max(0, self.end - HEADER_SIZE)}",
                 actual=self.header.metadata_size,
             )
-        data = self.inflate(place, self.limits.structure_size)
+        data = bytes(self.inflate(place, self.limits.structure_size))
         note_payload(place.span, len(data))
         return data
 
@@ -204,6 +207,10 @@ class Container(RecordArchive):
         """Reads the stored bytes of a dictionary or stream, which whoever decompresses it then takes from here."""
         self._fetched[place] = place.read()
 
+    def fetched(self, place: Place) -> bytes:
+        """The stored bytes there, which are read unless they were already, and are the caller's from now on."""
+        return self._fetched.pop(place, None) or place.read()
+
     def keep(self, place: Place, payload: bytes) -> None:
         """Keeps what was decompressed of a place for whoever asks for it next."""
         self._whole[place] = payload
@@ -212,11 +219,34 @@ class Container(RecordArchive):
         """Drops what was fetched, if nobody took it."""
         self._fetched.pop(place, None)
 
-    def inflate(self, place: Place, max_size: int, size: int | None = None, stored: Buffer | None = None) -> bytes:
+    def lock_of(self, what: Place | int) -> threading.Lock:
+        """Held by whoever decompresses a dictionary, or the stream of that number."""
+        with self._lock:
+            return self._locks.setdefault(what, threading.Lock())
+
+    def shared_frames(self, place: Place) -> Frames | None:
+        """What lies there where it can be decompressed a frame at a time, by all threads that ask for it; else None.
+
+        Raises what reading it raises.
+        """
+        if place not in self._frames:
+            with self.lock_of(place):
+                if place not in self._frames:
+                    self._frames[place] = self.frames(place)
+        return self._frames[place]
+
+    def frames(self, place: Place) -> Frames | None:
+        """The same for the caller alone.  What was read of it is kept for `inflate` where that has to do it."""
+        stored = self.fetched(place)
+        found = frames_of(stored, self.limits.payload_budget(place.size))
+        if found is None:
+            self._fetched[place] = stored
+        return found
+
+    def inflate(self, place: Place, max_size: int, size: int | None = None) -> Buffer:
         """Decompresses the zstd frames that lie there; bytes after the frames are left to `verify`.
 
-        `size`, where it is told elsewhere, only makes it faster: what is there may be more or less.  `stored` are the
-        bytes there, if they were read already.
+        `size`, where it is told elsewhere, only makes it faster: what is there may be more or less.
 
         Raises CLPS-302 (behind the end of the file), CLPS-309 (damaged frame), CLPS-501 (too large).
         """
@@ -229,8 +259,11 @@ class Container(RecordArchive):
         whole = self._whole.pop(place, None)
         if whole is not None and len(whole) <= min(max_size, self.limits.payload_budget(place.size)):
             return whole
-        if stored is None:
-            stored = self._fetched.pop(place, None) or place.read()
+        frames = self._frames.get(place) or self.frames(place)
+        if frames is not None and frames.size <= max_size:
+            with suppress(CodecError):  # told below
+                return frames.take(0, frames.size)
+        stored = self.fetched(place)
         if size is not None and size <= max_size:
             whole = zstd.zstd_sized(stored, size)
             if whole is not None:
@@ -256,7 +289,7 @@ class Container(RecordArchive):
             self._has_fetched_structures = True
             self._fetch_structures()
         entry = self.file_entry(name)
-        data = self.inflate(entry, self.limits.structure_size)
+        data = bytes(self.inflate(entry, self.limits.structure_size))
         note_payload(entry.span, len(data))
         return data, entry.span.in_payload(0, len(data))
 
@@ -279,11 +312,10 @@ class Container(RecordArchive):
             )
         if entry.is_cut:
             self.inflate(entry, 0)  # raises CLPS-302
-        head, body = self._stored_dictionary(entry)
-        (count,) = NUM_ENTRIES.unpack(head)
-        most = self.limits.payload_size
+        (count,) = NUM_ENTRIES.unpack(self._dictionary_head(entry))
         rest = entry.part(DICTIONARY_HEAD)
-        payload = self.inflate(rest, most, stored=body) if rest.size else b""
+        with self.lock_of(rest):
+            payload = self.inflate(rest, self.limits.payload_size) if rest.size else b""
         note_payload(span, len(payload))
         where = span.sub(DICTIONARY_HEAD, span.size).in_payload(0, len(payload))
         most = len(payload) // ENTRY.size
@@ -326,16 +358,13 @@ class Container(RecordArchive):
             size *= WORTHWHILE
         return None
 
-    def _stored_dictionary(self, entry: Place) -> tuple[Buffer, Buffer | None]:
-        """The count of a dictionary, and its stored body where the same request brought it.
+    def _dictionary_head(self, entry: Place) -> bytes:
+        """The stored count of a dictionary.
 
         Over a network one request brings a whole dictionary, and the small ones come with it.
         """
         if not self.source.cost.wait:
-            fetched = self._fetched.pop(entry, None)
-            if fetched is None:
-                return entry.part(0, DICTIONARY_HEAD).read(), None
-            return fetched[:DICTIONARY_HEAD], memoryview(fetched)[DICTIONARY_HEAD:]
+            return entry.part(0, DICTIONARY_HEAD).read()
         with self._lock:
             stored = self._small_dictionaries.get(entry.name)
             if stored is None:
@@ -349,4 +378,5 @@ class Container(RecordArchive):
                 wanted = [entry, *(o for o in others if o.name not in self._small_dictionaries)]
                 stored, *more = read_together(wanted)
                 self._small_dictionaries.update(zip((one.name for one in wanted[1:]), more, strict=True))
-        return stored[:DICTIONARY_HEAD], stored[DICTIONARY_HEAD:]
+            self._fetched[entry.part(DICTIONARY_HEAD)] = stored[DICTIONARY_HEAD:]
+        return stored[:DICTIONARY_HEAD]

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Final
 
 from exhume.errors import ExhumeError
+from exhume.formats.clp_s.layout import DICTIONARY_HEAD
 from exhume.limits import cpu_count
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class Ahead:
         except ExhumeError:
             return
         if entry.size >= WORTHWHILE:
-            self._start(lambda: entry, lambda: archive.texts.escaped_variables)
+            self._start(lambda: entry.part(DICTIONARY_HEAD), lambda: archive.texts.escaped_variables)
 
     def _start(self, place: Callable[[], Place], work: Callable[[], object]) -> None:
         """Does the work on what is stored there."""

@@ -488,9 +488,9 @@ cdef class ClpsStrings:
         self.end = 0
         self.size = 0
 
-    def __init__(self, bytes payload, Py_ssize_t count):
-        cdef const char* data = payload
-        cdef int64_t size = len(payload), at = 0, end
+    def __init__(self, const uint8_t[::1] payload not None, Py_ssize_t count):
+        cdef int64_t size = payload.shape[0], at = 0, end
+        cdef const char* data = <const char*>&payload[0] if size else NULL
         cdef Py_ssize_t done = 0
         cdef ClpSDictionaryEntriesEntry entry
         if self.items != NULL:

@@ -72,7 +72,7 @@ class ClpsStrings:
 
     __slots__ = ("_entries", "end", "size")
 
-    def __init__(self, payload: bytes, count: int) -> None:
+    def __init__(self, payload: Buffer, count: int) -> None:
         self._entries, self.end, problem = parse_dictionary(payload, count)
         if problem is not None:
             raise ValueError(len(self._entries), self.end)

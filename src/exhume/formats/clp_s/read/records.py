@@ -47,13 +47,16 @@ class Sourced(NamedTuple):
 class Shared:
     """A table's renderer, made by the first thread that needs it and dropped with the last block."""
 
-    def __init__(self, make: Callable[[], TableRenderer]) -> None:
+    def __init__(self, make: Callable[[], TableRenderer], share: Callable[[], None] | None = None) -> None:
         self._make = make
+        self._share = share
         self._lock = threading.Lock()
         self._renderer: TableRenderer | None = None
 
     def renderer(self) -> TableRenderer:
         """The renderer.  Raises what keeps it from being made, each time."""
+        if self._share is not None and self._renderer is None:
+            self._share()
         with self._lock:
             if self._renderer is None:
                 self._renderer = self._make()
@@ -80,7 +83,7 @@ def _load_renderer(table: Table, complete: bool) -> TableRenderer:
 
 def _blocks(archive: ClpSArchive, complete: bool) -> Iterator[tuple[Shared, int, int]]:
     for table in _tables(archive):
-        shared = Shared(partial(_load_renderer, table, complete))
+        shared = Shared(partial(_load_renderer, table, complete), table.share)
         for start, stop in blocks(table):
             yield shared, start, stop
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from exhume.counts import counted
-from exhume.errors import EntryNotFoundError, ExhumeError, Span
+from exhume.errors import CodecError, EntryNotFoundError, ExhumeError, Span
 from exhume.formats.clp_s import checks
 from exhume.formats.clp_s.layout import Schema, SchemaTree, TableEntry
-from exhume.formats.clp_s.layout_table import column_ends, first_column_ends
+from exhume.formats.clp_s.layout_table import column_ends, needed_columns
 from exhume.formats.clp_s.read.columns import Column, Texts
 from exhume.formats.clp_s.read.render import TableRenderer, build_objects
 from exhume.formats.clp_s.read.template import Roots, SchemaLayout
@@ -95,26 +96,52 @@ class Table:
         if not layout.nodes:
             self._archive.limits.check("entries", rows, self.span)
         if nodes is not None:
-            ends = first_column_ends(layout, nodes, rows, self.size)
-            start = None if ends is None else self._archive.table_start(self.entry, ends[-1] if ends else 0)
-            if ends is not None and start is not None:
-                return TableData(self, layout, start, ends)
+            with suppress(CodecError):  # which is told where all of it is decompressed
+                found = self._load_parts(layout, nodes)
+                if found is not None:
+                    return found
         data = self._archive.table_bytes(self.entry)
         return TableData(self, layout, data, column_ends(data, layout, rows, lambda: self.span))
 
+    def share(self) -> None:
+        """Decompresses it together with all threads that are about to load it; what is wrong is raised by `load`."""
+        if self.entry.problem is None:
+            with suppress(ExhumeError):
+                self._archive.table_bytes(self.entry)
+
+    def _load_parts(self, layout: SchemaLayout, nodes: Collection[int]) -> TableData | None:
+        """The columns of these nodes alone, where the stream can be decompressed in parts."""
+        parts = self._archive.stream_parts(self.entry.stream_id)
+        if parts is None:
+            return None
+        first = self.entry.start
+        data = parts.view[first : self.entry.end]
+        found = needed_columns(
+            layout, nodes, self.num_messages, lambda start, stop: parts.take(first + start, first + stop), data
+        )
+        return None if found is None else TableData(self, layout, data, found[0], frozenset(found[1]))
+
 
 class TableData:
-    """A loaded table: `columns` in schema order (the first of them, where not all were asked for); holds the
-    decompressed bytes until it is dropped.
+    """A loaded table: `columns` in schema order; holds the decompressed bytes until it is dropped.  Of a table that was
+    not loaded as a whole there are only the columns that were asked for.
 
     Columns are made when they are asked for: a search looks at one or two of each of hundreds of tables.
     """
 
-    def __init__(self, table: Table, layout: SchemaLayout, data: memoryview, ends: list[int]) -> None:
+    def __init__(
+        self,
+        table: Table,
+        layout: SchemaLayout,
+        data: memoryview,
+        ends: list[int],
+        only: frozenset[int] | None = None,
+    ) -> None:
         self.table = table
         self.layout = layout
         self.data = data
         self._ends = ends
+        self._only = only
         self._made: dict[int, Column] = {}
 
     @cached_property
@@ -126,6 +153,7 @@ class TableData:
         """The column of `layout.columns[index]`."""
         made = self._made.get(index)
         if made is None:
+            assert self._only is None or index in self._only, "a column that was not asked for"
             start, end = self._ends[index - 1] if index else 0, self._ends[index]
             made = self._made[index] = Column(self.layout.spec(index), self.data, self.table, start, end)
         return made

@@ -1,0 +1,111 @@
+"""Payloads of several zstd frames that state their sizes: each frame is decompressed when bytes of it are asked for."""
+
+from __future__ import annotations
+
+import mmap
+import threading
+from bisect import bisect_left, bisect_right
+from itertools import accumulate
+
+import zstandard
+
+from exhume.codecs.common import Buffer
+from exhume.codecs.layout import frame_places
+from exhume.codecs.zstd import ZSTD_WINDOW_MAX, is_plausible, zstd_frame_size
+from exhume.errors import CodecError, LimitExceededError, UnsupportedFeatureError
+
+
+class Frames:
+    """The payload of such frames, each of which becomes what lies between two of the `ends` (a 0 in front).
+
+    Several threads that ask for the same bytes share the work: each goes on with a frame that nobody has begun.  What
+    was not asked for takes no memory, only addresses.
+    """
+
+    def __init__(self, data: Buffer, places: list[tuple[int, int]], ends: list[int]) -> None:
+        self.size = ends[-1]
+        """Bytes of the payload."""
+        # Private pages, which are there from when they are written on; a `bytearray` would be cleared first.
+        self._buffer = memoryview(mmap.mmap(-1, self.size, access=mmap.ACCESS_COPY))
+        self.view = self._buffer.toreadonly()
+        """All of it; what was not taken yet is not there."""
+        self._data: memoryview | None = memoryview(data)
+        self._places, self._ends = places, ends
+        self._locks = [threading.Lock() for _ in places]
+        self._left = set(range(len(places)))
+
+    def take(self, start: int, stop: int) -> memoryview:
+        """The bytes `[start, stop)`.  Raises `CodecError` where a frame does not become what it states."""
+        needed = range(bisect_right(self._ends, start) - 1, bisect_left(self._ends, min(stop, self.size)))
+        for wait in (False, True):  # first those that no other thread is at
+            for number in needed:
+                if number in self._left and self._locks[number].acquire(wait):
+                    try:
+                        self._decompress(number)
+                    finally:
+                        self._locks[number].release()
+        return self.view[start:stop]
+
+    def _decompress(self, number: int) -> None:
+        stored = self._data
+        if number not in self._left or stored is None:
+            return
+        start, end = self._places[number]
+        room = self._buffer[self._ends[number] : self._ends[number + 1]]
+        engine = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW_MAX)
+        try:
+            with engine.stream_reader(stored[start:end]) as reader:  # in one go: it sees that there is room for all
+                size = reader.readinto(room)
+        except zstandard.ZstdError as error:
+            raise CodecError("zstd: corrupt frame", actual=str(error)) from error
+        if size != len(room):
+            raise CodecError("zstd: wrong decompressed size", expected=len(room), actual=size)
+        self._left.discard(number)
+        if not self._left:
+            self._data = None
+
+
+def frames_of(data: Buffer, max_size: int) -> Frames | None:
+    """The payload of `data`; None where it is not several frames that state their sizes, or these are not plausible."""
+    view, ends = memoryview(data), [0]
+    try:
+        if zstd_frame_size(view, max_size) is None:
+            return None
+        places = frame_places(data)
+        sizes = [zstd_frame_size(view[start:end], max_size) for start, end in places]
+    except (CodecError, LimitExceededError, UnsupportedFeatureError):
+        return None
+    known = [size for size in sizes if size]
+    ends += accumulate(known)
+    if len(known) != len(sizes) or len(known) < 2 or ends[-1] > max_size or not is_plausible(ends[-1], len(data)):
+        return None
+    try:
+        return Frames(data, places, ends)
+    except OSError:  # not so many addresses
+        return None
+
+
+class Beginning:
+    """The payload of frames that state no sizes, decompressed as far as anybody asked; it has `size` bytes."""
+
+    def __init__(self, data: Buffer, size: int) -> None:
+        self.size = size
+        self._buffer = memoryview(mmap.mmap(-1, size, access=mmap.ACCESS_COPY))
+        self.view = self._buffer.toreadonly()
+        """All of it; what was not taken yet is not there."""
+        engine = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW_MAX)
+        self._reader = engine.stream_reader(data, read_across_frames=True)
+        self._done = 0
+        self._lock = threading.Lock()
+
+    def take(self, start: int, stop: int) -> memoryview:
+        """The bytes `[start, stop)`.  Raises `CodecError` where there are none."""
+        with self._lock:
+            if stop > self._done:
+                try:
+                    self._done += self._reader.readinto(self._buffer[self._done : stop])
+                except zstandard.ZstdError as error:
+                    raise CodecError("zstd: corrupt frame", actual=str(error)) from error
+            if stop > self._done:
+                raise CodecError("zstd: the frame is cut short")
+        return self.view[start:stop]

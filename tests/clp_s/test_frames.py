@@ -1,0 +1,262 @@
+"""Archives whose streams and dictionaries consist of several zstd frames that state their sizes."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import msgpack
+import pytest
+import zstandard
+
+import exhume
+from exhume.codecs.frames import Beginning, Frames, frames_of
+from exhume.errors import CodecError, ExhumeError
+from exhume.formats.clp_s.layout import HEADER_SIZE, PacketType
+from exhume.formats.clp_s.names import DICTIONARIES, TABLE_SECTIONS
+from exhume.formats.clp_s.reader import ClpSArchive, open_archive
+from exhume.formats.clp_s.recode import dictionary_payload, with_stream_offsets
+from exhume.formats.clp_s.write.build import build_header, pack_packets
+from exhume.io.source import BytesSource
+from exhume.limits import Limits
+
+PIECE = 300_000
+ROWS = 60_000
+PAYLOAD = bytes(range(256)) * 40
+CUTS = (0, 3000, 3001, 9000, len(PAYLOAD))
+
+
+def frame(data: bytes, *, sized: bool = True, checksum: bool = False) -> bytes:
+    return zstandard.ZstdCompressor(write_content_size=sized, write_checksum=checksum).compress(data)
+
+
+def stored(cuts: tuple[int, ...] = CUTS) -> bytes:
+    return b"".join(frame(PAYLOAD[start:stop]) for start, stop in itertools.pairwise(cuts))
+
+
+def lying(data: bytes, change: int) -> bytes:
+    """A frame that states another size than that of its content."""
+    honest = frame(data)
+    width, less = (2, 256) if len(data) < 1 << 16 else (4, 0)
+    at = honest.index((len(data) - less).to_bytes(width, "little"))
+    assert at < 10
+    return honest[:at] + (len(data) - less + change).to_bytes(width, "little") + honest[at + width :]
+
+
+# ------------------------------------------------------------------------------------------------------- the payload
+
+
+def test_only_the_frames_that_are_asked_for_are_decompressed() -> None:
+    frames = frames_of(stored(), 1 << 20)
+    assert frames is not None
+    assert frames.size == len(PAYLOAD)
+    assert frames.take(3000, 3001) == PAYLOAD[3000:3001]
+    assert frames.view[:3000] == bytes(3000), "the frame before it was not asked for"
+    assert frames.view[3001:9000] == bytes(5999), "nor the one behind it"
+    assert frames.take(2999, 3001) == PAYLOAD[2999:3001]
+    assert frames.view[3001:] == bytes(len(PAYLOAD) - 3001)
+    assert frames.take(0, len(PAYLOAD)) == PAYLOAD
+    assert frames.take(0, len(PAYLOAD) + 9) == PAYLOAD
+    assert frames.view.readonly
+
+
+def test_what_is_not_several_frames_that_state_their_sizes_is_left_to_others() -> None:
+    def found(*pieces: bytes, most: int = 1 << 20) -> Frames | None:
+        return frames_of(b"".join(pieces), most)
+
+    one, two = frame(b"a" * 100), frame(b"b" * 100)
+    assert found(one, two) is not None
+    assert found(one, two, most=200) is not None
+    assert found(one, two, most=199) is None
+    assert found() is None
+    assert found(one) is None
+    assert found(one, two[:-1]) is None
+    assert found(one, two, b"\0") is None
+    assert found(one, frame(b"b" * 100, sized=False)) is None
+    assert found(frame(b"a" * 100, sized=False), two) is None
+    assert found(one, b"\x50\x2a\x4d\x18\0\0\0\0", two) is None, "a skippable frame"
+    assert found(one, frame(b"")) is None
+    bomb = frame(bytes(1 << 24))
+    assert found(bomb, bomb, most=1 << 30) is None, "what so few bytes state is not believed in advance"
+
+
+@pytest.mark.parametrize("change", [-1, 1, 200])
+def test_a_frame_that_lies_about_its_size_is_damage(change: int) -> None:
+    data = frame(PAYLOAD[:3000]) + lying(PAYLOAD[3000:9000], change)
+    frames = frames_of(data, 1 << 20)
+    assert frames is not None
+    assert frames.take(0, 3000) == PAYLOAD[:3000]
+    for _ in range(2):
+        with pytest.raises(CodecError):
+            frames.take(2999, 3001)
+
+
+def test_a_wrong_checksum_and_damage_are_found() -> None:
+    good = frame(PAYLOAD[:3000], checksum=True)
+    for bad in (good[:-1] + bytes([good[-1] ^ 1]), good[:20] + bytes([good[20] ^ 0xFF]) + good[21:]):
+        frames = frames_of(good + bad, 1 << 20)
+        assert frames is not None
+        with pytest.raises(CodecError):
+            frames.take(0, frames.size)
+
+
+def test_threads_share_the_work() -> None:
+    data = stored((*range(0, len(PAYLOAD), 64), len(PAYLOAD)))
+    for _ in range(20):
+        frames = frames_of(data, 1 << 20)
+        assert frames is not None
+        got: list[bytes] = []
+
+        def take(frames: Frames = frames, got: list[bytes] = got) -> None:
+            got.append(bytes(frames.take(0, frames.size)))
+
+        threads = [threading.Thread(target=take) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert got == [PAYLOAD] * 4
+
+
+def test_a_beginning_grows() -> None:
+    data = frame(PAYLOAD[:6000], sized=False) + frame(PAYLOAD[6000:], sized=False)
+    beginning = Beginning(data, len(PAYLOAD))
+    assert beginning.take(10, 20) == PAYLOAD[10:20]
+    assert beginning.view[20:] == bytes(len(PAYLOAD) - 20)
+    assert beginning.take(5990, 6010) == PAYLOAD[5990:6010], "across frames"
+    assert beginning.take(0, 5) == PAYLOAD[:5]
+    for short in (Beginning(data[:-4], len(PAYLOAD)), Beginning(data, len(PAYLOAD) + 1)):
+        with pytest.raises(CodecError):
+            short.take(0, short.size)
+    with pytest.raises(CodecError):
+        Beginning(data[:40] + bytes(200), len(PAYLOAD)).take(0, 6000)
+
+
+# ------------------------------------------------------------------------------------------------------- the archive
+
+Frame = Callable[[bytes], bytes]
+
+
+def reframed(path: Path, out: Path, last: Frame = frame) -> ClpSArchive:
+    """The same archive with frames of `PIECE` bytes; the last one of each payload is made by `last`."""
+
+    def wrap(payload: bytes) -> bytes:
+        if len(payload) <= PIECE:
+            return frame(payload, sized=False) if payload else b""
+        pieces = [payload[start : start + PIECE] for start in range(0, len(payload), PIECE)]
+        return b"".join([*map(frame, pieces[:-1]), last(pieces[-1])])
+
+    with exhume.clps.open(path) as archive:
+        streams = [wrap(bytes(archive.stream_payload(number))) for number in range(len(archive.table_metadata.streams))]
+        sections: list[bytes] = []
+        files = []
+        for entry in archive.files:
+            files.append({"n": entry.name, "o": sum(map(len, sections))})
+            if entry.name in DICTIONARIES:
+                count, payload = dictionary_payload(archive, entry)
+                sections.append(count + wrap(payload))
+            elif entry.name in TABLE_SECTIONS:
+                sections += streams
+            else:
+                payload = archive.structure(entry.name)[0]
+                if entry.name == "/table_metadata":
+                    payload = with_stream_offsets(payload, list(map(len, streams)))
+                sections.append(frame(payload, sized=False))
+        listed: dict[int, bytes] = {PacketType.ARCHIVE_FILE_INFO: msgpack.packb({"files": files})}
+        packets = [(packet.type, listed.get(packet.type, packet.body)) for packet in archive.packets]
+        metadata = frame(pack_packets(packets), sized=False)
+        size = HEADER_SIZE + len(metadata) + sum(map(len, sections))
+        head = build_header(archive.header.version, archive.header.original_size, size, len(metadata))
+    out.write_bytes(b"".join([head, metadata, *sections]))
+    return open_archive(BytesSource(out.read_bytes()))
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("frames") / "one.clps"
+    with exhume.clps.create(path) as writer:
+        for number in range(ROWS):
+            text = f"took {number} ms for the job" if number % 3 else "one two"
+            writer.write({"a": number, "name": f"x{number * 7919:09d}", "text": text, "z": number % 5})
+    return path
+
+
+def test_archives_of_frames_read_alike(made: Path, tmp_path: Path) -> None:
+    with exhume.clps.open(made) as one:
+        text = b"".join(one.json_chunks())
+        matching = b"".join(one.search("z: 3").chunks())
+        digest = one.content_digest()
+    archive = reframed(made, tmp_path / "many.clps")
+    assert isinstance(archive.stream_parts(0), Frames)
+    assert archive.content_digest() == digest
+    for jobs in (1, 2, 4):
+        fresh = open_archive(BytesSource((tmp_path / "many.clps").read_bytes()))
+        assert b"".join(fresh.json_chunks(jobs=jobs)) == text
+        fresh = open_archive(BytesSource((tmp_path / "many.clps").read_bytes()))
+        assert b"".join(fresh.search("z: 3").chunks(jobs=jobs)) == matching
+        fresh = open_archive(BytesSource((tmp_path / "many.clps").read_bytes()))
+        assert list(fresh.verify(jobs=jobs)) == []
+        assert list(fresh.verify(jobs=jobs, quick=True)) == []
+
+
+def test_columns_take_the_frames_that_hold_them(made: Path, tmp_path: Path) -> None:
+    """Also those behind columns whose size their bytes tell."""
+    archive = reframed(made, tmp_path / "many.clps")
+    [table] = archive.tables
+    [node] = archive.schema_tree.find("z")
+    data = table.load({node})
+    assert list(data.column("z").values) == [number % 5 for number in range(ROWS)]
+    parts = archive.stream_parts(0)
+    assert isinstance(parts, Frames)
+    assert parts.view[:PIECE] == bytes(PIECE), "the first frame has nothing of it"
+    with pytest.raises(AssertionError, match="not asked for"):
+        data.column("a")
+    assert list(table.load().column("a").values) == list(range(ROWS))
+    whole = archive.stream_payload(0)
+    with exhume.clps.open(made) as one:
+        assert bytes(whole) == bytes(one.stream_payload(0))
+
+
+def said(archive: ClpSArchive, jobs: int) -> object:
+    try:
+        return b"".join(archive.json_chunks(jobs=jobs))
+    except ExhumeError as error:
+        return str(error)
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        lambda data: lying(data, 1),
+        lambda data: lying(data, -1),
+        lambda data: frame(data)[:60] + bytes(40) + frame(data)[100:],
+        lambda data: frame(data)[:-1],
+        lambda data: frame(data[:-1]),
+        lambda data: frame(data) + b"more",
+    ],
+    ids=["too much stated", "too little stated", "damaged", "cut", "short", "trailing"],
+)
+def test_damage_is_told_as_where_no_frame_states_its_size(
+    made: Path, tmp_path: Path, last: Frame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reframed(made, tmp_path / "bad.clps", last)
+    data = (tmp_path / "bad.clps").read_bytes()
+
+    def told(jobs: int) -> tuple[object, ...]:
+        findings = list(open_archive(BytesSource(data)).verify(jobs=jobs))
+        return findings, said(open_archive(BytesSource(data)), jobs)
+
+    found = [told(1), told(2)]
+    monkeypatch.setattr("exhume.formats.clp_s.read.container.frames_of", lambda data, most: None)
+    assert found == [told(1)] * 2
+
+
+def test_stated_sizes_stay_within_the_limits(made: Path, tmp_path: Path) -> None:
+    reframed(made, tmp_path / "many.clps")
+    small = Limits(payload_size=1 << 20, expansion_floor=1 << 10)
+    archive = open_archive(BytesSource((tmp_path / "many.clps").read_bytes()), limits=small)
+    assert archive.stream_parts(0) is None
+    with pytest.raises(ExhumeError, match="CLPS-501"):
+        archive.stream_payload(0)
