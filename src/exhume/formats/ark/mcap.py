@@ -23,6 +23,7 @@ from exhume.errors import ExhumeError, FormatError, MissingDependencyError, Span
 from exhume.formats.ark.export import Selection
 from exhume.formats.ark.jsonform import FOREIGN_IDL, PART_BYTES, from_json
 from exhume.formats.ark.jsonschema import json_schema, message_json
+from exhume.formats.ark.manifest import ObjectDeclaration
 from exhume.formats.ark.messages import ArkMessage
 from exhume.formats.ark.pieces import is_packed, map_pieces
 from exhume.formats.ark.rbuf.encoder import encoder_for
@@ -163,7 +164,7 @@ def import_mcap(path: Path, log: ArkWriter, *, progress: Progress = no_progress,
     file that `mcap` cannot read.
     """
     reading = _mcap("reader")
-    writers: dict[int, ChannelWriter] = {}
+    adding: dict[int, tuple[Callable[[ObjectDeclaration, int, bytes], None], ObjectDeclaration]] = {}
     schemas: dict[str, dict[str, str]] = {}
     count = 0
     with open_input(path) as file:
@@ -178,14 +179,15 @@ def import_mcap(path: Path, log: ArkWriter, *, progress: Progress = no_progress,
                 made = _one_by_one(reading.make_reader(file).iter_messages(log_time_order=False), make)
             for rows, error in made:
                 for number, time_ns, data in zip(*rows, strict=True):
-                    writer = writers.get(number)
-                    if writer is None:
+                    known = adding.get(number)
+                    if known is None:
                         channel = make.channels[number]
                         schema = make.schemas.get(channel.schema_id)
-                        writer = writers[number] = _import_channel(log, schema, channel, schemas)
-                    if make.packings.get(number) is None:
-                        data = writer.column.packing.pack(data)
-                    writer.column.add(writer.declaration, time_ns, data)
+                        writer = _import_channel(log, schema, channel, schemas)
+                        column = writer.column
+                        add = column.append if make.packings.get(number) is None else column.add
+                        known = adding[number] = add, writer.declaration
+                    known[0](known[1], time_ns, data)
                 count += len(rows[0])
                 if error is not None:
                     raise error
@@ -302,8 +304,9 @@ class _Chunks:
             kind = _kind(self.schemas[channel.schema_id] if channel.schema_id else None, channel)
             convert = self._convert[number] = _converter(kind, self.packings.get(number))
         data = convert(message.data)
-        for column, value in zip(rows, (number, message.log_time, data), strict=True):
-            column.append(value)  # type: ignore[attr-defined]
+        rows[0].append(number)
+        rows[1].append(message.log_time)
+        rows[2].append(data)
 
 
 class _Kind(NamedTuple):
