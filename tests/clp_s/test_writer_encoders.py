@@ -91,13 +91,15 @@ def build(
 
 
 def state(encoder: Encoder, patterns: TimestampPatterns) -> dict[str, Any]:
-    schemas = range(encoder.num_schemas())
+    schemas = list(range(encoder.num_schemas()))
+    sizes = [encoder.dictionary(which)[1] for which in range(3)]
     return {
         "nodes": encoder.nodes_list(),
         "time nodes": encoder.time_nodes_list(),
         "dictionaries": [encoder.dictionary(which) for which in range(3)],
+        "entries": [encoder.entries(which, 0, size) for which, size in enumerate(sizes)],
         "schemas": [encoder.schema(number) for number in schemas],
-        "columns": [b"".join(encoder.columns(number)) for number in schemas],
+        "columns": encoder.columns(schemas, 0, sum(sum(encoder.schema(number)[3]) for number in schemas)),
         "counts": (encoder.records, encoder.losses, encoder.size),
         "times": (encoder.saw_integer_time, encoder.time_min, encoder.time_max),
         "float times": (encoder.saw_float_time, encoder.float_time_min, encoder.float_time_max),

@@ -151,6 +151,6 @@ def test_samples(real_samples: RealSamples, tmp_path: Path, monkeypatch: pytest.
             continue  # split archives differ in who counts a newline, and in ids of schemas
         for path, their in zip(paths, theirs, strict=True):
             assert payloads(path) == payloads(their), case
-            assert path.stat().st_size == pytest.approx(their.stat().st_size, rel=0.02), case
+            assert path.stat().st_size <= 1.02 * their.stat().st_size + 16, case
             same += 1
     assert same > 50

@@ -13,7 +13,7 @@ import exhume
 from exhume.errors import OutputExistsError, UnsupportedOperationError, WriterError
 from exhume.findings import Severity
 from exhume.formats.clp_s.reader import ClpSArchive
-from exhume.formats.clp_s.recode import wrapper
+from exhume.formats.clp_s.write.frames import Framing
 from exhume.formats.clp_s.write.rewrap import write_container
 from exhume.testing.corrupt import flip
 from tests.archives import label, own_archives, real_archives
@@ -131,7 +131,7 @@ def test_sections_of_a_clp_s_archive_may_have_any_name(tmp_path: Path) -> None:
         pieces = [(entry.name, [archive.head.read_at(entry.start, entry.size)]) for entry in archive.files]
         packets = [(int(packet.type), packet.body) for packet in archive.packets]
         more = [("/n\udcffte", [b"kept as it is"])]
-        write_container(tmp_path / "odd.clps", archive.header.version, 1, packets, pieces + more, wrapper())
+        write_container(tmp_path / "odd.clps", archive.header.version, 1, packets, pieces + more, Framing())
     exhume.recode(tmp_path / "odd.clps", tmp_path / "out", level="19")
     with exhume.open(tmp_path / "odd.clps") as before, exhume.open(tmp_path / "out") as after:
         assert before.content_digest() == after.content_digest()

@@ -225,10 +225,10 @@ def _built(encoder: Any) -> None:
     """Asks an encoder for all that it holds."""
     encoder.nodes_list(), encoder.time_nodes_list()
     for which in range(3):
-        encoder.dictionary(which)
+        encoder.entries(which, 0, encoder.dictionary(which)[1])
     for number in range(encoder.num_schemas()):
         encoder.schema(number)
-        b"".join(encoder.columns(number))
+        encoder.columns([number], 0, sum(encoder.schema(number)[3]))
 
 
 def clps_write(data: bytes) -> None:

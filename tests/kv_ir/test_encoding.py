@@ -90,5 +90,5 @@ def test_floats_are_stored_with_every_digit(space: Callable[..., bytes], twin: b
     data = space(Tags.NODE_REAL, b"x") + b"".join(
         event([pair], []) if space is auto else event([], [pair]) for pair in found
     )
-    (column,) = encoded(data, "as clp-s", *kernel)["columns"]
+    column = encoded(data, "as clp-s", *kernel)["columns"]
     assert column[8 * len(FLOATS) :] == struct.pack(f"<{len(FLOATS)}d", *FLOATS)  # behind the numbers of the records

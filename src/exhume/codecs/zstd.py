@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 import zstandard
 
@@ -15,9 +14,6 @@ from exhume.errors import CodecError, LimitExceededError, UnsupportedFeatureErro
 
 ZSTD_WINDOW_MAX = 1 << 27
 """Largest zstd window accepted (128 MiB, the limit of the zstd command line without --long)."""
-
-ZSTD_SECTION = 4 << 20
-"""Bytes that one thread compresses at a time, of a frame that several make."""
 
 
 def zstd_frame_size(data: Buffer, max_size: int) -> int | None:
@@ -174,27 +170,29 @@ def zstd_partial(data: Buffer, *, max_size: int) -> tuple[bytes, int, bool]:
     return b"".join(parts), at, False
 
 
+def zstd_survivors(data: Buffer, *, max_size: int) -> Iterator[tuple[int, bytes, bool]]:
+    """What `zstd_partial` decodes of each frame at the start of `data`: where it ends, output, whether it is whole.
+
+    The last is the first that is damaged, or that is followed by something else.
+    """
+    view, at, whole = memoryview(data), 0, True
+    while whole and (not at or view[at : at + len(ZSTD_MAGIC)] == ZSTD_MAGIC):
+        out, used, whole = zstd_partial(view[at:], max_size=max_size)
+        at += used
+        max_size -= len(out)
+        yield at, out, whole
+
+
 def zstd_all(data: Buffer, max_size: int, size: int | None) -> Decoded:
     """All frames of a section, joined (an empty section is an empty payload)."""
     parts = [part for _, _, part in zstd_frames(data, max_size=max_size)]
     return Decoded(b"".join(parts) if len(parts) != 1 else parts[0], len(data))
 
 
-def zstd_frame(pieces: Iterable[Buffer], level: int = 3, threads: int = 0) -> Iterator[bytes]:
-    """One zstd frame over a stream of pieces, itself yielded in pieces; yields nothing when all of them are empty.
+def zstd_frame(data: Buffer, level: int) -> bytes:
+    """One frame that states its size, compressed as if that were not known.
 
-    The frame states no content size and has no checksum, like those of clp-s.  With `threads` it is compressed in
-    sections, by so many beside the caller's: the bytes are the same with any number of them, but not those without.
+    What zstd chooses for up to 256 KiB makes dictionaries larger, by up to a tenth.
     """
-    engine: Any = None
-    for piece in pieces:
-        if len(piece):
-            if engine is None:
-                sections = {"threads": threads, "job_size": ZSTD_SECTION} if threads else {}
-                how = zstandard.ZstdCompressionParameters.from_level(level, write_content_size=False, **sections)
-                engine = zstandard.ZstdCompressor(compression_params=how).compressobj()
-            out = engine.compress(piece)
-            if out:
-                yield out
-    if engine is not None:
-        yield engine.flush()
+    how = zstandard.ZstdCompressionParameters.from_level(level, write_content_size=True)
+    return zstandard.ZstdCompressor(compression_params=how).compress(data)

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
-from itertools import chain, islice
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from exhume.archive import Progress, no_progress
-from exhume.codecs import compress
 from exhume.codecs.checksums import sha256
 from exhume.codecs.common import Buffer
-from exhume.codecs.stored import store
-from exhume.errors import WriterError
+from exhume.errors import ExhumeError, WriterError
 from exhume.formats.clp_s.layout import DICTIONARY_HEAD, STREAM_SIZE, STREAMS_AT, PacketType
 from exhume.formats.clp_s.layout_packed import OFS_STREAM
+from exhume.formats.clp_s.layout_table import column_ends
 from exhume.formats.clp_s.names import DICTIONARIES, TABLE_SECTIONS
 from exhume.formats.clp_s.read.places import Place
+from exhume.formats.clp_s.write.frames import Framing, Payload, whole
 from exhume.formats.clp_s.write.rewrap import Piece, put, reserve, write_container
 from exhume.io.output.scratch import scratch_file
 from exhume.io.parallel import map_ordered
@@ -27,11 +28,10 @@ from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
+    from exhume.formats.clp_s.read.tables import Table
     from exhume.formats.clp_s.reader import ClpSArchive
 
 STRUCTURES = ("/schema_tree", "/schema_ids")
-
-Wrap = Callable[[bytes], bytes]
 
 
 def recode(
@@ -58,14 +58,14 @@ def recode(
     if directory is not None and level is None and not stored:
         _move(archive, output, directory, progress)
         return
-    wrap = wrapper(stored=stored, level=None if level is None else int(level))
+    framing = Framing(3 if level is None else int(level), stored)
     write_container(
         output,
         archive.header.version,
         archive.header.original_size,
         [(packet.type, packet.body) for packet in archive.packets],
-        _sections(archive, wrap, progress, Path(output).parent, jobs),
-        wrap,
+        _sections(archive, framing, progress, Path(output).parent, jobs),
+        framing,
         directory=form,
     )
 
@@ -90,46 +90,55 @@ def _move(archive: ClpSArchive, output: str | os.PathLike[str], directory: bool,
     else:
         packets = [(packet.type, packet.body) for packet in archive.packets]
         size = header.original_size
-        write_container(output, header.version, size, packets, sections(), wrapper(), directory=directory)
+        write_container(output, header.version, size, packets, sections(), Framing(), directory=directory)
 
 
-def wrapper(*, stored: bool = False, level: int | None = None) -> Wrap:
-    """A function that makes the stored form of a payload: no bytes for an empty one, as upstream writes it."""
-
-    def wrap(payload: bytes) -> bytes:
-        if not payload:
-            return b""
-        return store("zstd", payload) if stored else compress("zstd", payload, level=level)
-
-    return wrap
-
-
-def _sections(archive: ClpSArchive, wrap: Wrap, progress: Progress, folder: Path, jobs: int) -> Iterator[Piece]:
+def _sections(archive: ClpSArchive, framing: Framing, progress: Progress, folder: Path, jobs: int) -> Iterator[Piece]:
     """The sections in the archive's order; the table metadata wait for the sizes of the streams."""
-
-    def made(entry: Place) -> list[bytes]:
-        if entry.name in STRUCTURES:
-            return [wrap(archive.structure(entry.name)[0])]
-        return [*_dictionary(archive, entry, wrap)] if entry.name in DICTIONARIES else []
-
+    count = len(archive.table_metadata.streams)
+    tables: dict[int, list[Table]] = {}
+    for table in archive.tables:
+        tables.setdefault(table.entry.stream_id, []).append(table)
+    dictionaries = [entry for entry in archive.files if entry.name in DICTIONARIES]
+    payloads: list[Callable[[], Payload]]
+    payloads = [partial(_stream, archive, number, tables.get(number, ())) for number in range(count)]
+    payloads += [partial(_dictionary, archive, entry) for entry in dictionaries]
     with scratch_file(folder) as spool:
-        count = len(archive.table_metadata.streams)
-        streams = (
-            partial(lambda number: [wrap(bytes(archive.stream_payload(number)))], number) for number in range(count)
-        )
-        stored = map_ordered(lambda make: make(), chain(streams, (partial(made, one) for one in archive.files)), jobs)
-        sizes = [spool.write(stream) for (stream,) in islice(stored, count)]
-        for done, (entry, pieces) in enumerate(zip(archive.files, stored, strict=True), 1):
-            if pieces:
-                yield entry.name, pieces
+        read = map_ordered(lambda payload: payload(), payloads, jobs, ahead=jobs)
+        stored = framing.several(read, jobs)
+        sizes = [sum(map(spool.write, frames)) for frames in islice(stored, count)]
+        for done, entry in enumerate(archive.files, 1):
+            if entry.name in STRUCTURES:
+                yield entry.name, [framing.one(archive.structure(entry.name)[0])]
+            elif entry.name in DICTIONARIES:
+                yield entry.name, [entry.part(0, min(DICTIONARY_HEAD, entry.size)).read(), *next(stored)]
             elif entry.name == "/table_metadata":
-                yield entry.name, [wrap(with_stream_offsets(archive.structure(entry.name)[0], sizes))]
+                yield entry.name, [framing.one(with_stream_offsets(archive.structure(entry.name)[0], sizes))]
             elif entry.name in TABLE_SECTIONS:
                 spool.seek(0)
                 yield entry.name, iter(partial(spool.read, STREAM_CHUNK), b"")
             else:
                 yield entry.name, entry.source.chunks(entry.start, entry.end)
             progress(done, len(archive.files), "sections")
+
+
+def _stream(archive: ClpSArchive, number: int, tables: Iterable[Table]) -> Payload:
+    """A packed stream, and the sizes of the columns of its tables; of a table that cannot be read, its own."""
+    payload = memoryview(archive.stream_payload(number))
+    place, ends = partial(archive.stream_span, number), [0]
+    for table in tables:
+        start, end = ends[-1], table.entry.end
+        if table.entry.start == start and end <= len(payload):
+            with suppress(ExhumeError):
+                within = column_ends(payload[start:end], table.layout, table.num_messages, place)
+                ends += [start + end for end in within]
+            ends.append(end)
+    ends.append(len(payload))
+    return [stop - start for start, stop in pairwise(ends)], whole(payload)[1]
+
+
+def _dictionary(archive: ClpSArchive, entry: Place) -> Payload:
+    return whole(dictionary_payload(archive, entry)[1])
 
 
 def with_stream_offsets(payload: bytes, sizes: Sequence[int]) -> bytes:
@@ -148,11 +157,6 @@ def dictionary_payload(archive: ClpSArchive, entry: Place) -> tuple[bytes, bytes
         return entry.read(), b""
     payload = bytes(archive.inflate(entry.part(DICTIONARY_HEAD), archive.limits.payload_size))
     return entry.part(0, DICTIONARY_HEAD).read(), payload
-
-
-def _dictionary(archive: ClpSArchive, entry: Place, wrap: Wrap) -> tuple[bytes, bytes]:
-    count, payload = dictionary_payload(archive, entry)
-    return count, wrap(payload)
 
 
 def content_digest(archive: ClpSArchive) -> str:

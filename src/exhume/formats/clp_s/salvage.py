@@ -11,7 +11,8 @@ from __future__ import annotations
 import itertools
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -19,7 +20,8 @@ import numpy as np
 
 from exhume.archive import Progress, no_progress
 from exhume.codecs import decompress
-from exhume.codecs.zstd import zstd_partial
+from exhume.codecs.common import Buffer
+from exhume.codecs.zstd import zstd_survivors
 from exhume.counts import counted
 from exhume.errors import ExhumeError, Span
 from exhume.findings import Finding, Severity
@@ -29,9 +31,9 @@ from exhume.formats.clp_s.probe import owns
 from exhume.formats.clp_s.read.fragments import WINDOW, Dictionary, Finder, Fragments, span_of
 from exhume.formats.clp_s.read.tables import Table
 from exhume.formats.clp_s.reader import ClpSArchive
-from exhume.formats.clp_s.recode import wrapper
 from exhume.formats.clp_s.verify_tables import faults
 from exhume.formats.clp_s.write.build import build_dictionary, build_table_metadata, pack_patterns
+from exhume.formats.clp_s.write.frames import Framing, Payload, whole
 from exhume.formats.clp_s.write.rewrap import write_container
 from exhume.io.local import FileSource
 from exhume.io.output.atomic import AtomicFile
@@ -70,11 +72,11 @@ def salvage(
         draft = scratch / "draft"
         with scratch_file(scratch) as file:
             kept = _Kept(file)
-            for tables, stored in _whole_tables(found, limits, report, progress, jobs):
-                kept.add(tables, stored)
+            for tables, frames in _whole_tables(found, limits, report, progress, jobs):
+                kept.add(tables, frames)
             while kept.streams:
                 discard(draft)
-                _write(draft, found, kept, dropped, bare or {})
+                _write(draft, found, kept, dropped, bare or {}, jobs)
                 wrong = _wrong_packets(draft, limits, jobs) - dropped
                 if wrong:
                     dropped |= wrong
@@ -115,12 +117,12 @@ class _Kept:
         self.streams: list[_KeptStream] = []
         self._file = file
 
-    def add(self, tables: list[TableEntry], stored: bytes) -> None:
+    def add(self, tables: list[TableEntry], frames: list[bytes]) -> None:
         """The tables of one stream, and that stream as it will be stored."""
         if tables:
             at = self._file.seek(0, os.SEEK_END)
-            self._file.write(stored)
-            self.streams.append(_KeptStream(tables, at, len(stored)))
+            self._file.writelines(frames)
+            self.streams.append(_KeptStream(tables, at, sum(map(len, frames))))
 
     def drop(self, numbers: set[int]) -> None:
         """Leaves out tables, by their numbers in order."""
@@ -133,7 +135,8 @@ class _Kept:
                 self.streams.append(stream)
             else:
                 tables = list(itertools.compress(stream.tables, good))
-                self.add(tables, wrapper()(b"".join(itertools.compress(self._load(stream), good))))
+                payload = b"".join(itertools.compress(self._load(stream), good))
+                self.add(tables, next(Framing().several([_payload(tables, payload)])))
 
     def _load(self, stream: _KeptStream) -> Iterator[bytes]:
         payload = decompress("zstd", self.stored(stream), max_size=stream.size) if stream.size else b""
@@ -157,20 +160,24 @@ def _left(source: Source | Tree, report: SalvageReport) -> Iterator[Span]:
         yield span_of(file, max(done, default=0), file.size)
 
 
+def _payload(tables: list[TableEntry], payload: Buffer) -> Payload:
+    """A stream of these tables."""
+    return [table.end - table.start for table in tables], whole(payload)[1]
+
+
 class _Stream(NamedTuple):
-    """A stream as far as it can be decompressed: its tables, those of them that are whole, and these stored anew."""
+    """A stream as far as it can be decompressed: its tables, and those of them that are whole."""
 
     tables: list[TableEntry]
     whole: list[TableEntry]
-    stored: bytes
     decoded: int
     end: int
 
 
 def _whole_tables(
     found: Fragments, limits: Limits, report: SalvageReport, progress: Progress, jobs: int
-) -> Iterator[tuple[list[TableEntry], bytes]]:
-    """The tables whose bytes can be decompressed completely, stream by stream, and each stream as it is stored then."""
+) -> Iterator[tuple[list[TableEntry], list[bytes]]]:
+    """The tables whose bytes can be decompressed completely, stream by stream, and the frames of each stream anew."""
     assert found.tables is not None
     assert found.streams is not None
     source, base, streams_end = found.streams.source, found.streams.start, found.streams.end
@@ -179,7 +186,7 @@ def _whole_tables(
     for table in found.tables.tables:
         by_stream.setdefault(table.stream_id, []).append(table)
 
-    def read(number: int) -> _Stream:
+    def read(number: int) -> tuple[_Stream, Payload]:
         stream = streams[number]
         start = base + stream.offset
         last = number + 1 == len(streams)
@@ -188,15 +195,27 @@ def _whole_tables(
         payload = b""
         if start < source.size:
             data = source.read_up_to(start, min(max(0, end - start), WINDOW))
-            payload, used, _ = zstd_partial(data, max_size=min(limits.payload_size, stream.size + WINDOW))
+            parts, used = [], 0
+            for stop, part, _ in zstd_survivors(data, max_size=min(limits.payload_size, stream.size + WINDOW)):
+                used = stop
+                parts.append(part)
+            payload = b"".join(parts)
             end = start + used if last else end
         sound = (table for table in tables if table.problem is None and table.schema_id in found.schemas)
         whole = [table for table in sound if table.end <= len(payload)]
-        stored = wrapper()(b"".join(payload[table.start : table.end] for table in whole))
-        return _Stream(tables, whole, stored, len(payload), end)
+        kept = b"".join(memoryview(payload)[table.start : table.end] for table in whole)
+        return _Stream(tables, whole, len(payload), end), _payload(whole, kept)
 
-    for number, one in enumerate(map_ordered(read, range(len(streams)), jobs)):
-        yield one.whole, one.stored
+    under_way: deque[_Stream] = deque()
+
+    def payloads() -> Iterator[Payload]:
+        for one, payload in map_ordered(read, range(len(streams)), jobs, ahead=jobs):
+            under_way.append(one)
+            yield payload
+
+    for number, frames in enumerate(Framing().several(payloads(), jobs)):
+        one = under_way.popleft()
+        yield one.whole, frames
         where = span_of(source, base + streams[number].offset, one.end)
         if len(one.whole) < len(one.tables):
             lost = sum(table.num_messages for table in one.tables) - sum(table.num_messages for table in one.whole)
@@ -210,21 +229,23 @@ def _whole_tables(
         progress(number + 1, len(streams), "streams")
 
 
-def _write(draft: Path, found: Fragments, kept: _Kept, dropped: frozenset[int], bare: dict[int, bytes]) -> None:
-    wrap = wrapper()
+def _write(
+    draft: Path, found: Fragments, kept: _Kept, dropped: frozenset[int], bare: dict[int, bytes], jobs: int
+) -> None:
+    framing = Framing()
     write_container(
         draft,
         found.version(),
         found.header.original_size if found.header is not None else 0,
         list(_packets(found, dropped)),
         [
-            ("/schema_tree", [wrap(found.tree)]),
-            ("/schema_ids", [wrap(found.schema_ids)]),
-            ("/table_metadata", [wrap(_table_metadata(kept.streams))]),
-            *((dictionary.name, _dictionary(dictionary, bare, wrap)) for dictionary in found.dictionaries),
+            ("/schema_tree", [framing.one(found.tree)]),
+            ("/schema_ids", [framing.one(found.schema_ids)]),
+            ("/table_metadata", [framing.one(_table_metadata(kept.streams))]),
+            *((dictionary.name, _dictionary(dictionary, bare, jobs)) for dictionary in found.dictionaries),
             ("/0", map(kept.stored, kept.streams)),
         ],
-        wrap,
+        framing,
     )
 
 
@@ -242,7 +263,7 @@ def _table_metadata(streams: list[_KeptStream]) -> bytes:
     return build_table_metadata(places, tables)
 
 
-def _dictionary(dictionary: Dictionary, bare: dict[int, bytes], wrap: Callable[[bytes], bytes]) -> list[bytes]:
+def _dictionary(dictionary: Dictionary, bare: dict[int, bytes], jobs: int) -> list[bytes]:
     entries = list(dictionary.entries)
     lost = range(len(entries), dictionary.count)
     match dictionary.name:
@@ -252,7 +273,8 @@ def _dictionary(dictionary: Dictionary, bare: dict[int, bytes], wrap: Callable[[
             entries += [f"<lost log type {number}>".encode() for number in lost]
         case _:
             entries += [f'["<lost array {number}>"]'.encode() for number in lost]
-    return [packed.NUM_ENTRIES.pack(len(entries)), wrap(build_dictionary(entries))]
+    (frames,) = Framing().several([whole(build_dictionary(entries))], jobs)
+    return [packed.NUM_ENTRIES.pack(len(entries)), *frames]
 
 
 def _lost_variable(number: int) -> bytes:

@@ -249,12 +249,19 @@ class Finder:
         raw = source.read_up_to(start, DICTIONARY_HEAD)
         count = NUM_ENTRIES.unpack(raw)[0] if len(raw) == DICTIONARY_HEAD else 0
         body = start + DICTIONARY_HEAD
-        payload, used, whole = b"", 0, True
+        parts: list[bytes] = []
+        used, whole = 0, True
         if count and (not stated_end or stated_end > body):
             room = (stated_end or source.size) - body
             data = source.read_up_to(body, min(room, WINDOW))
-            payload, used, whole = zstd.zstd_partial(data, max_size=self._limits.payload_size)
-        entries, _, _ = layout.parse_dictionary(payload, count)
+            # The frames of the last one go over into those of the streams where no list of sections says where it ends.
+            unbounded = name == DICTIONARIES[-1] and not stated_end
+            for end, part, complete in zstd.zstd_survivors(data, max_size=self._limits.payload_size):
+                used, whole = end, complete
+                parts.append(part)
+                if unbounded and len(layout.parse_dictionary(b"".join(parts), count)[0]) == count:
+                    break
+        entries, _, _ = layout.parse_dictionary(b"".join(parts), count)
         end = stated_end or body + used
         stored = max(0, min(stated_end or source.size, source.size) - body)
         if count > min(MAX_DICTIONARY, ENTRIES_PER_BYTE * stored + FEW_ENTRIES):

@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any, Final
 
-from exhume.codecs.common import Buffer
-from exhume.codecs.zstd import zstd_frame
 from exhume.errors import WriterError
 from exhume.formats.clp_s.layout import HEADER_SIZE
 from exhume.formats.clp_s.layout_packed import NUM_ENTRIES
 from exhume.formats.clp_s.names import SECTION_NAMES
 from exhume.formats.clp_s.write import build
 from exhume.formats.clp_s.write.encoder import Encoder
+from exhume.formats.clp_s.write.frames import Framing, Payload
 from exhume.formats.clp_s.write.options import WriterOptions
 from exhume.formats.clp_s.write.rewrap import put
 from exhume.formats.clp_s.write.timestamps import TimestampPatterns
 from exhume.io.output.atomic import AtomicDirectory, AtomicFile
-from exhume.io.parallel import map_ordered
-from exhume.limits import cpu_count
 
 _SMALL: Final = 16
-
-LARGE: Final = 16 << 20
-"""Bytes from which on a payload is compressed in sections beside each other, with one job too: its bytes are the same
-with any number."""
 
 
 def write_archive(
@@ -53,74 +45,52 @@ def parts_of_archive(
     Raises `WriterError` for an archive of nothing but empty records.
     """
     schemas = [encoder.schema(number) for number in range(encoder.num_schemas())]
-    plan = plan_streams([(size, number) for number, (_, _, _, size) in enumerate(schemas)], options.min_table_size)
+    sized = [(sum(sizes), number) for number, (_, _, _, sizes) in enumerate(schemas)]
+    plan = plan_streams(sized, options.min_table_size)
     if schemas and not any(size for _, size in plan):
         raise WriterError("an archive of nothing but empty records needs log order: clp-s cannot read it otherwise")
-    level = options.level
     tables: list[tuple[int, int, int, int]] = []
     for stream, (numbers, _) in enumerate(plan):
         offset = 0
         for number in numbers:
             tables.append((stream, offset, number, schemas[number][2]))
-            offset += schemas[number][3]
+            offset += sum(schemas[number][3])
 
-    def compress(job: Callable[[], Iterable[Buffer]]) -> list[bytes]:
-        return list(zstd_frame(job(), level))
-
-    def stream_job(numbers: list[int]) -> Callable[[], Iterable[Buffer]]:
-        return lambda: (piece for number in numbers for piece in encoder.columns(number))
-
-    counts: list[int] = []
-    jobs: list[tuple[int, Callable[[], Iterable[Buffer]]]] = [
-        (0, lambda: [build.build_schema_tree(encoder.nodes_list())]),
-        (0, lambda: [build.build_schema_ids([(entries, ordered) for entries, ordered, _, _ in schemas])]),
+    framing = Framing(options.level)
+    dictionaries = [encoder.dictionary(which) for which in range(3)]
+    payloads: list[Payload]
+    payloads = [([size], partial(encoder.entries, which)) for which, (_, size) in enumerate(dictionaries)]
+    payloads += [
+        ([size for number in numbers for size in schemas[number][3]], partial(encoder.columns, numbers))
+        for numbers, _ in plan
     ]
-    for which in range(3):
-        count, payload = encoder.dictionary(which)
-        counts.append(count)
-        jobs.append((len(payload), partial(_sliced, payload)))
-    jobs += [(size, stream_job(numbers)) for numbers, size in plan]
-    threads = options.jobs or cpu_count()
-    large = {at: list(zstd_frame(job(), level, threads)) for at, (size, job) in enumerate(jobs) if size >= LARGE}
-    small = map_ordered(compress, [job for size, job in jobs if size < LARGE], options.jobs, ahead=len(jobs))
-    done = [large[at] if at in large else next(small) for at in range(len(jobs))]
+    done = list(framing.several(payloads, options.jobs))
 
     # The header and the metadata section come first but are known last: sections can be written only after they exist,
     # so they are collected compressed (a fraction of what the encoder holds).
-    tree, schema_ids, *dictionaries = done[:5]
     streams: list[tuple[int, int]] = []
     offset = 0
-    for pieces, (_, size) in zip(done[5:], plan, strict=True):
+    for frames, (_, size) in zip(done[3:], plan, strict=True):
         streams.append((offset, size))
-        offset += sum(map(len, pieces))
+        offset += sum(map(len, frames))
     sections = [
-        tree,
-        schema_ids,
-        compress(lambda: [build.build_table_metadata(streams, tables)]),
-        *([NUM_ENTRIES.pack(count), *pieces] for count, pieces in zip(counts, dictionaries, strict=True)),
-        [piece for pieces in done[5:] for piece in pieces],
+        [framing.one(build.build_schema_tree(encoder.nodes_list()))],
+        [framing.one(build.build_schema_ids([(entries, ordered) for entries, ordered, _, _ in schemas]))],
+        [framing.one(build.build_table_metadata(streams, tables))],
+        *([NUM_ENTRIES.pack(count), *frames] for (count, _), frames in zip(dictionaries, done, strict=False)),
+        [frame for frames in done[3:] for frame in frames],
     ]
     sizes = [sum(map(len, pieces)) for pieces in sections]
-    metadata = b"".join(
-        compress(
-            lambda: [
-                build.build_metadata(
-                    sizes,
-                    build.build_timestamps(time_ranges(encoder, options), patterns.ids),
-                    ranges if options.has_range_index else [],
-                )
-            ]
+    metadata = framing.one(
+        build.build_metadata(
+            sizes,
+            build.build_timestamps(time_ranges(encoder, options), patterns.ids),
+            ranges if options.has_range_index else [],
         )
     )
     total = HEADER_SIZE + len(metadata) + sum(sizes)
     header = build.build_header(options.version_tuple, original_size, total, len(metadata))
     return header + metadata, sections
-
-
-def _sliced(payload: bytes) -> Iterator[memoryview]:
-    """A payload in pieces, between each of which an interruption is seen."""
-    view = memoryview(payload)
-    return (view[at : at + (1 << 20)] for at in range(0, len(view), 1 << 20))
 
 
 def plan_streams(tables: list[tuple[int, int]], min_table_size: int) -> list[tuple[list[int], int]]:

@@ -7,7 +7,7 @@ appended to the columns of its schema; a record that is refused leaves no trace.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -62,17 +62,20 @@ class Encoder(Protocol):
     def time_nodes_list(self) -> list[int]:
         """Nodes that hold values of the timestamp key."""
 
-    def dictionary(self, which: int) -> tuple[int, bytes]:
-        """Number of entries and payload of the variable (0), log type (1) or array dictionary (2)."""
+    def dictionary(self, which: int) -> tuple[int, int]:
+        """Number of entries and bytes of the variable (0), log type (1) or array dictionary (2)."""
+
+    def entries(self, which: int, start: int, stop: int) -> bytes:
+        """Bytes of a dictionary from one offset to another."""
 
     def num_schemas(self) -> int:
         """How many schemas (and tables) there are."""
 
-    def schema(self, index: int) -> tuple[list[int], int, int, int]:
-        """Entries, number of ordered ones, records and table size in bytes of one schema."""
+    def schema(self, index: int) -> tuple[list[int], int, int, list[int]]:
+        """Entries, number of ordered ones, records, and the sizes of the table's columns in bytes, of one schema."""
 
-    def columns(self, index: int) -> Iterator[bytes]:
-        """The bytes of a table, in pieces."""
+    def columns(self, indices: list[int], start: int, stop: int) -> bytes:
+        """Bytes of tables that lie back to back, from one offset to another."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,7 +81,6 @@ cdef enum:
     ENC_MAX_SHAPE_BYTES = 1 << 26
     ENC_MAX_PROGRAMS = 8
     ENC_PROGRAM_SIZE = 160
-    ENC_SLICE = 1 << 20
 
 cdef uint64_t enc_hash_seed = int.from_bytes(_os.urandom(8), "little") | 1
 
@@ -587,6 +586,26 @@ cdef inline bint enc_next_variable(const unsigned char** at, const unsigned char
             and found.magnitude <= <uint64_t>INT64_MAX + found.negative:
         found.kind = 1
     return True
+
+
+cdef inline bint enc_has_count(const EncColumn* column) noexcept nogil:
+    """Whether the number of its variables stands between the two parts of a column."""
+    return column.type == N_CLP_STRING or column.type == N_UNSTRUCTURED_ARRAY
+
+
+cdef inline size_t enc_column_size(const EncColumn* column) noexcept nogil:
+    return column.a.n + column.b.n + (sizeof(uint64_t) if enc_has_count(column) else 0)
+
+
+cdef unsigned char* enc_copy_part(unsigned char* out, const unsigned char* p, size_t size, size_t at, size_t start,
+                                  size_t stop) noexcept nogil:
+    """Copies of the bytes that lie at `at` those between `start` and `stop`; where they end."""
+    cdef size_t first = start - at if start > at else 0
+    cdef size_t last = min(size, stop - at) if stop > at else 0
+    if first >= last:
+        return out
+    memcpy(out, p + first, last - first)
+    return out + (last - first)
 
 
 cdef int enc_compare_ids(const void* a, const void* b) noexcept nogil:
@@ -1863,9 +1882,18 @@ cdef class ClpsEncoder:
         cdef size_t i
         return [i for i in range(self.num_nodes) if (<EncNode*>self.nodes.p)[i].has_time]
 
+    cdef EncDictionary* dictionary_of(self, int which) noexcept:
+        return &self.variables if which == 0 else &self.log_types if which == 1 else &self.array_types
+
     def dictionary(self, int which):
-        cdef EncDictionary* d = &self.variables if which == 0 else &self.log_types if which == 1 else &self.array_types
-        return d.count, enc_buf_bytes(&d.data)
+        cdef EncDictionary* d = self.dictionary_of(which)
+        return d.count, d.data.n
+
+    def entries(self, int which, size_t start, size_t stop):
+        cdef EncDictionary* d = self.dictionary_of(which)
+        if not start <= stop <= d.data.n:
+            raise ValueError("behind the end of the dictionary")
+        return bytes_of(<char*>d.data.p + start, stop - start) if start < stop else b""
 
     def num_schemas(self):
         return self.num_tables
@@ -1875,24 +1903,32 @@ cdef class ClpsEncoder:
         cdef int32_t* ids = <int32_t*>table.entries.p
         cdef size_t i
         cdef int j
-        cdef size_t size = 0
-        for j in range(table.num_columns):
-            size += table.columns[j].a.n + table.columns[j].b.n
-            if table.columns[j].type == N_CLP_STRING or table.columns[j].type == N_UNSTRUCTURED_ARRAY:
-                size += 8
-        return [ids[i] for i in range(table.entries.n >> 2)], table.num_ordered, table.rows, size
+        sizes = [enc_column_size(&table.columns[j]) for j in range(table.num_columns)]
+        return [ids[i] for i in range(table.entries.n >> 2)], table.num_ordered, table.rows, sizes
 
-    def columns(self, size_t index):
-        """The bytes of a table, column by column."""
-        cdef EncTable* table = &(<EncTable*>self.tables.p)[index]
+    def columns(self, list indices not None, size_t start, size_t stop):
+        """Bytes of tables that lie back to back, each column by column."""
+        if start > stop:
+            raise ValueError("no bytes")
+        cdef bytes out = bytes_of(NULL, stop - start)
+        cdef unsigned char* p = <unsigned char*>bytes_text(out)
+        cdef EncTable* table
         cdef EncColumn* column
-        cdef size_t start
+        cdef uint64_t count
+        cdef size_t at = 0, index, size
         cdef int j
-        for j in range(table.num_columns):
-            column = &table.columns[j]
-            for start in range(0, column.a.n, ENC_SLICE):
-                yield bytes_of(<char*>column.a.p + start, min(<size_t>ENC_SLICE, column.a.n - start))
-            if column.type == N_CLP_STRING or column.type == N_UNSTRUCTURED_ARRAY:
-                yield (column.b.n >> 3).to_bytes(8, "little")
-            for start in range(0, column.b.n, ENC_SLICE):
-                yield bytes_of(<char*>column.b.p + start, min(<size_t>ENC_SLICE, column.b.n - start))
+        for index in indices:
+            table = &(<EncTable*>self.tables.p)[index]
+            for j in range(table.num_columns):
+                column = &table.columns[j]
+                size = enc_column_size(column)
+                if at < stop and start < at + size:
+                    p = enc_copy_part(p, column.a.p, column.a.n, at, start, stop)
+                    if enc_has_count(column):
+                        count = column.b.n >> 3
+                        p = enc_copy_part(p, <unsigned char*>&count, sizeof(count), at + column.a.n, start, stop)
+                    p = enc_copy_part(p, column.b.p, column.b.n, at + size - column.b.n, start, stop)
+                at += size
+        if p != <unsigned char*>bytes_text(out) + (stop - start):
+            raise ValueError("behind the end of the tables")
+        return out

@@ -52,7 +52,8 @@ class _Column:
         yield self.b.tobytes()
 
     def __len__(self) -> int:
-        return sum(map(len, self.pieces()))
+        inner = NUM_VARIABLES.size if self.type in _TEXT_TYPES else 0
+        return len(self.flags) + inner + sum(len(part) * part.itemsize for part in (self.a, self.b))
 
 
 class _Table:
@@ -446,21 +447,30 @@ class PureEncoder:
         """See `Encoder.time_nodes_list`."""
         return sorted(self._time_ids)
 
-    def dictionary(self, which: int) -> tuple[int, bytes]:
+    def dictionary(self, which: int) -> tuple[int, int]:
         """See `Encoder.dictionary`."""
         entries = self._dictionaries[which]
-        return len(entries), build_dictionary(list(entries))
+        return len(entries), sum(map(len, entries)) + len(entries) * ENTRY.size
+
+    def entries(self, which: int, start: int, stop: int) -> bytes:
+        """See `Encoder.entries`."""
+        return build_dictionary(list(self._dictionaries[which]))[start:stop]
 
     def num_schemas(self) -> int:
         """See `Encoder.num_schemas`."""
         return len(self._tables)
 
-    def schema(self, index: int) -> tuple[list[int], int, int, int]:
+    def schema(self, index: int) -> tuple[list[int], int, int, list[int]]:
         """See `Encoder.schema`."""
         table = list(self._tables.values())[index]
-        return table.entries, table.num_ordered, table.rows, sum(map(len, table.columns))
+        return table.entries, table.num_ordered, table.rows, list(map(len, table.columns))
 
-    def columns(self, index: int) -> Iterator[bytes]:
+    def columns(self, indices: list[int], start: int, stop: int) -> bytes:
         """See `Encoder.columns`."""
-        for column in list(self._tables.values())[index].columns:
-            yield from column.pieces()
+        tables = list(self._tables.values())
+        pieces = []
+        for column in (column for index in indices for column in tables[index].columns):
+            if stop > 0 and start < len(column):
+                pieces.append(b"".join(column.pieces())[max(start, 0) : stop])
+            start, stop = start - len(column), stop - len(column)
+        return b"".join(pieces)

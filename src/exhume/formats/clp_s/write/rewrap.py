@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 import msgpack
@@ -13,6 +13,7 @@ from exhume.errors import WriterError
 from exhume.formats.clp_s.layout import HEADER_SIZE, PacketType, Version
 from exhume.formats.clp_s.names import HEADER_FILE
 from exhume.formats.clp_s.write.build import build_header, pack_packets
+from exhume.formats.clp_s.write.frames import Framing
 from exhume.io.output.atomic import AtomicDirectory, AtomicFile
 from exhume.io.output.scratch import scratch_file
 from exhume.io.tree import check_relative
@@ -57,7 +58,7 @@ def write_container(
     original_size: int,
     packets: Iterable[tuple[int, bytes]],
     sections: Iterable[Piece],
-    wrap: Callable[[bytes], bytes],
+    framing: Framing,
     *,
     directory: bool = False,
 ) -> None:
@@ -66,7 +67,7 @@ def write_container(
     Args:
         packets: Type and body of the metadata packets; the list of sections is made anew in its place (or in front).
         sections: Name and stored bytes, in pieces, of each section; a piece is all that is held in memory.
-        wrap: What turns the metadata payload into its stored form.
+        framing: How the metadata payload is stored.
         directory: Whether to write a file for each section, instead of one file.
     """
     with (
@@ -87,7 +88,7 @@ def write_container(
         if not any(kind == PacketType.ARCHIVE_FILE_INFO for kind, _ in kept):
             kept.insert(0, (int(PacketType.ARCHIVE_FILE_INFO), b""))
         chosen = [(kind, listed if kind == PacketType.ARCHIVE_FILE_INFO else body) for kind, body in kept]
-        metadata = wrap(pack_packets(chosen))
+        metadata = framing.one(pack_packets(chosen))
         put(
             made, build_header(version, original_size, HEADER_SIZE + len(metadata) + size, len(metadata)) + metadata, ()
         )

@@ -1,0 +1,95 @@
+"""How a payload is cut into zstd frames, the one place that decides it.
+
+`clp-s` makes one frame of each packed stream and dictionary, and reads any number of them.  A frame is decompressed by
+one core, and from its start, whatever of it is wanted; several, each of which states its size, are compressed and
+decompressed beside each other, and what is not wanted is passed over.  All other sections are one frame, as they follow
+each other without anything between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from exhume.codecs.common import Buffer
+from exhume.codecs.stored import store
+from exhume.codecs.zstd import zstd_frame
+from exhume.io.parallel import map_ordered
+
+LEAST: Final = 256 << 10
+"""Bytes from which on a frame ends with a column (or table), so that it holds nothing of the next.
+
+Measured on 56 to 360 MB of columns and dictionaries: archives are 0.4 % smaller to 0.2 % larger than with one frame.
+From 64 KiB on they are up to 2 % smaller, but twice as many frames."""
+
+MOST: Final = 1 << 20
+"""Bytes above which a frame is cut into equal parts.
+
+Likewise: archives are 0.6 % smaller to 0.1 % larger than with one frame, and compressing them takes 0.8 of the CPU, for
+what is looked up stays in the caches.  Frames of 4 MiB are no smaller together, and take as long as one."""
+
+Payload = tuple[Iterable[int], Callable[[int, int], Buffer]]
+"""The sizes of the columns of a payload, and what gives its bytes from one offset to another."""
+
+
+def whole(payload: Buffer) -> Payload:
+    """A payload that lies in memory and has no columns."""
+    view = memoryview(payload)
+    return [len(view)], lambda start, stop: view[start:stop]
+
+
+def spans(sizes: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """Where each frame of a payload starts and ends, from the sizes of its columns; none when it is empty."""
+    start = end = 0
+    for size in sizes:
+        end += size
+        if end - start >= LEAST:
+            yield from _parts(start, end)
+            start = end
+    yield from _parts(start, end)
+
+
+def _parts(start: int, end: int) -> Iterator[tuple[int, int]]:
+    size = end - start
+    count = -(-size // MOST)
+    return ((start + size * part // count, start + size * (part + 1) // count) for part in range(count))
+
+
+@dataclass(frozen=True, slots=True)
+class Framing:
+    """How payloads become frames: at a zstd `level`, or `stored` in raw blocks, each as one frame, which shows it in
+    place.
+    """
+
+    level: int = 3
+    stored: bool = False
+
+    def one(self, payload: Buffer) -> bytes:
+        """A payload as one frame; no bytes for an empty one, as upstream writes it."""
+        if not len(payload):
+            return b""
+        return store("zstd", payload) if self.stored else zstd_frame(payload, self.level)
+
+    def several(self, payloads: Iterable[Payload], jobs: int = 1) -> Iterator[list[bytes]]:
+        """The frames of each payload, made by `jobs` threads (0: one per core); the bytes are those of one."""
+
+        def parts() -> Iterator[tuple[Callable[[int, int], Buffer], int, int] | None]:
+            for sizes, read in payloads:
+                for start, stop in [(0, sum(sizes))] if self.stored else spans(sizes):
+                    yield read, start, stop
+                yield None  # ends a payload
+
+        def frame(part: tuple[Callable[[int, int], Buffer], int, int] | None) -> bytes | None:
+            if part is None:
+                return None
+            read, start, stop = part
+            return self.one(read(start, stop))
+
+        frames: list[bytes] = []
+        for made in map_ordered(frame, parts(), jobs):
+            if made is None:
+                yield frames
+                frames = []
+            else:
+                frames.append(made)
