@@ -58,7 +58,12 @@ def _write(writer: KvIrWriter, data: bytes, name: str, number: int, *, both: boo
         at = len(data) if end < 0 else end + 1
         line = data[start:at].removesuffix(b"\n")
         if line.strip():
-            writer.write(*_pairs(parse_object(line, name, number), name, number, both=both))
+            pairs = _pairs(parse_object(line, name, number), name, number, both=both)
+            try:
+                writer.write(*pairs)
+            except WriterError as error:
+                error.message, error.span = f"line {number}: {error.message}", Span(name, 0, 0)
+                raise
         number += 1
     return number + data.count(b"\n", at)
 

@@ -98,8 +98,8 @@ class KvIrWriter(Writer):
         """Adds an event: the pairs of the user, and those that the logger adds.
 
         Raises `WriterError` for what a stream cannot hold: integers beyond 64 bits, keys that are not text, values that
-        JSON does not have, floats that are not finite within arrays, nesting over 1,000 levels.  Then nothing is
-        written.
+        JSON does not have, floats that are not finite within arrays, nesting over 1,000 levels, half surrogates.  Then
+        nothing is written.
         """
         if not self._open:
             raise WriterError("the writer is finished")
@@ -158,7 +158,7 @@ class KvIrWriter(Writer):
             node = known.get(triple) or new.get(triple)
             if node is None:
                 node = new[triple] = len(known) + len(new) + 1
-                made.append(build_node(type, parent, name.encode("utf-8", "surrogateescape"), auto=auto))
+                made.append(build_node(type, parent, _stored(name), auto=auto))
             if stored is None:
                 yield from self._pairs(value, node, auto, made, new, depth + 1)
             else:
@@ -193,13 +193,21 @@ def _value(value: Any) -> tuple[int, bytes | None]:
     if isinstance(value, float):
         return Tags.NODE_REAL, build_real(value)
     if isinstance(value, str):
-        raw = value.encode("utf-8", "surrogateescape")
+        raw = _stored(value)
         return Tags.NODE_TEXT, take_apart(raw) if b" " in raw else build_text(raw)
     if isinstance(value, Mapping):
         return Tags.NODE_OBJECT, None if value else EMPTY
     if isinstance(value, list | tuple):
-        return Tags.NODE_ARRAY, take_apart(array_text(value).encode("utf-8", "surrogateescape"))
+        return Tags.NODE_ARRAY, take_apart(_stored(array_text(value)))
     raise WriterError("no value of JSON", actual=type(value).__name__)
+
+
+def _stored(text: str) -> bytes:
+    """A text in UTF-8, half surrogates that stand for other bytes as these.  Raises `WriterError` for other halves."""
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        raise WriterError("half of a surrogate pair, which UTF-8 cannot hold", actual=ascii(text)) from None
 
 
 def take_apart(text: bytes) -> bytes:
