@@ -18,9 +18,10 @@ import exhume
 from exhume.errors import ExhumeError
 from exhume.findings import Finding
 from exhume.formats.ark import pieces
-from exhume.formats.ark.lines import counted_lines, lines_of
+from exhume.formats.ark.jsonschema import message_json
+from exhume.formats.ark.lines import counted_lines, lines_of, read_values
 from exhume.formats.ark.messages import ArkMessage
-from exhume.formats.ark.pieces import make_each
+from exhume.formats.ark.pieces import make_each, read_each
 from exhume.formats.ark.reader import ArkReader
 
 Cli = Callable[..., Any]
@@ -226,7 +227,10 @@ def test_lines_are_those_of_decoded_messages(
             assert isinstance(opened, ArkReader)
             plain = lines_told(partial(plain_lines, opened, asked))
             assert lines_told(partial(kernel_lines, opened, asked, jobs)) == plain
+            values = lines_told(partial(plain_values, opened, asked))
+            assert lines_told(partial(kernel_values, opened, asked, jobs)) == values
             errors = plain[1]
+            assert values[1] == errors
             assert bool(errors) == damaged or "topics" in query
 
 
@@ -240,6 +244,28 @@ def kernel_lines(
 def plain_lines(log: ArkReader, query: dict[str, Any], findings: list[Finding]) -> Iterator[tuple[str, int]]:
     """The lines of messages that are decoded one by one."""
     return (counted_lines([message]) for message in log.messages(**query, findings=findings))
+
+
+def kernel_values(
+    log: ArkReader, query: dict[str, Any], jobs: int, findings: list[Finding]
+) -> Iterator[tuple[str, int]]:
+    """The JSON of values that the kernel prints, with their channels and times."""
+    return read_each(log, one_by_one, query, findings=findings, jobs=jobs)
+
+
+def one_by_one(log: ArkReader, query: dict[str, Any], findings: list[Finding]) -> Iterator[tuple[str, int]]:
+    """What `read_values` gives, message by message."""
+    for some, count in read_values(log, query, findings):
+        assert count == len(some)
+        for one in some:
+            yield str(one), 1
+
+
+def plain_values(log: ArkReader, query: dict[str, Any], findings: list[Finding]) -> Iterator[tuple[str, int]]:
+    """The same of messages that are decoded one by one."""
+    for one in log.messages(**query, findings=findings):
+        value = one.value if one.value is not None else {"data": one.data}
+        yield str((one.identifier, one.time_ns, message_json(value))), 1
 
 
 def lines_told(lines: Callable[[list[Finding]], Iterator[tuple[str, int]]]) -> tuple[tuple[str, int], list[str]]:

@@ -1,4 +1,4 @@
-"""Messages as lines of JSON, which the kernel prints without the interpreter lock: so threads share the work.
+"""Messages as JSON, which the kernel prints without the interpreter lock: so threads share the work.
 
 What the kernel does not vouch for is decoded as everywhere else, which raises the errors and notes what was skipped.
 
@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from exhume.errors import ExhumeError
 from exhume.findings import Finding
+from exhume.formats.ark.jsonschema import message_json as plain_json
 from exhume.formats.ark.kernel import ark_json
 from exhume.formats.ark.merge import Batch
 from exhume.formats.ark.messages import ArkMessage, message_json
 from exhume.formats.ark.pieces import read_each
 from exhume.formats.ark.query import Query, SplitCursor
-from exhume.formats.ark.rbuf.program import bytes_program, program_for
+from exhume.formats.ark.rbuf.program import bytes_program, data_program, program_for
 from exhume.formats.ark.splits import Block
 from exhume.io.jsonout import dumps
 
@@ -26,9 +27,13 @@ if TYPE_CHECKING:
     from exhume.formats.ark.reader import ArkReader, SplitReference
 
 TAIL = b"}\n"
+LINES, VALUES = 0, 1  # forms of `ark_json`
 
 Lines = tuple[str, int]
 """Messages as JSON, one on each line, and their number."""
+
+Values = tuple[list[tuple[str, int, bytes]], int]
+"""Messages by the GUID of their channel, their time and the JSON of their value; and their number."""
 
 
 def lines_of(log: ArkReader, query: dict[str, Any], *, findings: list[Finding], jobs: int = 1) -> Iterator[Lines]:
@@ -42,8 +47,17 @@ def lines_of(log: ArkReader, query: dict[str, Any], *, findings: list[Finding], 
 
 def read_lines(log: ArkReader, query: dict[str, Any], findings: list[Finding]) -> Iterator[Lines]:
     """The same by the caller alone, portion by portion."""
+    return _read(LineQuery, log, query, findings)
+
+
+def read_values(log: ArkReader, query: dict[str, Any], findings: list[Finding]) -> Iterator[Values]:
+    """The values of all messages of a query in the form that `jsonschema` describes, portion by portion."""
+    return _read(ValueQuery, log, query, findings)
+
+
+def _read(kind: type[Query], log: ArkReader, query: dict[str, Any], findings: list[Finding]) -> Iterator[Any]:
     start = query.get("start_ns")
-    found = LineQuery(
+    found = kind(
         log,
         query.get("topics"),
         start,
@@ -63,6 +77,31 @@ def counted_lines(messages: Iterable[ArkMessage]) -> Lines:
     return "".join(lines), len(lines)
 
 
+class _Printed:
+    """The messages of a portion, which the kernel has printed as far as it vouches for them.
+
+    `odd` are those for which it does not, as numbers of the portion, and `places` where in the text theirs is missing.
+    """
+
+    def __init__(self, batch: Batch, numbers: list[int], pieces: list[Block], form: int, tail: bytes) -> None:
+        self.cursors = [cursor for cursor in batch.cursors if isinstance(cursor, SplitCursor)]
+        self.pieces = pieces
+        self.stored = [
+            cursor.split.read_messages(piece.offset, piece.size) if piece.time else []
+            for cursor, piece in zip(self.cursors, pieces, strict=True)
+        ]
+        parts = [
+            (_payloads(cursor, found), piece.time, piece.object, *_tables(cursor.reference, cursor, form))
+            for cursor, piece, found in zip(self.cursors, pieces, self.stored, strict=True)
+        ]
+        self.text, self.odd, self.places = ark_json(numbers, parts, form, tail)
+
+    def decoded(self, source: int, here: int) -> Iterator[ArkMessage]:
+        """One message of a piece, or none, where it was skipped."""
+        one = self.pieces[source].part(here, here + 1)
+        return self.cursors[source].decoded(one, [self.stored[source][here]])
+
+
 class LineQuery(Query):
     """One pass over the messages that makes lines of them."""
 
@@ -72,17 +111,9 @@ class LineQuery(Query):
 
     def portion(self, batch: Batch, numbers: list[int], pieces: list[Block]) -> Iterator[Lines]:
         """The lines of the pieces, in the order in which `numbers` names their cursors."""
-        cursors = [cursor for cursor in batch.cursors if isinstance(cursor, SplitCursor)]
-        stored = [
-            cursor.split.read_messages(piece.offset, piece.size) if piece.time else []
-            for cursor, piece in zip(cursors, pieces, strict=True)
-        ]
-        parts = [
-            (_payloads(cursor, found), piece.time, piece.object, *self._tables(cursor.reference, cursor))
-            for cursor, piece, found in zip(cursors, pieces, stored, strict=True)
-        ]
-        text, odd, places = ark_json(numbers, parts, 0, TAIL)
-        if not odd:
+        printed = _Printed(batch, numbers, pieces, LINES, TAIL)
+        text = printed.text
+        if not printed.odd:
             yield text.decode("ascii"), len(numbers)
             return
         at = [0] * len(pieces)
@@ -90,7 +121,7 @@ class LineQuery(Query):
         lines: list[str] = []
         count = 0
         try:
-            for number, place in zip(odd, places, strict=True):
+            for number, place in zip(printed.odd, printed.places, strict=True):
                 for source in numbers[before:number]:
                     at[source] += 1
                 lines.append(text[shown:place].decode("ascii"))
@@ -99,8 +130,7 @@ class LineQuery(Query):
                 source = numbers[number]
                 here = at[source]
                 at[source] += 1
-                one = pieces[source].part(here, here + 1)
-                line, made = counted_lines(cursors[source].decoded(one, [stored[source][here]]))
+                line, made = counted_lines(printed.decoded(source, here))
                 lines.append(line)
                 count += made
         except ExhumeError:
@@ -109,21 +139,58 @@ class LineQuery(Query):
         lines.append(text[shown:].decode("ascii"))
         yield "".join(lines), count + len(numbers) - before
 
-    @staticmethod
-    def _tables(reference: SplitReference, cursor: SplitCursor) -> tuple[list[Any], list[bytes | None]]:
-        """The programs of a cursor's channels and what is printed in front of their values, by short identifier."""
-        programs: list[Any] = [None] * 256
-        heads: list[bytes | None] = [None] * 256
-        for mapping in cursor.facts.header.mappings:
-            if cursor.identifiers[mapping.short] == mapping.identifier:
-                channel = reference.channels[mapping.identifier]
-                registry = channel.declaration.registry
-                programs[mapping.short] = (
-                    program_for(registry, channel.type) if registry is not None else bytes_program()
-                )
+
+class ValueQuery(Query):
+    """One pass over the messages that makes JSON of the value of each."""
+
+    def latched(self, references: Any) -> Iterator[Any]:
+        for message in super().latched(references):
+            yield [_value(message)], 1
+
+    def portion(self, batch: Batch, numbers: list[int], pieces: list[Block]) -> Iterator[Values]:
+        """The values of the pieces, in the order in which `numbers` names their cursors."""
+        printed = _Printed(batch, numbers, pieces, VALUES, b"\n")
+        texts = iter(printed.text.split(b"\n"))
+        odd = set(printed.odd)
+        at = [0] * len(pieces)
+        found: list[tuple[str, int, bytes]] = []
+        try:
+            for number, source in enumerate(numbers):
+                here = at[source]
+                at[source] += 1
+                if number in odd:
+                    found += map(_value, printed.decoded(source, here))
+                else:
+                    piece = pieces[source]
+                    identifier = printed.cursors[source].identifiers[piece.object[here]]
+                    found.append((identifier, piece.time[here], next(texts)))
+        except ExhumeError:
+            yield found, len(found)
+            raise
+        yield found, len(found)
+
+
+def _value(message: ArkMessage) -> tuple[str, int, bytes]:
+    value = message.value if message.value is not None else {"data": message.data}
+    return message.identifier, message.time_ns, plain_json(value)
+
+
+def _tables(reference: SplitReference, cursor: SplitCursor, form: int) -> tuple[list[Any], list[bytes | None]]:
+    """The programs of a cursor's channels and what is printed in front of their values, by short identifier."""
+    programs: list[Any] = [None] * 256
+    heads: list[bytes | None] = [None] * 256
+    for mapping in cursor.facts.header.mappings:
+        if cursor.identifiers[mapping.short] == mapping.identifier:
+            channel = reference.channels[mapping.identifier]
+            registry = channel.declaration.registry
+            if registry is not None:
+                programs[mapping.short] = program_for(registry, channel.type)
+            else:
+                programs[mapping.short] = bytes_program() if form == LINES else data_program()
+            if form == LINES:
                 key = "data" if registry is None else "value"
                 heads[mapping.short] = f',"channel":{dumps(channel.name)},"{key}":'.encode("ascii")
-        return programs, heads
+    return programs, heads
 
 
 def _payloads(cursor: SplitCursor, stored: Iterable[bytes]) -> list[bytes | None]:

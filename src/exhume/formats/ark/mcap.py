@@ -22,7 +22,7 @@ from exhume.archive import Progress, no_progress
 from exhume.errors import ExhumeError, FormatError, MissingDependencyError, Span
 from exhume.formats.ark.export import Selection
 from exhume.formats.ark.jsonform import FOREIGN_IDL, PART_BYTES, from_json
-from exhume.formats.ark.jsonschema import json_schema, message_json
+from exhume.formats.ark.jsonschema import json_schema
 from exhume.formats.ark.manifest import ObjectDeclaration
 from exhume.formats.ark.messages import ArkMessage
 from exhume.formats.ark.pieces import is_packed, map_pieces
@@ -63,7 +63,7 @@ def export(
 ) -> ExportReport:
     """Writes the chosen messages as an MCAP file; `payload` is `rbuf` (default: bytes unaltered) or `json`.
 
-    `jobs` processes decompress messages and make their JSON (0: one per core).
+    `jobs` share the work of decompressing messages and making their JSON (0: one per core).
 
     Raises `MissingDependencyError` without the extra, and the error of the broken rule for damaged messages (unless
     they are skipped).
@@ -89,8 +89,10 @@ def export(
             writer.add_metadata(METADATA_RECORD, dict(manifest.metadata))
         ids = _register(log, writer, as_json)
         counts: dict[int, int] = {}
-        spread = as_json or is_packed(log)
-        parts = selection.make_each(_json if as_json else _bytes, jobs if spread else 1, decode=as_json)
+        if as_json:
+            parts = selection.values(jobs)
+        else:
+            parts = selection.make_each(_bytes, jobs if is_packed(log) else 1, decode=False)
         for identifier, time_ns, data in chain.from_iterable(parts):
             channel = ids[identifier]
             counts[channel] = sequence = counts.get(channel, -1) + 1
@@ -107,14 +109,6 @@ Part = tuple[list[tuple[str, int, bytes]], int]
 
 def _bytes(messages: Iterable[ArkMessage]) -> Part:
     found = [(each.identifier, each.time_ns, each.data) for each in messages]
-    return found, len(found)
-
-
-def _json(messages: Iterable[ArkMessage]) -> Part:
-    found = []
-    for each in messages:
-        value = each.value if each.value is not None else {"data": each.data}
-        found.append((each.identifier, each.time_ns, message_json(value)))
     return found, len(found)
 
 

@@ -210,10 +210,11 @@ def ark_check(messages: list[bytes | None], objects: bytes, programs: list[RbufP
 
 
 def ark_json(order: list[int], pieces: list[Piece], form: int, tail: bytes) -> tuple[bytes, list[int], list[int]]:
-    """The JSON of messages, with their time and `tail`, in an order that names the piece of each.
+    """The JSON of messages, each followed by `tail`, in an order that names the piece of each.
 
     Also the numbers of those for which nobody vouches, as in `ark_check` or because they have no program, and where in
-    the text theirs is missing.  `form` is 0, or 1 for integers that are numbers whatever their size and for objects
-    without what is absent.
+    the text theirs is missing.  `form` is 0 for objects that begin with the time of a message and what is put in front
+    of its value; or 1 for the value alone, with integers that are numbers whatever their size and objects without what
+    is absent.
     """
     return b"", list(range(len(order))), [0] * len(order)

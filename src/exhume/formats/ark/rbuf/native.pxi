@@ -19,7 +19,7 @@ cdef enum:
     RBUF_REMOVED = 2
     RBUF_FINAL = 4
     # forms of JSON
-    RBUF_PLAIN = 1      # integers are numbers, whatever their size, and what is absent is left out
+    RBUF_PLAIN = 1      # the value alone: integers are numbers, whatever their size, and what is absent is left out
     RBUF_SAFE = 0x20000000000000  # 2^53
     RBUF_NESTED = 300   # values within values; whoever reads with readers that call each other allows more
     RBUF_KEYS = 32      # keys out of order that are compared with each other
@@ -401,9 +401,9 @@ cdef int64_t rbuf_pairs(RbufWalk* w, const RbufOp* op, int64_t at, int64_t end) 
     cdef const RbufOp* value = &w.ops[op.child + 1]
     cdef ArkRbufByteBuffer[RBUF_KEYS] keys
     cdef bint as_map = op.kind == c"m"
-    cdef int64_t number, count = 0, before = 0, shown
+    cdef int64_t number, count = 0, size, shown
     cdef ArkRbufByteBuffer last, this
-    cdef int size, order
+    cdef int order
     cdef bint ordered = True
     at = rbuf_count(w, op, at, end, &count)
     if at < 0:
@@ -426,7 +426,7 @@ cdef int64_t rbuf_pairs(RbufWalk* w, const RbufOp* op, int64_t at, int64_t end) 
             if number < RBUF_KEYS:
                 keys[number] = this
             if number and ordered:
-                size = <int>min(this.value_end - this.value_start, last.value_end - last.value_start)
+                size = min(this.value_end - this.value_start, last.value_end - last.value_start)
                 order = memcmp(w.data + last.value_start, w.data + this.value_start, size)
                 if order > 0 or order == 0 and this.value_end - this.value_start <= last.value_end - last.value_start:
                     ordered = False
@@ -662,9 +662,10 @@ def ark_json(list order not None, list pieces not None, int form, bytes tail not
                 if not reserve(&out, one.head_size + 64):
                     is_full = True
                     break
-                put(&out, b'{"time_ns":', 11)
-                rbuf_unsigned(&out, one.time, form & RBUF_PLAIN)
-                put(&out, one.head, one.head_size)
+                if not form & RBUF_PLAIN:
+                    put(&out, b'{"time_ns":', 11)
+                    rbuf_unsigned(&out, one.time, False)
+                    put(&out, one.head, one.head_size)
                 if rbuf_message(one, &out, form, &is_full):
                     if not add(&out, end, end_size):
                         is_full = True

@@ -170,6 +170,12 @@ def bytes_program() -> RbufProgram:
     return _single(Row("z"))
 
 
+def data_program() -> RbufProgram:
+    """The program of messages without a type whose JSON is an object that holds that of their bytes."""
+    name = dumps("data") + ":"
+    return _made([Row("o", child=1), Row("b", FINAL, 2, 1), Row("z", size=len(name))], name.encode("ascii"))
+
+
 def _single(row: Row) -> RbufProgram:
     return _made([row], b"")
 
