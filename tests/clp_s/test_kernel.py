@@ -281,6 +281,14 @@ def test_what_verify_asks_of_a_dictionary(entries: list[bytes]) -> None:
 
 
 @needs_kernel
+@pytest.mark.parametrize(("first", "again"), [(0, 1), (0, 31), (31, 32), (0, 64), (33, 63), (5, 99)])
+def test_a_repeated_entry_is_found_in_the_same_batch_and_in_later_ones(first: int, again: int) -> None:
+    entries = [b"%d" % number for number in range(100)]
+    entries[again] = entries[first]
+    assert both(lambda k: k.ClpsStrings(dictionary(entries), len(entries)).first_repeated()) == (again, again)
+
+
+@needs_kernel
 def test_entries_made_to_collide_are_told_apart_by_a_set() -> None:
     """Texts of 8 bytes whose products agree in their low bits all want the same slot of the table."""
     inverse = pow(0xFF51AFD7ED558CCD, -1, 1 << 64)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import mmap
 import threading
 from bisect import bisect_left, bisect_right
+from contextlib import suppress
 from itertools import accumulate
 
 import zstandard
@@ -25,8 +26,7 @@ class Frames:
     def __init__(self, data: Buffer, places: list[tuple[int, int]], ends: list[int]) -> None:
         self.size = ends[-1]
         """Bytes of the payload."""
-        # Private pages, which are there from when they are written on; a `bytearray` would be cleared first.
-        self._buffer = memoryview(mmap.mmap(-1, self.size, access=mmap.ACCESS_COPY))
+        self._buffer = _room(self.size)
         self.view = self._buffer.toreadonly()
         """All of it; what was not taken yet is not there."""
         self._data: memoryview | None = memoryview(data)
@@ -85,12 +85,21 @@ def frames_of(data: Buffer, max_size: int) -> Frames | None:
         return None
 
 
+def _room(size: int) -> memoryview:
+    """So many bytes, which take memory from when they are written on; a `bytearray` would be cleared first."""
+    room = mmap.mmap(-1, size, access=mmap.ACCESS_COPY)
+    if hasattr(mmap, "MADV_HUGEPAGE"):  # Linux: filling it takes a fraction of the time, as there are fewer pages
+        with suppress(OSError):  # of a kernel that has none
+            room.madvise(mmap.MADV_HUGEPAGE)
+    return memoryview(room)
+
+
 class Beginning:
     """The payload of frames that state no sizes, decompressed as far as anybody asked; it has `size` bytes."""
 
     def __init__(self, data: Buffer, size: int) -> None:
         self.size = size
-        self._buffer = memoryview(mmap.mmap(-1, size, access=mmap.ACCESS_COPY))
+        self._buffer = _room(size)
         self.view = self._buffer.toreadonly()
         """All of it; what was not taken yet is not there."""
         engine = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW_MAX)

@@ -473,6 +473,10 @@ cdef inline uint64_t clps_hash(const uint8_t* text, Py_ssize_t size) noexcept no
     return value
 
 
+cdef enum:
+    REPEATED_BATCH = 32
+
+
 cdef class ClpsStrings:
     cdef Slice* items
     cdef Py_ssize_t count
@@ -538,35 +542,44 @@ cdef class ClpsStrings:
             free(out.data)
 
     def first_repeated(self):
-        # A table with open addressing.  Whoever chooses the entries could choose them to collide: then a set decides,
-        # whose hashes nobody can know.
-        cdef uint64_t slots = 16, at, hashed
-        cdef Py_ssize_t index, found = -1, steps = 0, most = 64 * self.count + 1024
+        # A table with open addressing: half of a hash, and the number of the entry that has it from 1 on.  Where a lookup
+        # looks lies anywhere in it, so it is asked for a batch ahead.  Whoever chooses the entries could choose them to
+        # collide: then a set decides, whose hashes nobody can know.
+        cdef uint64_t slots = 16, at, slot
+        cdef uint64_t hashes[REPEATED_BATCH]
+        cdef Py_ssize_t start = 0, number, index, found = -1, steps = 0, most = 64 * self.count + 1024
         cdef Slice* one
         cdef Slice* other
-        cdef int32_t* table
-        while slots < 2 * <uint64_t>self.count:
+        cdef uint64_t* table
+        while slots < <uint64_t>(self.count + self.count // 3):
             slots *= 2
         if self.count >= 1 << 31:
             return self._first_repeated()
-        table = <int32_t*>malloc(slots * sizeof(int32_t))
+        table = <uint64_t*>calloc(slots, sizeof(uint64_t))
         if table == NULL:
             raise MemoryError
         with nogil:
-            memset(table, 0xFF, slots * sizeof(int32_t))
-            for index in range(self.count):
-                one = &self.items[index]
-                at = clps_hash(<const uint8_t*>one.text, one.size) & (slots - 1)
-                while table[at] >= 0:
-                    steps += 1
-                    other = &self.items[table[at]]
-                    if other.size == one.size and memcmp(other.text, one.text, one.size) == 0:
-                        found = index
+            while start < self.count and found < 0 and steps <= most:
+                number = min(<Py_ssize_t>REPEATED_BATCH, self.count - start)
+                for index in range(number):
+                    one = &self.items[start + index]
+                    hashes[index] = clps_hash(<const uint8_t*>one.text, one.size)
+                    EXH_PREFETCH(&table[hashes[index] & (slots - 1)])
+                for index in range(number):
+                    one = &self.items[start + index]
+                    at = hashes[index] & (slots - 1)
+                    while (slot := table[at]) != 0:
+                        steps += 1
+                        if slot >> 32 == hashes[index] >> 32:
+                            other = &self.items[<int64_t>(slot & <uint64_t>0xFFFFFFFF) - 1]
+                            if other.size == one.size and memcmp(other.text, one.text, one.size) == 0:
+                                found = start + index
+                                break
+                        at = (at + 1) & (slots - 1)
+                    if found >= 0 or steps > most:
                         break
-                    at = (at + 1) & (slots - 1)
-                if found >= 0 or steps > most:
-                    break
-                table[at] = <int32_t>index
+                    table[at] = hashes[index] >> 32 << 32 | <uint64_t>(start + index + 1)
+                start += number
         free(table)
         return self._first_repeated() if found < 0 and steps > most else found
 
