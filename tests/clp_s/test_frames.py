@@ -16,6 +16,7 @@ from exhume.codecs.frames import Beginning, Frames, frames_of
 from exhume.errors import CodecError, ExhumeError
 from exhume.formats.clp_s.layout import HEADER_SIZE, PacketType
 from exhume.formats.clp_s.names import DICTIONARIES, TABLE_SECTIONS
+from exhume.formats.clp_s.read.columns import Texts
 from exhume.formats.clp_s.reader import ClpSArchive, open_archive
 from exhume.formats.clp_s.recode import dictionary_payload, with_stream_offsets
 from exhume.formats.clp_s.write.build import build_header, pack_packets
@@ -217,6 +218,29 @@ def test_columns_take_the_frames_that_hold_them(made: Path, tmp_path: Path) -> N
     whole = archive.stream_payload(0)
     with exhume.clps.open(made) as one:
         assert bytes(whole) == bytes(one.stream_payload(0))
+
+
+@pytest.mark.parametrize("ask", [lambda texts: texts.first_variables(1), lambda texts: texts.escaped_variables])
+def test_threads_decompress_the_dictionary_together(
+    ask: Callable[[Texts], object], made: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    free = []
+
+    def share(archive: ClpSArchive) -> None:
+        def enter() -> None:
+            free.append(archive.texts.lock.acquire(blocking=False))
+            if free[-1]:
+                archive.texts.lock.release()
+
+        thread = threading.Thread(target=enter)
+        thread.start()
+        thread.join()
+
+    monkeypatch.setattr(ClpSArchive, "share_variables", share)
+    with exhume.open(made) as archive:
+        assert isinstance(archive, ClpSArchive)
+        ask(archive.texts)
+    assert free == [True]
 
 
 def said(archive: ClpSArchive, jobs: int) -> object:

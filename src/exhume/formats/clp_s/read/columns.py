@@ -84,6 +84,7 @@ class Texts:
         self._archive = archive
         self.lock = threading.RLock()
         self._first: ClpsStrings | None = None
+        self._needs_all = False
 
     @property
     def variables(self) -> ClpsStrings:
@@ -101,11 +102,13 @@ class Texts:
         Values that repeat have the ids of their first use, so that columns of them need the beginning only.
         """
         with self.lock:
-            if "_variables" in self.__dict__:
-                return self._variables
-            if self._first is None or len(self._first) < count:
+            self._needs_all = self._needs_all or "_variables" in self.__dict__
+            if not self._needs_all and (self._first is None or len(self._first) < count):
                 self._first = self._archive.dictionary_start("/var.dict", count)
-            return self.variables if self._first is None else self._first
+                self._needs_all = self._first is None
+            if not self._needs_all and self._first is not None:
+                return self._first
+        return self.variables  # not under the lock: threads that need it decompress it together
 
     @property
     def escaped_variables(self) -> ClpsStrings:

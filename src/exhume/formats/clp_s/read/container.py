@@ -353,8 +353,11 @@ class Container(RecordArchive):
             return None
         while size * WORTHWHILE < entry.size:
             payload = zstd.zstd_start(entry.part(DICTIONARY_HEAD, DICTIONARY_HEAD + size).read(), size)
-            with suppress(ValueError):  # they take more
+            try:
                 return ClpsStrings(payload, count)
+            except ValueError as error:  # they take more
+                if count * size > error.args[0] * (entry.size // WORTHWHILE):  # where the others are as long, too much
+                    return None
             size *= WORTHWHILE
         return None
 
