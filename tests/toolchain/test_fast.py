@@ -187,7 +187,9 @@ def _values(names: list[str], found: tuple[int, ...], view: bytes) -> dict[str, 
 
 
 def _fields(names: list[str], one: Any, prefix: str = "") -> dict[str, Any]:
-    """The same fields of an object."""
+    """The same fields of an object, or the one value that it was read as."""
+    if not hasattr(one, "__slots__"):
+        return {names[0].removesuffix("_start"): one}
     found: dict[str, Any] = {}
     for name in one.__slots__:
         value = getattr(one, name, None)
