@@ -22,6 +22,7 @@ from exhume_ksy.facts.data_bundle_shard_header import CompressionMethods as Comp
 from exhume_ksy.facts.data_bundle_shard_header import Names as HeaderNames
 from exhume_ksy.fast._layout import LayoutError
 from exhume_ksy.fast.data_bundle_field import ByteString, read_data_bundle_field
+from exhume_ksy.fast.leveldb_varint import read_leveldb_varint
 
 from exhume.formats.leveldb.wire import WireError, add_varint, build_bytes
 
@@ -47,6 +48,8 @@ SHARD_MAGIC = DataBundleShard.magic
 OFS_DATA = DataBundleShard.at.ofs_data
 FIXED_HEADER = OFS_DATA[1]
 SHARD_START: Final = struct.Struct(DataBundleShard.prefix)
+
+_VARINT: Final = int(WireTypes.VARINT)
 
 Names = Mapping[int, str]
 """Field names by the key that precedes a field: eight times its number, plus its wire type."""
@@ -95,16 +98,21 @@ def collect(data: bytes, known: Names) -> tuple[dict[str, Any], tuple[int, ...]]
     at, end, index = 0, len(data), 0
     try:
         while at < end:
-            start = at
-            field, at = read_data_bundle_field(data, at, end)
-            name = known.get(field.key)
+            value: Any
+            start, key = at, data[at]
+            name = known.get(key)
+            if name is not None and key & 7 == _VARINT:  # nearly all fields are known numbers: they need no object
+                value, at = _number(data, at + 1, end)
+            else:
+                field, at = read_data_bundle_field(data, at, end)
+                name = known.get(field.key)
+                value = field.value.data.bytes if isinstance(field.value, ByteString) else field.value
             if name is None:
                 _check_type(field.number, field.wire_type, known, start, at)
                 unknown.append(field.number)
             else:
                 values.pop(name, None)
-                value = field.value
-                values[name] = value.data.bytes if isinstance(value, ByteString) else value
+                values[name] = value
             index += 1
     except LayoutError as error:
         if error.path == "key":
@@ -112,6 +120,15 @@ def collect(data: bytes, known: Names) -> tuple[dict[str, Any], tuple[int, ...]]
         error.within(f"fields[{index}]")
         raise WireError(str(error), error.at) from error
     return values, tuple(unknown)
+
+
+def _number(data: bytes, at: int, end: int) -> tuple[int, int]:
+    """The value of a field that holds a number, and where the field ends."""
+    try:
+        return read_leveldb_varint(data, at, end)
+    except LayoutError as error:
+        error.within("value")
+        raise
 
 
 def _check_type(number: int, wire: int, known: Names, start: int, stop: int) -> None:
