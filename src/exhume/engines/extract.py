@@ -7,15 +7,17 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from operator import sub
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from exhume.archive import MemberArchive, Progress, no_progress
 from exhume.errors import ExhumeError, OutputExistsError, SourceError
 from exhume.io.heap import keep_freed_memory
-from exhume.io.output.tar import TarSink
 from exhume.io.output.tree import OutputTree
 from exhume.io.parallel import map_ordered
 from exhume.io.source import COALESCE_GAP, Source
+
+if TYPE_CHECKING:
+    from exhume.io.output.tar import TarSink
 
 SMALL = 256 << 10
 """Members up to this size are batched; larger ones are decoded, or copied inside the kernel, one at a time."""
@@ -280,7 +282,7 @@ def _write(
     if entry.kind == "directory":
         output.make_directory(name.rstrip("/"))
         return 0
-    if isinstance(output, TarSink):
+    if not isinstance(output, OutputTree):
         return output.write(name, entry.size or 0, archive.iter_member(name) if pieces is None else pieces)
     stored = archive.stored_range(name)
     if stored is not None:
