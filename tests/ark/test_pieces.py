@@ -70,17 +70,17 @@ def here(function: Callable[[Any], Any], items: Iterable[Any], jobs: int) -> Ite
 
 def told(
     log: ArkReader, jobs: int, make: Callable[[Iterable[ArkMessage]], Any] = counted_lines, **query: Any
-) -> tuple[str, list[str], str]:
+) -> tuple[bytes, list[str], str]:
     """What is printed of a query, the findings, and the error."""
     findings: list[Finding] = []
-    out: list[str] = []
+    out: list[bytes] = []
     try:
         for text, number in make_each(log, make, query, findings=findings, jobs=jobs):
-            assert text.count("\n") == number
+            assert text.count(b"\n") == number
             out.append(text)
     except ExhumeError as error:
-        return "".join(out), [str(each) for each in findings], str(error)
-    return "".join(out), [str(each) for each in findings], ""
+        return b"".join(out), [str(each) for each in findings], str(error)
+    return b"".join(out), [str(each) for each in findings], ""
 
 
 @given(data=st.data())
@@ -236,42 +236,42 @@ def test_lines_are_those_of_decoded_messages(
 
 def kernel_lines(
     log: ArkReader, query: dict[str, Any], jobs: int, findings: list[Finding]
-) -> Iterator[tuple[str, int]]:
+) -> Iterator[tuple[bytes, int]]:
     """The lines that the kernel prints."""
     return lines_of(log, query, findings=findings, jobs=jobs)
 
 
-def plain_lines(log: ArkReader, query: dict[str, Any], findings: list[Finding]) -> Iterator[tuple[str, int]]:
+def plain_lines(log: ArkReader, query: dict[str, Any], findings: list[Finding]) -> Iterator[tuple[bytes, int]]:
     """The lines of messages that are decoded one by one."""
     return (counted_lines([message]) for message in log.messages(**query, findings=findings))
 
 
 def kernel_values(
     log: ArkReader, query: dict[str, Any], jobs: int, findings: list[Finding]
-) -> Iterator[tuple[str, int]]:
+) -> Iterator[tuple[bytes, int]]:
     """The JSON of values that the kernel prints, with their channels and times."""
     return read_each(log, one_by_one, query, findings=findings, jobs=jobs)
 
 
-def one_by_one(log: ArkReader, query: dict[str, Any], findings: list[Finding]) -> Iterator[tuple[str, int]]:
+def one_by_one(log: ArkReader, query: dict[str, Any], findings: list[Finding]) -> Iterator[tuple[bytes, int]]:
     """What `read_values` gives, message by message."""
     for some, count in read_values(log, query, findings):
         assert count == len(some)
         for one in some:
-            yield str(one), 1
+            yield repr(one).encode(), 1
 
 
-def plain_values(log: ArkReader, query: dict[str, Any], findings: list[Finding]) -> Iterator[tuple[str, int]]:
+def plain_values(log: ArkReader, query: dict[str, Any], findings: list[Finding]) -> Iterator[tuple[bytes, int]]:
     """The same of messages that are decoded one by one."""
     for one in log.messages(**query, findings=findings):
         value = one.value if one.value is not None else {"data": one.data}
-        yield str((one.identifier, one.time_ns, message_json(value))), 1
+        yield repr((one.identifier, one.time_ns, message_json(value))).encode(), 1
 
 
-def lines_told(lines: Callable[[list[Finding]], Iterator[tuple[str, int]]]) -> tuple[tuple[str, int], list[str]]:
+def lines_told(lines: Callable[[list[Finding]], Iterator[tuple[bytes, int]]]) -> tuple[tuple[bytes, int], list[str]]:
     """All lines and their number, and what is told of damage."""
     findings: list[Finding] = []
-    text, count, errors = "", 0, []
+    text, count, errors = b"", 0, []
     try:
         for some, number in lines(findings):
             text, count = text + some, count + number

@@ -125,7 +125,7 @@ def cat(run: Run, archive: Any, names: tuple[str, ...], options: dict[str, Any])
             run.out.write(data)
     else:
         for text, _ in lines_of(archive, query, findings=findings, jobs=options.get("jobs", 1)):
-            run.out.text(text)
+            run.out.write(text)
     for finding in findings:
         run.note(str(finding))
     if findings:
@@ -188,7 +188,7 @@ def search(run: Run, archives: list[Any], query: str, options: dict[str, Any]) -
             run.items("search", head, "matches", counted())
         else:
             for text, number in lines_of(archive, wanted, findings=[], jobs=options.get("jobs", 1)):
-                run.out.text(text)
+                run.out.write(text)
                 count += number
         found += count
     return Outcome.DONE if found else Outcome.NO

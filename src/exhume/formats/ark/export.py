@@ -62,7 +62,7 @@ class Selection:
         found = make_each(self.log, make, self._asked(decode), findings=findings, jobs=jobs)
         return self._counted(found, findings)
 
-    def lines(self, jobs: int) -> Iterator[str]:
+    def lines(self, jobs: int) -> Iterator[bytes]:
         """The messages as lines of JSON, piece by piece and in order; see `make_each`."""
         return self._read_each(read_lines, jobs)
 
@@ -122,7 +122,7 @@ def export_jsonl(
     selection = Selection(log, options, ExportReport(), progress)
     with text_output(output, overwrite=overwrite) as file:
         for lines in selection.lines(jobs):
-            file.write(lines.encode("ascii"))
+            file.write(lines)
     return selection.finish()
 
 

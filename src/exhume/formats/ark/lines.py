@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 TAIL = b"}\n"
 LINES, VALUES = 0, 1  # forms of `ark_json`
 
-Lines = tuple[str, int]
+Lines = tuple[bytes, int]
 """Messages as JSON, one on each line, and their number."""
 
 Values = tuple[list[tuple[str, int, bytes]], int]
@@ -74,7 +74,7 @@ def _read(kind: type[Query], log: ArkReader, query: dict[str, Any], findings: li
 def counted_lines(messages: Iterable[ArkMessage]) -> Lines:
     """The lines of messages that were decoded."""
     lines = [dumps(message_json(message)) + "\n" for message in messages]
-    return "".join(lines), len(lines)
+    return "".join(lines).encode("ascii"), len(lines)
 
 
 class _Printed:
@@ -114,17 +114,17 @@ class LineQuery(Query):
         printed = _Printed(batch, numbers, pieces, LINES, TAIL)
         text = printed.text
         if not printed.odd:
-            yield text.decode("ascii"), len(numbers)
+            yield text, len(numbers)
             return
         at = [0] * len(pieces)
         before = shown = 0
-        lines: list[str] = []
+        lines: list[bytes] = []
         count = 0
         try:
             for number, place in zip(printed.odd, printed.places, strict=True):
                 for source in numbers[before:number]:
                     at[source] += 1
-                lines.append(text[shown:place].decode("ascii"))
+                lines.append(text[shown:place])
                 count += number - before
                 before, shown = number + 1, place
                 source = numbers[number]
@@ -134,10 +134,10 @@ class LineQuery(Query):
                 lines.append(line)
                 count += made
         except ExhumeError:
-            yield "".join(lines), count
+            yield b"".join(lines), count
             raise
-        lines.append(text[shown:].decode("ascii"))
-        yield "".join(lines), count + len(numbers) - before
+        lines.append(text[shown:])
+        yield b"".join(lines), count + len(numbers) - before
 
 
 class ValueQuery(Query):

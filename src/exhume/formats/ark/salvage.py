@@ -88,7 +88,7 @@ def _write_lines(root: Path, output: Path, limits: Limits, jobs: int) -> None:
     with open_archive(LocalTree(root), limits=limits) as clean, AtomicFile(output) as file:
         assert isinstance(clean, ArkReader)
         for lines, _ in lines_of(clean, {}, findings=[], jobs=jobs):
-            file.file.write(lines.encode("ascii"))
+            file.file.write(lines)
 
 
 def _open(source: Source | Tree, limits: Limits, log: str | None) -> ArkReader:

@@ -622,7 +622,7 @@ def ark_check(list messages not None, bytes objects not None, list programs not 
 
 
 def ark_json(list order not None, list pieces not None, int form, bytes tail not None):
-    cdef Py_ssize_t count = len(order), number, source, place
+    cdef Py_ssize_t count = len(order), number, source, last, place
     cdef RbufMessage* found = <RbufMessage*>malloc((count + 1) * sizeof(RbufMessage))
     cdef Py_ssize_t* at = <Py_ssize_t*>malloc((len(pieces) + 1) * sizeof(Py_ssize_t))
     cdef RbufMessage* one
@@ -631,7 +631,9 @@ def ark_json(list order not None, list pieces not None, int form, bytes tail not
     cdef const char* end = PyBytes_AS_STRING(<PyObject*>tail)
     cdef Py_ssize_t end_size = len(tail), before
     cdef list messages, times, programs, heads, odd = [], places = []
-    cdef bytes objects
+    cdef bytes objects, text
+    cdef char* to
+    cdef const unsigned char* shorts = NULL
     cdef int short
     memset(&out, 0, sizeof(Out))
     try:
@@ -639,16 +641,22 @@ def ark_json(list order not None, list pieces not None, int form, bytes tail not
             raise MemoryError
         for number in range(len(pieces)):
             at[number] = 0
+        last = -1
         for number in range(count):
             source = order[number]
-            if not 0 <= source < len(pieces):
-                raise ValueError("no such piece")
-            messages, times, objects, programs, heads = pieces[source]
+            if source != last:
+                if not 0 <= source < len(pieces):
+                    raise ValueError("no such piece")
+                messages, times, objects, programs, heads = pieces[source]
+                last = source
+                if not len(messages) == len(times) == len(objects) or not len(programs) == len(heads) == 256:
+                    raise ValueError("not as many as there are messages")
+                shorts = <const unsigned char*>PyBytes_AS_STRING(<PyObject*>objects)
             place = at[source]
             at[source] = place + 1
-            if not place < len(messages) == len(times) == len(objects) or not len(programs) == len(heads) == 256:
+            if place >= len(times):
                 raise ValueError("not as many as there are messages")
-            short = <unsigned char>PyBytes_AS_STRING(<PyObject*>objects)[place]
+            short = shorts[place]
             rbuf_fill(&found[number], messages[place], programs[short], heads[short])
             found[number].time = times[place]
         with nogil:
@@ -682,7 +690,11 @@ def ark_json(list order not None, list pieces not None, int form, bytes tail not
             if found[number].size == -1:
                 odd.append(number)
                 places.append(found[number].time)
-        return PyBytes_New(out.data, out.size), odd, places
+        text = PyBytes_New(NULL, out.size)
+        to = PyBytes_AS_STRING(<PyObject*>text)
+        with nogil:
+            memcpy(to, out.data, out.size)
+        return text, odd, places
     finally:
         free(found)
         free(at)
