@@ -234,6 +234,29 @@ def test_lines_are_those_of_decoded_messages(
             assert bool(errors) == damaged or "topics" in query
 
 
+@pytest.mark.parametrize("held", [0, 1, 200])
+def test_messages_that_may_not_be_held_together_are_read_one_by_one(
+    log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, held: int
+) -> None:
+    def told_of(root: Path, out: Path) -> tuple[Any, ...]:
+        with exhume.open(log) as opened:
+            assert isinstance(opened, ArkReader)
+            lines = lines_told(partial(kernel_lines, opened, {}, 1))
+        salvaged = exhume.salvage(root, out).to_dict()
+        del salvaged["output"]
+        return lines, list(exhume.verify(root)), salvaged
+
+    root = shutil.copytree(log, tmp_path / "log")
+    for split in (root / "splits").iterdir():
+        data = bytearray(split.read_bytes())
+        data[-40] ^= 0x55
+        split.write_bytes(data)
+    expected = told_of(root, tmp_path / "one")
+    monkeypatch.setattr("exhume.formats.ark.messages.HELD", held)
+    assert told_of(root, tmp_path / "other") == expected
+    assert expected[1]
+
+
 def kernel_lines(
     log: ArkReader, query: dict[str, Any], jobs: int, findings: list[Finding]
 ) -> Iterator[tuple[bytes, int]]:

@@ -91,7 +91,7 @@ class _Printed:
             for cursor, piece in zip(self.cursors, pieces, strict=True)
         ]
         parts = [
-            (_payloads(cursor, found), piece.time, piece.object, *_tables(cursor.reference, cursor, form))
+            (_logged(cursor, found), piece.time, piece.object, *_tables(cursor.reference, cursor, form))
             for cursor, piece, found in zip(self.cursors, pieces, self.stored, strict=True)
         ]
         self.text, self.odd, self.places = ark_json(numbers, parts, form, tail)
@@ -193,15 +193,5 @@ def _tables(reference: SplitReference, cursor: SplitCursor, form: int) -> tuple[
     return programs, heads
 
 
-def _payloads(cursor: SplitCursor, stored: Iterable[bytes]) -> list[bytes | None]:
-    """Messages as they were logged; None for those that do not decompress."""
-    if cursor.unpack is None:
-        return list(stored)
-    out: list[bytes | None] = []
-    source = cursor.split.source
-    for data in stored:
-        try:
-            out.append(cursor.unpack.decode(data, lambda: source.span(0, source.size)))
-        except ExhumeError:
-            out.append(None)
-    return out
+def _logged(cursor: SplitCursor, stored: list[bytes]) -> list[bytes | None]:
+    return [*stored] if cursor.unpack is None else cursor.unpack.payloads(stored, cursor.split.source)

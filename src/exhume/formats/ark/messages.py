@@ -5,8 +5,9 @@ Spec: compression footer; rbuf wire format.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from exhume import codecs
 from exhume.codecs.blocks import LZ4_FRAME_MAGIC
@@ -38,7 +39,14 @@ from exhume.formats.ark.rbuf.decoder import Decoder
 from exhume.formats.ark.rbuf.wire import Note
 from exhume.limits import Limits
 
+if TYPE_CHECKING:
+    from exhume.io.source import Source
+
 _PAYLOAD_CODECS: Final = {number: "zstd-frame" if name == "zstd" else name for number, name in CODEC_NAMES.items()}
+
+
+HELD: Final = 1 << 27
+"""Bytes of decompressed messages that are held at once."""
 
 
 class ArkMessage(NamedTuple):
@@ -110,6 +118,24 @@ class Decompressor:
             except (LayoutError, CodecError, LimitExceededError, KeyError):
                 pass
         return self._careful(stored, span(), findings)
+
+    def payloads(self, stored: Iterable[bytes], source: Source, *, noted: bool = False) -> list[bytes | None]:
+        """The messages held in `stored`, all of one file, for code that takes many at once.
+
+        None for those that do not decompress or, if `noted`, about which there is something to note; and for those
+        behind as many bytes as may be held at once.
+        """
+        out: list[bytes | None] = []
+        room = HELD
+        for data in stored:
+            findings: list[Finding] | None = [] if noted else None
+            found = None
+            if room > 0:
+                with suppress(ExhumeError):
+                    found = self.decode(data, lambda: source.span(0, source.size), findings)
+                    room -= len(found)
+            out.append(None if findings else found)
+        return out
 
     def _payload(self, stored: bytes, size: int, number: int) -> bytes:
         data = stored[:-MESSAGE_FOOTER_SIZE]

@@ -230,16 +230,13 @@ class _Check:
             return _Checked(part.is_last, [], None)
         reference = self._references[part.number]
         source = self._reader.split_source(reference.identifier)
-        damaged = []
+        damaged: list[tuple[int, ExhumeError]] = []
         try:
             split = Split(source, header=part.header)
             check = MessageCheck(self._reader, reference, split)
             entries = list(iter_entries(part.entries))
             stored = split.read_messages([entry[1] for entry in entries], [entry[2] for entry in entries])
-            for position, (_, offset, size, short, _), data in zip(part.positions, entries, stored, strict=True):
-                error = check.error(offset, size, short, data)
-                if error is not None:
-                    damaged.append((position, error))
+            damaged += [(part.positions[number], error) for number, error in check.errors(entries, stored)]
         except ExhumeError as error:
             return _Checked(part.is_last, damaged, error)
         finally:

@@ -5,15 +5,18 @@ Spec: ark_log.txt, Split File Format.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from exhume.errors import ExhumeError
 from exhume.formats.ark.assumptions import UNUSED_INDEX_SLOTS_ARE_ZERO
+from exhume.formats.ark.kernel import RbufProgram, ark_check
 from exhume.formats.ark.layout import ENTRY_SIZE, MESSAGE_FOOTER_MAGIC, iter_entries
 from exhume.formats.ark.messages import Decompressor, column_codec, decode_value
 from exhume.formats.ark.query import message_span
 from exhume.formats.ark.rbuf.decoder import decoder_for
 from exhume.formats.ark.rbuf.layout import HEADERS
+from exhume.formats.ark.rbuf.program import program_for
 from exhume.formats.ark.splits import Split
 
 if TYPE_CHECKING:
@@ -39,12 +42,30 @@ class MessageCheck:
             self._codec = ""
         self._unpack = Decompressor(self._codec, reader.limits) if self._codec not in ("", "none") else None
         self._decoders: dict[int, Any] = {}
+        self._programs: list[RbufProgram | None] = [None] * 256
         for short, channel in self._channels.items():
             try:
                 registry = channel.declaration.registry
                 self._decoders[short] = decoder_for(registry, channel.type) if registry is not None else None
+                if registry is not None:
+                    self._programs[short] = program_for(registry, channel.type)
             except ExhumeError:
                 self._decoders[short] = None  # a registry that is damaged says nothing about the message
+
+    def errors(
+        self, entries: Sequence[tuple[int, int, int, int, int]], stored: list[bytes]
+    ) -> Iterator[tuple[int, ExhumeError]]:
+        """What is wrong with the stored bytes of the messages of entries, by their numbers; see `error`.
+
+        The kernel looks at them first; `error` has to look only at those for which it does not vouch.
+        """
+        found: list[bytes | None]
+        found = [*stored] if self._unpack is None else self._unpack.payloads(stored, self._split.source)
+        for number in ark_check(found, bytes(short for _, _, _, short, _ in entries), self._programs):
+            _, offset, size, short, _ = entries[number]
+            error = self.error(offset, size, short, stored[number])
+            if error is not None:
+                yield number, error
 
     def error(self, offset: int, size: int, short: int, data: bytes) -> ExhumeError | None:
         """What is wrong with the stored bytes of the message of an object; None when nothing is."""

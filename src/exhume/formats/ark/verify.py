@@ -463,23 +463,14 @@ def _check_messages(reader: ArkReader, reference: SplitReference, split: Split, 
             stored = split.read_messages(offsets[which], sizes[which])
             if unpack is None and not any(decoders):
                 continue  # any bytes are a message, as long as they can be read
-            payloads = [data if unpack is None else _payload(split, unpack, data) for data in stored]
+            payloads: list[bytes | None]
+            payloads = [*stored] if unpack is None else unpack.payloads(stored, split.source, noted=True)
             for number in ark_check(payloads, shorts[which], programs):
                 decoder, data = decoders[shorts[first + number]], stored[number]
                 if unpack is None and (decoder is None or decoder.is_plain(data)):
                     continue
                 place = first + number
                 yield from _check_message(split, data, offsets[place], sizes[place], unpack, codec, decoder)
-
-
-def _payload(split: Split, unpack: Decompressor, data: bytes) -> bytes | None:
-    """A message decompressed; None when there is something to be said about that."""
-    findings: list[Finding] = []
-    try:
-        found = unpack.decode(data, lambda: split.source.span(0, split.source.size), findings)
-    except ExhumeError:
-        return None
-    return None if findings else found
 
 
 def _check_message(
