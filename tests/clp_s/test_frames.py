@@ -16,6 +16,7 @@ from exhume.codecs.frames import Beginning, Frames, frames_of
 from exhume.errors import CodecError, ExhumeError
 from exhume.formats.clp_s.layout import HEADER_SIZE, PacketType
 from exhume.formats.clp_s.names import DICTIONARIES, TABLE_SECTIONS
+from exhume.formats.clp_s.query.search import Search, resolve_projection
 from exhume.formats.clp_s.read.columns import Texts
 from exhume.formats.clp_s.reader import ClpSArchive, open_archive
 from exhume.formats.clp_s.recode import dictionary_payload, with_stream_offsets
@@ -218,6 +219,17 @@ def test_columns_take_the_frames_that_hold_them(made: Path, tmp_path: Path) -> N
     whole = archive.stream_payload(0)
     with exhume.clps.open(made) as one:
         assert bytes(whole) == bytes(one.stream_payload(0))
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_projection_takes_the_frames_that_hold_it(jobs: int, made: Path, tmp_path: Path) -> None:
+    archive = reframed(made, tmp_path / "many.clps")
+    nodes = resolve_projection(archive, ["z"])
+    search = Search(archive, "z: 3", printing=True, projection=["z"], jobs=jobs)
+    assert b"".join(search.chunks(nodes, jobs=jobs)) == b'{"z":3}\n' * (ROWS // 5)
+    parts = archive.stream_parts(0)
+    assert isinstance(parts, Frames)
+    assert parts.view[:PIECE] == bytes(PIECE), "the first frame has nothing of it"
 
 
 @pytest.mark.parametrize("ask", [lambda texts: texts.first_variables(1), lambda texts: texts.escaped_variables])

@@ -36,7 +36,8 @@ def search(
     how = Options(ignore_case=options["ignore_case"], begin_ms=options["tge"], end_ms=options["tle"])
     counting = options["explain_plan"] or options["count_by_time"] or options["count"]
     jobs = 1 if options["explain_plan"] or options["count_by_time"] else options.get("jobs", 1)
-    searches = _Searches(run, archives, query, how, printing=not counting, jobs=jobs)
+    projection = () if options["ordered"] else options["projection"]
+    searches = _Searches(run, archives, query, how, printing=not counting, projection=projection, jobs=jobs)
     if options["explain_plan"]:
         return _explain(run, searches, format)
     if options["count_by_time"]:
@@ -116,14 +117,24 @@ class _Searches:
     """The searches of a run, made one by one; says on standard error what is worth a note."""
 
     def __init__(
-        self, run: Any, archives: Collection[ClpSArchive], query: str, how: Options, *, printing: bool, jobs: int
+        self,
+        run: Any,
+        archives: Collection[ClpSArchive],
+        query: str,
+        how: Options,
+        *,
+        printing: bool,
+        projection: Sequence[str],
+        jobs: int,
     ) -> None:
         self.run, self.archives, self.query, self.how = run, archives, query, how
-        self.printing, self.jobs = printing, jobs
+        self.printing, self.projection, self.jobs = printing, projection, jobs
 
     def __iter__(self) -> Iterator[Search]:
         for archive in self.archives:
-            one = Search(archive, self.query, self.how, printing=self.printing, jobs=self.jobs)
+            one = Search(
+                archive, self.query, self.how, printing=self.printing, projection=self.projection, jobs=self.jobs
+            )
             name = f"{archive.name}: " if len(self.archives) > 1 or self.run.several else ""
             for column in one.plan.unknown:
                 self.run.note(

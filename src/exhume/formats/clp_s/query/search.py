@@ -85,7 +85,7 @@ def _looked_at(part: Part, nodes: Collection[int] | None) -> Collection[int] | N
 
 class Search:
     """One query on one archive; `printing`: matches will be printed, so that their dictionary may be read ahead; with
-    several `jobs`, the first table while the query's strings are looked up.
+    several `jobs`, the first table while the query's strings are looked up, of which a `projection` prints few columns.
 
     Raises `QueryError` for time bounds that the archive has no column for, and the archive's own errors.
     """
@@ -97,6 +97,7 @@ class Search:
         options: Options = DEFAULT_OPTIONS,
         *,
         printing: bool = False,
+        projection: Sequence[str] = (),
         jobs: int = 1,
     ) -> None:
         self.archive = archive
@@ -108,7 +109,8 @@ class Search:
             return
         if jobs != 1 and self.plan.has_strings and self._filled:
             first = self._filled[0]  # the dictionary is searched meanwhile; that it rules the table out is rare
-            self._ahead.table(archive.tables[first.index], _looked_at(first.part, None if printing else ()))
+            nodes = resolve_projection(archive, projection) if projection else None
+            self._ahead.table(archive.tables[first.index], _looked_at(first.part, nodes if printing else ()))
         elif printing:
             self._ahead.variables()
         self.plan.look_up(archive)
@@ -205,7 +207,7 @@ class Search:
         """
 
         def pieces() -> Iterator[Iterator[bytes]]:
-            for data, part in self._loaded(self._filled):
+            for data, part in self._loaded(self._filled, nodes):
                 shared = Shared(partial(data.renderer, nodes=nodes))
                 for start, stop in blocks(data.table):
                     yield self._matching(data, part, shared, start, stop)

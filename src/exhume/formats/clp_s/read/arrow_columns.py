@@ -262,7 +262,7 @@ class ColumnMaker:
         owners: list[int]
         if piece.column is None:
             tokens = [Token(Kind.ARRAY), *data.layout.runs[piece.run], CLOSE]
-            ops, owners = operations(tokens, data.columns, complete=True)
+            ops, owners = operations(tokens, data.column_at, complete=True)
             # Without the newline that ends a record.
             ops[-1] = (ops[-1][0], ops[-1][1][:-1])  # type: ignore[index]
         else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,7 @@ _CLOSERS = {Kind.OBJECT: b"}", Kind.ARRAY: b"]"}
 
 
 def operations(
-    tokens: Sequence[Token], columns: Sequence[Column], *, complete: bool
+    tokens: Sequence[Token], column_at: Callable[[int], Column], *, complete: bool
 ) -> tuple[list[tuple[object, ...]], list[int]]:
     """Kernel operations that print one record and a newline, and for each the column it prints (-1: none)."""
     ops: list[tuple[object, ...]] = []
@@ -49,7 +49,7 @@ def operations(
         elif token.kind in _CONSTANTS:
             literal += _CONSTANTS[token.kind]
         else:
-            column = columns[token.column]
+            column = column_at(token.column)
             if column.quoted:
                 literal += b'"'
             ops += [(LITERAL, bytes(literal)), column.operation()]
@@ -74,7 +74,7 @@ class TableRenderer:
     ) -> None:
         self.data = data
         self.tokens = data.layout.tokens(complete=complete, nodes=nodes, roots=roots)
-        ops, self._owners = operations(self.tokens, data.columns, complete=complete)
+        ops, self._owners = operations(self.tokens, data.column_at, complete=complete)
         self.program = ClpsProgram(ops, data.num_messages)
 
     def chunks(
@@ -106,7 +106,7 @@ class TableRenderer:
 
     def failure(self, fault: Fault) -> ExhumeError:
         """The error behind a fault of the kernel."""
-        return self.data.columns[self._owners[fault[1]]].failure(fault)
+        return self.data.column_at(self._owners[fault[1]]).failure(fault)
 
 
 def _closed(kind: Kind, keys: list[str], members: list[Any], rows: int) -> list[Any]:
