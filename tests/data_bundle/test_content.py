@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import tarfile
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from exhume.archive import MemberArchive
 from exhume.engines import extract as engine
 from exhume.engines.extract import extract
 from exhume.errors import ExhumeError
+from exhume.export.zip import export as export_zip
 from exhume.formats.data_bundle import content
 from exhume.formats.data_bundle.bundle import View
 from exhume.formats.data_bundle.index import FileRow
@@ -84,6 +86,31 @@ def test_a_tar_stream_and_what_is_wrong_with_it_are_those_of_one_job(
         shard.write_bytes(flip(intact, at))
         told.append(tar(1))
         assert tar(3) == told[-1]
+    assert any(one != whole for one in told)
+
+
+def test_a_zip_archive_and_what_is_wrong_with_it_are_those_of_one_job(bundle: Path, tmp_path: Path) -> None:
+    def zipped(jobs: int) -> tuple[bytes, str]:
+        made = tmp_path / "made.zip"
+        made.unlink(missing_ok=True)
+        with DataBundleArchive(LocalTree(bundle)) as archive:
+            try:
+                report = export_zip(archive, str(made), jobs=jobs)
+            except ExhumeError as error:
+                return b"", str(error)
+        return made.read_bytes(), str(report)
+
+    whole = zipped(1)
+    assert zipped(3) == zipped(0) == whole
+    with zipfile.ZipFile(io.BytesIO(whole[0])) as opened:
+        assert {one.filename: opened.read(one) for one in opened.infolist() if not one.is_dir()} == MEMBERS
+    shard = bundle / "shard-00000000"
+    intact = shard.read_bytes()
+    told = []
+    for at in range(len(intact) - 1, 200, -len(intact) // 9):
+        shard.write_bytes(flip(intact, at))
+        told.append(zipped(1))
+        assert zipped(3) == told[-1]
     assert any(one != whole for one in told)
 
 

@@ -168,7 +168,7 @@ def _export(
     function, is_table = exporter(described, to)
     if is_table:
         mine = table_options(described, to, mine)
-    if to == "tar":
+    if to in ("tar", "zip"):
         mine["jobs"] = jobs
     if columns:
         mine["columns"] = split_columns(columns)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import islice, repeat
 from operator import sub
 from typing import TYPE_CHECKING, Any
 
@@ -28,8 +28,8 @@ BATCH_SIZE = 1 << 20
 BATCH_COUNT = 512
 """Members in one batch."""
 
-TAR_COUNT = 16
-"""Members that a thread reads at a time for a tar stream, which is written by one: neighbours may share a record."""
+AHEAD_COUNT = 16
+"""Members that a thread reads at a time for a tar or zip stream, which one writes: neighbours may share a record."""
 
 Reader = Callable[[int, int], bytes]
 """Reads the bytes `[start, end)` of a source, or of a stream that is decoded."""
@@ -111,10 +111,8 @@ def extract(
     results: Iterable[_Result]
     if isinstance(output, OutputTree):
         results = map_ordered(run, _plan(archive, chosen), jobs)
-    elif jobs == 1:
-        results = map(run, range(len(chosen)))
     else:
-        results = map(run, range(len(chosen)), _read_ahead(archive, chosen, jobs))
+        results = map(run, range(len(chosen)), read_ahead(archive, chosen, jobs))
     for written, size, failed in results:
         report.extracted += written
         report.bytes += size
@@ -255,13 +253,16 @@ def _plan_in_order(chosen: list[str], source: Source, starts: Sequence[int], end
         first = stop
 
 
-def _read_ahead(archive: MemberArchive, chosen: list[str], jobs: int) -> Iterator[list[bytes] | None]:
-    """For each member what `_pieces` gives, read by several threads."""
+def read_ahead(archive: MemberArchive, chosen: list[str], jobs: int) -> Iterator[list[bytes] | None]:
+    """For each member what `_pieces` gives, read by several threads; None at once with one job."""
+    if jobs == 1:
+        yield from repeat(None, len(chosen))
+        return
 
     def read(first: int) -> list[list[bytes] | None]:
-        return [_pieces(archive, name) for name in chosen[first : first + TAR_COUNT]]
+        return [_pieces(archive, name) for name in chosen[first : first + AHEAD_COUNT]]
 
-    for found in map_ordered(read, range(0, len(chosen), TAR_COUNT), jobs, leave=True):
+    for found in map_ordered(read, range(0, len(chosen), AHEAD_COUNT), jobs, leave=True):
         yield from found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from exhume.archive import Entry, MemberArchive, Progress
+from exhume.engines.extract import read_ahead
 from exhume.errors import ExhumeError, OutputExistsError, SourceError
 from exhume.tabular.report import ExportReport
 
@@ -18,17 +19,22 @@ def stored_order(archive: MemberArchive) -> list[str]:
     return sorted(names, key=lambda name: (name not in places, places.get(name, ("", 0, 0))))
 
 
-def each_member(archive: MemberArchive, report: ExportReport, progress: Progress) -> Iterator[Entry]:
-    """Every readable member; the others are counted as lost, with a note each."""
+def each_member(
+    archive: MemberArchive, report: ExportReport, progress: Progress, jobs: int = 1
+) -> Iterator[tuple[Entry, list[bytes] | None]]:
+    """Every readable member, with its bytes where one of several `jobs` has read them ahead.
+
+    The others are counted as lost, with a note each.
+    """
     names = stored_order(archive)
-    for done, name in enumerate(names):
+    for done, (name, pieces) in enumerate(zip(names, read_ahead(archive, names, jobs), strict=True)):
         progress(done, len(names), "members")
         try:
             entry = archive.stat(name)
         except ExhumeError as error:
             lose(report, error)
             continue
-        yield entry
+        yield entry, pieces
     progress(len(names), len(names), "members")
 
 

@@ -39,7 +39,7 @@ def export(
         text = io.TextIOWrapper(file, "utf-8", write_through=True)
         text.write('{"version":1,"refs":{')
         comma = "\n"
-        for entry in each_member(archive, report, progress):
+        for entry, _ in each_member(archive, report, progress):
             name = entry.name or ""
             if entry.kind == "directory":
                 continue

@@ -19,21 +19,28 @@ ZIP64 = 1 << 30
 
 
 def export(
-    archive: MemberArchive, output: str, *, overwrite: bool = False, progress: Progress = no_progress, **options: Any
+    archive: MemberArchive,
+    output: str,
+    *,
+    overwrite: bool = False,
+    progress: Progress = no_progress,
+    jobs: int = 1,
+    **options: Any,
 ) -> ExportReport:
     """Writes every member to a zip archive at `output` (`-`: standard output), uncompressed, dated 1980-01-01.
 
-    Members that are damaged, or whose name extraction would refuse, are left out and reported.
+    `jobs` threads read (0: one per core).  Members whose name extraction would refuse, or that cannot be looked up, are
+    left out and reported.
     """
     refuse_options("zip", options)
     report = ExportReport()
     with binary_output(output, overwrite=overwrite) as file, zipfile.ZipFile(file, "w") as target:
-        for entry in each_member(archive, report, progress):
+        for entry, ahead in each_member(archive, report, progress, jobs):
             name, size = entry.name or "", entry.size or 0
             folder = entry.kind == "directory"
             try:
                 safe_parts(name.rstrip("/") if folder else name)
-                pieces = iter(()) if folder else archive.iter_member(name)
+                pieces = iter(ahead or ()) if folder or ahead is not None else archive.iter_member(name)
             except ExhumeError as error:
                 lose(report, error)
                 continue
