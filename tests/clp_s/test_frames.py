@@ -6,6 +6,7 @@ import itertools
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import msgpack
 import pytest
@@ -253,6 +254,28 @@ def test_threads_decompress_the_dictionary_together(
         assert isinstance(archive, ClpSArchive)
         ask(archive.texts)
     assert free == [True]
+
+
+def test_batches_for_many_threads_are_made_by_the_same_makers(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """DuckDB asks for each batch from a thread that Python takes for a new one."""
+    pytest.importorskip("pyarrow")
+    from exhume.formats.clp_s.read import arrow_columns
+
+    fields = []
+
+    class Counted(arrow_columns.ColumnMaker):
+        def __init__(self, pa: Any, item: Any, *more: Any) -> None:
+            fields.append(item.name)
+            super().__init__(pa, item, *more)
+
+    monkeypatch.setattr(arrow_columns, "ColumnMaker", Counted)
+    with exhume.open(made) as archive:
+        batches = archive.to_arrow(batch_rows=ROWS // 4)
+        for _ in range(4):
+            thread = threading.Thread(target=batches.read_next_batch)
+            thread.start()
+            thread.join()
+    assert sorted(fields) == sorted(batches.schema.names)
 
 
 def said(archive: ClpSArchive, jobs: int) -> object:

@@ -27,7 +27,6 @@ last value of a key that a record has twice.
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -194,18 +193,19 @@ def _batches(
     lost: Counter[str],
     jobs: int,
 ) -> Iterator[Any]:
-    threads = threading.local()
+    # Not one of each thread: where a foreign thread asks for the batches, as those of DuckDB do, Python takes it for a
+    # new one each time, and its scratch, as large as the dictionary, would be made anew.
+    free: list[list[ColumnMaker]] = []
 
     def makers() -> list[ColumnMaker]:
-        if not hasattr(threads, "makers"):
-            import numpy
+        with suppress(IndexError):
+            return free.pop()
+        import numpy
 
-            from exhume.formats.clp_s.read.arrow_columns import ColumnMaker
+        from exhume.formats.clp_s.read.arrow_columns import ColumnMaker
 
-            scratch = numpy.zeros(0, numpy.int32)
-            threads.makers = [ColumnMaker(pa, item, archive, scratch) for item in fields]
-        found: list[ColumnMaker] = threads.makers
-        return found
+        scratch = numpy.zeros(0, numpy.int32)
+        return [ColumnMaker(pa, item, archive, scratch) for item in fields]
 
     def make(parts: list[Part] | ExhumeError | None) -> tuple[list[Any], ExhumeError | None]:
         if isinstance(parts, ExhumeError):
@@ -215,15 +215,18 @@ def _batches(
             with suppress(ExhumeError):
                 archive.texts.variables  # noqa: B018 - reads it
             return made, None
+        taken = makers()
         try:
-            return [_batch(pa, makers(), parts, schema)], None
+            return [_batch(pa, taken, parts, schema)], None
         except ExhumeError as error:
             if len(parts) == 1:
                 return made, error
-        try:  # damage in one of the tables: the others before it are given on their own
-            made.extend(_batch(pa, makers(), [part], schema) for part in parts)
-        except ExhumeError as error:
-            return made, error
+            try:  # damage in one of the tables: the others before it are given on their own
+                made.extend(_batch(pa, taken, [part], schema) for part in parts)
+            except ExhumeError as error:
+                return made, error
+        finally:
+            free.append(taken)
         return made, None
 
     # Beside the first table the dictionary is read, if most of it will be needed.

@@ -61,7 +61,9 @@ class Piece:
 
 
 class ColumnMaker:
-    """Makes the Arrow arrays of one field, in one thread; `scratch` is an array of int32 that all of a thread share."""
+    """Makes the Arrow arrays of one field, for one thread at a time; `scratch` is an array of int32 that all that make
+    a batch share.
+    """
 
     def __init__(self, pa: Any, item: ArrowField, archive: ClpSArchive, scratch: Any) -> None:
         import numpy
