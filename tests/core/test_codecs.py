@@ -25,7 +25,7 @@ from exhume.codecs.stepwise import Stepwise
 from exhume.codecs.stored import store
 from exhume.codecs.streams import inflate_file
 from exhume.codecs.xz import lzma2_extent
-from exhume.codecs.zstd import ZSTD_MAGIC, zstd_frames, zstd_whole
+from exhume.codecs.zstd import ZSTD_MAGIC, zstd_frames, zstd_partial, zstd_whole
 from exhume.errors import CodecError, LimitExceededError, MissingDependencyError, UnsupportedFeatureError
 from exhume.native.kernel import frame_records
 
@@ -372,3 +372,31 @@ def test_a_whole_zstd_frame_has_nothing_behind_it(states_size: bool) -> None:
     assert zstd_whole(frame[:-1], max_size=1 << 20) is None
     assert zstd_whole(b"\x50\x2a\x4d\x18\0\0\0\0", max_size=1 << 20) is None, "a skippable frame alone"
     assert zstd_whole(b"", max_size=1 << 20) is None
+
+
+def test_a_zstd_frame_that_wrongly_states_that_it_is_empty() -> None:
+    frame = bytearray(zstandard.ZstdCompressor(write_checksum=True).compress(b"a"))
+    frame[len(ZSTD_MAGIC) + 1] = 0
+    assert zstd_whole(frame, max_size=1 << 20) is None
+    with pytest.raises(CodecError):
+        codecs.decompress("zstd", bytes(frame), max_size=1 << 20)
+
+
+@pytest.mark.parametrize("sized", [True, False])
+def test_what_is_left_of_a_zstd_frame(sized: bool) -> None:
+    data = random.Random(7).randbytes(300_000)
+    frame = zstandard.ZstdCompressor(write_content_size=sized, write_checksum=True).compress(data)
+    for behind in (b"", b"junk", frame):
+        assert zstd_partial(frame + behind, max_size=len(data)) == (data, len(frame), True)
+    cut, _, whole = zstd_partial(frame[:200_000], max_size=len(data))
+    assert not whole
+    assert len(cut) >= 128 << 10, "the block before the cut"
+    assert data.startswith(cut)
+    damaged = bytearray(frame)
+    damaged[-1] ^= 1
+    kept, _, whole = zstd_partial(bytes(damaged), max_size=len(data))
+    assert not whole
+    assert kept
+    assert data.startswith(kept)
+    with pytest.raises(LimitExceededError):
+        zstd_partial(frame, max_size=len(data) - 1)

@@ -38,13 +38,13 @@ def skip_skippable(data: Buffer, at: int) -> int:
     return at
 
 
-def fills_frame(data: Buffer) -> bool:
-    """Whether `data` is one frame with nothing after it; the contents of its blocks are not examined."""
+def frame_end(data: Buffer) -> int | None:
+    """Where the frame at the start of `data` ends, None where none is; the contents of its blocks are not examined."""
     try:
         found, end = read_frame(memoryview(data), 0, len(data))
     except LayoutError:
-        return False
-    return found.body is not None and end == len(data)
+        return None
+    return end if found.body is not None else None
 
 
 def frame_places(data: Buffer) -> list[tuple[int, int]]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import zstandard
 
 from exhume.codecs.common import Buffer, Decoded, over_budget
-from exhume.codecs.layout import DESCRIPTOR_AT, HAS_CHECKSUM, fills_frame, skip_skippable, stored_checksum
+from exhume.codecs.layout import DESCRIPTOR_AT, HAS_CHECKSUM, frame_end, skip_skippable, stored_checksum
 from exhume.codecs.layout import ZSTD_MAGIC as ZSTD_MAGIC
 from exhume.counts import counted
 from exhume.errors import CodecError, LimitExceededError, UnsupportedFeatureError
@@ -112,10 +112,11 @@ def zstd_whole(data: Buffer, *, max_size: int) -> bytes | None:
     decoder writes into one buffer of 16 times the stored size, of which only the used pages occupy memory.
     """
     room = min(max_size, (1 << 16) + 16 * len(data))
-    if not fills_frame(data):  # the decoder reports this only for frames that state their size
+    if frame_end(data) != len(data):  # the decoder reports this only for frames that state their size
         return None
     try:
-        zstd_frame_size(memoryview(data)[:18], room)
+        if zstd_frame_size(memoryview(data)[:18], room) == 0:  # the library would believe it, and decode nothing
+            return None
         engine = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW_MAX)
         return engine.decompress(data, max_output_size=room, allow_extra_data=False)
     except (CodecError, LimitExceededError, UnsupportedFeatureError, zstandard.ZstdError, MemoryError):
@@ -151,9 +152,12 @@ def zstd_partial(data: Buffer, *, max_size: int) -> tuple[bytes, int, bool]:
 
     For salvage only: raises nothing but `LimitExceededError`; damage ends the output at the last whole block.
     """
+    view, end = memoryview(data), frame_end(data)
+    if end is not None and (out := zstd_whole(view[:end], max_size=max_size)) is not None:
+        return out, end, True
     engine = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW_MAX).decompressobj()
     parts: list[bytes] = []
-    total, at, view = 0, 0, memoryview(data)
+    total, at = 0, 0
     while at < len(data):
         piece = view[at : at + 256]  # little by little: output before the damage must not be lost with it
         try:

@@ -264,17 +264,16 @@ def _table_metadata(streams: list[_KeptStream]) -> bytes:
 
 
 def _dictionary(dictionary: Dictionary, bare: dict[int, bytes], jobs: int) -> list[bytes]:
-    entries = list(dictionary.entries)
-    lost = range(len(entries), dictionary.count)
+    lost = range(dictionary.kept, dictionary.count)
     match dictionary.name:
         case "/var.dict":
-            entries += [bare.get(number, _lost_variable(number)) for number in lost]
+            anew = [bare.get(number, _lost_variable(number)) for number in lost]
         case "/log.dict":
-            entries += [f"<lost log type {number}>".encode() for number in lost]
+            anew = [f"<lost log type {number}>".encode() for number in lost]
         case _:
-            entries += [f'["<lost array {number}>"]'.encode() for number in lost]
-    (frames,) = Framing().several([whole(build_dictionary(entries))], jobs)
-    return [packed.NUM_ENTRIES.pack(len(entries)), *frames]
+            anew = [f'["<lost array {number}>"]'.encode() for number in lost]
+    (frames,) = Framing().several([whole(dictionary.payload + build_dictionary(anew))], jobs)
+    return [packed.NUM_ENTRIES.pack(dictionary.count), *frames]
 
 
 def _lost_variable(number: int) -> bytes:

@@ -48,17 +48,20 @@ FEW_ENTRIES: Final = 1024
 
 @dataclass(slots=True)
 class Dictionary:
-    """The entries of a dictionary that survive, and how many there were (0 when not even that is known)."""
+    """The entries of a dictionary that survive, as they are stored: how many, and of how many (0 when not even that is
+    known).
+    """
 
     name: str
     count: int
-    entries: list[bytes]
+    kept: int
+    payload: bytes
     place: Place
 
     @property
     def lost(self) -> int:
         """Entries that are gone."""
-        return self.count - len(self.entries)
+        return self.count - self.kept
 
 
 @dataclass(slots=True)
@@ -85,8 +88,8 @@ class Fragments:
             return (0, 5, 1)
         if types & {NodeType.FORMATTED_FLOAT, NodeType.DICTIONARY_FLOAT}:
             return (0, 4, 1)
-        text = b"".join(entry for d in self.dictionaries if d.name != "/var.dict" for entry in d.entries)
-        if b"\x13" in text:
+        texts = (layout.parse_dictionary(d.payload, d.kept)[0] for d in self.dictionaries if d.name != "/var.dict")
+        if any(b"\x13" in text for entries in texts for text in entries):
             return (0, 4, 0)
         return (0, 3, 2) if NodeType.DELTA_INTEGER in types else (0, 3, 1)
 
@@ -259,14 +262,15 @@ class Finder:
             for end, part, complete in zstd.zstd_survivors(data, max_size=self._limits.payload_size):
                 used, whole = end, complete
                 parts.append(part)
-                if unbounded and len(layout.parse_dictionary(b"".join(parts), count)[0]) == count:
+                if unbounded and layout.measure_dictionary(b"".join(parts), count)[0] == count:
                     break
-        entries, _, _ = layout.parse_dictionary(b"".join(parts), count)
+        payload = b"".join(parts)
+        kept, entries_end = layout.measure_dictionary(payload, count)
         end = stated_end or body + used
         stored = max(0, min(stated_end or source.size, source.size) - body)
         if count > min(MAX_DICTIONARY, ENTRIES_PER_BYTE * stored + FEW_ENTRIES):
-            count = len(entries)
-        found = Dictionary(name, count, entries, Place(name, source, start, end))
+            count = kept
+        found = Dictionary(name, count, kept, payload[:entries_end], Place(name, source, start, end))
         where = span_of(source, start, end)
         if found.lost or not whole or (self._tree is not None and len(raw) < DICTIONARY_HEAD):
             why = f"the section is damaged: {found.lost} of {counted(found.count, 'entries')} lost"
@@ -275,7 +279,7 @@ class Finder:
             self._report.lose("dictionary entries", found.lost)
         else:
             self._report.account(where, Fate.RECOVERED, f"dictionary {name}")
-        self._report.keep("dictionary entries", len(entries))
+        self._report.keep("dictionary entries", kept)
         return found
 
 
