@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exhume.errors import WriterError
+from exhume.errors import ExhumeError
 from exhume.formats.kv_ir import kernel, lines, pykernel, units, writer
 from tests.kv_ir.test_oracle import SEEDS, events
 
@@ -43,7 +43,7 @@ def written(encoder: Any, text: bytes, path: Path, *, both: bool, codec: str = "
         try:
             with writer.KvIrWriter(path, codec=codec, overwrite=True) as stream:
                 lines.write_lines(stream, [io.BytesIO(text)], both=both)
-        except WriterError as error:
+        except ExhumeError as error:
             return f"{type(error)}: {error}"
     return path.read_bytes()
 
