@@ -15,7 +15,8 @@ import pytest
 import exhume
 from exhume.errors import UnsupportedOperationError
 from exhume.formats.clp_s import salvage as module
-from exhume.formats.clp_s.layout import PacketType
+from exhume.formats.clp_s.layout import HEADER_SIZE, PacketType
+from exhume.formats.clp_s.read import fragments
 from exhume.formats.clp_s.reader import ClpSArchive
 from exhume.formats.clp_s.salvage import _gaps
 from exhume.limits import Limits
@@ -223,3 +224,26 @@ def test_every_draft_is_read_within_the_limits_that_were_given(tmp_path: Path, m
         exhume.salvage(lost, tmp_path / mode, format="clp-s", mode=mode, limits=given)
     assert len(used) >= 9, "four looks at each draft, and one to print it"
     assert set(used) == {given}
+
+
+@pytest.mark.parametrize("listed", [True, False], ids=["listed", "without a list"])
+def test_what_takes_more_than_a_window_is_read_to_its_end(
+    listed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chance, count = np.random.default_rng(7), 2000
+    path, out = tmp_path / "archive.clps", tmp_path / "out"
+    with exhume.create(path, "clp-s") as writer:
+        for _ in range(count):
+            writer.write({"at": chance.random(), "id": chance.bytes(16).hex()})
+    if not listed:
+        data = bytearray(path.read_bytes())
+        data[HEADER_SIZE : HEADER_SIZE + 16] = bytes(16)
+        path.write_bytes(data)
+    for where in (module, fragments):
+        monkeypatch.setattr(where, "WINDOW", 4096)
+    report = exhume.salvage(path, out, format="clp-s")
+    assert not report.lost["records"]
+    assert not report.lost["dictionary entries"]
+    with exhume.open(out) as archive:
+        assert isinstance(archive, ClpSArchive)
+        assert sum(1 for _ in archive.json_lines()) == count

@@ -194,9 +194,10 @@ def _whole_tables(
         tables = by_stream.get(number, [])
         payload = b""
         if start < source.size:
-            data = source.read_up_to(start, min(max(0, end - start), WINDOW))
+            most = min(limits.payload_size, stream.size + WINDOW)  # what is stored is hardly larger than what it holds
+            data = source.read_up_to(start, min(max(0, end - start), most))
             parts, used = [], 0
-            for stop, part, _ in zstd_survivors(data, max_size=min(limits.payload_size, stream.size + WINDOW)):
+            for stop, part, _ in zstd_survivors(data, max_size=most):
                 used = stop
                 parts.append(part)
             payload = b"".join(parts)

@@ -34,7 +34,7 @@ from exhume.limits import Limits
 from exhume.recovery import Fate, SalvageReport
 
 WINDOW: Final = 64 << 20
-"""Bytes of the file from which one section is decoded at most."""
+"""Bytes of the file that are searched at once, and from which one structure is decoded at most."""
 
 MAX_DICTIONARY: Final = 1 << ClpWord.shift.ofs_variable
 """Entries that a dictionary's count may claim before it is taken for damage: more log types cannot be referred to."""
@@ -256,7 +256,7 @@ class Finder:
         used, whole = 0, True
         if count and (not stated_end or stated_end > body):
             room = (stated_end or source.size) - body
-            data = source.read_up_to(body, min(room, WINDOW))
+            data = source.read_up_to(body, min(room, self._limits.payload_size))
             # The frames of the last one go over into those of the streams where no list of sections says where it ends.
             unbounded = name == DICTIONARIES[-1] and not stated_end
             for end, part, complete in zstd.zstd_survivors(data, max_size=self._limits.payload_size):
