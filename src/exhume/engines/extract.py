@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice, repeat
+from itertools import chain, islice, repeat
 from operator import sub
 from typing import TYPE_CHECKING, Any
 
@@ -276,6 +276,17 @@ def _pieces(archive: MemberArchive, name: str) -> list[bytes] | None:
         return None
 
 
+def checked_pieces(archive: MemberArchive, name: str, size: int) -> Iterable[bytes]:
+    """The bytes of a member for a stream, which cannot take back what it has: those of a small one are all read before.
+
+    Raises what is wrong with the member: at once, unless it is larger and its beginning can be read.
+    """
+    pieces = archive.iter_member(name)
+    if size <= SMALL:
+        return list(pieces)
+    return chain((next(pieces, b""),), pieces)
+
+
 def _write(
     archive: MemberArchive, output: OutputTree | TarSink, name: str, pieces: Iterable[bytes] | None = None
 ) -> int:
@@ -284,7 +295,8 @@ def _write(
         output.make_directory(name.rstrip("/"))
         return 0
     if not isinstance(output, OutputTree):
-        return output.write(name, entry.size or 0, archive.iter_member(name) if pieces is None else pieces)
+        size = entry.size or 0
+        return output.write(name, size, checked_pieces(archive, name, size) if pieces is None else pieces)
     stored = archive.stored_range(name)
     if stored is not None:
         return output.copy(name, *stored)

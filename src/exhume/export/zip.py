@@ -6,6 +6,7 @@ import zipfile
 from typing import Any
 
 from exhume.archive import MemberArchive, Progress, no_progress
+from exhume.engines.extract import checked_pieces
 from exhume.errors import ExhumeError
 from exhume.export._members import each_member, lose
 from exhume.io.output.names import safe_parts
@@ -29,8 +30,8 @@ def export(
 ) -> ExportReport:
     """Writes every member to a zip archive at `output` (`-`: standard output), uncompressed, dated 1980-01-01.
 
-    `jobs` threads read (0: one per core).  Members whose name extraction would refuse, or that cannot be looked up, are
-    left out and reported.
+    `jobs` threads read (0: one per core).  Members that are damaged, or whose name extraction would refuse, are left
+    out and reported.  Raises `ExhumeError` for a large one whose damage comes after its beginning.
     """
     refuse_options("zip", options)
     report = ExportReport()
@@ -40,7 +41,7 @@ def export(
             folder = entry.kind == "directory"
             try:
                 safe_parts(name.rstrip("/") if folder else name)
-                pieces = iter(ahead or ()) if folder or ahead is not None else archive.iter_member(name)
+                pieces = ahead or () if folder or ahead is not None else checked_pieces(archive, name, size)
             except ExhumeError as error:
                 lose(report, error)
                 continue

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import itertools
 import tarfile
 from collections.abc import Iterable
 from typing import IO, Any, Self
@@ -26,17 +25,15 @@ class TarSink:
         """Adds one file of a known size; raises `UnsafePathError` for names that extraction would refuse, and
         `OutputLimitError` when all is too much.
 
-        A member whose first piece cannot be read is left out entirely.  For one that fails later, the header with its
-        size has been written already, so the stream cannot continue: raises `SourceError`.
+        For one that fails while it is written, the header with its size has been written already, so the stream cannot
+        continue: raises `SourceError`.
         """
         safe_parts(name)
         self._quota.take(1, size)
         info = tarfile.TarInfo(name)
         info.size = size
-        pieces = iter(chunks)
-        first = next(pieces, b"")
         try:
-            self._tar.addfile(info, _ChunkReader(itertools.chain((first,), pieces)))
+            self._tar.addfile(info, _ChunkReader(chunks))
         except (ExhumeError, OSError) as error:
             raise SourceError(
                 "a damaged member broke the tar stream", actual=f"{name}: {error}", code="EX-606"
