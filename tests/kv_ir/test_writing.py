@@ -45,15 +45,24 @@ def test_lines_of_the_user(exhume_cli: Cli, tmp_path: Path) -> None:
         ('{"a": NaN}', "NaN is not JSON"),
         ('{"a": 1, "a": 2}', "the same key twice"),
         ('{"a": 9223372036854775808}', "does not fit"),
-        ("{", "line 1"),
+        ("{", "line 1: not JSON in column 2"),
+        ('{}\n\n{"a": [1, ', "line 3: not JSON in column 11: Expecting value at "),
+        ('{}\n\n{"a": [1, ', "offset 4 (0x4)"),
+        ('{"\udcff": 1}', "line 1: not UTF-8 in column 3"),
+        ("[" * 100_000, "line 1: nested too deeply"),
     ],
 )
 def test_bad_lines_are_named(text: str, why: str, exhume_cli: Cli, tmp_path: Path) -> None:
-    (tmp_path / "a.jsonl").write_text(text)
+    (tmp_path / "a.jsonl").write_bytes(text.encode("utf-8", "surrogateescape"))
     made = exhume_cli("create", "kv-ir", tmp_path / "a.jsonl", "-o", tmp_path / "a.clp")
     assert made.code == 1
     assert why in made.err
     assert not (tmp_path / "a.clp").exists()
+
+
+def test_bad_metadata_is_named(exhume_cli: Cli, tmp_path: Path) -> None:
+    made = exhume_cli("create", "kv-ir", tmp_path / "a.jsonl", "-o", tmp_path / "a.clp", "--metadata", "[")
+    assert (made.code, "--metadata: not JSON in column 2" in made.err) == (1, True)
 
 
 @pytest.mark.parametrize(

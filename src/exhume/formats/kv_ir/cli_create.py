@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -10,9 +10,7 @@ from exhume.cli.params import Choice, Verb
 from exhume.cli.run import towards
 from exhume.cli.runtime import Run, plain_options
 from exhume.counts import counted
-
-if TYPE_CHECKING:
-    pass
+from exhume.errors import WriterError
 
 
 @click.command("kv-ir", cls=Verb, short_help="Log events as key-value pairs, one after the other.")
@@ -30,7 +28,11 @@ def create(run: Run, inputs: tuple[str, ...], output: str, metadata: str | None,
     from exhume.formats.kv_ir.lines import parse_object, write_lines
     from exhume.formats.kv_ir.writer import create as open_writer
 
-    told = None if metadata is None else parse_object(metadata.encode(), "--metadata", 1)
+    try:
+        told = None if metadata is None else parse_object(metadata.encode("utf-8", "surrogateescape"))
+    except WriterError as error:
+        error.message = f"--metadata: {error.message}"
+        raise
     writer = open_writer(output, metadata=told, **options)
     with run.progress("create") as progress, writer:
         write_lines(writer, inputs, both=pairs == "both", progress=towards(progress, *inputs))

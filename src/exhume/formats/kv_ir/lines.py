@@ -33,23 +33,27 @@ def write_lines(
     """
     done = 0
     for one in inputs:
-        name, number, held = name_of(one), 1, [b""]
+        name, number, begin, held = name_of(one), 1, 0, [b""]
         for piece in read_pieces(one):
             end = piece.rfind(b"\n") + 1
             if end:
-                number = _write(writer, b"".join([*held, piece[:end]]), name, number, both=both)
+                lines = b"".join([*held, piece[:end]])
+                number = _write(writer, lines, Span(name, begin, begin + len(lines)), number, both=both)
+                begin += len(lines)
                 held.clear()
             held.append(piece[end:])
-            if sum(map(len, held)) > LONGEST_LINE:
+            if (size := sum(map(len, held))) > LONGEST_LINE:
+                where = Span(name, begin, begin + size)
                 raise WriterError(
-                    f"line {number}: too long", span=Span(name, 0, 0), expected=f"{LONGEST_LINE} bytes", format="kv-ir"
+                    f"line {number}: too long", span=where, expected=f"{LONGEST_LINE} bytes", format="kv-ir"
                 )
             done += len(piece)
             progress(done, None, "bytes")
-        _write(writer, b"".join(held), name, number, both=both)
+        lines = b"".join(held)
+        _write(writer, lines, Span(name, begin, begin + len(lines)), number, both=both)
 
 
-def _write(writer: KvIrWriter, data: bytes, name: str, number: int, *, both: bool) -> int:
+def _write(writer: KvIrWriter, data: bytes, span: Span, number: int, *, both: bool) -> int:
     """Writes whole lines, the first of which has a number; returns that of the one behind them."""
     at = 0
     while (start := writer.write_lines(data, at, both=both)) < len(data):
@@ -58,26 +62,25 @@ def _write(writer: KvIrWriter, data: bytes, name: str, number: int, *, both: boo
         at = len(data) if end < 0 else end + 1
         line = data[start:at].removesuffix(b"\n")
         if line.strip():
-            pairs = _pairs(parse_object(line, name, number), name, number, both=both)
             try:
-                writer.write(*pairs)
+                writer.write(*_pairs(parse_object(line), both=both))
             except WriterError as error:
-                error.message, error.span = f"line {number}: {error.message}", Span(name, 0, 0)
+                error.message, error.span = f"line {number}: {error.message}", span.sub(start, at)
                 raise
         number += 1
     return number + data.count(b"\n", at)
 
 
-def _pairs(found: Pairs, name: str, number: int, *, both: bool) -> tuple[Pairs, Pairs]:
+def _pairs(found: Pairs, *, both: bool) -> tuple[Pairs, Pairs]:
     if not both:
         return found, {}
     if not set(found) <= {AUTO, USER} or not all(isinstance(one, dict) for one in found.values()):
-        raise WriterError(f"line {number}: not {AUTO} and {USER}", span=Span(name, 0, 0), format="kv-ir")
+        raise WriterError(f"not {AUTO} and {USER}", format="kv-ir")
     return found.get(USER, {}), found.get(AUTO, {})
 
 
-def parse_object(text: bytes, name: str, number: int) -> Pairs:
-    """The pairs of the JSON object on line `number` of `name`.  Raises `WriterError` if it is none or repeats a key."""
+def parse_object(text: bytes) -> Pairs:
+    """The pairs of a JSON object.  Raises `WriterError` if it is none or repeats a key."""
 
     def members(pairs: list[tuple[str, Any]]) -> Pairs:
         out = dict(pairs)
@@ -92,6 +95,14 @@ def parse_object(text: bytes, name: str, number: int) -> Pairs:
         found = json.loads(text.decode("utf-8"), object_pairs_hook=members, parse_constant=refuse)
         if not isinstance(found, dict):
             raise ValueError("not a JSON object")
-    except (ValueError, RecursionError) as error:
-        raise WriterError(f"line {number}: {error}", span=Span(name, 0, 0), actual=text[:80], format="kv-ir") from None
-    return found
+    except UnicodeDecodeError as error:
+        what = f"not UTF-8 in column {error.start + 1}"
+    except json.JSONDecodeError as error:
+        what = f"not JSON in column {error.colno}: {error.msg}"
+    except RecursionError:
+        what = "nested too deeply"
+    except ValueError as error:
+        what = str(error)
+    else:
+        return found
+    raise WriterError(what, actual=text[:80], format="kv-ir")
