@@ -70,42 +70,66 @@ cdef int load_wild(Wild* wild, codes, bint fold) except -1:
     return 0
 
 
+cdef bint shortest(const Wild* wild, Py_ssize_t* least) noexcept nogil:
+    """The bytes that a matching text has at least, and whether it may have more."""
+    cdef Py_ssize_t code
+    cdef bint longer = False
+    least[0] = 0
+    for code in range(wild.count):
+        if wild.codes[code] == WILD_STAR:
+            longer = True
+        else:
+            least[0] += 1
+    return longer
+
+
+cdef Py_ssize_t unescaped(const uint8_t* text, Py_ssize_t size, uint8_t* plain) noexcept nogil:
+    """The text without the backslashes that quote, written to `plain`; its size."""
+    cdef Py_ssize_t i = 0, done = 0
+    while i < size:
+        if text[i] == 0x5C:
+            i += 1
+            if i == size:
+                break
+        plain[done] = text[i]
+        done += 1
+        i += 1
+    return done
+
+
 def clps_find(ClpsStrings strings, codes, bint fold, bint unescape):
     cdef Wild wild
-    cdef Py_ssize_t index, i, size, room = 0
-    cdef uint8_t* plain = NULL
-    cdef uint8_t* larger
+    cdef Py_ssize_t index, size, least
+    cdef Out plain, found
+    cdef bint longer, failed = False
     cdef const uint8_t* text
-    cdef list found = []
+    plain.data = found.data = NULL
+    plain.size = plain.capacity = found.size = found.capacity = 0
     load_wild(&wild, codes, fold)
     try:
-        for index in range(strings.count):
-            text = <const uint8_t*>strings.items[index].text
-            size = strings.items[index].size
-            if unescape and memchr(text, 0x5C, size) != NULL:
-                if size > room:
-                    larger = <uint8_t*>realloc(plain, size)
-                    if larger == NULL:
-                        raise MemoryError
-                    plain = larger
-                    room = size
-                i = 0
-                size = 0
-                while i < strings.items[index].size:
-                    if text[i] == 0x5C:
-                        i += 1
-                        if i == strings.items[index].size:
-                            break
-                    plain[size] = text[i]
-                    size += 1
-                    i += 1
-                text = plain
-            if wild_matches(&wild, text, size):
-                found.append(index)
+        with nogil:  # a dictionary has millions of entries, and another thread decompresses what comes next
+            longer = shortest(&wild, &least)
+            for index in range(strings.count):
+                size = strings.items[index].size
+                if size < least or (size > least and not (longer or unescape)):
+                    continue
+                text = <const uint8_t*>strings.items[index].text
+                if unescape and memchr(text, 0x5C, size) != NULL:
+                    if not reserve(&plain, size):
+                        failed = True
+                        break
+                    size = unescaped(text, size, <uint8_t*>plain.data)
+                    text = <const uint8_t*>plain.data
+                if wild_matches(&wild, text, size) and not add(&found, <char*>&index, sizeof(index)):
+                    failed = True
+                    break
+        if failed:
+            raise MemoryError
+        return [(<Py_ssize_t*>found.data)[index] for index in range(found.size // <Py_ssize_t>sizeof(index))]
     finally:
         free(wild.codes)
-        free(plain)
-    return found
+        free(plain.data)
+        free(found.data)
 
 
 cdef int compare_op(str op) except -1:

@@ -22,12 +22,13 @@ from exhume.formats.clp_s.query.requirement import Part, checks_of
 from exhume.formats.clp_s.query.resolve import LITERAL_TYPES
 from exhume.formats.clp_s.query.tree import EscapeError, Expression, Key, parse_column
 from exhume.formats.clp_s.read.decompressing import Ahead
-from exhume.formats.clp_s.read.records import Shared, blocks, printed
+from exhume.formats.clp_s.read.records import Printed, Shared, blocks, printed, warm
 from exhume.formats.clp_s.read.template import Roots
 from exhume.io.parallel import map_ordered
 
 if TYPE_CHECKING:
-    from exhume.formats.clp_s.read.tables import TableData
+    from exhume.formats.clp_s.read.render import TableRenderer
+    from exhume.formats.clp_s.read.tables import Table, TableData
     from exhume.formats.clp_s.reader import ClpSArchive
 
 
@@ -83,6 +84,10 @@ def _looked_at(part: Part, nodes: Collection[int] | None) -> Collection[int] | N
     return None if nodes is None or None in searched else {*nodes, *(node for node in searched if node is not None)}
 
 
+def _load_renderer(data: Shared[TableData], nodes: Collection[int] | None) -> TableRenderer:
+    return data.get().renderer(nodes=nodes)
+
+
 class Search:
     """One query on one archive; `printing`: matches will be printed, so that their dictionary may be read ahead; with
     several `jobs`, the first table while the query's strings are looked up, of which a `projection` prints few columns.
@@ -115,20 +120,23 @@ class Search:
             self._ahead.variables()
         self.plan.look_up(archive)
 
-    def _loaded(
-        self, tables: Sequence[TablePlan], nodes: Collection[int] | None = None
-    ) -> Iterator[tuple[TableData, Part]]:
-        """The tables, loaded, and what their records have to fulfil.
+    def _loading(
+        self, tables: Sequence[TablePlan], nodes: Collection[int] | None = None, jobs: int = 1
+    ) -> Iterator[tuple[Table, Part, Shared[TableData]]]:
+        """The tables, what their records have to fulfil, and their data, which is loaded when it is asked for.
 
-        With `nodes`, only the columns of these are needed beside those of the condition.
+        With `nodes`, only the columns of these are needed beside those of the condition.  One job has the next stream
+        decompressed meanwhile; the threads of several do that together when they are there.
         """
-        following = _following_streams(tables)
+        following = _following_streams(tables) if jobs == 1 else {}
         stored = self.archive.tables
         for place, planned in enumerate(tables):
             if place in following:
                 later = following[place]
                 self._ahead.table(stored[later.index], _looked_at(later.part, nodes))
-            yield stored[planned.index].load(_looked_at(planned.part, nodes)), planned.part
+            table, wanted = stored[planned.index], _looked_at(planned.part, nodes)
+            share = None if jobs == 1 else partial(table.share, wanted)
+            yield table, planned.part, Shared(partial(table.load, wanted), share)
 
     @property
     def _filled(self) -> list[TablePlan]:
@@ -140,7 +148,8 @@ class Search:
 
         With `nodes`, only the columns of these, and those of the condition, are sure to be there.
         """
-        for data, part in self._loaded(self._filled, nodes):
+        for _, part, loading in self._loading(self._filled, nodes):
+            data = loading.get()
             if part is True:
                 yield Hits(data, None)
                 continue
@@ -154,11 +163,15 @@ class Search:
         total = sum(planned.entry.num_messages for planned in self.plan.tables if planned.part is True)
         looked_at = [planned for planned in self._filled if planned.part is not True]
         pieces = (
-            (Evaluator(data, self.plan, start, stop), part)
-            for data, part in self._loaded(looked_at, ())
-            for start, stop in blocks(data.table)
+            (data, part, start, stop)
+            for table, part, data in self._loading(looked_at, (), jobs)
+            for start, stop in blocks(table)
         )
-        return total + sum(map_ordered(lambda piece: piece[0].run(piece[1]).count(1), pieces, jobs))
+        return total + sum(map_ordered(lambda piece: self._mask(*piece).count(1), pieces, jobs))
+
+    def _mask(self, data: Shared[TableData], part: Part, start: int, stop: int) -> bytes:
+        """A byte for each of the rows `[start, stop)` of a table: 1 for those that match."""
+        return Evaluator(data.get(), self.plan, start, stop).run(part)
 
     def lines(
         self,
@@ -206,22 +219,26 @@ class Search:
         Where a record is damaged, those before it are given before its error is raised.
         """
 
-        def pieces() -> Iterator[Iterator[bytes]]:
-            for data, part in self._loaded(self._filled, nodes):
-                shared = Shared(partial(data.renderer, nodes=nodes))
-                for start, stop in blocks(data.table):
-                    yield self._matching(data, part, shared, start, stop)
+        def pieces() -> Iterator[Callable[[], Printed]]:
+            if jobs != 1 and self._filled:
+                yield partial(warm, self.archive)
+            for table, part, data in self._loading(self._filled, nodes, jobs):
+                renderer = Shared(partial(_load_renderer, data, nodes))
+                for start, stop in blocks(table):
+                    yield partial(printed, self._matching(data, renderer, part, start, stop))
 
-        for out, error in map_ordered(printed, pieces(), jobs):
+        for out, error in map_ordered(lambda piece: piece(), pieces(), jobs):
             yield from out
             if error is not None:
                 raise error
 
-    def _matching(self, data: TableData, part: Part, shared: Shared, start: int, stop: int) -> Iterator[bytes]:
+    def _matching(
+        self, data: Shared[TableData], renderer: Shared[TableRenderer], part: Part, start: int, stop: int
+    ) -> Iterator[bytes]:
         """The text of those of the rows `[start, stop)` of a table that match."""
-        mask = None if part is True else Evaluator(data, self.plan, start, stop).run(part)
+        mask = None if part is True else self._mask(data, part, start, stop)
         if mask is None or 1 in mask:
-            yield from shared.renderer().chunks(start, stop, mask=mask)
+            yield from renderer.get().chunks(start, stop, mask=mask)
 
     def ordered_chunks(self, nodes: Collection[int] | None = None, roots: Roots = ()) -> Iterator[bytes]:
         """The same in the order of the input, as far as the archive recorded it."""

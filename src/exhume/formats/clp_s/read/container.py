@@ -34,6 +34,7 @@ from exhume.formats.clp_s.read import packets
 from exhume.formats.clp_s.read.kernel import ClpsStrings
 from exhume.formats.clp_s.read.places import Place, files_of, in_directory, read_together
 from exhume.io.cached import cached_property
+from exhume.io.heap import keep_freed_memory
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.layout.measured import note_payload
@@ -77,6 +78,7 @@ class Container(RecordArchive):
 
     def __init__(self, source: Source | Tree, *, limits: Limits = DEFAULT_LIMITS) -> None:
         super().__init__(source, limits=limits)
+        keep_freed_memory()
         self.head = source if isinstance(source, Source) else _header_file(source)
         where = self.head.span(0, min(HEADER_SIZE, self.head.size))
         self.header: Header = layout.parse_header(self.head.read_up_to(0, HEADER_SIZE), where)

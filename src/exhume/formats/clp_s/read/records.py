@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import chain, repeat
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
 from exhume.errors import ExhumeError
 from exhume.formats.clp_s.layout import NodeType
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from exhume.formats.clp_s.layout import RangeEntry
     from exhume.formats.clp_s.read.tables import Table, TableData
     from exhume.formats.clp_s.reader import ClpSArchive
+
+T = TypeVar("T")
 
 BLOCK_BYTES: Final = 1 << 19
 """Decompressed bytes of a table that one thread searches or prints at a time."""
@@ -44,23 +46,26 @@ class Sourced(NamedTuple):
     properties: Mapping[str, Any] | None
 
 
-class Shared:
-    """A table's renderer, made by the first thread that needs it and dropped with the last block."""
+class Shared(Generic[T]):
+    """What threads need of a table, its rows or their renderer: made by the first of them, dropped with the last block.
 
-    def __init__(self, make: Callable[[], TableRenderer], share: Callable[[], None] | None = None) -> None:
+    `share` is what all of them do together before one makes it.
+    """
+
+    def __init__(self, make: Callable[[], T], share: Callable[[], None] | None = None) -> None:
         self._make = make
         self._share = share
         self._lock = threading.Lock()
-        self._renderer: TableRenderer | None = None
+        self._made: T | None = None
 
-    def renderer(self) -> TableRenderer:
-        """The renderer.  Raises what keeps it from being made, each time."""
-        if self._share is not None and self._renderer is None:
+    def get(self) -> T:
+        """What it is.  Raises what keeps it from being made, each time."""
+        if self._share is not None and self._made is None:
             self._share()
         with self._lock:
-            if self._renderer is None:
-                self._renderer = self._make()
-            return self._renderer
+            if self._made is None:
+                self._made = self._make()
+            return self._made
 
 
 def _tables(archive: ClpSArchive) -> list[Table]:
@@ -81,14 +86,14 @@ def _load_renderer(table: Table, complete: bool) -> TableRenderer:
     return table.load().renderer(complete=complete)
 
 
-def _blocks(archive: ClpSArchive, complete: bool) -> Iterator[tuple[Shared, int, int]]:
+def _blocks(archive: ClpSArchive, complete: bool) -> Iterator[tuple[Shared[TableRenderer], int, int]]:
     for table in _tables(archive):
         shared = Shared(partial(_load_renderer, table, complete), table.share)
         for start, stop in blocks(table):
             yield shared, start, stop
 
 
-def _warm(archive: ClpSArchive) -> Printed:
+def warm(archive: ClpSArchive) -> Printed:
     """Reads the variable dictionary, if a table needs it, while another thread reads the first table.
 
     What is wrong with it is raised where it is needed.
@@ -101,11 +106,11 @@ def _warm(archive: ClpSArchive) -> Printed:
     return [], None
 
 
-def _print_block(block: tuple[Shared, int, int]) -> Printed:
+def _print_block(block: tuple[Shared[TableRenderer], int, int]) -> Printed:
     shared, start, stop = block
 
     def chunks() -> Iterator[bytes]:
-        yield from shared.renderer().chunks(start, stop)
+        yield from shared.get().chunks(start, stop)
 
     return printed(chunks())
 
@@ -131,7 +136,7 @@ def json_chunks(
         for table in _tables(archive):
             yield from table.load().renderer(complete=complete).chunks()
         return
-    pieces = chain([partial(_warm, archive)], (partial(_print_block, one) for one in _blocks(archive, complete)))
+    pieces = chain([partial(warm, archive)], (partial(_print_block, one) for one in _blocks(archive, complete)))
     for out, error in map_ordered(lambda piece: piece(), pieces, jobs):
         yield from out
         if error is not None:

@@ -103,11 +103,12 @@ class Table:
         data = self._archive.table_bytes(self.entry)
         return TableData(self, layout, data, column_ends(data, layout, rows, lambda: self.span))
 
-    def share(self) -> None:
-        """Decompresses it together with all threads that are about to load it; what is wrong is raised by `load`."""
+    def share(self, nodes: Collection[int] | None = None) -> None:
+        """Decompresses what `load` needs of it together with all threads that are about to load it; what is wrong is
+        raised by `load`."""
         if self.entry.problem is None:
             with suppress(ExhumeError):
-                self._archive.table_bytes(self.entry)
+                self._archive.table_bytes(self.entry) if nodes is None else self.load(nodes)
 
     def _load_parts(self, layout: SchemaLayout, nodes: Collection[int]) -> TableData | None:
         """The columns of these nodes alone, where the stream can be decompressed in parts."""
