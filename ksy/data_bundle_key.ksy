@@ -147,6 +147,7 @@ types:
   chunk:
     doc: Bytes after a zero byte of the string, up to the next one.
     -webide-representation: '{content}'
+    -element: true
     seq:
       - id: text
         terminator: 0

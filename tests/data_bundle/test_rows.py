@@ -8,11 +8,11 @@ from contextlib import suppress
 
 import pytest
 from exhume_ksy.fast.data_bundle_key import read_escaped, read_varuint
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from exhume.errors import Span
-from exhume.formats.data_bundle import layout
+from exhume.errors import ExhumeError, Span
+from exhume.formats.data_bundle import index, layout
 from exhume.formats.data_bundle.layout_keys import (
     FILE_PREFIX,
     FILE_STOP,
@@ -35,6 +35,7 @@ from exhume.formats.data_bundle.messages import (
     UserData,
 )
 from exhume.formats.leveldb.wire import WireError
+from exhume.native.compiled import KERNEL
 
 HERE = Span("x", 0, 1 << 20)
 u64 = st.integers(0, (1 << 64) - 1)
@@ -164,6 +165,50 @@ def test_the_last_of_a_oneof_counts() -> None:
     assert RecordMetadata.parse(place + zeros).all_zeros
     assert RecordMetadata.parse(zeros + place + zeros + place) == RecordMetadata(0, 0, 7)
     assert RecordMetadata.parse(place + b"\x78\x01").unknown == (15,)
+
+
+odd = st.sampled_from(
+    [b"\0", b"\xff", b"\x80", b"/", b"\x08\x01", b"\x28" + b"\xff" * 4 + b"\x7f", b"\x18\x00", b"\x32\x00", b""]
+)
+file_keys = st.builds(FileKey, small_bytes | st.just(b"//a/"), small_bytes).map(FileKey.build)
+record_keys = st.builds(build_record_key, u64, u64)
+records = st.builds(RecordMetadata, u64, u64, u64).map(RecordMetadata.build)
+row_values = st.tuples(files.map(FileMetadata.build) | records, odd).map(b"".join)
+row_keys = st.tuples(st.just(b"") | odd, file_keys | record_keys, odd).map(b"".join)
+
+
+@pytest.mark.skipif(KERNEL is None, reason="the compiled kernel is not built, or turned off")
+@given(row_keys, row_values)
+@example(FileKey(b"/a/", b"b").build(), b"\x08\x01\x28\xff\xff\xff\xff\x1f")
+@example(FileKey(b"/a/", b"x" * 5000).build(), b"\x08\x01")
+@example(build_record_key(3, 300), RecordMetadata(3, 300, all_zeros=True).build())
+@example(build_record_key(3, 300), RecordMetadata(3, 300, 5).build() + b"\x20\x01")
+@example(build_record_key(3, 300), RecordMetadata(3, 300).build() + b"\x20\x00")
+@example(build_record_key(3, 300), RecordMetadata(4, 300, 5).build())
+@example(b"", b"")
+def test_the_kernel_reads_rows_as_they_are_read_without_it(key: bytes, value: bytes) -> None:
+    for plain, parse in (("plain_file_row", index.parse_file_row), ("plain_record_row", index.parse_record_row)):
+        found = getattr(index, plain)(key, value)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(index, plain, lambda *_: None)
+            try:
+                expected = parse(key, value, HERE)
+            except ExhumeError:
+                expected = None
+        if found is not None:
+            assert (found, *map(type, found)) == (expected, *map(type, expected or ()))
+
+
+@pytest.mark.skipif(KERNEL is None, reason="the compiled kernel is not built, or turned off")
+@given(
+    st.binary(max_size=9).filter(lambda text: b"\0" not in text), files.filter(lambda meta: meta.user_data is None), u64
+)
+def test_the_kernel_reads_all_usual_rows(name: bytes, meta: FileMetadata, place: int) -> None:
+    key = FileKey(b"/\xffa/", name)
+    assert index.plain_file_row(key.build(), meta.build()) == index.FileRow(key.path, meta, key)
+    for record in (RecordMetadata(meta.shard_index, meta.offset, place), RecordMetadata(7, place, all_zeros=True)):
+        row = index.plain_record_row(build_record_key(*record[:2]), record.build())
+        assert row == index.RecordRow(record.offset, record.byte_offset, record)
 
 
 def test_the_examples_of_the_format_description() -> None:

@@ -32,6 +32,8 @@ import exhume.formats.ark.kernel
 import exhume.formats.ark.pykernel
 import exhume.formats.clp_s.read.kernel
 import exhume.formats.clp_s.read.pykernel
+import exhume.formats.data_bundle.kernel
+import exhume.formats.data_bundle.pykernel
 import exhume.formats.kv_ir.kernel
 import exhume.formats.kv_ir.pykernel
 import exhume.layout.fast
@@ -68,6 +70,7 @@ TWINS = (
     (exhume.native.kernel, exhume.native.pykernel),
     (exhume.formats.ark.kernel, exhume.formats.ark.pykernel),
     (exhume.formats.clp_s.read.kernel, exhume.formats.clp_s.read.pykernel),
+    (exhume.formats.data_bundle.kernel, exhume.formats.data_bundle.pykernel),
     (exhume.formats.kv_ir.kernel, exhume.formats.kv_ir.pykernel),
 )
 """Kernels, and what stands in for them while reading is counted: the same, by the generated readers of Python.

@@ -1,7 +1,7 @@
 # Readers of single elements for compiled code; written by `make generated`, never edited by hand.
 
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memcmp, memcpy
+from libc.string cimport memchr, memcmp, memcpy
 
 cdef extern from *:
     ctypedef long long wide "__int128"
@@ -779,6 +779,37 @@ cdef inline int64_t read_data_bundle_key_record_key(const uint8_t *p, int64_t at
         shard_uncompressed_offset_ = shard_uncompressed_offset_long_
     out.shard_index = shard_index_
     out.shard_uncompressed_offset = shard_uncompressed_offset_
+    return at
+
+
+cdef struct DataBundleKeyChunk:
+    int64_t text_start
+    int64_t text_end
+    uint8_t marker
+
+
+cdef inline int64_t read_data_bundle_key_chunk(const uint8_t *p, int64_t at, int64_t end, DataBundleKeyChunk *out) noexcept nogil:
+    cdef int64_t at_text_ = 0
+    cdef int64_t end_text_ = 0
+    cdef const void * found_text_
+    cdef uint8_t marker_ = 0
+    if at >= end:
+        return -1
+    found_text_ = memchr(p + at, 0, end - at)
+    if found_text_ == NULL:
+        return -1
+    at_text_ = at
+    end_text_ = <const uint8_t *> found_text_ - p
+    at = end_text_ + 1
+    if end - at < 1:
+        return -1
+    memcpy(&marker_, p + at, 1)
+    at += 1
+    if not (<uint64_t> marker_ == <uint64_t> 0 or <uint64_t> marker_ == <uint64_t> 255):
+        return -1
+    out.text_start = at_text_
+    out.text_end = end_text_
+    out.marker = marker_
     return at
 
 
@@ -1590,4 +1621,4 @@ cdef inline int64_t clp_s_table_classic_variable_first_id(int64_t value) noexcep
     return <int64_t> 0x4000000000000000
 
 
-ELEMENTS = '5e8d10539a0234a2'
+ELEMENTS = '471656c759ad8a1b'

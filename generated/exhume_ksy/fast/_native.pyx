@@ -7,7 +7,7 @@ from libc.stdlib cimport free, realloc
 
 include "_elements.pxi"
 
-SOURCE = '08ffc6ed9ec6d710'
+SOURCE = 'f6d76ab294ffdbd9'
 """What this was compiled from: a module built from other specifications is not used."""
 
 
@@ -427,6 +427,18 @@ def flat_data_bundle_key_record_key(view, int64_t at, int64_t end):
         after = read_data_bundle_key_record_key(<const uint8_t *> buffer.buf, at, end, &one)
     PyBuffer_Release(&buffer)
     return None if after < 0 else (after, one.shard_index, one.shard_uncompressed_offset)
+
+
+def flat_data_bundle_key_chunk(view, int64_t at, int64_t end):
+    """Where the element at `at` ends, and its fields; None when it does not fit."""
+    cdef Py_buffer buffer
+    cdef DataBundleKeyChunk one
+    cdef int64_t after = -1
+    PyObject_GetBuffer(view, &buffer, PyBUF_SIMPLE)
+    if 0 <= at <= end <= buffer.len:
+        after = read_data_bundle_key_chunk(<const uint8_t *> buffer.buf, at, end, &one)
+    PyBuffer_Release(&buffer)
+    return None if after < 0 else (after, one.text_start, one.text_end, one.marker)
 
 
 def leveldb_block_entry(columns, const uint8_t[::1] view, int64_t start, int64_t stop, int64_t count):

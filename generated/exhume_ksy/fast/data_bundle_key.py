@@ -323,3 +323,24 @@ def read_chunk(view: View, at: int, end: int) -> tuple[Chunk, int]:
         raise LayoutError("marker", at - 1, at, (0, 0xff,), marker)
     value.marker = marker
     return value, at
+
+
+def flat_chunk(view: View, at: int, end: int) -> tuple[int, int, int, int]:
+    """Where the `data_bundle_key::chunk` at `at` ends, and its fields: text_start, text_end, marker. Raises
+    `LayoutError`.
+    """
+    if native is not None and (found := native.flat_data_bundle_key_chunk(view, at, end)) is not None:
+        return found
+    stop = view.find(b'\x00', at, end) if isinstance(view, bytes) else at + bytes(view[at:end]).find(b'\x00')
+    if stop < at:
+        raise short("text", at, end, end - at + 1)
+    at_text = at
+    end_text = stop
+    at = stop + 1
+    if at >= end:
+        raise short("marker", at, end, 1)
+    marker = view[at]
+    at += 1
+    if not (marker in (0, 0xff,)):
+        raise LayoutError("marker", at - 1, at, (0, 0xff,), marker)
+    return at, at_text, end_text, marker

@@ -17,7 +17,7 @@ from exhume.compiler import expressions as ex
 from exhume.compiler.c_varints import unique_name
 from exhume.compiler.code import Module
 from exhume.compiler.elements import covered
-from exhume.compiler.fixed import fixed_bytes, numbers_of, only_number, type_size
+from exhume.compiler.fixed import ends_with_a_byte, fixed_bytes, numbers_of, only_number, type_size
 from exhume.compiler.kinds import BYTES, DECIDED, TEXT, Bits, Integer, Kind, Plain, Structure
 from exhume.compiler.model import Field, Type
 from exhume.compiler.needs import is_position
@@ -95,8 +95,12 @@ class Scan(Reader):
         return found | {size.of.id for size in sizes if isinstance(size, ex.Member) and isinstance(size.of, ex.Name)}
 
     def read_bytes(self, field: Field, into: str, path: str) -> None:
-        """Where bytes lie, without copying them. Raises `RefusedError` for bytes that end with a terminator."""
+        """Where bytes lie, without copying them. Raises `RefusedError` for most that end with a terminator."""
         lines = self.lines
+        if ends_with_a_byte(field) and not self.module.foreign:
+            stop, after = self.find_mark(field, path, bytes([field.raw["terminator"]]))
+            lines.add(f"at_{into} = at", f"end_{into} = {stop}", after)
+            return
         if not {"terminator", "pad-right", "process"}.isdisjoint(field.raw) or field.raw.get("type") == "strz":
             raise RefusedError("what ends with a terminator has no column")
         lines.add(f"at_{into} = at")

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from exhume.compiler import expressions as ex
 from exhume.compiler import words
 from exhume.compiler.c_varints import conditions, opening, short_forms, unique_name, varint_text
-from exhume.compiler.fixed import contents, numbers_of
+from exhume.compiler.fixed import contents, ends_with_a_byte, numbers_of
 from exhume.compiler.kinds import BYTES, REST, Bits, Integer, Plain, Structure
 from exhume.compiler.model import Field, Model, Type
 from exhume.compiler.needs import STREAM_SIZE, without_rest
@@ -42,7 +42,7 @@ C_TYPES |= {"b": "int8_t", "h": "int16_t", "i": "int32_t"}
 HEAD = """# Readers of single elements for compiled code; written by `make generated`, never edited by hand.
 
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memcmp, memcpy
+from libc.string cimport memchr, memcmp, memcpy
 
 cdef extern from *:
     ctypedef long long wide "__int128"
@@ -181,6 +181,9 @@ class Element:
         if field.repeat:
             self._numbers(field)
             return
+        if ends_with_a_byte(field):
+            self._marked(field)
+            return
         if "terminator" in field.raw:
             raise RefusedError("this is not covered by compiled code")
         if "contents" in field.raw:
@@ -281,6 +284,16 @@ class Element:
             self._sized(field.size, bounded)
             lines.add(f"{at} = at", "at += <int64_t> size")
         lines.add(f"{end} = at")
+        self._span(field.id, at, end)
+
+    def _marked(self, field: Field) -> None:
+        """Bytes up to the one that ends them."""
+        at, end = (self.variable(f"{side}_{field.id}_", "int64_t") for side in ("at", "end"))
+        found = self.variable(f"found_{field.id}_", "const void *", "")
+        self.fail("at >= end")
+        self.lines.add(f"{found} = memchr(p + at, {field.raw['terminator']}, end - at)")
+        self.fail(f"{found} == NULL")
+        self.lines.add(f"{at} = at", f"{end} = <const uint8_t *> {found} - p", f"at = {end} + 1")
         self._span(field.id, at, end)
 
     def _numbers(self, field: Field) -> None:

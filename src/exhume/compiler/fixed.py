@@ -226,3 +226,9 @@ def shifts(type: Type) -> Iterator[tuple[Field, int]]:
             below = -(-sum(widths) // 8) * 8 - sum(widths[: number + 1]) if big else sum(widths[:number])
             yield one, below
         run = []
+
+
+def ends_with_a_byte(field: Field) -> bool:
+    """Whether a field is bytes, not text, up to one that ends them and does not belong to them."""
+    others = {"size", "size-eos", "pad-right", "process", "consume", "include", "eos-error", "valid"}
+    return field.one == BYTES and "terminator" in field.raw and others.isdisjoint(field.raw)

@@ -43,7 +43,8 @@ class Values(Rules):
         if field.size is None and not field.to_end:
             if mark is None:
                 raise RefusedError("bytes without a size are not covered")
-            after = self._read_marked(field, into, path, mark)
+            stop, after = self.find_mark(field, path, mark)
+            lines.add(f"{into} = view[at : {stop}]")
         elif field.size is None:
             lines.add(f"{into} = view[at:end]")
             self._cut(field, into, mark)
@@ -67,8 +68,8 @@ class Values(Rules):
             return bytes(int(wide[1]) // 8 if wide else 1)
         return None if mark is None else bytes([int(mark)])
 
-    def _read_marked(self, field: Field, into: str, path: str, mark: bytes) -> str:
-        """Statements that read bytes up to what ends them; returns the one that goes on behind it."""
+    def find_mark(self, field: Field, path: str, mark: bytes) -> tuple[str, str]:
+        """Statements that find what ends bytes; returns where these stop, and the statement that goes on behind it."""
         lines = self.lines
         if self.module.foreign:
             lines.add(f"stop = {self.module.helper('find')}(view, {mark!r}, at, end)")
@@ -84,8 +85,8 @@ class Values(Rules):
             else:
                 lines.add("stop = end")
                 after = f"min(end, stop + {len(mark)})"
-        lines.add(f"{into} = view[at : {after if field.raw.get('include') else 'stop'}]")
-        return "at = stop" if field.raw.get("consume") is False else f"at = {after}"
+        stop = after if field.raw.get("include") else "stop"
+        return stop, "at = stop" if field.raw.get("consume") is False else f"at = {after}"
 
     def _cut(self, field: Field, into: str, mark: bytes | None) -> None:
         """Statements that take the padding, and what follows the mark, from bytes of a size."""

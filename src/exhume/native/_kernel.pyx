@@ -8,7 +8,7 @@ from libc.string cimport memchr, memcmp, memcpy, memset
 
 from exhume.native.types import OVERLONG, Scan, malformed_records
 
-VERSION = 20
+VERSION = 21
 
 cdef extern from *:
     """
@@ -63,6 +63,7 @@ include "../formats/kv_ir/native.pxi"
 include "../formats/kv_ir/write.pxi"
 include "files.pxi"
 include "../formats/caf/native.pxi"
+include "../formats/data_bundle/native.pxi"
 include "../formats/ark/native.pxi"
 include "reals.pxi"
 include "../formats/ark/rbuf/native.pxi"

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from exhume.errors import Span
 from exhume.formats.data_bundle import checks
+from exhume.formats.data_bundle.kernel import bundle_file_row, bundle_record_row
 from exhume.formats.data_bundle.layout_keys import (
     CONFIG_KEY,
     FILE_PREFIX,
@@ -30,12 +31,11 @@ from exhume.formats.leveldb.wire import WireError
 
 
 class FileRow(NamedTuple):
-    """A file or directory: its relative path, what the index says about it, and where the index says so."""
+    """A file or directory: its relative path, and what the index says about it."""
 
     path: str
     meta: FileMetadata
     key: FileKey
-    where: Span
 
 
 class RecordRow(NamedTuple):
@@ -46,17 +46,35 @@ class RecordRow(NamedTuple):
     meta: RecordMetadata
 
 
+def plain_file_row(key: bytes, value: bytes) -> FileRow | None:
+    """A file row of the usual form, at a fraction of the cost; None for others, and where there is no kernel."""
+    found: FileRow | None = bundle_file_row(key, value, FileRow, FileKey, FileMetadata)
+    return found
+
+
+def plain_record_row(key: bytes, value: bytes) -> RecordRow | None:
+    """A record row of the usual form; see `plain_file_row`."""
+    found: RecordRow | None = bundle_record_row(key, value, RecordRow, RecordMetadata)
+    return found
+
+
 def parse_file_row(key: bytes, value: bytes, where: Span) -> FileRow:
     """A file row; raises DB-302 when key or value cannot be read."""
+    found = plain_file_row(key, value)
+    if found is not None:
+        return found
     try:
         parts = parse_file_key(key)
-        return FileRow(parts.path, FileMetadata.parse(value), parts, where)
+        return FileRow(parts.path, FileMetadata.parse(value), parts)
     except WireError as error:
         raise checks.FILE_ROW.error(error.reason, span=where, actual=key) from error
 
 
 def parse_record_row(key: bytes, value: bytes, where: Span) -> RecordRow:
     """A record row; raises DB-303 when key or value cannot be read, or when they contradict each other."""
+    found = plain_record_row(key, value)
+    if found is not None:
+        return found
     try:
         parts = parse_record_key(key)
         meta = RecordMetadata.parse(value)
@@ -109,20 +127,21 @@ class BundleIndex:
         if value is None:
             return None
         try:
-            return FileRow(path, FileMetadata.parse(value), parts, self.where)
+            return FileRow(path, FileMetadata.parse(value), parts)
         except WireError as error:
             raise checks.FILE_ROW.error(error.reason, span=self.where, actual=key) from error
 
     def files(self, start: bytes = FILE_PREFIX, stop: bytes = FILE_STOP) -> Iterator[FileRow]:
         """File and directory rows with `start <= key < stop`, in key order."""
+        where = self.where
         for key, value in self.database.scan(start, stop, sequence=self.sequence):
-            yield parse_file_row(key, value, self.where)
+            yield parse_file_row(key, value, where)
 
     def records(self, shard: int) -> list[RecordRow]:
         """The record rows of one shard in stream order; without any, its stream is stored as it is."""
-        prefix = record_prefix(shard)
+        prefix, where = record_prefix(shard), self.where
         rows = self.database.scan(prefix, _after(prefix), sequence=self.sequence)
-        return [parse_record_row(key, value, self.where) for key, value in rows]
+        return [parse_record_row(key, value, where) for key, value in rows]
 
     def children(self, folder: str) -> Iterator[tuple[str, FileRow | None]]:
         """`(name, row)` of each entry of a directory; the row is None for a directory without a row of its own.

@@ -26,13 +26,15 @@ from exhume.formats.data_bundle.index import (
     parse_config,
     parse_file_row,
     parse_record_row,
+    plain_file_row,
+    plain_record_row,
 )
 from exhume.formats.data_bundle.layout_keys import CONFIG_KEY, FILE_PREFIX, Tables, parse_table
 from exhume.formats.data_bundle.messages import BundleConfig, Compression, FileType
 from exhume.formats.data_bundle.names import shard_name
 from exhume.formats.data_bundle.shard import DEFAULT_RECORD_SIZE, Shard
 from exhume.formats.leveldb import checks as leveldb_checks
-from exhume.formats.leveldb.model import Status
+from exhume.formats.leveldb.model import Status, Version
 from exhume.formats.leveldb.verify import verify_database
 from exhume.formats.leveldb.wire import WireError
 from exhume.io.output.names import safe_parts
@@ -65,6 +67,8 @@ class _Walk:
         self.archive = archive
         self.config: BundleConfig | None = None
         self.files: list[FileRow] = []
+        self.found: dict[int, Version] = {}
+        """Where the index has each file row, by the `id` of that."""
         self.records: dict[int, list[RecordRow]] = {}
         self.shards: dict[int, Shard] = {}
         self.view = View(archive.tree, lambda number: self.records.get(number, []), archive.limits)
@@ -79,20 +83,22 @@ class _Walk:
             if version.status is not Status.LIVE:
                 self.old_rows = self.old_rows or version.key.startswith(FILE_PREFIX)
                 continue
-            key, value, where = version.key, version.value, version.span
+            key, value = version.key, version.value
             try:
                 table = parse_table(key)
                 if key == CONFIG_KEY:
-                    self.config = parse_config(value, where)
+                    self.config = parse_config(value, version.span)
                 elif table == Tables.FILES:
-                    self.files.append(parse_file_row(key, value, where))
-                    yield from self._check_file_row(self.files[-1], where)
+                    row = plain_file_row(key, value) or parse_file_row(key, value, version.span)
+                    self.files.append(row)
+                    self.found[id(row)] = version
+                    yield from _check_file_row(row, version)
                 elif table == Tables.RECORDS:
-                    records.append(parse_record_row(key, value, where))
+                    records.append(plain_record_row(key, value) or parse_record_row(key, value, version.span))
                 else:
-                    yield checks.UNKNOWN_ROW.finding(span=where, actual=key)
+                    yield checks.UNKNOWN_ROW.finding(span=version.span, actual=key)
             except WireError:
-                yield checks.UNKNOWN_ROW.finding(span=where, actual=key)
+                yield checks.UNKNOWN_ROW.finding(span=version.span, actual=key)
             except ExhumeError as error:
                 yield Finding.from_error(error)
         self.records = group_records(records)
@@ -103,25 +109,6 @@ class _Walk:
             yield checks.COMPRESSION.finding(
                 "configuration", span=Span("index", 0, 0), actual=self.config.compression, severity=severity
             )
-
-    def _check_file_row(self, row: FileRow, where: Span) -> Iterator[Finding]:
-        meta = row.meta
-        if meta.is_directory and (meta.size or meta.crc32c):
-            yield checks.DIRECTORY_SIZE.finding(row.path, span=where, actual=meta.size)
-        if meta.type not in (FileType.REGULAR_FILE, FileType.DIRECTORY):
-            yield checks.FILE_TYPE.finding(row.path, span=where, actual=meta.type)
-        directory = row.key.directory
-        try:
-            safe_parts(row.path)
-            (directory + row.key.name).decode("utf-8")
-            sound = directory.startswith(b"/") and directory.endswith(b"/") and b"/" not in row.key.name
-            reason = "" if sound else "directory without slashes around it"
-        except UnsafePathError as error:
-            reason = error.message
-        except UnicodeDecodeError:
-            reason = "not UTF-8"
-        if reason:
-            yield checks.NAME.finding(reason, span=where, actual=directory + row.key.name)
 
     def check_shards(self, quick: bool, jobs: int) -> Iterator[Finding]:
         """Shard files against rows, both ways; headers; records."""
@@ -230,7 +217,9 @@ class _Walk:
                     pass
             except ExhumeError as error:
                 found = Finding.from_error(error)
-                return found._replace(declared=row.where) if error.code == checks.FILE_CRC.code else found
+                return (
+                    found._replace(declared=self.found[id(row)].span) if error.code == checks.FILE_CRC.code else found
+                )
             return None
 
         for shard in self.shards.values():
@@ -266,6 +255,27 @@ class _Walk:
                     yield checks.OLD_ROW.finding(detail, span=found.version.span)
         finally:
             history.close()
+
+
+def _check_file_row(row: FileRow, version: Version) -> Iterator[Finding]:
+    """Whether a file or directory is what it can be, and has a name that it can have."""
+    meta, (directory, name) = row.meta, row.key
+    if meta.is_directory and (meta.size or meta.crc32c):
+        yield checks.DIRECTORY_SIZE.finding(row.path, span=version.span, actual=meta.size)
+    if meta.type not in (FileType.REGULAR_FILE, FileType.DIRECTORY):
+        yield checks.FILE_TYPE.finding(row.path, span=version.span, actual=meta.type)
+    reason = ""
+    try:
+        safe_parts(row.path)
+        (directory + name).decode("utf-8")
+        if not (directory.startswith(b"/") and directory.endswith(b"/")) or b"/" in name:
+            reason = "directory without slashes around it"
+    except UnsafePathError as error:
+        reason = error.message
+    except UnicodeDecodeError:
+        reason = "not UTF-8"
+    if reason:
+        yield checks.NAME.finding(reason, span=version.span, actual=directory + name)
 
 
 def _check_places(shard: Shard) -> Iterator[Finding]:

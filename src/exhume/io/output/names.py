@@ -13,6 +13,7 @@ NAME_MAX = 255
 PATH_MAX = 4095
 """Bytes in a whole member name."""
 
+_NO_PART = frozenset(("", ".", ".."))
 
 _NOT_ON_WINDOWS = re.compile(
     r'[<>:"|?*\\\x00-\x1f]|[ .]\Z|\A(?:CON|PRN|AUX|NUL|(?:COM|LPT)[0-9\xb9\xb2\xb3]|CONIN\$|CONOUT\$)[ ]*(?:\.|\Z)',
@@ -33,6 +34,14 @@ def safe_parts(name: str) -> list[str]:
     bytes, names that the file system's encoding cannot hold; and on Windows components that mean something else there.
     """
     parts = name.split("/")
+    if (
+        _NO_PART.isdisjoint(parts)
+        and name.isascii()
+        and len(name) <= NAME_MAX
+        and "\0" not in name
+        and not WINDOWS_NAMES
+    ):
+        return parts  # as nearly all are
     reason = ""
     if not name:
         reason = "empty name"
