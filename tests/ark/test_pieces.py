@@ -19,7 +19,7 @@ from exhume.errors import ExhumeError
 from exhume.findings import Finding
 from exhume.formats.ark import pieces
 from exhume.formats.ark.jsonschema import message_json
-from exhume.formats.ark.lines import counted_lines, lines_of, read_values
+from exhume.formats.ark.lines import ValueQuery, counted_lines, lines_of
 from exhume.formats.ark.messages import ArkMessage
 from exhume.formats.ark.pieces import make_each, read_each
 from exhume.formats.ark.reader import ArkReader
@@ -55,6 +55,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pieces of some messages, for a log that is not worth processes."""
+    monkeypatch.setattr("exhume.formats.ark.query.BATCH_MESSAGES", 50)
     monkeypatch.setattr(pieces, "PIECE_MESSAGES", 64)
     monkeypatch.setattr(pieces, "SAMPLE", 16)
     monkeypatch.setattr(pieces, "WORTH", 1)
@@ -272,13 +273,8 @@ def plain_lines(log: ArkReader, query: dict[str, Any], findings: list[Finding]) 
 def kernel_values(
     log: ArkReader, query: dict[str, Any], jobs: int, findings: list[Finding]
 ) -> Iterator[tuple[bytes, int]]:
-    """The JSON of values that the kernel prints, with their channels and times."""
-    return read_each(log, one_by_one, query, findings=findings, jobs=jobs)
-
-
-def one_by_one(log: ArkReader, query: dict[str, Any], findings: list[Finding]) -> Iterator[tuple[bytes, int]]:
-    """What `read_values` gives, message by message."""
-    for some, count in read_values(log, query, findings):
+    """The JSON of values that the kernel prints, with their channels and times, message by message."""
+    for some, count in read_each(log, ValueQuery, query, findings=findings, jobs=jobs):
         assert count == len(some)
         for one in some:
             yield repr(one).encode(), 1

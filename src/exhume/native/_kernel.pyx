@@ -3,7 +3,7 @@
 
 from cpython.ref cimport PyObject
 from libc.stdint cimport uint64_t
-from libc.stdlib cimport free, malloc, realloc
+from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memchr, memcmp, memcpy, memset
 
 from exhume.native.types import OVERLONG, Scan, malformed_records
@@ -67,6 +67,7 @@ include "../formats/data_bundle/native.pxi"
 include "../formats/ark/native.pxi"
 include "reals.pxi"
 include "../formats/ark/rbuf/native.pxi"
+include "../formats/ark/rbuf/columns.pxi"
 include "scan.pxi"
 
 ctypedef const unsigned char* chars

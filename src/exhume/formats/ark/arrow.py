@@ -14,24 +14,28 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from exhume.choices import hint, passes_on
 from exhume.errors import EntryNotFoundError, QueryError, shorten
 from exhume.findings import Finding
+from exhume.formats.ark.columns import Columns, columns_of
+from exhume.formats.ark.lines import VALUES, Gathered
+from exhume.formats.ark.merge import Batch
 from exhume.formats.ark.messages import ArkMessage
-from exhume.formats.ark.pieces import make_each
-from exhume.formats.ark.query import Topics
+from exhume.formats.ark.pieces import UpToError, read_each
+from exhume.formats.ark.query import Query, Topics
 from exhume.formats.ark.rbuf.registry import Field, Registry
+from exhume.formats.ark.splits import Block
 from exhume.io.jsonout import dumps
-from exhume.limits import cpu_count
-from exhume.tabular.arrow import BAD_TIME, batched, check_rows, choose, import_pyarrow, rebatched
+from exhume.tabular.arrow import BAD_TIME, check_rows, choose, import_pyarrow, rebatched
 
 if TYPE_CHECKING:
-    from exhume.formats.ark.reader import ArkReader, Channel
+    from exhume.formats.ark.reader import ArkReader, Channel, SplitReference
 
 BATCH_ROWS: Final = 8192
 TIMESTAMP_MAX: Final = (1 << 63) - 1
@@ -154,13 +158,14 @@ class _Rows(NamedTuple):
     identifiers: frozenset[str]
     channel: Channel
     schema: Any
+    columns: Columns | None
 
-    def made(self, messages: Iterable[ArkMessage]) -> tuple[Any, list[int], Counter[str]]:
+    def made(self, messages: Iterable[ArkMessage]) -> _Made:
         """The batch, the size in bytes of each row's message, and the number of values that did not fit."""
         pa = import_pyarrow()
         registry = self.channel.declaration.registry
         form = ArrowForm(registry, self.channel.type) if registry is not None else None
-        part = [message for message in messages if message.identifier in self.identifiers]
+        part = list(messages)
         decoded = [message.value or {} for message in part]
         arrays = []
         for field in self.schema:
@@ -169,6 +174,36 @@ class _Rows(NamedTuple):
             arrays.append(pa.array(values, field.type))
         sizes = [len(message.data) for message in part]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema), sizes, Counter(form.lost if form else ())
+
+
+_Made = tuple[Any, Sequence[int], Counter[str]]
+
+
+class _RowQuery(Query):
+    """One pass over the messages of a table that makes record batches of them."""
+
+    def __init__(self, rows: _Rows, *query: Any) -> None:
+        super().__init__(*query)
+        self._rows = rows
+
+    def accepts(self, reference: SplitReference, channel: Channel) -> bool:
+        return channel.identifier in self._rows.identifiers and super().accepts(reference, channel)
+
+    def latched(self, references: Any) -> Iterator[Any]:
+        for message in super().latched(references):
+            yield self._rows.made([message])
+
+    def portion(self, batch: Batch, numbers: list[int], pieces: list[Block]) -> Iterator[_Made]:
+        """The rows of the pieces, in the order in which `numbers` names their cursors."""
+        columns = self._rows.columns
+        made = columns and columns.batch(self._rows.schema, numbers, Gathered(batch, pieces, VALUES).parts)
+        if made:
+            yield made
+            return
+        found = UpToError(super().portion(batch, numbers, pieces))
+        yield self._rows.made(found)
+        if found.error is not None:
+            raise found.error
 
 
 @dataclass(frozen=True)
@@ -194,9 +229,9 @@ class ArkTable:
     ) -> Any:
         """A streaming `pyarrow.RecordBatchReader`, in the order of `ArkReader.messages`, whose options it takes.
 
-        `skip_damaged` continues after damaged messages, which `lost` counts.  `jobs` processes share the work, with the
-        same batches (0: one per core).  Raises as `messages` does, and
-        `EntryNotFoundError` for an unknown column.
+        `skip_damaged` continues after damaged messages, which `lost` counts.  `jobs` share the work, with the same
+        batches (0: one per core): threads where the kernel is compiled, otherwise processes.  Raises as `messages`
+        does, and `EntryNotFoundError` for an unknown column.
         """
         pa = import_pyarrow()
         check_rows(batch_rows)
@@ -217,10 +252,11 @@ class ArkTable:
             "on_error": "skip" if skip_damaged else "raise",
         }
         findings: list[Finding] = []
-        rows = _Rows(self.identifiers, channel, schema)
+        rows = _Rows(self.identifiers, channel, schema, columns_of(registry, channel.type, names))
 
-        def counted(pieces: Iterable[tuple[Any, list[int], Counter[str]]]) -> Iterator[tuple[Any, list[int]]]:
-            for batch, sizes, misfits in pieces:
+        def counted() -> Iterator[tuple[Any, Sequence[int]]]:
+            kind = partial(_RowQuery, rows)
+            for batch, sizes, misfits in read_each(self.log, kind, query, findings=findings, jobs=jobs):
                 if lost is not None:
                     lost.update(misfits)
                 yield batch, sizes
@@ -228,15 +264,7 @@ class ArkTable:
         def batches() -> Iterator[Any]:
             if lost is not None:
                 lost["missing splits"] = sum(not each.is_hidden for each in self.log.missing_splits())
-            if (jobs or cpu_count()) == 1:
-                found = self.log.messages(**query, findings=findings)
-                mine = (message for message in found if message.identifier in self.identifiers)
-                pieces = map(rows.made, batched(mine, batch_rows, lambda message: len(message.data)))
-                yield from (batch for batch, _ in counted(pieces))
-            else:
-                yield from rebatched(
-                    counted(make_each(self.log, rows.made, query, findings=findings, jobs=jobs)), batch_rows
-                )
+            yield from rebatched(counted(), batch_rows)
             if lost is not None:
                 lost["damaged messages"] += len(findings)
 

@@ -13,6 +13,7 @@ else:
 
 RbufProgram = _implementation.RbufProgram
 ark_check = _implementation.ark_check
+ark_columns = _implementation.ark_columns
 ark_cut = _implementation.ark_cut
 ark_entries = _implementation.ark_entries
 ark_faults = _implementation.ark_faults
@@ -26,6 +27,7 @@ ark_statistics = _implementation.ark_statistics
 __all__ = [
     "RbufProgram",
     "ark_check",
+    "ark_columns",
     "ark_cut",
     "ark_entries",
     "ark_faults",

@@ -8,7 +8,6 @@ Spec: none; the JSON of a message is documented in `docs/formats/ark.md`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from exhume.errors import ExhumeError
@@ -42,33 +41,7 @@ def lines_of(log: ArkReader, query: dict[str, Any], *, findings: list[Finding], 
     They are threads where the kernel is compiled, otherwise processes.  Skipped messages add to `findings`.  Raises the
     error of a damaged message after the lines of those before it.
     """
-    return read_each(log, read_lines, query, findings=findings, jobs=jobs)
-
-
-def read_lines(log: ArkReader, query: dict[str, Any], findings: list[Finding]) -> Iterator[Lines]:
-    """The same by the caller alone, portion by portion."""
-    return _read(LineQuery, log, query, findings)
-
-
-def read_values(log: ArkReader, query: dict[str, Any], findings: list[Finding]) -> Iterator[Values]:
-    """The values of all messages of a query in the form that `jsonschema` describes, portion by portion."""
-    return _read(ValueQuery, log, query, findings)
-
-
-def _read(kind: type[Query], log: ArkReader, query: dict[str, Any], findings: list[Finding]) -> Iterator[Any]:
-    start = query.get("start_ns")
-    found = kind(
-        log,
-        query.get("topics"),
-        start,
-        query.get("stop_ns"),
-        True,
-        bool(query.get("reverse")),
-        query.get("on_error", "raise"),
-        findings,
-    )
-    replays = start is not None and bool(query.get("latched", True))
-    return chain.from_iterable(log.portions(found, query.get("on_missing"), replays=replays))
+    return read_each(log, LineQuery, query, findings=findings, jobs=jobs)
 
 
 def counted_lines(messages: Iterable[ArkMessage]) -> Lines:
@@ -77,24 +50,20 @@ def counted_lines(messages: Iterable[ArkMessage]) -> Lines:
     return "".join(lines).encode("ascii"), len(lines)
 
 
-class _Printed:
-    """The messages of a portion, which the kernel has printed as far as it vouches for them.
+class Gathered:
+    """The messages of a portion, with what the kernel has to know of them."""
 
-    `odd` are those for which it does not, as numbers of the portion, and `places` where in the text theirs is missing.
-    """
-
-    def __init__(self, batch: Batch, numbers: list[int], pieces: list[Block], form: int, tail: bytes) -> None:
+    def __init__(self, batch: Batch, pieces: list[Block], form: int) -> None:
         self.cursors = [cursor for cursor in batch.cursors if isinstance(cursor, SplitCursor)]
         self.pieces = pieces
         self.stored = [
             cursor.split.read_messages(piece.offset, piece.size) if piece.time else []
             for cursor, piece in zip(self.cursors, pieces, strict=True)
         ]
-        parts = [
+        self.parts = [
             (_logged(cursor, found), piece.time, piece.object, *_tables(cursor.reference, cursor, form))
             for cursor, piece, found in zip(self.cursors, pieces, self.stored, strict=True)
         ]
-        self.text, self.odd, self.places = ark_json(numbers, parts, form, tail)
 
     def decoded(self, source: int, here: int) -> Iterator[ArkMessage]:
         """One message of a piece, or none, where it was skipped."""
@@ -111,9 +80,9 @@ class LineQuery(Query):
 
     def portion(self, batch: Batch, numbers: list[int], pieces: list[Block]) -> Iterator[Lines]:
         """The lines of the pieces, in the order in which `numbers` names their cursors."""
-        printed = _Printed(batch, numbers, pieces, LINES, TAIL)
-        text = printed.text
-        if not printed.odd:
+        gathered = Gathered(batch, pieces, LINES)
+        text, odd, places = ark_json(numbers, gathered.parts, LINES, TAIL)
+        if not odd:
             yield text, len(numbers)
             return
         at = [0] * len(pieces)
@@ -121,7 +90,7 @@ class LineQuery(Query):
         lines: list[bytes] = []
         count = 0
         try:
-            for number, place in zip(printed.odd, printed.places, strict=True):
+            for number, place in zip(odd, places, strict=True):
                 for source in numbers[before:number]:
                     at[source] += 1
                 lines.append(text[shown:place])
@@ -130,7 +99,7 @@ class LineQuery(Query):
                 source = numbers[number]
                 here = at[source]
                 at[source] += 1
-                line, made = counted_lines(printed.decoded(source, here))
+                line, made = counted_lines(gathered.decoded(source, here))
                 lines.append(line)
                 count += made
         except ExhumeError:
@@ -141,7 +110,7 @@ class LineQuery(Query):
 
 
 class ValueQuery(Query):
-    """One pass over the messages that makes JSON of the value of each."""
+    """One pass over the messages that makes JSON of the value of each, in the form that `jsonschema` describes."""
 
     def latched(self, references: Any) -> Iterator[Any]:
         for message in super().latched(references):
@@ -149,9 +118,10 @@ class ValueQuery(Query):
 
     def portion(self, batch: Batch, numbers: list[int], pieces: list[Block]) -> Iterator[Values]:
         """The values of the pieces, in the order in which `numbers` names their cursors."""
-        printed = _Printed(batch, numbers, pieces, VALUES, b"\n")
-        texts = iter(printed.text.split(b"\n"))
-        odd = set(printed.odd)
+        gathered = Gathered(batch, pieces, VALUES)
+        text, unprinted, _ = ark_json(numbers, gathered.parts, VALUES, b"\n")
+        texts = iter(text.split(b"\n"))
+        odd = set(unprinted)
         at = [0] * len(pieces)
         found: list[tuple[str, int, bytes]] = []
         try:
@@ -159,10 +129,10 @@ class ValueQuery(Query):
                 here = at[source]
                 at[source] += 1
                 if number in odd:
-                    found += map(_value, printed.decoded(source, here))
+                    found += map(_value, gathered.decoded(source, here))
                 else:
                     piece = pieces[source]
-                    identifier = printed.cursors[source].identifiers[piece.object[here]]
+                    identifier = gathered.cursors[source].identifiers[piece.object[here]]
                     found.append((identifier, piece.time[here], next(texts)))
         except ExhumeError:
             yield found, len(found)

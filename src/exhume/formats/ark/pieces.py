@@ -1,12 +1,15 @@
 """A log in pieces that several processes or threads work on at once: what each makes of its piece, in the order of one.
 
-Messages are put in order by their time, so a span of time is a piece: what its messages become follows what those
-before it become.  A worker opens the log again, by the paths of its files.
+Threads share the portions of a query: index entries are put in order by the caller, messages are read by the threads.
+Processes share spans of time: what the messages of one become follows what those before it become.  A process opens
+the log again, by the paths of its files.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
+from copy import copy
 from functools import partial
 from itertools import chain, islice, pairwise
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
@@ -15,8 +18,10 @@ from exhume.errors import ExhumeError
 from exhume.findings import Finding
 from exhume.formats.ark.filters import TIME_MAX
 from exhume.formats.ark.layout import entry_time
+from exhume.formats.ark.merge import Batch
 from exhume.formats.ark.messages import ArkMessage
-from exhume.formats.ark.query import Query
+from exhume.formats.ark.query import Query, SplitCursor, Task
+from exhume.formats.ark.splits import Block
 from exhume.io.local import LocalTree
 from exhume.io.parallel import map_ordered
 from exhume.io.processes import map_processes
@@ -74,7 +79,7 @@ class Made(NamedTuple, Generic[R]):
     error: ExhumeError | None
 
 
-class _UpToError:
+class UpToError:
     """Messages up to the first that cannot be read; `error` is then why, and `ended` whether there are more."""
 
     def __init__(self, found: Iterable[ArkMessage]) -> None:
@@ -107,30 +112,62 @@ def _read_messages(
     query: dict[str, Any],
     findings: list[Finding],
 ) -> Iterator[R]:
-    found = _UpToError(log.messages(**query, findings=findings))
+    found = UpToError(log.messages(**query, findings=findings))
     while not found.ended:
         yield make(islice(found, part))
     if found.error is not None:
         raise found.error
 
 
+def _collected(values: Iterable[R], findings: list[Finding]) -> Made[list[R]]:
+    """All of the values, up to an error."""
+    held: list[R] = []
+    try:
+        for value in values:
+            held.append(value)  # noqa: PERF402 - what there is before an error is kept
+    except ExhumeError as error:
+        return Made(held, findings, error)
+    return Made(held, findings, None)
+
+
 class _Piece(Generic[R]):
-    """What a process or a thread does with one span of time; picklable."""
+    """What a process does with one span of time; picklable."""
 
     def __init__(self, log: ArkReader, read: Read[R], query: dict[str, Any]) -> None:
         self._log, self._read, self._query = log, read, query
 
     def __call__(self, span: tuple[int, int]) -> Made[list[R]]:
         findings: list[Finding] = []
-        values: list[R] = []
         start, stop = span
         query = {**self._query, "start_ns": start, "stop_ns": stop, "latched": False}
-        try:
-            for value in self._read(self._log, query, findings):
-                values.append(value)  # noqa: PERF402 - what there is before an error is kept
-        except ExhumeError as error:
-            return Made(values, findings, error)
-        return Made(values, findings, None)
+        return _collected(self._read(self._log, query, findings), findings)
+
+
+class _Portion(Generic[R]):
+    """What a thread does with one portion of a query."""
+
+    def __init__(self, query: Query) -> None:
+        self._query = query
+
+    def __call__(self, task: Task | ExhumeError) -> Made[list[R]]:
+        if isinstance(task, ExhumeError):
+            return Made([], [Finding.from_error(task)], None)
+        findings: list[Finding] = []
+        query = copy(self._query)
+        query.findings = findings
+        batch, numbers, pieces = task
+        with ExitStack() as stack:
+            return _collected(self._values(query, batch, numbers, pieces, stack), findings)
+
+    def _values(
+        self, query: Query, batch: Batch, numbers: list[int], pieces: list[Block], stack: ExitStack
+    ) -> Iterator[R]:
+        cursors = []
+        for cursor in batch.cursors:
+            assert isinstance(cursor, SplitCursor)
+            cursors.append(cursor.apart(query))
+            stack.callback(cursors[-1].close_split)
+        yield from query.portion(batch._replace(cursors=tuple(cursors)), numbers, pieces)
 
 
 def make_each(
@@ -143,32 +180,73 @@ def make_each(
 ) -> Iterator[R]:
     """`make(messages)` for messages that follow one another, in order, until all of `log.messages(**query)` were given.
 
-    `make` and what it returns are picklable when `jobs` is not 1; it takes all messages that it is given.  Skipped
-    messages add to `findings`.  Raises the error of a damaged message after what became of those before it.
+    `jobs` are processes; `make` and what it returns are picklable when there are several.  `make` takes all messages
+    that it is given.  Skipped messages add to `findings`.  Raises the error of a damaged message after what became of
+    those before it.
     """
     alone, shared = (partial(_read_messages, make, part) for part in (PART, None))
-    return _read_each(log, alone, shared, query, findings, jobs, map_processes)
+    return _by_processes(log, alone, shared, query, findings, jobs)
 
 
 def read_each(
-    log: ArkReader, read: Read[R], query: dict[str, Any], *, findings: list[Finding], jobs: int = 1
-) -> Iterator[R]:
-    """What `read`, which leaves its work to the kernel, makes of all of `log.messages(**query)`, in order.
+    log: ArkReader, kind: Callable[..., Query], query: dict[str, Any], *, findings: list[Finding], jobs: int = 1
+) -> Iterator[Any]:
+    """What a kind of `Query`, which leaves its work to the kernel, makes of all of `log.messages(**query)`, in order.
 
     `jobs` are threads where the kernel is compiled, otherwise processes.  Skipped messages add to `findings`.  Raises
-    as `read` does.
+    as `make_each` does.
     """
-    return _read_each(log, read, read, query, findings, jobs, map_ordered if KERNEL is not None else map_processes)
+    if KERNEL is None:
+        read = partial(_read_query, kind)
+        yield from _by_processes(log, read, read, query, findings, jobs)
+        return
+    threads = jobs if can_travel(log) else 1
+    yield from _read_query(kind, log, query, findings, threads)
 
 
-def _read_each(
+def _read_query(
+    kind: Callable[..., Query], log: ArkReader, query: dict[str, Any], findings: list[Finding], jobs: int = 1
+) -> Iterator[Any]:
+    start = query.get("start_ns")
+    found = kind(
+        log,
+        query.get("topics"),
+        start,
+        query.get("stop_ns"),
+        True,
+        bool(query.get("reverse")),
+        query.get("on_error", "raise"),
+        findings,
+    )
+    references = log.readable(query.get("on_missing"))
+    replays = start is not None and bool(query.get("latched", True))
+    if replays and not found.reverse:
+        yield from found.latched(references)
+    if (jobs or cpu_count()) == 1:
+        for portion in found.run(references):
+            yield from portion
+    else:
+        yield from _told(map_ordered(_Portion[Any](found), found.tasks(references), jobs), findings)
+    if replays and found.reverse:
+        yield from found.latched(references)
+
+
+def _told(pieces: Iterable[Made[list[R]]], findings: list[Finding]) -> Iterator[R]:
+    """What became of pieces, up to an error."""
+    for made in pieces:
+        findings += made.findings
+        yield from made.value
+        if made.error is not None:
+            raise made.error
+
+
+def _by_processes(
     log: ArkReader,
     alone: Read[R],
     shared: Read[R],
     query: dict[str, Any],
     findings: list[Finding],
     jobs: int,
-    share: Callable[..., Iterator[Made[list[R]]]],
 ) -> Iterator[R]:
     spans = _spans(log, query) if (jobs or cpu_count()) > 1 and can_travel(log) else None
     if spans is None:
@@ -178,11 +256,7 @@ def _read_each(
     replayed = {**query, "stop_ns": start}  # of no span: latched messages only
     if start is not None and not reverse:
         yield from shared(log, replayed, findings)
-    for made in share(_Piece(log, shared, query), reversed(spans) if reverse else spans, jobs):
-        findings += made.findings
-        yield from made.value
-        if made.error is not None:
-            raise made.error
+    yield from _told(map_processes(_Piece(log, shared, query), reversed(spans) if reverse else spans, jobs), findings)
     if start is not None and reverse:
         yield from shared(log, replayed, findings)
 

@@ -218,3 +218,18 @@ def ark_json(order: list[int], pieces: list[Piece], form: int, tail: bytes) -> t
     is absent.
     """
     return b"", list(range(len(order))), [0] * len(order)
+
+
+ColumnParts = tuple[int, int, bytes, bytes, bytes]
+"""The length of a column, the number of absent values, and its buffers: validity, offsets, values."""
+
+
+def ark_columns(
+    order: list[int], pieces: list[Piece], shapes: bytes, texts: bytes, room: int
+) -> tuple[bytes, bytes, int, list[ColumnParts]] | None:
+    """Messages in the columns of `columns.Shape`; None where nobody vouches for all of them, or they take more `room`.
+
+    Times and sizes of the messages (64 bits each), the number of times that are too late for Arrow, and the columns.
+    `order` and `pieces` are those of `ark_json`.
+    """
+    return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import copy
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from exhume.errors import ExhumeError, Span
@@ -27,6 +28,9 @@ BATCH_BYTES: Final = 8 << 20
 """Stored bytes of messages held at once."""
 
 BATCH_MESSAGES: Final = 1 << 14
+
+Task = tuple[Batch, list[int], list[Block]]
+"""The entries of a portion: of each cursor of a batch a piece, and the number of the cursor of each, in order."""
 
 
 class Query:
@@ -53,8 +57,16 @@ class Query:
         self.skip = on_error == "skip"
         self.findings = findings
 
-    def run(self, references: Sequence[SplitReference]) -> Iterator[Iterable[ArkMessage]]:
+    def run(self, references: Sequence[SplitReference]) -> Iterator[Iterable[Any]]:
         """The messages of the time window, in order, in portions."""
+        for task in self.tasks(references):
+            if isinstance(task, ExhumeError):
+                self.note(task)
+            else:
+                yield self.portion(*task)
+
+    def tasks(self, references: Sequence[SplitReference]) -> Iterator[Task | ExhumeError]:
+        """The same before messages are read: what `portion` takes, and the errors of entries that are skipped."""
         cursors: list[Cursor] = []
         self.reader.hint(
             each.identifier
@@ -91,8 +103,8 @@ class Query:
         if self.findings is not None:
             self.findings.append(Finding.from_error(error))
 
-    def _deliver(self, batch: Batch) -> Iterator[Iterable[ArkMessage]]:
-        """Messages of a batch, in portions of bounded size; a bad entry ends a portion."""
+    def _deliver(self, batch: Batch) -> Iterator[Task | ExhumeError]:
+        """The entries of a batch, in portions of bounded size; a bad entry ends a portion."""
         at = [0] * len(batch.blocks)
         numbers = batch.sources
         start = 0
@@ -103,13 +115,13 @@ class Query:
             if sum(sum(piece.size) for piece in pieces) > BATCH_BYTES or any(1 in piece.bad for piece in pieces):
                 stop = self._stop(batch, at, start, stop)
                 if stop == start:
-                    self._damaged(batch, numbers[start], at[numbers[start]])
+                    yield self._damaged(batch, numbers[start], at[numbers[start]])
                     at[numbers[start]] += 1
                     start += 1
                     continue
                 ends = [first + count for first, count in zip(at, _counts(numbers, start, stop, len(at)), strict=True)]
                 pieces = [block.part(a, b) for block, a, b in zip(batch.blocks, at, ends, strict=True)]
-            yield self.portion(batch, numbers[start:stop], pieces)
+            yield batch, numbers[start:stop], pieces
             start, at = stop, ends
 
     @staticmethod
@@ -128,7 +140,7 @@ class Query:
                 return place
         return stop
 
-    def _damaged(self, batch: Batch, number: int, within: int) -> None:
+    def _damaged(self, batch: Batch, number: int, within: int) -> ExhumeError:
         cursor = batch.cursors[number]
         assert isinstance(cursor, SplitCursor)
         block = batch.blocks[number]
@@ -137,7 +149,7 @@ class Query:
         )
         if not self.skip:
             raise error
-        self.note(error)
+        return error
 
     def portion(self, batch: Batch, numbers: list[int], pieces: list[Block]) -> Iterable[Any]:
         """The messages of the pieces, in the order in which `numbers` names their cursors."""
@@ -273,6 +285,13 @@ class SplitCursor(Cursor):
         """Opens the file."""
         self.split = self.query.reader.open_split(self.reference.identifier)
         self._open = True
+
+    def apart(self, query: Query) -> SplitCursor:
+        """The same split for another pass beside this one: with a file of its own, which is open, and no entries."""
+        other = copy(self)
+        other.query = query
+        other.open_split()
+        return other
 
     def close_split(self) -> None:
         """Closes the file; closing it again does no harm."""

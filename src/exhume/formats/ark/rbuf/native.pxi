@@ -24,6 +24,8 @@ cdef enum:
     RBUF_NESTED = 300   # values within values; whoever reads with readers that call each other allows more
     RBUF_KEYS = 32      # keys out of order that are compared with each other
 
+cdef struct RbufColumn  # in `columns.pxi`
+
 cdef struct RbufWalk:
     const RbufOp* ops
     const char* texts
@@ -35,6 +37,12 @@ cdef struct RbufWalk:
     int nested
     bint is_dropped     # within a removed field, of which nothing is noted
     bint is_full        # there is no memory
+    RbufColumn* columns # NULL: none are filled
+    int64_t next        # the column of the next field, and the one behind the last
+    int64_t last
+    int64_t room        # bytes that columns may still take
+    int64_t lost        # values that do not fit
+    const char* names   # the texts of the program, while `texts` are those of columns
 
 cdef uint8_t[256] rbuf_escape  # what `json.dumps` does with a byte of ASCII: as in ESCAPE
 memcpy(rbuf_escape, ESCAPE, 256)
@@ -288,6 +296,8 @@ cdef inline int64_t rbuf_field(RbufWalk* w, const RbufOp* op, int64_t at, int64_
 
 cdef inline int64_t rbuf_fields(RbufWalk* w, const RbufOp* of, int64_t at, int64_t end) noexcept nogil:
     cdef int64_t number
+    if w.columns != NULL:
+        return column_fields(w, of, at, end)
     for number in range(of.count):
         at = rbuf_field(w, &w.ops[of.child + number], at, end)
         if at < 0:
@@ -574,6 +584,7 @@ cdef int64_t rbuf_message(RbufMessage* one, Out* out, int form, bint* is_full) n
         return False
     if one.ops == NULL:
         return True
+    walk.columns = NULL
     walk.ops, walk.texts, walk.data = one.ops, one.texts, one.data
     walk.out, walk.form, walk.budget, walk.objects = out, form, one.budget, one.objects
     walk.nested, walk.is_dropped, walk.is_full = RBUF_NESTED, False, False
@@ -621,28 +632,18 @@ def ark_check(list messages not None, bytes objects not None, list programs not 
         free(found)
 
 
-def ark_json(list order not None, list pieces not None, int form, bytes tail not None):
-    cdef Py_ssize_t count = len(order), number, source, last, place
-    cdef RbufMessage* found = <RbufMessage*>malloc((count + 1) * sizeof(RbufMessage))
-    cdef Py_ssize_t* at = <Py_ssize_t*>malloc((len(pieces) + 1) * sizeof(Py_ssize_t))
-    cdef RbufMessage* one
-    cdef Out out
-    cdef bint is_full = False
-    cdef const char* end = PyBytes_AS_STRING(<PyObject*>tail)
-    cdef Py_ssize_t end_size = len(tail), before
-    cdef list messages, times, programs, heads, odd = [], places = []
-    cdef bytes objects, text
-    cdef char* to
+cdef int rbuf_gather(list order, list pieces, RbufMessage* found) except -1:
+    """What is known of the messages of some pieces, in an order that names the piece of each."""
+    cdef Py_ssize_t number, source, place, last = -1
+    cdef Py_ssize_t* at = <Py_ssize_t*>calloc(len(pieces) + 1, sizeof(Py_ssize_t))
+    cdef list messages, times, programs, heads
+    cdef bytes objects
     cdef const unsigned char* shorts = NULL
     cdef int short
-    memset(&out, 0, sizeof(Out))
     try:
-        if found == NULL or at == NULL:
+        if at == NULL:
             raise MemoryError
-        for number in range(len(pieces)):
-            at[number] = 0
-        last = -1
-        for number in range(count):
+        for number in range(len(order)):
             source = order[number]
             if source != last:
                 if not 0 <= source < len(pieces):
@@ -659,6 +660,27 @@ def ark_json(list order not None, list pieces not None, int form, bytes tail not
             short = shorts[place]
             rbuf_fill(&found[number], messages[place], programs[short], heads[short])
             found[number].time = times[place]
+    finally:
+        free(at)
+    return 0
+
+
+def ark_json(list order not None, list pieces not None, int form, bytes tail not None):
+    cdef Py_ssize_t count = len(order), number
+    cdef RbufMessage* found = <RbufMessage*>malloc((count + 1) * sizeof(RbufMessage))
+    cdef RbufMessage* one
+    cdef Out out
+    cdef bint is_full = False
+    cdef const char* end = PyBytes_AS_STRING(<PyObject*>tail)
+    cdef Py_ssize_t end_size = len(tail), before
+    cdef list odd = [], places = []
+    cdef bytes text
+    cdef char* to
+    memset(&out, 0, sizeof(Out))
+    try:
+        if found == NULL:
+            raise MemoryError
+        rbuf_gather(order, pieces, found)
         with nogil:
             for number in range(count):
                 one = &found[number]
@@ -697,5 +719,4 @@ def ark_json(list order not None, list pieces not None, int form, bytes tail not
         return text, odd, places
     finally:
         free(found)
-        free(at)
         free(out.data)

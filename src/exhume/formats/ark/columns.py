@@ -1,0 +1,179 @@
+"""Messages of a channel as Arrow's columns, which the kernel fills without the interpreter lock.
+
+Beside the program of a type stands a tree of columns of the same form, with the types that `arrow.ArrowForm` states.
+Messages for which the kernel does not vouch are left to the readers, with all those that were read together with them.
+
+Spec: rbuf wire format; Arrow columnar format, Physical Memory Layout.
+"""
+
+from __future__ import annotations
+
+import struct
+from array import array
+from collections import Counter
+from collections.abc import Collection
+from typing import Any, Final, NamedTuple
+
+from exhume.formats.ark.kernel import ark_columns
+from exhume.formats.ark.rbuf.program import MAX_ROWS
+from exhume.formats.ark.rbuf.registry import Field, Registry
+from exhume.formats.ark.rbuf.sizes import is_fixed
+from exhume.formats.ark.rbuf.wire import letter_of
+from exhume.tabular.arrow import BAD_TIME, import_pyarrow
+
+ROOM: Final = 1 << 29
+"""Bytes that the columns of a portion may take: absent values can take many times those of a message."""
+
+
+class Shape(NamedTuple):
+    """A column, as the kernel's `RbufShape` describes it; those within follow one another from `child` on."""
+
+    kind: str = "-"
+    child: int = 0
+    number: int = 0
+    width: int = 0
+    text: int = 0
+    size: int = 0
+
+
+class _Shaper:
+    """Writes shapes; as in Arrow, each use of a type has columns of its own."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+        self.shapes: list[Shape] = [Shape()]
+        self.texts = bytearray()
+
+    def take(self, count: int) -> int:
+        """The first of new shapes that follow one another.  Raises `OverflowError` for too many."""
+        if len(self.shapes) + count > MAX_ROWS:
+            raise OverflowError
+        self.shapes += [Shape()] * count
+        return len(self.shapes) - count
+
+    def fields(self, fields: list[Field], inside: tuple[str, ...], wanted: Collection[str] | None = None) -> Shape:
+        """A struct of these fields; only those that are `wanted` (None: all) have a column that is filled."""
+        first = self.take(len(fields))
+        for number, each in enumerate(fields, first):
+            if wanted is None or each.name in wanted:
+                self.shapes[number] = self._value(each, inside)
+        return Shape("o", first, len(fields))
+
+    def _value(self, each: Field, inside: tuple[str, ...]) -> Shape:
+        if is_fixed(each._replace(optional=False)):
+            kind = {"bool": "?", "guid": "g", "system_time_point": "t"}.get(each.type, "w")
+            width = struct.calcsize("<" + letter_of(self._registry, each))
+            return Shape("w" if each.packed_timespec else kind, width=width)
+        match each.type:
+            case "string" | "byte_buffer":
+                return Shape("s")
+            case "object":
+                return self._object(each.object_type or "", inside)
+            case "variant":
+                return self._variant(each, inside)
+            case "dictionary":
+                assert each.key is not None
+                assert each.value is not None
+                first = self.take(2)
+                self.shapes[first] = self._value(each.key, inside)
+                self.shapes[first + 1] = self._value(each.value, inside)
+                return Shape("m", first)
+        assert each.value is not None
+        first = self.take(1)
+        self.shapes[first] = self._value(each.value, inside)
+        return Shape("a", first, each.array_size) if each.type == "array" else Shape("l", first)
+
+    def _object(self, name: str, inside: tuple[str, ...]) -> Shape:
+        if name in inside:
+            return Shape("j")
+        fields = [*self._registry.schema(name).visible_fields()]
+        return self.fields(fields, (*inside, name)) if fields else Shape("e")
+
+    def _variant(self, each: Field, inside: tuple[str, ...]) -> Shape:
+        count = len(each.variants) + 3
+        first = self.take(count)
+        self.shapes[first], self.shapes[first + 1], self.shapes[first + count - 1] = Shape("w", width=1), _TEXT, _TEXT
+        for number, (_, name) in enumerate(each.variants, first + 2):
+            text = name.encode("utf-8")
+            found = self._object(name, inside)
+            self.shapes[number] = found._replace(text=len(self.texts), size=len(text))
+            self.texts += text
+        return Shape("v", first, count)
+
+
+_TEXT: Final = Shape("s")
+
+
+class Columns(NamedTuple):
+    """The columns of a channel's type, of which some are wanted, in the order of its fields; picklable."""
+
+    names: list[str]
+    shapes: list[Shape]
+    packed: bytes
+    texts: bytes
+
+    def batch(self, schema: Any, order: list[int], pieces: list[Any]) -> tuple[Any, Any, Counter[str]] | None:
+        """The record batch of messages, in the order and form that `ark_json` takes; None where nobody vouches for all.
+
+        Also the size in bytes of each message, and the number of values that did not fit.
+        """
+        import numpy
+
+        made = ark_columns(order, pieces, self.packed, self.texts, ROOM)
+        if made is None:
+            return None
+        pa = import_pyarrow()
+        times, sizes, lost, found = made
+        own = {"time_ns": times, "latched": bytes(len(order) + 7 >> 3)}
+        arrays = []
+        for field in schema:
+            if field.name in self.names:
+                place = self.shapes[0].child + self.names.index(field.name)
+                arrays.append(self._array(pa, found, place, field.type))
+            else:
+                arrays.append(pa.Array.from_buffers(field.type, len(order), [None, pa.py_buffer(own[field.name])], 0))
+        batch = pa.RecordBatch.from_arrays(arrays, schema=schema)
+        return batch, numpy.frombuffer(sizes, numpy.int64), Counter({BAD_TIME: lost})
+
+    def _array(self, pa: Any, found: list[tuple[Any, ...]], number: int, type_: Any) -> Any:
+        """The array of a column that the kernel filled, and of those within."""
+        shape = self.shapes[number]
+        length, nulls, bits, ends, data = found[number]
+        buffers = [pa.py_buffer(bits) if nulls else None]
+        children: list[Any] | None = None
+        match shape.kind:
+            case "o" | "v":
+                within = range(shape.child, shape.child + shape.number)
+                children = [self._array(pa, found, one, type_.field(place).type) for place, one in enumerate(within)]
+            case "a":
+                children = [self._array(pa, found, shape.child, type_.value_type)]
+            case "l":
+                buffers.append(pa.py_buffer(ends))
+                children = [self._array(pa, found, shape.child, type_.value_type)]
+            case "m":
+                buffers.append(pa.py_buffer(ends))
+                key = self._array(pa, found, shape.child, type_.key_type)
+                item = self._array(pa, found, shape.child + 1, type_.item_type)
+                pair = pa.struct([type_.key_field, type_.item_field])
+                children = [pa.Array.from_buffers(pair, len(key), [None], 0, children=[key, item])]
+            case "s" | "g" | "j":
+                buffers += [pa.py_buffer(ends), pa.py_buffer(data)]
+            case _:
+                buffers.append(pa.py_buffer(data))
+        return pa.Array.from_buffers(type_, length, buffers, nulls, children=children)
+
+
+def columns_of(registry: Registry | None, type_name: str, wanted: Collection[str]) -> Columns | None:
+    """The columns of a type's wanted fields, `data` without a registry; None for a type that is too large."""
+    if registry is None:
+        fields = [Field("data", "byte_buffer")]
+    else:
+        fields = list(registry.schema(type_name).visible_fields())
+    shaper = _Shaper(registry or Registry({}, {}))
+    try:
+        shaper.shapes[0] = shaper.fields(fields, (type_name,), wanted)
+    except (OverflowError, RecursionError):
+        return None
+    numbers = array("q", (part for shape in shaper.shapes for part in (ord(shape.kind), *shape[1:])))
+    names = [each.name for each in fields]
+    return Columns(names, shaper.shapes, numbers.tobytes(), bytes(shaper.texts))

@@ -1,0 +1,395 @@
+# Messages to the buffers of Arrow's columns, without the interpreter lock.  A type's program says what follows in a message,
+# and a tree of columns, which `exhume.formats.ark.columns` makes beside it, where that goes: a struct has a column for each
+# of its fields that is not removed, in the order of the program.
+#
+# Spec: rbuf wire format; Arrow columnar format, Physical Memory Layout.
+
+cdef struct RbufShape:  # a column as it is described
+    int64_t kind    # a letter
+    int64_t child   # the first column within
+    int64_t count   # columns within, or elements of a list of fixed size
+    int64_t width   # bytes of a value
+    int64_t text    # the name of an alternative's type
+    int64_t size
+
+cdef struct RbufColumn:
+    RbufShape shape
+    int64_t length
+    int64_t nulls
+    Out bits        # which values there are, once one is absent
+    Out ends
+    Out data
+
+
+cdef inline bint column_room(RbufWalk* w, Out* out, int64_t size) noexcept nogil:
+    w.room -= size
+    return w.room >= 0 and rbuf_grow(w, out, size)
+
+
+cdef inline bint rbuf_grow(RbufWalk* w, Out* out, int64_t size) noexcept nogil:
+    if reserve(out, size):
+        return True
+    w.is_full = True
+    return False
+
+
+cdef inline bint column_bit(RbufWalk* w, Out* out, int64_t place, bint value) noexcept nogil:
+    """Adds a bit behind `place` others."""
+    if not place & 7:
+        if not column_room(w, out, 1):
+            return False
+        out.data[out.size] = 0
+        out.size += 1
+    if value:
+        out.data[place >> 3] |= 1 << (place & 7)
+    return True
+
+
+cdef bint column_mark(RbufWalk* w, RbufColumn* c, bint valid) noexcept nogil:
+    """Counts a value that was added, and notes whether there is one."""
+    cdef int64_t whole = c.length >> 3
+    w.room -= 1
+    if c.nulls or not valid:
+        if not c.nulls:  # all before it are there
+            if not column_room(w, &c.bits, whole + 1):
+                return False
+            memset(c.bits.data, 0xFF, whole)
+            c.bits.data[whole] = <char>((1 << (c.length & 7)) - 1)
+            c.bits.size = whole + (1 if c.length & 7 else 0)
+        if not column_bit(w, &c.bits, c.length, valid):
+            return False
+        c.nulls += not valid
+    c.length += 1
+    return w.room >= 0
+
+
+cdef bint column_end(RbufWalk* w, RbufColumn* c, int64_t place) noexcept nogil:
+    """Adds the place where a value of any size ends."""
+    cdef int32_t end = <int32_t>place
+    if place > 0x7FFFFFFF or not column_room(w, &c.ends, sizeof(end)):
+        return False
+    put(&c.ends, <const char*>&end, sizeof(end))
+    return True
+
+
+cdef inline bint column_put(RbufWalk* w, RbufColumn* c, const void* data, int64_t size) noexcept nogil:
+    if not column_room(w, &c.data, size):
+        return False
+    put(&c.data, <const char*>data, size)
+    return True
+
+
+cdef inline bint column_text(RbufWalk* w, RbufColumn* c, const void* data, int64_t size) noexcept nogil:
+    return column_put(w, c, data, size) and column_end(w, c, c.data.size) and column_mark(w, c, True)
+
+
+cdef bint column_blank(RbufWalk* w, int64_t number, bint valid) noexcept nogil:
+    """Adds an absent value, or, where `valid`, what stands below an absent struct: zeros."""
+    cdef RbufColumn* c = &w.columns[number]
+    cdef int64_t kind = c.shape.kind, one
+    if kind == c"w" or kind == c"t":
+        if not column_room(w, &c.data, c.shape.width):
+            return False
+        memset(c.data.data + c.data.size, 0, c.shape.width)
+        c.data.size += c.shape.width
+    elif kind == c"?" or kind == c"e":
+        if not column_bit(w, &c.data, c.length, False):
+            return False
+    elif kind == c"l" or kind == c"m":
+        if not column_end(w, c, w.columns[c.shape.child].length):
+            return False
+    elif kind == c"a":
+        for one in range(c.shape.count):
+            if not column_blank(w, c.shape.child, valid):
+                return False
+    elif kind == c"o" or kind == c"v":
+        for one in range(c.shape.count):
+            if not column_blank(w, c.shape.child + one, True):
+                return False
+    elif not column_end(w, c, c.data.size):
+        return False
+    return column_mark(w, c, valid)
+
+
+cdef int64_t column_outside(RbufWalk* w, const RbufOp* op, int64_t at, int64_t end) noexcept nogil:
+    """A value that goes to no column."""
+    cdef RbufColumn* columns = w.columns
+    w.columns = NULL
+    at = rbuf_field(w, op, at, end)
+    w.columns = columns
+    return at
+
+
+cdef int64_t column_fields(RbufWalk* w, const RbufOp* of, int64_t at, int64_t end) noexcept nogil:
+    """The fields of an object or a group, to the columns from `w.next` on."""
+    cdef const RbufOp* op
+    cdef int64_t number
+    for number in range(of.count):
+        op = &w.ops[of.child + number]
+        if op.flags & RBUF_REMOVED:
+            at = column_outside(w, op, at, end)
+        elif w.next >= w.last:
+            return -1
+        else:
+            w.next += 1
+            at = column_value(w, op, w.next - 1, at, end)
+        if at < 0:
+            return -1
+    return at
+
+
+cdef int64_t column_object(RbufWalk* w, const RbufOp* op, RbufColumn* c, int64_t at, int64_t end) noexcept nogil:
+    cdef int64_t following = w.next, last = w.last
+    w.next, w.last = c.shape.child, c.shape.child + c.shape.count
+    at = rbuf_object(w, &w.ops[op.child], at, end)
+    if w.next != w.last:
+        at = -1
+    w.next, w.last = following, last
+    return at
+
+
+cdef int64_t column_list(RbufWalk* w, const RbufOp* op, RbufColumn* c, int64_t at, int64_t end) noexcept nogil:
+    cdef const RbufOp* element = &w.ops[op.child]
+    cdef RbufColumn* within = &w.columns[c.shape.child]
+    cdef int64_t number, count = 0, size
+    at = rbuf_count(w, op, at, end, &count)
+    if at < 0:
+        return -1
+    if within.shape.kind == c"w" and element.flags == 0 and within.nulls == 0:
+        size = count * within.shape.width
+        if end - at < size or not column_put(w, within, w.data + at, size):
+            return -1
+        within.length += count
+        at += size
+    else:
+        for number in range(count):
+            at = column_value(w, element, c.shape.child, at, end)
+            if at < 0:
+                return -1
+    if c.shape.kind == c"a":
+        return at if count == c.shape.count else -1
+    return at if column_end(w, c, within.length) else -1
+
+
+cdef int64_t column_pairs(RbufWalk* w, const RbufOp* op, RbufColumn* c, int64_t at, int64_t end) noexcept nogil:
+    cdef RbufColumn* keys = &w.columns[c.shape.child]
+    cdef int64_t number, count = 0
+    at = rbuf_count(w, op, at, end, &count)
+    if at < 0:
+        return -1
+    for number in range(count):
+        at = column_value(w, &w.ops[op.child], c.shape.child, at, end)
+        if at < 0 or keys.nulls:
+            return -1
+        at = column_value(w, &w.ops[op.child + 1], c.shape.child + 1, at, end)
+        if at < 0:
+            return -1
+    return at if column_end(w, c, keys.length) else -1
+
+
+cdef int64_t column_variant(RbufWalk* w, const RbufOp* op, RbufColumn* c, int64_t at, int64_t end) noexcept nogil:
+    """Columns of the index, of the name of the type, of the alternatives, and of bytes, which nothing vouches for."""
+    cdef ArkRbufVariantHeader header
+    cdef RbufColumn* one
+    cdef RbufOp value
+    cdef int64_t number, first = c.shape.child + 2, found = -1
+    cdef uint8_t index
+    at = read_ark_rbuf_variant_header(w.data, at, end, &header)
+    if at < 0 or c.shape.count != op.count + 3:
+        return -1
+    end = at + header.len_object
+    for number in range(op.count):
+        one = &w.columns[first + number]
+        if w.ops[op.child + number].cost == header.index:
+            index = <uint8_t>header.index
+            if not column_put(w, &w.columns[first - 2], &index, 1) or not column_mark(w, &w.columns[first - 2], True):
+                return -1
+            if not column_text(w, &w.columns[first - 1], w.texts + one.shape.text, one.shape.size):
+                return -1
+            memset(&value, 0, sizeof(value))
+            value.kind, value.child = c"o", w.ops[op.child + number].child
+            found = column_value(w, &value, first + number, at, end)
+        elif not column_blank(w, first + number, False):
+            return -1
+    return end if found == end and column_blank(w, first + op.count, False) else -1
+
+
+cdef int64_t column_json(RbufWalk* w, const RbufOp* op, RbufColumn* c, int64_t at, int64_t end) noexcept nogil:
+    cdef RbufColumn* columns = w.columns
+    cdef const char* texts = w.texts
+    cdef RbufOp value = op[0]
+    cdef int64_t before = c.data.size
+    value.flags = 0  # it is there
+    w.columns, w.out, w.texts = NULL, &c.data, w.names
+    at = rbuf_value(w, &value, at, end)
+    w.columns, w.out, w.texts = columns, NULL, texts
+    w.room -= c.data.size - before
+    return at if column_end(w, c, c.data.size) else -1
+
+
+cdef int64_t column_value(RbufWalk* w, const RbufOp* op, int64_t number, int64_t at, int64_t end) noexcept nogil:
+    """Where a value ends that was added to a column; -1 where nobody vouches for it, or there is no room."""
+    cdef RbufColumn* c = &w.columns[number]
+    cdef int64_t kind = c.shape.kind
+    cdef ArkRbufByteBuffer held
+    cdef ArkRbufGuid guid
+    cdef Out text
+    cdef char[40] digits
+    cdef uint64_t time
+    if kind == c"-":
+        return column_outside(w, op, at, end)
+    if op.flags & RBUF_OPTIONAL:
+        if at >= end:
+            return -1
+        at += 1
+        if not w.data[at - 1]:
+            return at if column_blank(w, number, False) else -1
+    if kind == c"w" or kind == c"t" or kind == c"?" or kind == c"g":
+        if not rbuf_is_number(op) and op.kind != c"x" or end - at < op.count:
+            return -1
+        if kind == c"w":
+            if op.count != c.shape.width or not column_put(w, c, w.data + at, op.count):
+                return -1
+        elif kind == c"?":
+            if not column_bit(w, &c.data, c.length, w.data[at] != 0):
+                return -1
+        elif kind == c"t":
+            if op.count != sizeof(time):
+                return -1
+            memcpy(&time, w.data + at, sizeof(time))
+            if time > <uint64_t>0x7FFFFFFFFFFFFFFF:
+                w.lost += 1
+                return at + op.count if column_blank(w, number, False) else -1
+            if not column_put(w, c, &time, sizeof(time)):
+                return -1
+        else:
+            if read_ark_rbuf_guid(w.data, at, end, &guid) < 0:
+                return -1
+            text.data, text.size, text.capacity = digits, 0, sizeof(digits)
+            rbuf_guid(&text, &guid)
+            return at + op.count if column_text(w, c, digits + 1, text.size - 2) else -1
+        at += op.count
+    elif kind == c"s":
+        if op.kind == c"z":
+            held.value_start, held.value_end, at = at, end, end
+        elif op.kind == c"s" or op.kind == c"y":
+            at = read_ark_rbuf_byte_buffer(w.data, at, end, &held)
+        else:
+            return -1
+        if at < 0:
+            return -1
+        return at if column_text(w, c, w.data + held.value_start, held.value_end - held.value_start) else -1
+    elif kind == c"j":
+        at = column_json(w, op, c, at, end)
+    elif kind == c"e":
+        at = rbuf_bare(w, op, at, end)
+        if at < 0 or not column_bit(w, &c.data, c.length, True):
+            return -1
+    elif kind == c"o" and op.kind == c"o":
+        at = column_object(w, op, c, at, end)
+    elif kind == c"v" and op.kind == c"v":
+        at = column_variant(w, op, c, at, end)
+    elif kind == c"m" and (op.kind == c"m" or op.kind == c"p"):
+        at = column_pairs(w, op, c, at, end)
+    elif kind == c"l" and op.kind == c"l" or kind == c"a" and op.kind == c"a":
+        at = column_list(w, op, c, at, end)
+    else:
+        return -1
+    return at if at >= 0 and column_mark(w, c, True) else -1
+
+
+cdef inline int64_t rbuf_bare(RbufWalk* w, const RbufOp* op, int64_t at, int64_t end) noexcept nogil:
+    """A value whose flag was read, checked."""
+    cdef RbufColumn* columns = w.columns
+    cdef RbufOp value = op[0]
+    value.flags = 0
+    w.columns = NULL
+    at = rbuf_value(w, &value, at, end)
+    w.columns = columns
+    return at
+
+
+cdef bint rbuf_add(RbufMessage* one, RbufWalk* w) noexcept nogil:
+    """Whether a message was added to columns; it is checked first."""
+    cdef bint is_full = False
+    if one.ops == NULL or not rbuf_message(one, NULL, 0, &is_full):
+        return False
+    w.ops, w.names, w.data, w.budget, w.objects = one.ops, one.texts, one.data, one.budget, one.objects
+    w.nested, w.is_dropped = RBUF_NESTED, False
+    return column_value(w, one.ops, 0, 0, one.size) == one.size
+
+
+cdef object out_bytes(Out* out):
+    """What was written, which is let go of."""
+    cdef bytes held = PyBytes_New(NULL, out.size)
+    cdef char* to = PyBytes_AS_STRING(<PyObject*>held)
+    with nogil:
+        if out.size:
+            memcpy(to, out.data, out.size)
+        free(out.data)
+    memset(out, 0, sizeof(Out))
+    return held
+
+
+def ark_columns(list order not None, list pieces not None, bytes shapes not None, bytes texts not None, int64_t room):
+    cdef Py_ssize_t count = len(order), number, within, columns = len(shapes) // sizeof(RbufShape)
+    cdef const RbufShape* shape = <const RbufShape*>PyBytes_AS_STRING(<PyObject*>shapes)
+    cdef RbufMessage* found = <RbufMessage*>malloc((count + 1) * sizeof(RbufMessage))
+    cdef RbufColumn* made = <RbufColumn*>calloc(columns + 1, sizeof(RbufColumn))
+    cdef RbufColumn* c
+    cdef RbufWalk w
+    cdef bytes times, sizes
+    cdef uint64_t* time
+    cdef int64_t* size
+    cdef bint is_whole = True
+    cdef list out = []
+    memset(&w, 0, sizeof(w))
+    try:
+        if found == NULL or made == NULL:
+            raise MemoryError
+        if columns == 0 or len(shapes) % sizeof(RbufShape):
+            raise ValueError("not whole columns")
+        for number in range(columns):
+            c = &made[number]
+            c.shape = shape[number]
+            within = c.shape.count
+            if c.shape.kind in (c"l", c"a", c"m"):
+                within = 2 if c.shape.kind == c"m" else 1
+            elif c.shape.kind not in (c"o", c"v"):
+                within = 0
+            # those within lie behind, so that columns end somewhere
+            if within and not number < c.shape.child <= columns - within or within < 0:
+                raise ValueError("a column that cannot be")
+            if not 0 <= c.shape.width <= 16 or not 0 <= c.shape.count or not 0 <= c.shape.text <= len(texts):
+                raise ValueError("a column that cannot be")
+            if not 0 <= c.shape.size <= len(texts) - c.shape.text:
+                raise ValueError("a column that cannot be")
+        rbuf_gather(order, pieces, found)
+        times, sizes = PyBytes_New(NULL, count * sizeof(uint64_t)), PyBytes_New(NULL, count * sizeof(int64_t))
+        time = <uint64_t*>PyBytes_AS_STRING(<PyObject*>times)
+        size = <int64_t*>PyBytes_AS_STRING(<PyObject*>sizes)
+        w.columns, w.room, w.texts = made, room, PyBytes_AS_STRING(<PyObject*>texts)
+        with nogil:
+            for number in range(columns):
+                if made[number].shape.kind in (c"s", c"g", c"j", c"l", c"m"):
+                    is_whole = is_whole and column_end(&w, &made[number], 0)
+            for number in range(count):
+                is_whole = is_whole and rbuf_add(&found[number], &w)
+                if not is_whole:
+                    break
+                time[number], size[number] = found[number].time, found[number].size
+        if w.is_full:
+            raise MemoryError
+        if not is_whole:
+            return None
+        for number in range(columns):
+            c = &made[number]
+            out.append((c.length, c.nulls, out_bytes(&c.bits), out_bytes(&c.ends), out_bytes(&c.data)))
+        return times, sizes, w.lost, out
+    finally:
+        for number in range(columns if made != NULL else 0):
+            free(made[number].bits.data)
+            free(made[number].ends.data)
+            free(made[number].data.data)
+        free(made)
+        free(found)

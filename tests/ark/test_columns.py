@@ -1,0 +1,257 @@
+"""Arrow columns that the kernel fills: those that are made of decoded messages, to the byte."""
+
+from __future__ import annotations
+
+import shutil
+import struct
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import exhume
+from exhume.errors import ExhumeError
+from exhume.formats.ark import columns, kernel, query
+from exhume.formats.ark.columns import columns_of
+from exhume.formats.ark.rbuf.decoder import decoder_for
+from exhume.formats.ark.rbuf.encoder import encoder_for
+from exhume.formats.ark.rbuf.program import data_program, program_for
+from exhume.formats.ark.rbuf.registry import Field, Group, Registry, Schema
+from exhume.formats.ark.reader import ArkReader
+from exhume.native.compiled import KERNEL
+from tests.ark.rbuf_strategies import registries, values
+
+pa = pytest.importorskip("pyarrow")
+
+ITSELF = Registry(
+    {
+        "T": Schema(
+            "T",
+            (
+                Field("next", "object", object_type="T", optional=True),
+                Field("kids", "arraylist", value=Field("", "object", object_type="T")),
+                Field("name", "string"),
+                Field("nothing", "object", object_type="N", optional=True),
+            ),
+        ),
+        "N": Schema("N", (Field("old", "uint8", removed=True),), final=True),
+    },
+    {},
+)
+TIMES = Registry(
+    {
+        "T": Schema(
+            "T",
+            (
+                Field("spec", "uint64", packed_timespec=True),
+                Field("by_time", "dictionary", key=Field("", "system_time_point"), value=Field("", "bool")),
+                Field("by_name", "dictionary", key=Field("", "guid", optional=True), value=Field("", "string")),
+            ),
+        )
+    },
+    {},
+)
+
+
+def streamed(batch: Any) -> bytes:
+    """A batch with its schema, as bytes."""
+    buffer = pa.BufferOutputStream()
+    with pa.ipc.new_stream(buffer, batch.schema) as stream:
+        stream.write_batch(batch)
+    made: bytes = buffer.getvalue().to_pybytes()
+    return made
+
+
+def filled(registry: Registry, name: str, schema: Any, messages: list[bytes]) -> Any:
+    """What the kernel makes of messages; None where it does not vouch for all."""
+    made = columns_of(registry, name, schema.names)
+    assert made is not None
+    programs = [program_for(registry, name)] + [None] * 255
+    piece = (messages, list(range(len(messages))), bytes(len(messages)), programs, [None] * 256)
+    return made.batch(schema, [0] * len(messages), [piece])
+
+
+def decoded(registry: Registry, name: str, schema: Any, messages: list[bytes]) -> tuple[Any, list[int], Counter[str]]:
+    """The same, made of the values that the readers give."""
+    from exhume.formats.ark.arrow import ArrowForm
+
+    form = ArrowForm(registry, name)
+    found = [decoder_for(registry, name).decode(message) for message in messages]
+    own = {"time_ns": list(range(len(messages))), "latched": [False] * len(messages)}
+    arrays = [
+        pa.array(form.column(field.name, found) if field.name in form else own[field.name], field.type)
+        for field in schema
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema), list(map(len, messages)), +form.lost
+
+
+def schema_of(registry: Registry, name: str, names: list[str] | None = None) -> Any:
+    from exhume.formats.ark.arrow import ArrowForm
+
+    fields = [field for field in ArrowForm(registry, name).fields if names is None or field.name in names]
+    return pa.schema([pa.field("time_ns", pa.uint64()), *fields, pa.field("latched", pa.bool_())])
+
+
+def compare(registry: Registry, name: str, schema: Any, messages: list[bytes]) -> bool:
+    """Whether the kernel vouches for all of the messages; what it makes of them is as it should be."""
+    made = filled(registry, name, schema, messages)
+    if made is None:
+        return False
+    batch, sizes, lost = made
+    expected, all_sizes, all_lost = decoded(registry, name, schema, messages)
+    batch.validate(full=True)
+    assert streamed(batch) == streamed(expected)
+    assert (sizes.tolist(), +lost) == (all_sizes, all_lost)
+    return True
+
+
+@given(registries(), st.data())
+def test_columns_are_those_of_decoded_messages(made: tuple[Registry, str], data: st.DataObject) -> None:
+    registry, name = made
+    encode = encoder_for(registry, name).encode
+    messages = [encode(value) for value in data.draw(st.lists(values(registry, name), max_size=12))]
+    names = data.draw(st.none() | st.lists(st.sampled_from([f.name for f in registry.schema(name).fields] or [""])))
+    schema = schema_of(registry, name, names)
+    assert compare(registry, name, schema, messages) == (KERNEL is not None)
+    if messages:
+        broken = bytearray(messages[-1])
+        place = data.draw(st.integers(0, max(0, len(broken) - 1)))
+        broken[place : place + data.draw(st.integers(0, 2))] = data.draw(st.binary(max_size=3))
+        compare(registry, name, schema, [*messages[:-1], bytes(broken)])
+
+
+def nodes(depth: int = 3) -> st.SearchStrategy[dict[str, Any]]:
+    """Values of a type that contains itself."""
+    inner = nodes(depth - 1) if depth else st.nothing()
+    return st.fixed_dictionaries(
+        {
+            "next": st.none() | inner,
+            "kids": st.lists(inner, max_size=2 if depth else 0),
+            "name": st.text(max_size=5),
+            "nothing": st.none() | st.just({}),
+        }
+    )
+
+
+@given(st.lists(nodes(), max_size=4))
+def test_a_type_that_contains_itself_is_text_from_there_on(found: list[dict[str, Any]]) -> None:
+    messages = [encoder_for(ITSELF, "T").encode(value) for value in found]
+    assert compare(ITSELF, "T", schema_of(ITSELF, "T"), messages) == (KERNEL is not None)
+
+
+def test_keys_that_arrow_cannot_hold_are_left_to_the_readers() -> None:
+    schema = schema_of(TIMES, "T")
+    encode = encoder_for(TIMES, "T").encode
+    whole = {"spec": b"12345678", "by_time": [(1, True), (5, False)], "by_name": []}
+    assert compare(TIMES, "T", schema, [encode(whole)] * 9) == (KERNEL is not None)
+    for odd in ({"by_time": [(1 << 63, True)]}, {"by_name": [(None, "x")]}):
+        message = encode({**whole, **odd})
+        assert filled(TIMES, "T", schema, [encode(whole), message]) is None
+        with pytest.raises(pa.ArrowInvalid):
+            decoded(TIMES, "T", schema, [message])
+
+
+def test_absent_values_take_no_more_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    large = Field("a", "array", array_size=1 << 20, value=Field("", "double"), optional=True)
+    registry = Registry({"T": Schema("T", (large,))}, {})
+    messages = [encoder_for(registry, "T").encode({"a": None})] * 3
+    schema = schema_of(registry, "T")
+    assert compare(registry, "T", schema, messages) == (KERNEL is not None)
+    monkeypatch.setattr(columns, "ROOM", 3 << 20)
+    assert filled(registry, "T", schema, messages) is None
+
+
+def test_a_type_that_is_too_large_has_no_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert columns_of(ITSELF, "T", ["kids"]) is not None
+    monkeypatch.setattr(columns, "MAX_ROWS", 4)
+    assert columns_of(ITSELF, "T", ["kids"]) is None
+
+
+@pytest.mark.skipif(KERNEL is None, reason="the compiled kernel alone takes shapes")
+def test_the_kernel_refuses_columns_that_do_not_fit() -> None:
+    def asked(*shapes: tuple[str, int, int, int, int, int], texts: bytes = b"") -> Any:
+        packed = b"".join(struct.pack("<6q", ord(kind), *rest) for kind, *rest in shapes)
+        piece: Any = ([b"\xd1"], [0], b"\0", [data_program()] * 256, [None] * 256)
+        return kernel.ark_columns([0], [piece], packed, texts, 1000)
+
+    assert asked(("o", 1, 1, 0, 0, 0), ("s", 0, 0, 0, 0, 0)) is not None
+    assert asked(("o", 1, 1, 0, 0, 0), ("w", 0, 0, 8, 0, 0)) is None
+    assert asked(("o", 1, 0, 0, 0, 0)) is None
+    for odd in (
+        (),
+        (("o", 0, 1, 0, 0, 0),),
+        (("o", 1, 2, 0, 0, 0), ("s", 0, 0, 0, 0, 0)),
+        (("o", 1, 1, 0, 0, 0), ("l", 1, 0, 0, 0, 0)),
+        (("o", 1, 1, 0, 0, 0), ("m", 2, 0, 0, 0, 0), ("s", 0, 0, 0, 0, 0)),
+        (("o", 1, 1, 0, 0, 0), ("w", 0, 0, 1 << 40, 0, 0)),
+        (("o", 1, 1, 0, 0, 0), ("s", 0, 0, 0, 0, 1)),
+        (("o", 1, -1, 0, 0, 0),),
+    ):
+        with pytest.raises(ValueError, match="column"):
+            asked(*odd)
+    with pytest.raises(ValueError, match="whole columns"):
+        kernel.ark_columns([], [], b"12345678", b"", 1)
+
+
+IDL = "namespace t; schema Pose { double x; string name; system_time_point at; arraylist<uint16> some; }"
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Messages of two channels; of one, every hundredth lacks a group, which the kernel does not vouch for."""
+    grouped = Registry({"g::T": Schema("g::T", (Field("a", "uint8"),), (Group(3, (Field("b", "string"),)),))}, {})
+    root = tmp_path_factory.mktemp("columns") / "log"
+    with exhume.ark.create(root) as writer:
+        writer.column("packed", "zstd", split_items=150)
+        pose = writer.channel("/pose", "t::Pose", IDL, column="packed", latched=True)
+        some = writer.channel("/some", "g::T", grouped)
+        for number in range(900):
+            at = (1 << 64) - 1 if number % 50 == 49 else number
+            pose.write(number * 10, {"x": number / 8, "name": f"n{number}", "at": at, "some": [number] * (number % 4)})
+            if number % 100 == 99:
+                some.write(number * 10, b"\xd1\x07")
+            else:
+                some.write(number * 10, {"a": number % 256, "b": "é" * (number % 3)})
+    return root
+
+
+def told(log: ArkReader, topic: str, **options: Any) -> tuple[bytes, Counter[str], str]:
+    """The batches, what was lost, and the error."""
+    lost: Counter[str] = Counter()
+    found, error = [], ""
+    reader = log.to_arrow(topic=topic, lost=lost, batch_rows=20, **options)
+    try:
+        for batch in reader:
+            found.append(streamed(batch))  # noqa: PERF401 - there may be an error behind it
+    except ExhumeError as raised:
+        error = str(raised)
+    return b"".join(found), +lost, error
+
+
+@pytest.mark.parametrize("topic", ["/pose", "/some"])
+@pytest.mark.parametrize("options", [{}, {"start_ns": 3005, "columns": ["time_ns", "latched"]}, {"skip_damaged": True}])
+@pytest.mark.parametrize("damaged", [False, True])
+def test_tables_are_those_of_decoded_messages_for_any_number_of_jobs(
+    log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, topic: str, options: dict[str, Any], damaged: bool
+) -> None:
+    monkeypatch.setattr(query, "BATCH_MESSAGES", 64)
+    root = shutil.copytree(log, tmp_path / "log")
+    if damaged:
+        for split in sorted((root / "splits").iterdir()):
+            data = bytearray(split.read_bytes())
+            data[len(data) // 2] ^= 0x55
+            data[-40] ^= 0x55
+            split.write_bytes(data)
+    with exhume.open(root) as opened:
+        assert isinstance(opened, ArkReader)
+        one, several = told(opened, topic, **options), told(opened, topic, jobs=3, **options)
+        monkeypatch.setattr(columns, "ark_columns", lambda *arguments: None)
+        plain = told(opened, topic, **options)
+    assert one == several == plain
+    assert one[0]
+    assert bool(one[2]) == (damaged and "skip_damaged" not in options)
+    if topic == "/pose" and not damaged and not options:
+        assert one[1]["times outside the range of Arrow"] == 18
