@@ -146,6 +146,11 @@ def test_the_column_used_longest_ago_makes_room(archive: Any, asked: list[list[s
     assert asked == [["o.e f"]]
 
 
+def test_the_columns_are_told_without_decompressing_any(archive: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("exhume.formats.clp_s.arrow.Ahead", None)
+    assert archive.to_dataset(jobs=2).to_table(columns=["n"]).num_rows == 3000
+
+
 def test_what_makes_no_sense_is_refused(archive: Any) -> None:
     events = archive.to_dataset()
     for call in (

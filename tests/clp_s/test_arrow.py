@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from exhume.errors import EntryNotFoundError, ExhumeError
+from exhume.errors import EntryNotFoundError, ExhumeError, LimitExceededError
+from exhume.formats.clp_s.read.columns import Texts
 from exhume.formats.clp_s.reader import ClpSArchive, open_archive
 from exhume.io.source import BytesSource
 from tests.clp_s.build import Built, clp, demo, f64, i64, old, tiny, u16, u64
@@ -77,6 +78,16 @@ def test_text_that_is_not_ascii(entry: bytes, shown: str) -> None:
     table = opened(text_archive(entry)).to_arrow().read_all()
     table.validate(full=True)
     assert table.to_pylist() == [{"s": shown, "t": f"a {shown}"}]
+
+
+def test_strings_that_are_too_long_for_a_batch_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Long(list[bytes]):
+        def numbered(self, ids: Any, slots: Any) -> Any:
+            raise OverflowError(1 << 31)
+
+    monkeypatch.setattr(Texts, "first_variables", lambda texts, count: Long([b""] * count))
+    with pytest.raises(LimitExceededError, match="ask for smaller batches"):
+        opened(demo()).to_arrow(columns=["name"]).read_all()
 
 
 def test_damage_is_raised() -> None:

@@ -13,8 +13,9 @@ import pytest
 import zstandard
 
 import exhume
-from exhume.codecs.frames import Beginning, Frames, frames_of
-from exhume.errors import CodecError, ExhumeError
+from exhume.codecs.frames import FRAME_WINDOWS, Beginning, Frames, frames_at, frames_of
+from exhume.codecs.layout import frame_places
+from exhume.errors import CodecError, ExhumeError, SourceError
 from exhume.formats.clp_s.layout import HEADER_SIZE, PacketType
 from exhume.formats.clp_s.names import DICTIONARIES, TABLE_SECTIONS
 from exhume.formats.clp_s.query.search import Search, resolve_projection
@@ -22,6 +23,7 @@ from exhume.formats.clp_s.read.columns import Texts
 from exhume.formats.clp_s.reader import ClpSArchive, open_archive
 from exhume.formats.clp_s.recode import dictionary_payload, with_stream_offsets
 from exhume.formats.clp_s.write.build import build_header, pack_packets
+from exhume.io.local import FileSource
 from exhume.io.source import BytesSource
 from exhume.limits import Limits
 
@@ -83,6 +85,55 @@ def test_what_is_not_several_frames_that_state_their_sizes_is_left_to_others() -
     assert found(one, frame(b"")) is None
     bomb = frame(bytes(1 << 24))
     assert found(bomb, bomb, most=1 << 30) is None, "what so few bytes state is not believed in advance"
+
+
+def test_frames_are_read_when_they_are_needed() -> None:
+    data, asked = stored(), list[tuple[int, int]]()
+    places = frame_places(data)
+
+    def read(start: int, end: int) -> bytes:
+        asked.append((start, end))
+        if len(asked) > 10:
+            raise SourceError("gone")
+        return data[start:end]
+
+    largest = max(stop - start for start, stop in places)
+    assert frames_at(read, len(data), 1 << 20, (8, largest - 1)) is None
+    asked.clear()
+    frames = frames_at(read, len(data), 1 << 20, (8, largest))
+    assert frames is not None
+    assert all(stop - start <= largest for start, stop in asked)
+    asked.clear()
+    assert frames.take(3000, 3001) == PAYLOAD[3000:3001]
+    assert asked == [places[1]]
+    asked[:] = [(0, 0)] * 10
+    for _ in range(2):
+        with pytest.raises(SourceError):
+            frames.take(0, frames.size)
+    assert frames.take(3000, 3001) == PAYLOAD[3000:3001]
+    asked.clear()
+    assert frames.take(0, frames.size) == PAYLOAD
+    assert asked == [places[0], *places[2:]]
+
+
+def test_of_an_archive_at_hand_the_frames_are_read_when_they_are_needed(
+    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reframed(made, tmp_path / "many.clps").close()
+    asked: list[int] = []
+    read_at = FileSource.read_at
+
+    def counting(file: FileSource, offset: int, size: int) -> bytes:
+        asked.append(size)
+        return read_at(file, offset, size)
+
+    with open_archive(FileSource(tmp_path / "many.clps")) as archive:
+        [table], place = archive.tables, archive.stream_place(0)
+        monkeypatch.setattr(FileSource, "read_at", counting)
+        [node] = archive.schema_tree.find("z")
+        assert list(table.load({node}).column("z").values) == [number % 5 for number in range(ROWS)]
+    assert place.size > FRAME_WINDOWS[0]
+    assert 0 < max(asked) <= FRAME_WINDOWS[0]
 
 
 @pytest.mark.parametrize("change", [-1, 1, 200])
@@ -308,7 +359,8 @@ def test_damage_is_told_as_where_no_frame_states_its_size(
         return findings, said(open_archive(BytesSource(data)), jobs)
 
     found = [told(1), told(2)]
-    monkeypatch.setattr("exhume.formats.clp_s.read.container.frames_of", lambda data, most: None)
+    for name in ("frames_of", "frames_at"):
+        monkeypatch.setattr(f"exhume.formats.clp_s.read.container.{name}", lambda *given: None)
     assert found == [told(1)] * 2
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import math
 import struct
+from array import array
+from itertools import pairwise
 from types import ModuleType
 from typing import Any
 
@@ -113,6 +115,35 @@ def test_strings(entries: list[bytes]) -> None:
             assert caught.value.args[0] == len(entries) - 1
         with pytest.raises(IndexError):
             strings[len(entries)]
+
+
+@given(
+    st.lists(st.binary(max_size=12), min_size=1, max_size=8),
+    st.lists(st.integers(0, 7), max_size=80),
+    st.integers(-(1 << 31), (1 << 31) - 1),
+)
+def test_strings_are_numbered_in_the_order_of_their_use(entries: list[bytes], ids: list[int], before: int) -> None:
+    ids = [one % len(entries) for one in ids]
+    different = list(dict.fromkeys(ids))
+    for kernel in (pykernel, compiled):
+        strings = kernel.ClpsStrings(dictionary(entries), len(entries))
+        slots = array("i", [before] * len(entries))
+        for _ in range(2):
+            codes, ends, text = strings.numbered(array("Q", ids), slots)
+            assert [different[code] for code in array("i", codes)] == ids
+            stops = array("i", ends)
+            assert [text[start:stop] for start, stop in pairwise(stops)] == [entries[one] for one in different]
+            assert (stops[0], stops[-1]) == (0, len(text))
+
+
+def test_ids_and_slots_that_do_not_fit_are_refused() -> None:
+    for kernel in (pykernel, compiled):
+        strings = kernel.ClpsStrings(dictionary([b"a", b"b"]), 2)
+        for bad in (2, 1 << 63, (1 << 64) - 1):
+            with pytest.raises(IndexError):
+                strings.numbered(array("Q", [0, bad]), array("i", [0, 0]))
+        with pytest.raises(ValueError):
+            strings.numbered(array("Q", [0]), array("i", [0]))
 
 
 def test_a_count_that_lies_costs_nothing() -> None:

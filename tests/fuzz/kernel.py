@@ -6,6 +6,7 @@ import contextlib
 import importlib
 import pkgutil
 import struct
+from array import array
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
@@ -156,6 +157,9 @@ def clps_read(data: bytes) -> None:
         assert sum(map(len, strings)) <= len(rest)
         strings.escaped()
     texts = _dictionary(rest[:cut], 32)
+    with contextlib.suppress(IndexError):
+        codes, ends, _ = texts.numbered(memoryview(_words(rest)[0]).cast("Q"), array("i", [how] * len(texts)))
+        assert (len(codes), len(ends) % 4) == (4 * (len(rest) // 8), 0)
     escaped = texts.escaped()
     logs = read.ClpsLogTypes(texts, bool(how & 1), bool(how & 2))
     for index in range(len(logs)):

@@ -48,16 +48,16 @@ def frame_end(data: Buffer) -> int | None:
 
 
 def frame_places(data: Buffer) -> list[tuple[int, int]]:
-    """Start and end of each frame, where frames fill `data` and none is to be skipped; else nothing."""
+    """Start and end of each frame in front of what is none, is to be skipped or is cut short."""
     view, at = memoryview(data), 0
     places: list[tuple[int, int]] = []
     while at < len(view):
         try:
             found, end = read_frame(view, at, len(view))
         except LayoutError:
-            return []
+            break
         if found.body is None:
-            return []
+            break
         places.append((at, end))
         at = end
     return places

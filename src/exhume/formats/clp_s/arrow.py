@@ -27,6 +27,7 @@ last value of a key that a record has twice.
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -96,8 +97,10 @@ def to_arrow(
     by_name = {item.name: item for item in _fields(archive)}
     fields = [by_name[name] for name in choose(by_name, columns)]
     nodes = {node for item in fields for node in item.nodes}
-    if jobs != 1 and search is None and (first := next((t for t in archive.tables if t.num_messages), None)):
-        Ahead(archive).table(first, nodes)  # pyarrow takes as long to load
+    if jobs != 1 and search is None and "pyarrow" not in sys.modules:  # it takes as long to load
+        first = next((table for table in archive.tables if table.num_messages), None)
+        if first is not None:
+            Ahead(archive).table(first, nodes)
     pa = import_pyarrow()
     for item in fields:
         item.arrow_type = _arrow_type(pa, archive, item, dictionaries)

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from exhume.errors import LimitExceededError
 from exhume.formats.clp_s.layout import NodeType
-from exhume.formats.clp_s.read import kernel
 from exhume.formats.clp_s.read.kernel import ClpsProgram
 from exhume.formats.clp_s.read.render import operations
 from exhume.formats.clp_s.read.template import CLOSE, Kind, Token
@@ -28,9 +28,6 @@ REPEATED: Final = "values of keys that a record has twice"
 NO_NUMBER: Final = "floats that are no numbers"
 EXACT: Final = 1 << 53
 """Up to here float64 holds every integer."""
-
-TEXT_MAX: Final = (1 << 31) - 1
-"""Bytes that an Arrow array of (not large) strings can hold."""
 
 Rows = range | Sequence[int]
 _STRINGS: Final = frozenset({NodeType.VAR_STRING, NodeType.CLP_STRING, NodeType.DATE_STRING})
@@ -193,50 +190,36 @@ class ColumnMaker:
                 ids[piece.start : piece.stop] = values
         variables = self.archive.texts.first_variables(top)
         valid = self._valid(pieces, rows)
-        different, codes = self._number(ids if valid is None else ids[valid], len(variables))
-        program = ClpsProgram([(kernel.STRING, memoryview(different.tobytes()), variables)], len(different))
-        text, ends, _ = program.spans(0, len(different))
-        if len(text) > TEXT_MAX:
-            raise LimitExceededError("the strings of a batch pass 2 GiB: ask for smaller batches", format="clp-s")
-        if self._is_text(text, ends):
-            offsets = np.frombuffer(ends, np.int64).astype("<i4")
-            buffers = [None, pa.py_buffer(offsets), pa.py_buffer(text)]
-            words = pa.Array.from_buffers(pa.string(), len(different), buffers)
+        if len(self.scratch) < len(variables):
+            self.scratch.resize(len(variables), refcheck=False)
+        try:
+            codes, ends, text = variables.numbered(ids if valid is None else ids[valid], self.scratch)
+        except OverflowError as error:
+            raise LimitExceededError(
+                "the strings of a batch pass 2 GiB: ask for smaller batches", format="clp-s"
+            ) from error
+        if self._is_text(text, np.frombuffer(ends, np.int32)):
+            buffers = [None, pa.py_buffer(ends), pa.py_buffer(text)]
+            words = pa.Array.from_buffers(pa.string(), len(ends) // 4 - 1, buffers)
         else:
-            entries = [variables[entry] for entry in different.tolist()]
+            entries = [text[start:end] for start, end in pairwise(np.frombuffer(ends, np.int32).tolist())]
             words = text_array(pa, entries).cast(pa.string())
             bad = [place for place, entry in enumerate(entries) if not _is_utf8(entry)]
-            self.lost[BAD_TEXT] += int(np.isin(codes, bad).sum())
-        places = codes
+            self.lost[BAD_TEXT] += int(np.isin(np.frombuffer(codes, np.int32), bad).sum())
+        places: Any = codes
         if valid is not None:
-            places = np.zeros(rows, "<i4")
-            places[valid] = codes
+            places = np.zeros(rows, np.int32)
+            places[valid] = np.frombuffer(codes, np.int32)
         buffers = [self._bits(valid), pa.py_buffer(places)]
         return pa.DictionaryArray.from_arrays(pa.Array.from_buffers(pa.int32(), rows, buffers), words)
 
-    def _number(self, ids: Any, size: int) -> tuple[Any, Any]:
-        """`(different ids, place of each id among them)` in time that depends on the number of ids alone.
-
-        A table over the entries of the dictionary, one for all columns, keeps the last row of each id; what is in it
-        from before does no harm.
-        """
-        np = self.np
-        if len(self.scratch) < size:
-            self.scratch.resize(size, refcheck=False)
-        slots = self.scratch
-        rows = np.arange(len(ids), dtype=np.int32)
-        slots[ids] = rows
-        different = ids[slots[ids] == rows]
-        slots[different] = rows[: len(different)]
-        return different, slots[ids]
-
     def _is_text(self, text: bytes, ends: Any) -> bool:
-        """Whether each of the texts is UTF-8, not only all of them together (`ends`: int64, a 0 first)."""
+        """Whether each of the texts is UTF-8, not only all of them together (`ends`: integers, a 0 first)."""
         if text.isascii():
             return True
         if not _is_utf8(text):
             return False
-        starts = self.np.frombuffer(ends, self.np.int64)[:-1]
+        starts = ends[:-1]
         firsts = self.np.frombuffer(text, self.np.uint8)[starts[starts < len(text)]]
         return not bool(((firsts & 0xC0) == 0x80).any())
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from exhume.archive import RecordArchive
 from exhume.codecs import zstd
 from exhume.codecs.common import Buffer
-from exhume.codecs.frames import Frames, frames_of
+from exhume.codecs.frames import FRAME_WINDOWS, Frames, frames_at, frames_of
 from exhume.counts import counted
 from exhume.errors import CodecError, ExhumeError, LimitExceededError, Span
 from exhume.formats.clp_s import checks, layout
@@ -46,8 +46,11 @@ if TYPE_CHECKING:
 STRUCTURES_TOGETHER = 8 << 20
 """Stored bytes up to which the structures of a remote archive are one request; larger ones are read one by one."""
 
-LARGE_DICTIONARY = 1 << 20
-"""Bytes of a dictionary that are looked at first where only its first entries are needed."""
+LARGE_DICTIONARY = 4 << 20
+"""Stored bytes up to which a dictionary is read as a whole where only its first entries are needed."""
+
+DICTIONARY_START = 1 << 16
+"""Bytes of a larger one that are looked at first."""
 
 WORTHWHILE = 4
 """How many times as large the rest is, for its beginning to be read alone."""
@@ -238,9 +241,18 @@ class Container(RecordArchive):
         return self._frames[place]
 
     def frames(self, place: Place) -> Frames | None:
-        """The same for the caller alone.  What was read of it is kept for `inflate` where that has to do it."""
+        """The same for the caller alone.  What was read of it is kept for `inflate` where that has to do it.
+
+        Of a large place that is at hand, each frame is read when it is decompressed: that the memory for all of them is
+        new takes longer than to read them.
+        """
+        budget = self.limits.payload_budget(place.size)
+        if place.size > FRAME_WINDOWS[0] and not (place in self._fetched or place.is_cut or place.source.cost.wait):
+            found = frames_at(lambda start, end: place.part(start, end).read(), place.size, budget)
+            if found is not None:
+                return found
         stored = self.fetched(place)
-        found = frames_of(stored, self.limits.payload_budget(place.size))
+        found = frames_of(stored, budget)
         if found is None:
             self._fetched[place] = stored
         return found
@@ -344,22 +356,26 @@ class Container(RecordArchive):
             ) from error
 
     def dictionary_start(self, name: str, count: int) -> ClpsStrings | None:
-        """The first `count` entries of a dictionary, decompressed no further than they take; None where there is little
-        to be saved, or something is wrong: then the whole dictionary is to be read.
+        """The first entries of a dictionary, `count` and those that are decompressed with them; None where there is
+        little to be saved, or something is wrong: then the whole dictionary is to be read.
         """
         entry = self.file_entry(name)
-        size = LARGE_DICTIONARY
-        if entry.size <= size * WORTHWHILE or entry.is_cut or self.source.cost.wait:
+        size = DICTIONARY_START
+        if entry.size <= LARGE_DICTIONARY or entry.is_cut or self.source.cost.wait:
             return None
-        if count > NUM_ENTRIES.unpack(entry.part(0, DICTIONARY_HEAD).read())[0]:
+        (stated,) = NUM_ENTRIES.unpack(entry.part(0, DICTIONARY_HEAD).read())
+        if count > stated:
             return None
         while size * WORTHWHILE < entry.size:
             payload = zstd.zstd_start(entry.part(DICTIONARY_HEAD, DICTIONARY_HEAD + size).read(), size)
             try:
-                return ClpsStrings(payload, count)
-            except ValueError as error:  # they take more
-                if count * size > error.args[0] * (entry.size // WORTHWHILE):  # where the others are as long, too much
-                    return None
+                return ClpsStrings(payload, stated)
+            except ValueError as error:
+                held = error.args[0]
+            if held >= count:
+                return ClpsStrings(payload, held)
+            if count * size > held * (entry.size // WORTHWHILE):  # where the others are as long, they take too much
+                return None
             size *= WORTHWHILE
         return None
 

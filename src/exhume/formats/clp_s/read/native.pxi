@@ -475,6 +475,27 @@ cdef inline uint64_t clps_hash(const uint8_t* text, Py_ssize_t size) noexcept no
 
 cdef enum:
     REPEATED_BATCH = 32
+    NUMBERED_AHEAD = 24
+
+
+cdef extern from *:
+    """
+    #ifdef __linux__
+    #include <sys/mman.h>
+    #endif
+    /* Asks for large pages for what was allocated: the first use of so many small ones takes longer than the work. */
+    static void exh_large_pages(void* data, size_t size) {
+    #ifdef MADV_HUGEPAGE
+        const size_t page = (size_t)2 << 20;
+        size_t start = ((size_t)data + page - 1) & ~(page - 1), stop = ((size_t)data + size) & ~(page - 1);
+        if (size >= 4 * page)
+            (void)madvise((void*)start, stop - start, MADV_HUGEPAGE);
+    #else
+        (void)data, (void)size;
+    #endif
+    }
+    """
+    void exh_large_pages(void* data, size_t size) noexcept nogil
 
 
 cdef class ClpsStrings:
@@ -504,6 +525,7 @@ cdef class ClpsStrings:
         self.items = <Slice*>malloc((count + 1) * sizeof(Slice))
         if self.items == NULL:
             raise MemoryError
+        exh_large_pages(self.items, (count + 1) * sizeof(Slice))
         with nogil:
             while done < count:
                 end = read_clp_s_dictionary_entries_entry(<const uint8_t*>data, at, size, &entry)
@@ -540,6 +562,68 @@ cdef class ClpsStrings:
             return PyBytes_New(out.data, out.size)
         finally:
             free(out.data)
+
+    def numbered(self, ids, int32_t[::1] slots not None):
+        cdef Py_buffer view
+        cdef Slice* used = NULL  # the different entries
+        cdef Py_ssize_t rows, row, number = 0
+        cdef int64_t size = 0
+        cdef uint64_t id = 0
+        cdef int32_t slot, end = 0
+        cdef int32_t* known = &slots[0] if slots.shape[0] else NULL
+        cdef char* codes
+        cdef char* ends
+        cdef char* text
+        cdef bint outside = 0
+        PyObject_GetBuffer(ids, &view, PyBUF_SIMPLE)
+        try:
+            rows = view.len // sizeof(uint64_t)
+            if self.escape or slots.shape[0] < self.count or rows >= <Py_ssize_t>1 << 31:
+                raise ValueError("too few slots or too many ids")
+            made = PyBytes_New(NULL, sizeof(int32_t) * rows)
+            codes = PyBytes_AS_STRING(<PyObject*>made)
+            used = <Slice*>malloc((rows + 1) * sizeof(Slice))
+            if used == NULL:
+                raise MemoryError
+            with nogil:
+                # Slots and entries lie anywhere in large tables: they are asked for some rows ahead.
+                for row in range(rows):
+                    if row + NUMBERED_AHEAD < rows:
+                        id = <uint64_t>load64(<const char*>view.buf, row + NUMBERED_AHEAD)
+                        if id < <uint64_t>self.count:
+                            EXH_PREFETCH(&known[id])
+                            EXH_PREFETCH(&self.items[id])
+                    id = <uint64_t>load64(<const char*>view.buf, row)
+                    if id >= <uint64_t>self.count:
+                        outside = 1
+                        break
+                    slot = known[id]  # whatever was there, it is right if it leads to this entry
+                    if slot < 0 or slot >= number or used[slot].text != self.items[id].text:
+                        slot = known[id] = <int32_t>number
+                        used[number] = self.items[id]
+                        size += used[number].size
+                        number += 1
+                    memcpy(codes + sizeof(int32_t) * row, &slot, sizeof(int32_t))
+            if outside:
+                raise IndexError(id)
+            if size >= <int64_t>1 << 31:
+                raise OverflowError(size)
+            offsets = PyBytes_New(NULL, sizeof(int32_t) * (number + 1))
+            ends = PyBytes_AS_STRING(<PyObject*>offsets)
+            joined = PyBytes_New(NULL, size)
+            text = PyBytes_AS_STRING(<PyObject*>joined)
+            with nogil:
+                memcpy(ends, &end, sizeof(int32_t))
+                for row in range(number):
+                    if row + NUMBERED_AHEAD < number:
+                        EXH_PREFETCH(used[row + NUMBERED_AHEAD].text)
+                    memcpy(text + end, used[row].text, used[row].size)
+                    end += <int32_t>used[row].size
+                    memcpy(ends + sizeof(int32_t) * (row + 1), &end, sizeof(int32_t))
+            return made, offsets, joined
+        finally:
+            free(used)
+            PyBuffer_Release(&view)
 
     def first_repeated(self):
         # A table with open addressing: half of a hash, and the number of the entry that has it from 1 on.  Where a lookup
