@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from exhume.formats.clp_s.reader import open_archive
 from exhume.formats.clp_s.write.encoder import Encoder
 from exhume.formats.clp_s.write.jsonscan import Status
-from exhume.formats.clp_s.write.kernel import make_encoder
-from exhume.formats.clp_s.write.pykernel import PureEncoder
+from exhume.formats.clp_s.write.kernel import count_lines, make_encoder
+from exhume.formats.clp_s.write.pykernel import PureEncoder, clps_count_lines
 from exhume.formats.clp_s.write.texts import encode_formatted_float
 from exhume.formats.clp_s.write.timestamps import TimeDialect, TimestampPatterns
 from exhume.formats.clp_s.writer import create
@@ -272,3 +272,17 @@ def test_no_second_way_in_while_encoding() -> None:
     with pytest.raises(RuntimeError, match="one thread"):
         encoder.feed(b'{"ts":"2024-01-02"}', 0, True, NO_END, False)
     assert feed(encoder, b'{"a":1}', final=True) == [(int(Status.DONE), 7, False)]
+
+
+@given(
+    data=st.binary() | st.lists(st.sampled_from([b"\n", b"{}", b"\x8a"])).map(b"".join),
+    bounds=st.tuples(*[st.integers(0, 40)] * 2),
+)
+def test_lines_are_counted(data: bytes, bounds: tuple[int, int]) -> None:
+    start, stop = bounds
+    for count in (clps_count_lines, count_lines):
+        if start <= stop <= len(data):
+            assert count(data, start, stop) == list(data[start:stop]).count(10)
+        else:
+            with pytest.raises(IndexError):
+                count(data, start, stop)

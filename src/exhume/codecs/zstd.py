@@ -199,4 +199,5 @@ def zstd_frame(data: Buffer, level: int) -> bytes:
     What zstd chooses for up to 256 KiB makes dictionaries larger, by up to a tenth.
     """
     how = zstandard.ZstdCompressionParameters.from_level(level, write_content_size=True)
-    return zstandard.ZstdCompressor(compression_params=how).compress(data)
+    made = zstandard.ZstdCompressor(compression_params=how).compress(data)
+    return bytes(memoryview(made))  # what it gives keeps the room that was there for the worst case

@@ -19,6 +19,7 @@ from exhume.errors import Span, WriterError
 from exhume.formats.clp_s.write.ahead import Block, BlockEncoders, cut
 from exhume.formats.clp_s.write.inputs import STDIN, Input, name_of, read_ahead, read_pieces
 from exhume.formats.clp_s.write.jsonscan import REASONS, Status
+from exhume.formats.clp_s.write.kernel import count_lines
 from exhume.formats.clp_s.write.options import (
     DEFAULT_DOCUMENT_SIZE,
     DEFAULT_TABLE_SIZE,
@@ -30,6 +31,7 @@ from exhume.formats.clp_s.write.options import (
 from exhume.formats.clp_s.write.series import Series
 from exhume.formats.kv_ir.ingest import Ingest, is_kv_ir
 from exhume.formats.kv_ir.units import Status as IrStatus
+from exhume.io.heap import keep_freed_memory
 from exhume.io.parallel import map_ordered
 
 _NOT_SPACE: Final = re.compile(rb"[^ \t\r\n]")
@@ -72,6 +74,7 @@ class ClpSWriter(Writer):
         self._events: Ingest | None = None
         self._lead: bytes | None = b""
         self._state = "open"
+        keep_freed_memory()
         self._series = Series(self.target, options)
         self._encoders = BlockEncoders(options)
 
@@ -322,7 +325,7 @@ class ClpSWriter(Writer):
 
     def _advance(self, data: bytes, start: int, stop: int) -> int:
         """Counts the bytes and lines of consumed input."""
-        self._line += data.count(b"\n", start, stop)
+        self._line += count_lines(data, start, stop)
         self._offset += stop - start
         if self._series.part is not None:
             self._series.part.consumed += stop - start

@@ -1283,6 +1283,12 @@ cdef class ClpsEncoder:
                 token.word = <uint16_t>(((significant if significant else digits) - 1)
                                          << CLP_S_TABLE_FLOAT_FORMAT_SHIFT_NUM_SIGNIFICANT_DIGITS)
             return 0
+        return self.odd_float(token)
+
+    cdef int odd_float(self, EncToken* token) except -1 nogil:
+        """The same where Python decides what it is.  A function of its own: one with objects takes the lock of the
+        interpreter whenever it returns."""
+        cdef double value
         with gil:
             text = bytes_of(<char*>token.text, token.size)
             value = float(text)
@@ -1932,3 +1938,14 @@ cdef class ClpsEncoder:
         if p != <unsigned char*>bytes_text(out) + (stop - start):
             raise ValueError("behind the end of the tables")
         return out
+
+
+def clps_count_lines(bytes data not None, Py_ssize_t start, Py_ssize_t stop):
+    cdef const unsigned char* p = <const unsigned char*>bytes_text(data)
+    cdef Py_ssize_t i, count = 0
+    if not 0 <= start <= stop <= PyBytes_GET_SIZE(data):
+        raise IndexError(stop)
+    with nogil:
+        for i in range(start, stop):
+            count += p[i] == 0x0A
+    return count

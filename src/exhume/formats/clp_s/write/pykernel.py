@@ -86,6 +86,13 @@ class _Value:
         self.is_time = self.lost = False
 
 
+def clps_count_lines(data: bytes, start: int, stop: int) -> int:
+    """How many lines end in a part of the data.  Raises `IndexError` where that is not within it."""
+    if not 0 <= start <= stop <= len(data):
+        raise IndexError(stop)
+    return data.count(b"\n", start, stop)
+
+
 class PureEncoder:
     """The encoder in pure Python; see `Encoder`."""
 
