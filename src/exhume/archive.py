@@ -308,8 +308,8 @@ class MemberArchive(Archive):
         if places == sorted(places):
             self.hint(entries)
 
-    def iter_member(self, name: str, chunk_size: int = STREAM_CHUNK) -> Iterator[bytes]:
-        """A member's bytes in pieces, with bounded memory."""
+    def iter_member(self, name: str, chunk_size: int = STREAM_CHUNK, *, jobs: int = 1) -> Iterator[bytes]:
+        """A member's bytes in pieces, with bounded memory; what is decoded is by `jobs` threads (0: one per core)."""
         entry = self.stat(name)
         size = entry.size or 0
         if size > chunk_size:

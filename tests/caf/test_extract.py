@@ -214,7 +214,7 @@ def test_batches_hold_every_member_once(
         assert isinstance(archive, MemberArchive)
         chosen = data.draw(st.lists(st.sampled_from(names), unique=True)) if names and reverse else names
         seen: list[int] = []
-        for task in _plan(archive, chosen):
+        for task in _plan(archive, chosen, 1):
             if isinstance(task, _Batch):
                 assert task.members
                 assert task.start == task.members[0][1]

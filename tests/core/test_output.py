@@ -19,7 +19,7 @@ from exhume.io.local import FileSource
 from exhume.io.output import copying
 from exhume.io.output.atomic import AtomicDirectory, AtomicFile, GrowingFile, sync_directory
 from exhume.io.output.names import safe_parts
-from exhume.io.output.tar import TarSink
+from exhume.io.output.tar import TarSink, _header
 from exhume.io.output.tree import UNFINISHED, OutputTree
 from exhume.io.source import BytesSource
 
@@ -375,6 +375,16 @@ def test_tar(tmp_path: Path) -> None:
         assert member.read() == b"hello"
 
 
+@given(
+    st.text(st.sampled_from("aé/0 "), min_size=1).map(lambda text: f"{text}.") | st.integers(1, 255).map("x".__mul__),
+    st.integers(0, 1 << 20) | st.sampled_from([8**11 - 1, 8**11, 1 << 40]),
+)
+def test_headers_of_a_tar_are_those_of_the_library(name: str, size: int) -> None:
+    info = tarfile.TarInfo(name)
+    info.size = size
+    assert _header(name, size) == info.tobuf(tarfile.PAX_FORMAT)
+
+
 def test_a_damaged_member_does_not_forge_a_tar() -> None:
     def broken() -> object:
         yield b"some"
@@ -382,3 +392,5 @@ def test_a_damaged_member_does_not_forge_a_tar() -> None:
 
     with pytest.raises(SourceError, match="broke the tar stream"):
         TarSink(io.BytesIO()).write("x", 100, broken())  # type: ignore[arg-type]
+    with pytest.raises(SourceError, match=r"broke the tar stream.*x: unexpected end of data"):
+        TarSink(io.BytesIO()).write("x", 100, [b"some"])

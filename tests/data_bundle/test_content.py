@@ -22,6 +22,7 @@ from exhume.formats.data_bundle import content
 from exhume.formats.data_bundle.bundle import View
 from exhume.formats.data_bundle.index import FileRow
 from exhume.formats.data_bundle.reader import DataBundleArchive
+from exhume.formats.data_bundle.shard import Shard
 from exhume.formats.data_bundle.writer import pack_members
 from exhume.io.local import LocalTree
 from exhume.io.output.tar import TarSink
@@ -128,6 +129,38 @@ def test_damage_is_told_as_by_reading_each_file(bundle: Path, monkeypatch: pytes
                 content.Content, "_sum", lambda self, stretch, findings, pieces: content._Seen(findings, [], [])
             )
             assert list(archive.verify()) == found
+
+
+def test_a_member_that_outweighs_all_others_is_decoded_by_all_threads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    members = {"big": bytes(range(256)) * 200, "equal": bytes(9000), "small": b"s"}
+    pack_members(tmp_path / "b", members, record_size=1000, alignment=64)
+    monkeypatch.setattr(engine, "SMALL", 600)
+    monkeypatch.setattr(engine, "LARGE", 8000)
+    threads: list[tuple[int, int]] = []
+    iter_range = Shard.iter_range
+
+    def watched(shard: Shard, start: int, stop: int, chunk: int = 1 << 20, jobs: int = 1) -> Iterator[bytes]:
+        threads.append((stop - start, jobs))
+        return iter_range(shard, start, stop, chunk, jobs)
+
+    def told(jobs: int) -> str:
+        spot = tmp_path / f"out{jobs}"
+        threads.clear()
+        with DataBundleArchive(LocalTree(tmp_path / "b")) as archive, OutputTree(spot, overwrite=True) as output:
+            return str(extract(archive, output, jobs=jobs).to_dict())
+
+    monkeypatch.setattr(Shard, "iter_range", watched)
+    assert told(3) == told(1)
+    assert {path.name: path.read_bytes() for path in (tmp_path / "out3").iterdir()} == members
+    assert (len(members["big"]), 3) in (told(3) and threads)
+    assert (len(members["equal"]), 1) in threads
+    shard = tmp_path / "b" / "shard-00000000"
+    intact = shard.read_bytes()
+    for at in range(1000, len(intact), len(intact) // 7):
+        shard.write_bytes(flip(intact, at))
+        assert told(3) == told(1)
 
 
 @settings(max_examples=10)

@@ -6,8 +6,8 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice, repeat
-from operator import sub
-from typing import TYPE_CHECKING, Any
+from operator import itemgetter, sub
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from exhume.archive import MemberArchive, Progress, no_progress
 from exhume.errors import ExhumeError, OutputExistsError, SourceError
@@ -15,6 +15,7 @@ from exhume.io.heap import keep_freed_memory
 from exhume.io.output.tree import OutputTree
 from exhume.io.parallel import map_ordered
 from exhume.io.source import COALESCE_GAP, Source
+from exhume.limits import cpu_count
 
 if TYPE_CHECKING:
     from exhume.io.output.tar import TarSink
@@ -28,8 +29,8 @@ BATCH_SIZE = 1 << 20
 BATCH_COUNT = 512
 """Members in one batch."""
 
-AHEAD_COUNT = 16
-"""Members that a thread reads at a time for a tar or zip stream, which one writes: neighbours may share a record."""
+LARGE = 16 << 20
+"""A larger member that is decoded, and would keep one thread busy after all others, is decoded by all threads."""
 
 Reader = Callable[[int, int], bytes]
 """Reads the bytes `[start, end)` of a source, or of a stream that is decoded."""
@@ -84,36 +85,40 @@ def extract(
     refused: list[tuple[int, ExhumeError]] = []
     done = 0
 
-    def run(task: _Task, pieces: list[bytes] | None = None) -> _Result:
-        if isinstance(task, _Failed):
-            return 0, 0, [(task.place, task.error)]
-        if isinstance(task, _Batch):
-            if not task.decoded:
-                return task.write(output, chosen, task.read(task.start, task.end))
-            data = _decoded(archive, task, chosen)
-            if data is not None:
-                return task.write(output, chosen, data)
-            # Something is damaged: one by one, it becomes known which members, and why.
-            results = [run(place) for place, _, _ in task.members]
-            written, sizes, failed = zip(*results, strict=True)
-            return sum(written), sum(sizes), [one for part in failed for one in part]
+    def alone(place: int, data: memoryview | None = None, threads: int = 1) -> _Result:
         try:
-            return 1, _write(archive, output, chosen[task], pieces), []
+            return 1, _write(archive, output, chosen[place], data, threads), []
         except ExhumeError as error:
             if isinstance(error, SourceError) and not isinstance(error, OutputExistsError):
                 raise
-            return 0, 0, [(task, error)]
+            return 0, 0, [(place, error)]
+
+    def run(task: _Task) -> _Result | _Large:
+        match task:
+            case _Failed(place, error):
+                return 0, 0, [(place, error)]
+            case _Large():
+                return task
+            case _Batch():
+                data = _load(archive, task, chosen)
+                if data is not None:
+                    return task.write(output, chosen, data)
+                # Something is damaged: one by one, it becomes known which members, and why.
+                written, sizes, failed = zip(*(alone(place) for place, _, _ in task.members), strict=True)
+                return sum(written), sum(sizes), [one for part in failed for one in part]
+        return alone(task)
 
     keep_freed_memory()
     if names is None and jobs == 1:
         archive.hint_all()
 
-    results: Iterable[_Result]
+    found: Iterable[_Result | _Large]
     if isinstance(output, OutputTree):
-        results = map_ordered(run, _plan(archive, chosen), jobs)
+        found = map_ordered(run, _plan(archive, chosen, jobs), jobs)
     else:
-        results = map(run, range(len(chosen)), read_ahead(archive, chosen, jobs))
-    for written, size, failed in results:
+        found = map(alone, range(len(chosen)), read_ahead(archive, chosen, jobs), repeat(jobs))
+    for result in found:
+        written, size, failed = alone(result.place, None, jobs) if isinstance(result, _Large) else result
         report.extracted += written
         report.bytes += size
         refused += failed
@@ -128,12 +133,18 @@ _Result = tuple[int, int, list[tuple[int, ExhumeError]]]
 """Members written, their bytes, and what went wrong with others (each with its place in the list of names)."""
 
 
-@dataclass(slots=True)
-class _Failed:
+class _Failed(NamedTuple):
     """A member that cannot even be looked up."""
 
     place: int
     error: ExhumeError
+
+
+class _Large(NamedTuple):
+    """A member that all threads may decode together."""
+
+    place: int
+    size: int
 
 
 @dataclass(slots=True)
@@ -159,62 +170,90 @@ class _Batch:
         return len(self.members) - len(failed), size, [(place, error) for (place, _, _), error in failed]
 
 
-def _decoded(archive: MemberArchive, batch: _Batch, chosen: list[str]) -> bytes | None:
-    """The bytes of a batch, decoded and compared with the checksums of its members; None when any of that fails."""
+def _load(archive: MemberArchive, batch: _Batch, chosen: list[str]) -> bytes | None:
+    """The bytes of a batch, compared with the checksums of its members when they are decoded; None if any fails."""
     try:
         data = batch.read(batch.start, batch.end)
-        view = memoryview(data)
-        for place, start, end in batch.members:
-            archive.check_member(chosen[place], view[start - batch.start : end - batch.start])
+        if batch.decoded:
+            view = memoryview(data)
+            for place, start, end in batch.members:
+                archive.check_member(chosen[place], view[start - batch.start : end - batch.start])
     except ExhumeError:
         return None
     return data
 
 
-_Task = int | _Failed | _Batch
+_Task = int | _Failed | _Large | _Batch
 """A piece of work for one thread; an `int` is the place of a member that is handled alone."""
 
 
-def _plan(archive: MemberArchive, chosen: list[str]) -> Iterator[_Task]:
-    """Tasks for all chosen members; small uncompressed ones are batched in the order of their bytes."""
+def _plan(archive: MemberArchive, chosen: list[str], jobs: int) -> Iterator[_Task]:
+    """Tasks for all chosen members; small ones are batched in the order of their bytes."""
     stored_together = archive.stored_ranges(chosen)
     if stored_together is not None and _in_order(*stored_together[1:]):
         yield from _plan_in_order(chosen, *stored_together)
         return
-    small: list[tuple[int, int, int, int]] = []
-    streams: dict[Reader, tuple[int, int, bool]] = {}
-    readers: list[Reader] = []
+    others: list[_Task] = []
+    small = sorted(_locate(archive, chosen, others), key=itemgetter(0, 1, 2))
+    large = [task for task in others if isinstance(task, _Large)]
+    share = (sum(end - start for _, start, end, *_ in small) + sum(task.size for task in large)) // (
+        jobs or cpu_count()
+    )
+    yield from (task.place if isinstance(task, _Large) and task.size <= share else task for task in others)
+    yield from _batches(small)
+
+
+class _Stream(NamedTuple):
+    """What small members lie in: how it is read, how much at a time, and whether it is decoded."""
+
+    number: int
+    read: Reader
+    most: int
+    decoded: bool
+
+
+def _locate(
+    archive: MemberArchive, chosen: list[str], others: list[_Task] | None = None
+) -> Iterator[tuple[int, int, int, int, _Stream]]:
+    """Number of the stream, start, end, place and stream of each small member; tasks for the others go to `others`."""
+    streams: dict[Reader, _Stream] = {}
     for place, name in enumerate(chosen):
+        task: _Task = place
         try:
             stored = archive.stored_range(name)
             found = archive.decoded_range(name) if stored is None else (stored[0].read_range, *stored[1:])
         except ExhumeError as error:
-            yield _Failed(place, error)
-            continue
-        if found is None or found[2] - found[1] > SMALL:
-            yield place
-            continue
-        read, start, end = found
-        if read not in streams:
-            most = BATCH_SIZE if stored is None else max(BATCH_SIZE, stored[0].cost.piece)
-            streams[read] = len(readers), most, stored is None
-            readers.append(read)
-        small.append((streams[read][0], start, end, place))
-    small.sort()
+            found, task = None, _Failed(place, error)
+        if found is not None:
+            read, start, end = found
+            if end - start <= SMALL:
+                stream = streams.get(read)
+                if stream is None:
+                    most = BATCH_SIZE if stored is None else max(BATCH_SIZE, stored[0].cost.piece)
+                    stream = streams[read] = _Stream(len(streams), read, most, stored is None)
+                yield stream.number, start, end, place, stream
+                continue
+            if stored is None and end - start > LARGE:
+                task = _Large(place, end - start)
+        if others is not None:
+            others.append(task)
+
+
+def _batches(small: Iterable[tuple[int, int, int, int, _Stream]]) -> Iterator[_Batch]:
+    """Batches of neighbours among the members that `_locate` gives, in their order."""
     batch: _Batch | None = None
-    for number, start, end, place in small:
-        read = readers[number]
-        _, most, decoded = streams[read]
+    for _, start, end, place, stream in small:
         if (
             batch is None
-            or batch.read != read
-            or end - batch.start > most
+            or batch.read != stream.read
+            or start < batch.start
+            or end - batch.start > stream.most
             or start - batch.end > COALESCE_GAP
             or len(batch.members) >= BATCH_COUNT
         ):
             if batch is not None:
                 yield batch
-            batch = _Batch(read, start, start, decoded=decoded)
+            batch = _Batch(stream.read, start, start, decoded=stream.decoded)
         batch.end = max(batch.end, end)
         batch.members.append((place, start, end))
     if batch is not None:
@@ -253,51 +292,45 @@ def _plan_in_order(chosen: list[str], source: Source, starts: Sequence[int], end
         first = stop
 
 
-def read_ahead(archive: MemberArchive, chosen: list[str], jobs: int) -> Iterator[list[bytes] | None]:
-    """For each member what `_pieces` gives, read by several threads; None at once with one job."""
-    if jobs == 1:
-        yield from repeat(None, len(chosen))
-        return
+def read_ahead(archive: MemberArchive, chosen: list[str], jobs: int) -> Iterator[memoryview | None]:
+    """For each member its bytes, read and checked by `jobs` threads; None for one that is not small, or not sound."""
 
-    def read(first: int) -> list[list[bytes] | None]:
-        return [_pieces(archive, name) for name in chosen[first : first + AHEAD_COUNT]]
+    def load(batch: _Batch) -> tuple[_Batch, bytes | None]:
+        return batch, _load(archive, batch, chosen)
 
-    for found in map_ordered(read, range(0, len(chosen), AHEAD_COUNT), jobs, leave=True):
-        yield from found
-
-
-def _pieces(archive: MemberArchive, name: str) -> list[bytes] | None:
-    """The bytes of a small member; None where `_write` has to read it, and to tell what is wrong with it."""
-    try:
-        entry = archive.stat(name)
-        small = entry.kind != "directory" and (entry.size or 0) <= SMALL
-        return list(archive.iter_member(name)) if small else None
-    except ExhumeError:
-        return None
+    done = 0
+    for batch, data in map_ordered(load, _batches(_locate(archive, chosen)), jobs, leave=True):
+        view = None if data is None else memoryview(data)
+        for place, start, end in batch.members:
+            yield from repeat(None, place - done)
+            yield view[start - batch.start : end - batch.start] if view is not None else None
+            done = place + 1
+    yield from repeat(None, len(chosen) - done)
 
 
-def checked_pieces(archive: MemberArchive, name: str, size: int) -> Iterable[bytes]:
+def checked_pieces(archive: MemberArchive, name: str, size: int, jobs: int = 1) -> Iterable[bytes]:
     """The bytes of a member for a stream, which cannot take back what it has: those of a small one are all read before.
 
     Raises what is wrong with the member: at once, unless it is larger and its beginning can be read.
     """
-    pieces = archive.iter_member(name)
+    pieces = archive.iter_member(name, jobs=jobs)
     if size <= SMALL:
         return list(pieces)
     return chain((next(pieces, b""),), pieces)
 
 
-def _write(
-    archive: MemberArchive, output: OutputTree | TarSink, name: str, pieces: Iterable[bytes] | None = None
-) -> int:
+def _write(archive: MemberArchive, output: OutputTree | TarSink, name: str, data: memoryview | None, jobs: int) -> int:
+    if data is not None:
+        assert not isinstance(output, OutputTree)
+        return output.write(name, len(data), (data,))
     entry = archive.stat(name)
     if entry.kind == "directory":
         output.make_directory(name.rstrip("/"))
         return 0
     if not isinstance(output, OutputTree):
         size = entry.size or 0
-        return output.write(name, size, checked_pieces(archive, name, size) if pieces is None else pieces)
+        return output.write(name, size, checked_pieces(archive, name, size, jobs))
     stored = archive.stored_range(name)
     if stored is not None:
         return output.copy(name, *stored)
-    return output.write(name, archive.iter_member(name))
+    return output.write(name, archive.iter_member(name, jobs=jobs))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import repeat
 
 from exhume.archive import Entry, MemberArchive, Progress
 from exhume.engines.extract import read_ahead
@@ -20,21 +21,22 @@ def stored_order(archive: MemberArchive) -> list[str]:
 
 
 def each_member(
-    archive: MemberArchive, report: ExportReport, progress: Progress, jobs: int = 1
-) -> Iterator[tuple[Entry, list[bytes] | None]]:
-    """Every readable member, with its bytes where one of several `jobs` has read them ahead.
+    archive: MemberArchive, report: ExportReport, progress: Progress, jobs: int | None = None
+) -> Iterator[tuple[Entry, memoryview | None]]:
+    """Every readable member, with the bytes of a small one, read by `jobs` threads; None: none are wanted.
 
     The others are counted as lost, with a note each.
     """
     names = stored_order(archive)
-    for done, (name, pieces) in enumerate(zip(names, read_ahead(archive, names, jobs), strict=True)):
+    found: Iterable[memoryview | None] = repeat(None, len(names)) if jobs is None else read_ahead(archive, names, jobs)
+    for done, (name, data) in enumerate(zip(names, found, strict=True)):
         progress(done, len(names), "members")
         try:
             entry = archive.stat(name)
         except ExhumeError as error:
             lose(report, error)
             continue
-        yield entry, pieces
+        yield entry, data
     progress(len(names), len(names), "members")
 
 

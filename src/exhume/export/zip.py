@@ -36,19 +36,19 @@ def export(
     refuse_options("zip", options)
     report = ExportReport()
     with binary_output(output, overwrite=overwrite) as file, zipfile.ZipFile(file, "w") as target:
-        for entry, ahead in each_member(archive, report, progress, jobs):
+        for entry, data in each_member(archive, report, progress, jobs):
             name, size = entry.name or "", entry.size or 0
             folder = entry.kind == "directory"
             try:
                 safe_parts(name.rstrip("/") if folder else name)
-                pieces = ahead or () if folder or ahead is not None else checked_pieces(archive, name, size)
+                found = () if folder else checked_pieces(archive, name, size, jobs) if data is None else (data,)
             except ExhumeError as error:
                 lose(report, error)
                 continue
             info = zipfile.ZipInfo(name.rstrip("/") + "/" if folder else name)
             info.external_attr = (0o40755 << 16 | 0x10) if folder else 0o100644 << 16
             with target.open(info, "w", force_zip64=size >= ZIP64) as into:
-                for piece in pieces:
+                for piece in found:
                     into.write(piece)
             report.written["members"] += 1
     return report

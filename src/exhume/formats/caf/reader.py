@@ -283,7 +283,7 @@ class CafArchive(MemberArchive):
             first, end = first + begin, first + max(begin, finish)
         return self.source.read_at(first, end - first)
 
-    def iter_member(self, name: str, chunk_size: int = STREAM_CHUNK) -> Iterator[bytes]:
+    def iter_member(self, name: str, chunk_size: int = STREAM_CHUNK, *, jobs: int = 1) -> Iterator[bytes]:
         start, end = self.range_of(name)
         return self.source.chunks(start, end, chunk_size)
 

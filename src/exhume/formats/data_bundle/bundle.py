@@ -67,10 +67,10 @@ class View:
             self._check_crc(row, crc32c(data))
         return data
 
-    def chunks(self, row: FileRow) -> Iterator[bytes]:
-        """A file's bytes record by record; after the last one its CRC-32C is checked."""
+    def chunks(self, row: FileRow, jobs: int = 1) -> Iterator[bytes]:
+        """A file's bytes record by record, decoded by `jobs` threads; after the last one its CRC-32C is checked."""
         crc = 0
-        for part in self._parts(row):
+        for part in self._parts(row, jobs):
             crc = crc32c(part, crc)
             yield part
         self._check_crc(row, crc)
@@ -88,11 +88,11 @@ class View:
             crc = crc32c(part, crc)
         return Check.compare(f"{row.meta.crc32c:08x}", f"{crc:08x}")
 
-    def _parts(self, row: FileRow) -> Iterator[bytes]:
+    def _parts(self, row: FileRow, jobs: int = 1) -> Iterator[bytes]:
         if row.meta.size:
             self._check_place(row)
             base = row.meta.offset
-            yield from self.shard(row.meta.shard_index).iter_range(base, base + row.meta.size)
+            yield from self.shard(row.meta.shard_index).iter_range(base, base + row.meta.size, jobs=jobs)
 
     def _check_place(self, row: FileRow) -> None:
         if row.meta.offset + row.meta.size >= 1 << 64:

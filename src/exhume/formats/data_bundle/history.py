@@ -147,10 +147,11 @@ class History:
         """
         rows = [version for version in self.versions if version.key.startswith(FILE_PREFIX)]
         pieces = [rows[at : at + TOGETHER] for at in range(0, len(rows), TOGETHER)]
-        for found in map_ordered(lambda piece: [self._file(version, check) for version in piece], pieces, jobs):
+        for found in map_ordered(lambda piece: [self.file(version, check) for version in piece], pieces, jobs):
             yield from found
 
-    def _file(self, version: Version, check: bool) -> FileVersion:
+    def file(self, version: Version, check: bool = True) -> FileVersion:
+        """One of `versions`, of a file row; `check` as of `files`."""
         deleted = version.value_type in DELETIONS
         try:
             row = parse_file_row(version.key, b"" if deleted else version.value, version.span)

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
+from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -133,10 +134,10 @@ class DataBundleArchive(MemberArchive):
         with self._lock:
             if self._rows is None:
                 rows: dict[str, FileRow] = {}
-                for row in self.index.files():
-                    rows[row.path] = row
-                    if not len(rows) % 65_536:
-                        self.limits.check("entries", len(rows))
+                found = self.index.files()
+                while some := list(islice(found, 65_536)):
+                    rows.update((row.path, row) for row in some)
+                    self.limits.check("entries", len(rows))
                 self._rows = rows
             return self._rows
 
@@ -213,11 +214,11 @@ class DataBundleArchive(MemberArchive):
     def read_member(self, name: str, start: int = 0, stop: int | None = None) -> bytes:
         return self.view.read(self.row(name), start, stop)
 
-    def iter_member(self, name: str, chunk_size: int = STREAM_CHUNK) -> Iterator[bytes]:
+    def iter_member(self, name: str, chunk_size: int = STREAM_CHUNK, *, jobs: int = 1) -> Iterator[bytes]:
         row = self.row(name)
         if row.meta.is_directory:
             return
-        for part in self.view.chunks(row):
+        for part in self.view.chunks(row, jobs):
             if len(part) <= chunk_size:
                 yield part
             else:
@@ -321,12 +322,10 @@ class DataBundleArchive(MemberArchive):
         statuses: Counter[str] = Counter()
         old: Counter[str] = Counter()
         with closing(self.history()) as history:
-            for version in history.files(check=False):
-                status = version.version.status
-                statuses[status] += 1
-                if status == "live":
-                    continue
-                proof = version.proof if version.row is None else history.prove(version.row)[0]
+            found = [version for version in history.versions if version.key.startswith(FILE_PREFIX)]
+            statuses.update(version.status for version in found)
+            for version in found:
+                proof = None if version.status == "live" else history.file(version).proof
                 if proof is not None:
                     old[proof] += 1
         return {

@@ -17,6 +17,7 @@ from exhume.formats.data_bundle import checks, layout
 from exhume.formats.data_bundle.index import RecordRow
 from exhume.formats.data_bundle.messages import Compression, ShardHeader, compression_name
 from exhume.io.lru import Lru
+from exhume.io.parallel import map_ordered
 from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
 
@@ -126,16 +127,21 @@ class Shard:
         parts = list(self.iter_range(start, stop))
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
-    def iter_range(self, start: int, stop: int, chunk: int = 1 << 20) -> Iterator[bytes]:
+    def iter_range(self, start: int, stop: int, chunk: int = 1 << 20, jobs: int = 1) -> Iterator[bytes]:
         """Bytes `[start, stop)` of the stream in pieces: whole records, or `chunk` bytes of a flat shard.
 
-        Raises the rule for a range that the records do not cover, and as `decode` does.
+        Records are decoded by `jobs` threads (0: one per core).  Raises the rule for a range that the records do not
+        cover, and as `decode` does.
         """
         if stop <= start:
             return
         if self.is_flat:
             yield from self._read_flat(start, stop, chunk)
             return
+        yield from map_ordered(lambda place: self._slice(*place), self._slices(start, stop), jobs, leave=True)
+
+    def _slices(self, start: int, stop: int) -> Iterator[tuple[int, int, int]]:
+        """The records that cover a range, each with the part `[start, end)` of it that lies in the range."""
         index = bisect_right(self.starts, start) - 1
         if index < 0:
             raise checks.FILE_PLACE.error("no record covers its start", span=self.source.span(0, 0), actual=start)
@@ -152,7 +158,7 @@ class Shard:
             length = self.known_length(index)
             end = stop if length is None else min(stop, first + length)
             if end > at:
-                yield self._slice(index, at - first, end - first)
+                yield index, at - first, end - first
                 at = end
             index += 1
 

@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
-import io
 import tarfile
 from collections.abc import Iterable
-from typing import IO, Any, Self
+from typing import IO, Self
 
 from exhume.errors import ExhumeError, SourceError, Span
 from exhume.io.output.names import safe_parts
 from exhume.io.output.quota import Quota
 from exhume.limits import DEFAULT_LIMITS, Limits
 
+_BLANK = tarfile.TarInfo().tobuf(tarfile.PAX_FORMAT)
+"""The header of a file without name and bytes."""
+
+_NAME, _SIZE, _SUM = slice(0, 100), slice(124, 135), slice(148, 154)
+"""Where headers of files differ: the name, padded with zeros, octal digits of the size, and those of the checksum."""
+
+_BLANK_SUM = int(_BLANK[_SUM], 8) - sum(_BLANK[_SIZE])
+
 
 class TarSink:
     """Members as a tar stream (pax headers, deterministic metadata: mode 0644, epoch times, no owner)."""
 
     def __init__(self, file: IO[bytes], *, limits: Limits = DEFAULT_LIMITS) -> None:
+        self._file = file
+        self._at = 0
         self._quota = Quota(limits, Span("", 0, 0))
-        # Not a stream of the library's own ("w|"): one that is given up would still be written to when it is collected.
-        self._tar = tarfile.open(fileobj=_Counted(file), mode="w", format=tarfile.PAX_FORMAT)
 
-    def write(self, name: str, size: int, chunks: Iterable[bytes]) -> int:
+    def write(self, name: str, size: int, chunks: Iterable[bytes | memoryview]) -> int:
         """Adds one file of a known size; raises `UnsafePathError` for names that extraction would refuse, and
         `OutputLimitError` when all is too much.
 
@@ -30,10 +37,15 @@ class TarSink:
         """
         safe_parts(name)
         self._quota.take(1, size)
-        info = tarfile.TarInfo(name)
-        info.size = size
         try:
-            self._tar.addfile(info, _ChunkReader(chunks))
+            self._put(_header(name, size))
+            left = size
+            for chunk in chunks:
+                self._put(chunk)
+                left -= len(chunk)
+            if left:
+                raise OSError("unexpected end of data")
+            self._put(bytes(-size % tarfile.BLOCKSIZE))
         except (ExhumeError, OSError) as error:
             raise SourceError(
                 "a damaged member broke the tar stream", actual=f"{name}: {error}", code="EX-606"
@@ -47,11 +59,16 @@ class TarSink:
         info = tarfile.TarInfo(name.rstrip("/") + "/")
         info.type = tarfile.DIRTYPE
         info.mode = 0o755
-        self._tar.addfile(info)
+        self._put(info.tobuf(tarfile.PAX_FORMAT))
+
+    def _put(self, data: bytes | memoryview) -> None:
+        self._file.write(data)
+        self._at += len(data)
 
     def close(self) -> None:
         """Writes the end of the archive (the underlying file stays open)."""
-        self._tar.close()
+        self._put(bytes(2 * tarfile.BLOCKSIZE))
+        self._put(bytes(-self._at % tarfile.RECORDSIZE))
 
     def __enter__(self) -> Self:
         return self
@@ -61,39 +78,22 @@ class TarSink:
             self.close()
 
 
-class _Counted(io.RawIOBase):
-    """A file, or a pipe, that only grows."""
-
-    def __init__(self, file: IO[bytes]) -> None:
-        super().__init__()
-        self._file = file
-        self._at = 0
-
-    def tell(self) -> int:
-        return self._at
-
-    def write(self, data: Any, /) -> int:
-        self._file.write(data)
-        self._at += len(data)
-        return len(data)
-
-
-class _ChunkReader(io.RawIOBase):
-    """Pieces of bytes as a readable file."""
-
-    def __init__(self, chunks: Iterable[bytes]) -> None:
-        super().__init__()
-        self._chunks = iter(chunks)
-        self._rest = b""
-
-    def readable(self) -> bool:
-        return True
-
-    def read(self, size: int = -1, /) -> bytes:
-        while len(self._rest) < size or size < 0:
-            chunk = next(self._chunks, None)
-            if chunk is None:
-                break
-            self._rest = self._rest + chunk if self._rest else chunk
-        out, self._rest = (self._rest, b"") if size < 0 else (self._rest[:size], self._rest[size:])
-        return out
+def _header(name: str, size: int) -> bytes:
+    """The header of a file, as the library makes it, at a tenth of the cost where it is a block with the whole name."""
+    digits = b"%011o" % size
+    if not name.isascii() or len(name) > _NAME.stop or len(digits) > 11:
+        info = tarfile.TarInfo(name)
+        info.size = size
+        return info.tobuf(tarfile.PAX_FORMAT)
+    spelled = name.encode()
+    total = b"%06o" % (_BLANK_SUM + sum(spelled) + sum(digits))
+    return b"".join(
+        (
+            spelled.ljust(_NAME.stop, b"\0"),
+            _BLANK[_NAME.stop : _SIZE.start],
+            digits,
+            _BLANK[_SIZE.stop : _SUM.start],
+            total,
+            _BLANK[_SUM.stop :],
+        )
+    )
