@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from exhume.choices import hint
 from exhume.errors import LimitExceededError, Span, WriterError
@@ -13,27 +13,8 @@ MIB = 1 << 20
 GIB = 1 << 30
 
 
-class Limits(NamedTuple):
-    """Caps in bytes or counts; passing one raises `LimitExceededError`, which names the cap to raise.
-
-    They bound what a *claim* in a file can make exhume allocate, not what a file may contain.
-
-    Attributes:
-        payload_size: Decompressed bytes of one payload (block, record, message, dictionary), which is held in memory.
-        expansion: Decompressed bytes per stored byte above `expansion_floor`.
-        expansion_floor: Payloads up to this size are never refused for their ratio.
-        structure_size: Bytes of one header, index or metadata structure that has to be parsed as a whole.
-        index_size: Bytes of an index that is scanned, not parsed as a whole.
-        entries: Entries of one table of contents held in memory.
-        depth: Nesting in the index of a CAF chunk, 100 at most.
-        name_size: Bytes of one member name of a CAF chunk that is looked for in an image.
-        output_size: Bytes that one extraction writes.
-        output_files: Files and directories that one extraction makes.
-
-    Example:
-        >>> exhume.open("words.zs", limits=exhume.Limits(payload_size=1 << 20)).limits.payload_size
-        1048576
-    """
+class _Caps(NamedTuple):
+    """The fields of `Limits`."""
 
     payload_size: int = 1 * GIB
     """Decompressed size of one payload (block, record, message, dictionary): the unit that is held in memory."""
@@ -66,6 +47,41 @@ class Limits(NamedTuple):
 
     output_files: int = 50_000_000
     """Files and directories that one extraction makes: as many as a table of contents may name."""
+
+
+class Limits(_Caps):
+    """Caps in bytes or counts; passing one raises `LimitExceededError`, which names the cap to raise.
+
+    They bound what a *claim* in a file can make exhume allocate, not what a file may contain.  A negative cap raises
+    `ValueError`.
+
+    Attributes:
+        payload_size: Decompressed bytes of one payload (block, record, message, dictionary), which is held in memory.
+        expansion: Decompressed bytes per stored byte above `expansion_floor`.
+        expansion_floor: Payloads up to this size are never refused for their ratio.
+        structure_size: Bytes of one header, index or metadata structure that has to be parsed as a whole.
+        index_size: Bytes of an index that is scanned, not parsed as a whole.
+        entries: Entries of one table of contents held in memory.
+        depth: Nesting in the index of a CAF chunk, 100 at most.
+        name_size: Bytes of one member name of a CAF chunk that is looked for in an image.
+        output_size: Bytes that one extraction writes.
+        output_files: Files and directories that one extraction makes.
+
+    Example:
+        >>> exhume.open("words.zs", limits=exhume.Limits(payload_size=1 << 20)).limits.payload_size
+        1048576
+    """
+
+    __slots__ = ()
+
+    if not TYPE_CHECKING:  # whoever calls it is to see the fields
+
+        def __new__(cls, *caps: int, **named: int) -> Self:
+            made = super().__new__(cls, *caps, **named)
+            for name, cap in zip(cls._fields, made, strict=True):
+                if cap < 0:
+                    raise ValueError(f"the limit {name} cannot be negative: {cap}")
+            return made
 
     def check(self, name: str, value: int, span: Span | None = None) -> None:
         """Raises `LimitExceededError` when `value` passes the cap `name`."""

@@ -134,6 +134,10 @@ def test_limits() -> None:
     for bad in ("nothing=1", "depth", "depth=x", "depth=-1"):
         with pytest.raises(WriterError):
             limits.with_overrides([bad])
+    for name in Limits._fields:
+        with pytest.raises(ValueError, match=f"the limit {name} cannot be negative: -1"):
+            Limits(**{name: -1})
+    assert pickle.loads(pickle.dumps(limits)) == limits
     assert [parse_size(t) for t in ("0", "4096", "384K", "1.5M", "32GiB", "1kb")] == [
         0,
         4096,

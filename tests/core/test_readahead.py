@@ -133,9 +133,7 @@ PIECE = 1 << 20
 class Several:
     """Reads `LARGE` with pieces of `PIECE`, several under way, of which one in `fails` fails."""
 
-    def __init__(
-        self, monkeypatch: pytest.MonkeyPatch, fails: int = 0, most: int = len(LARGE), width: int = 1
-    ) -> None:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, fails: int = 0, most: int = len(LARGE), width: int = 1) -> None:
         monkeypatch.setattr(readahead, "AHEAD", PIECE)
         self.fetched: list[tuple[int, int]] = []
         self.most_ahead, self.read_up_to = 0, 0

@@ -224,7 +224,6 @@ def test_an_extraction_says_when_it_is_unfinished(tmp_path: Path) -> None:
     assert sorted(os.listdir(out)) == ["a", "b"]
 
 
-
 def test_an_interruption_while_a_scratch_directory_is_made_or_removed_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from exhume.cli.many import is_glob
 from exhume.cli.outputs import OutputNames
+from exhume.distributed import local
 
 Cli = Callable[..., Any]
 
@@ -178,19 +179,32 @@ def test_export(archives: Path, exhume_cli: Cli, tmp_path: Path) -> None:
     assert exhume_cli("export", "--to", "tar", *targets).code == 2  # to where?
 
 
-def test_catalog_build(archives: Path, exhume_cli: Cli, tmp_path: Path) -> None:
+def test_catalog_build(archives: Path, exhume_cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     chunks = sorted(archives.glob("c*.caf"))
+    started: list[int] = []
+    processes = local.Processes
+
+    def counted(count: int) -> local.Processes:
+        started.append(count)
+        return processes(count)
+
+    monkeypatch.setattr(local, "Processes", counted)
     plain = exhume_cli("catalog", "build", "--json", tmp_path / "one.db", *chunks)
     many = exhume_cli("catalog", "build", "--json", tmp_path / "two.db", "--jobs", 2, *chunks)
+    assert not started, "handing over a local index costs more than reading it"
+    exhume_cli("catalog", "build", tmp_path / "three.db", "--jobs", 2, *(chunk.as_uri() for chunk in chunks))
+    assert started == [2]
     assert plain.code == many.code == 3
     assert plain.text.replace("one.db", "two.db") == many.text
     assert json.loads(plain.text)["files"] == 15
     rows = []
-    for name in ("one.db", "two.db"):
+    for name in ("one.db", "two.db", "three.db"):
         with sqlite3.connect(tmp_path / name) as database:
             rows.append(database.execute("SELECT * FROM file_locations ORDER BY 1, 2").fetchall())
+            indexes = database.execute("SELECT name FROM sqlite_master WHERE sql LIKE 'CREATE INDEX%'").fetchall()
+            assert indexes == [("file_locations_path",)]
         database.close()
-    assert rows[0] == rows[1]
+    assert rows[0] == rows[1] == rows[2]
     assert len(rows[0]) == 15
 
 

@@ -40,8 +40,8 @@ def build(run: Run, database: str, targets: tuple[str, ...], many: Many, add: bo
     """Make the catalog DB describe these chunks; directories and URL prefixes are searched for *.caf.
 
     Chunks that cannot be read are reported and left out (exit code 3); a catalog that describes chunks already is
-    replaced only when all can be read, and otherwise stays as it was (exit code 1).  With --jobs or --cluster the
-    workers read the indexes; the database is written here.
+    replaced only when all can be read, and otherwise stays as it was (exit code 1).  Workers read the indexes with
+    --cluster, and with --jobs where any chunk is remote; reading a local one costs less than handing it over.
     """
     from exhume.formats.caf.catalog import open_catalog
     from exhume.formats.caf.catalog_entries import list_chunks, read_entry
@@ -50,6 +50,8 @@ def build(run: Run, database: str, targets: tuple[str, ...], many: Many, add: bo
     chosen = many.targets(run, targets, "CHUNK|DIR|URL...")
     chunks = list_chunks(map(_absolute, chosen.names), run.storage_options)
     reader = partial(read_entry, limits=run.limits, storage_options=run.storage_options)
+    if many.cluster is None and not any(map(_is_remote, chunks)):
+        many = many._replace(jobs=1)
     with (
         open_catalog(database, create=True, limits=run.limits, storage_options=run.storage_options) as catalog,
         run.progress("catalog") as progress,
@@ -129,7 +131,9 @@ def _told(result: Result) -> tuple[str, ChunkEntry | ExhumeError]:
     return result.unit, result.error or result.value
 
 
+def _is_remote(target: str) -> bool:
+    return "://" in target or "::" in target
+
+
 def _absolute(target: str) -> str:
-    if "://" in target or "::" in target:
-        return target
-    return os.path.abspath(target)  # noqa: PTH100 - resolve() would follow links
+    return target if _is_remote(target) else os.path.abspath(target)  # noqa: PTH100 - resolve() would follow links

@@ -153,11 +153,8 @@ class Catalog:
             **{name: getattr(record, name) for name in ChunkRecord.__slots__},
         )
         for at in range(0, len(entry.rows), BATCH):
-            self._store.execute_many(
-                "INSERT INTO file_locations (caf_file_id, ordinal, file_path, start_byte, size, name_json)"
-                " VALUES (:caf_file_id, :ordinal, :file_path, :start_byte, :size, :name_json)",
-                [dict(zip(_COLUMNS, (record.caf_file_id, *row), strict=True)) for row in entry.rows[at : at + BATCH]],
-            )
+            rows = ((record.caf_file_id, *row) for row in entry.rows[at : at + BATCH])
+            self._store.insert("file_locations", _COLUMNS, rows)
         return record
 
     def _new_id(self, location: str, digest: str) -> str:

@@ -7,6 +7,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Any
 
 from exhume.counts import counted
@@ -153,14 +154,17 @@ def read_entry(
     """Reads the index of a chunk for the catalog.  Raises what opening the chunk raises."""
     with open_chunk(location, limits, storage_options) as archive:
         index = archive.index
-        rows = []
-        for ordinal, name in index.items():
-            if ordinal not in index.flaws:
-                path, exact = encode_path(name)
-                start = index.starts[ordinal]
-                rows.append((ordinal, path, start, index.ends[ordinal] - start, exact))
+        live = [ordinal for ordinal, _ in index.items() if ordinal not in index.flaws]
+        names = [index.names[ordinal] for ordinal in live]
+        everything = "".join(names)
+        plain = everything.isascii() and "\0" not in everything  # as a rule; no name has to be looked at alone
+        spelled: Iterable[tuple[str, str | None]] = zip(names, repeat(None)) if plain else map(encode_path, names)
+        rows = tuple(
+            (ordinal, path, index.starts[ordinal], index.ends[ordinal] - index.starts[ordinal], exact)
+            for ordinal, (path, exact) in zip(live, spelled, strict=True)
+        )
         return ChunkEntry(
-            location, archive.source.size, archive.data_size, tail_digest(archive.source), len(index.table), tuple(rows)
+            location, archive.source.size, archive.data_size, tail_digest(archive.source), len(index.table), rows
         )
 
 

@@ -10,7 +10,7 @@ import contextlib
 import os
 import shutil
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +46,8 @@ TABLES = (
 KEY = "substr(file_path, 1, 512)"
 """The indexed expression: databases limit the size of an index entry, CAF does not limit names."""
 
+INDEX = f"CREATE INDEX IF NOT EXISTS file_locations_path ON file_locations ({KEY})"
+
 _FOREIGN = (
     "SELECT name FROM sqlite_master WHERE type != 'index'"
     " AND name NOT IN ('caf_files', 'file_locations') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
@@ -67,8 +69,8 @@ class Store(abc.ABC):
         """Executes any other statement."""
 
     @abc.abstractmethod
-    def execute_many(self, sql: str, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Executes one statement for many rows."""
+    def insert(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+        """Adds rows, with a value for each of the columns, to a table."""
 
     @abc.abstractmethod
     def transaction(self) -> contextlib.AbstractContextManager[None]:
@@ -133,7 +135,7 @@ class SqliteStore(Store):
             return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
 
     def _create(self) -> None:
-        for statement in (*TABLES, f"CREATE INDEX IF NOT EXISTS file_locations_path ON file_locations ({KEY})"):
+        for statement in (*TABLES, INDEX):
             self._connection.execute(statement)
 
     @contextlib.contextmanager
@@ -151,7 +153,9 @@ class SqliteStore(Store):
         with self._guard():
             self._connection.execute(sql, bound)
 
-    def execute_many(self, sql: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    def insert(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+        marks = ", ".join("?" for _ in columns)
+        sql = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})"  # noqa: S608 - the names are ours
         with self._guard():
             self._connection.executemany(sql, rows)
 
@@ -185,10 +189,11 @@ class SqliteStore(Store):
                 try:
                     self._connection.execute("PRAGMA journal_mode = OFF")
                     self._connection.execute("PRAGMA synchronous = OFF")  # `aside` syncs it once
-                    with self._guard():
-                        self._create()
+                    for statement in TABLES:
+                        self.execute(statement)
                     self.execute("BEGIN")
                     yield
+                    self.execute(INDEX)  # of all rows at once takes a fifth of the time
                     self.execute("COMMIT")
                 finally:
                     self._connection.close()
@@ -268,9 +273,11 @@ class SqlalchemyStore(Store):
         with self._guard():
             self._connection.execute(self._sql.text(sql), bound)
 
-    def execute_many(self, sql: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    def insert(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+        marks = ", ".join(f":{name}" for name in columns)
+        sql = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})"  # noqa: S608 - the names are ours
         with self._guard():
-            self._connection.execute(self._sql.text(sql), list(rows))
+            self._connection.execute(self._sql.text(sql), [dict(zip(columns, row, strict=True)) for row in rows])
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:

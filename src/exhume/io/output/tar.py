@@ -44,7 +44,7 @@ class TarSink:
                 self._put(chunk)
                 left -= len(chunk)
             if left:
-                raise OSError("unexpected end of data")
+                raise SourceError("unexpected end of data")
             self._put(bytes(-size % tarfile.BLOCKSIZE))
         except (ExhumeError, OSError) as error:
             raise SourceError(
