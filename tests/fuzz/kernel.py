@@ -14,6 +14,13 @@ from typing import Any, NamedTuple
 import exhume_ksy.fast
 from exhume_ksy.fast._layout import LayoutError
 
+from exhume.formats.ark import kernel as ark_kernel
+from exhume.formats.ark.jsonschema import message_json
+from exhume.formats.ark.layout import ENTRY_SIZE
+from exhume.formats.ark.rbuf.decoder import decoder_for
+from exhume.formats.ark.rbuf.encoder import encoder_for
+from exhume.formats.ark.rbuf.idl import load_registry
+from exhume.formats.ark.rbuf.program import program_for
 from exhume.formats.caf import kernel as caf_kernel
 from exhume.formats.clp_s.query import kernel as query
 from exhume.formats.clp_s.query.wildcard import ANY, STAR, Wildcard
@@ -23,9 +30,10 @@ from exhume.formats.clp_s.read.timestamps import compile_milli_pattern, compile_
 from exhume.formats.clp_s.write import kernel as write
 from exhume.formats.clp_s.write.texts import encode_formatted_float
 from exhume.formats.clp_s.write.timestamps import TimeDialect, TimestampPatterns
-from exhume.formats.kv_ir.kernel import KvIrDecoder
-from exhume.formats.kv_ir.units import How
+from exhume.formats.kv_ir.kernel import KvIrDecoder, KvIrEncoder
+from exhume.formats.kv_ir.units import AUTO, USER, How
 from exhume.native import kernel
+from tests.ark.test_rbuf import ALL_TYPES, everything
 
 MOST = 1 << 20
 """Bytes that are printed of one input."""
@@ -93,6 +101,36 @@ def caf(data: bytes) -> None:
         caf_kernel.walk(text, start, name)
         with contextlib.suppress(UnicodeDecodeError):
             caf_kernel.entries(text, start)
+
+
+REGISTRY = load_registry(ALL_TYPES)
+TYPES = [(decoder_for(REGISTRY, name), program_for(REGISTRY, name)) for name in REGISTRY.schemas]
+
+
+def ark_messages(data: bytes) -> None:
+    """A message of each type: where the kernel vouches for it, it prints what the decoder makes of it."""
+    for decoder, program in TYPES:
+        programs: list[Any] = [program, *[None] * 255]
+        odd = ark_kernel.ark_check([data], bytes(1), programs)
+        text, left, _ = ark_kernel.ark_json([0], [([data], [7], bytes(1), programs, [None] * 256)], 1, b"\n")
+        assert odd == left
+        assert odd or text[:-1] == message_json(decoder.decode(data))
+
+
+def ark_index(data: bytes) -> None:
+    """An index, and the runs of its messages in a file that is a little too short for some of them."""
+    if not data:
+        return
+    size, index = data[0] << 4, data[1 : 1 + (len(data) - 1) // ENTRY_SIZE * ENTRY_SIZE]
+    known = bytes(number & 1 for number in range(256))
+    _, _, offsets, sizes, _, _ = ark_kernel.ark_entries(index, size, known, bytes(256))
+    ark_kernel.ark_statistics(index, 0, 1 << 62)
+    ark_kernel.ark_faults(index, size, known, size >> 1, size, 1 << 62)
+    with contextlib.suppress(ValueError):
+        ark_kernel.ark_scan(index, 0)
+    for start, _, first, stop in ark_kernel.ark_runs(offsets, sizes, data[0], 23) or ():
+        with contextlib.suppress(ValueError):
+            ark_kernel.ark_cut(bytes(size), start, offsets, sizes, first, stop)
 
 
 Generated = Callable[..., Any]
@@ -278,6 +316,16 @@ def kv_ir(data: bytes) -> None:
             _built(encoder)
 
 
+def kv_ir_write(data: bytes) -> None:
+    """Lines of JSON; the units that are made of them can be read to their end."""
+    for names in (None, (AUTO.encode(), USER.encode())):
+        encoder = KvIrEncoder({}, {}, names)
+        assert encoder.feed(data, 0) <= len(data)
+        units = encoder.take()
+        _, end, _, _ = KvIrDecoder().run(units, 0, len(units), 0, How.BOTH, len(units) << 8)
+        assert end == len(units)
+
+
 def seeds(name: str) -> Iterator[bytes]:
     """What the targets here begin with besides instances: texts, and words of small numbers."""
     numbers = struct.pack("<6Q", 0, 1, 2, 1 << 62, 0x213A010000000000, 0x1080000000013A)
@@ -290,5 +338,14 @@ def seeds(name: str) -> Iterator[bytes]:
                 bytes([how, 128])
                 + b'{"t":"2024-01-02T03:04:05.5Z","a":{"b":[1,-2.5e3,{"c":null}]},"d":"took 3.14 ms"}\n{}'
             )
+    if name == "ark_messages":
+        value = everything()
+        for one in (value, value | {"children": [value], "twin": value}):
+            yield encoder_for(REGISTRY, "demo::all::Everything").encode(one)
+    if name == "kv_ir_write":
+        yield from (
+            b'{"a":{"b":[1,-2.5e3,{"c":null}]},"d":"took 3.14 ms \\u00e9"}\n{"a":{},"e":true}\n' + both
+            for both in (b"", b'{"auto_generated":{"a":1},"user_generated":{"b":"x y"}}\n')
+        )
     if name == "caf":
         yield b'\0a\0"a":{"start_byte":0,"end_byte":12},"a/b\\u0041":{"start_byte":12,"end_byte":99}}}'

@@ -83,6 +83,9 @@ TARGETS: dict[str, Target] = {
     "kernel_clps_query": _kernel(kernel.clps_query, {"clp_s_dictionary_entries": b"\1\3\2"}),
     "kernel_clps_write": _kernel(kernel.clps_write, {}),
     "kernel_kv_ir": _kernel(kernel.kv_ir, {"clp_kv_ir": b"\0"}),
+    "kernel_kv_ir_write": _kernel(kernel.kv_ir_write, {}),
+    "kernel_ark_messages": _kernel(kernel.ark_messages, {"ark_rbuf": b""}),
+    "kernel_ark_index": _kernel(kernel.ark_index, {"ark_split": b"\x10"}),
     "kernel_generated": _kernel(kernel.generated, kernel.SCHEMAS),
 }  # fmt: skip
 """Each entry that takes what somebody else wrote."""
