@@ -36,6 +36,16 @@ def test_cat_complete(exhume_cli: Cli, tmp_path: Path) -> None:
     assert exhume_cli("cat", "--complete", path).out == b'{"@":{"k":3}}\n'
 
 
+def test_text_that_is_not_utf8_in_json(exhume_cli: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "a.clps"
+    path.write_bytes(build.tiny(nodes=[(-1, b"", 5), (0, b"\xff", 0)]).build())
+    ran = exhume_cli("cat", path, "--json")
+    assert ran.code == 0, ran.err
+    lines = exhume_cli("cat", path).out.decode("utf-8", "surrogateescape").splitlines()
+    assert "\udcff" in "".join(lines)
+    assert [one["record"] for one in json.loads(ran.out)["records"]] == list(map(json.loads, lines))
+
+
 def test_cat_without_log_order_says_so(exhume_cli: Cli, tmp_path: Path) -> None:
     path = tmp_path / "a.clps"
     path.write_bytes(build.tiny().build())

@@ -230,10 +230,12 @@ def reframed(path: Path, out: Path, last: Frame = frame) -> ClpSArchive:
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("frames") / "one.clps"
+    texts = ("one two", "took {} ms for the job", "took {} ms for the job")
+    rows = [(number, f"x{number * 7919:09d}", texts[number % 3].format(number), number % 5) for number in range(ROWS)]
+    lines = (f'{{"a": {a}, "name": "{name}", "text": "{text}", "z": {z}}}\n' for a, name, text, z in rows)
+    path.with_suffix(".jsonl").write_text("".join(lines), encoding="ascii")
     with exhume.clps.create(path) as writer:
-        for number in range(ROWS):
-            text = f"took {number} ms for the job" if number % 3 else "one two"
-            writer.write({"a": number, "name": f"x{number * 7919:09d}", "text": text, "z": number % 5})
+        writer.add_file(path.with_suffix(".jsonl"))
     return path
 
 

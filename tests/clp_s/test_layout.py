@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import product
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import msgpack
@@ -98,7 +99,7 @@ def header_of_generated(data: bytes) -> Any:
     raw = kaitai.parse(ClpS, data[:64], WHERE).header
     version = (raw.version.major, raw.version.minor, raw.version.patch)
     sizes = (raw.len_original, raw.len_archive, raw.len_metadata)
-    reserved = raw.reserved1 + raw.reserved2.to_bytes(2, "little")
+    reserved = (raw.reserved1, raw.reserved2.to_bytes(2, "little"))
     return version, sizes, int(getattr(raw.compression_type, "value", raw.compression_type)), reserved
 
 
@@ -278,7 +279,7 @@ def test_names_of_types_and_packets() -> None:
 def test_what_a_version_has(version: tuple[int, int, int], text: str, core: bool, nanoseconds: bool) -> None:
     header = layout.Header(version, 1, 2, 36, 0)
     assert (header.version_text, header.has_core_text, header.has_nanosecond_timestamps) == (text, core, nanoseconds)
-    assert (header.files_base, header.reserved) == (100, bytes(34))
+    assert (header.files_base, header.reserved) == (100, (b"", b""))
 
 
 def test_versions_that_clp_s_wrote_are_known() -> None:
@@ -517,3 +518,20 @@ def test_which_bytes_of_a_table_its_columns_take(tmp_path: Path) -> None:
         assert taken("e") == ([*ends, 518], [5], [(350, 358), (438, 518)])
         assert taken("b", data=data[:259]) is None
         assert taken("e", data=data[:349]) is None
+
+
+def test_columns_behind_texts_that_come_first() -> None:
+    """The length of the texts stands behind the first ten rows; columns of a structured array are not told apart."""
+    texts = (NodeType.CLP_STRING, NodeType.INTEGER)
+    fields: Any = SimpleNamespace(nodes=(4, 7), node_types=texts, runs={})
+    data = memoryview(build.i64(*[0] * 10) + build.u64(2) + build.i64(1, 2) + build.i64(*range(10)))
+    asked: list[tuple[int, int]] = []
+
+    def take(start: int, stop: int) -> memoryview:
+        asked.append((start, stop))
+        return data[start:stop]
+
+    assert needed_columns(fields, [7], 10, take, data) == ([104, 184], [1])
+    assert asked == [(80, 88), (104, 184)]
+    fields.runs = {7: ()}
+    assert needed_columns(fields, [7], 10, take, data) is None

@@ -6,14 +6,19 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
+import msgpack
 import pytest
 
 import exhume
 from exhume.errors import ExhumeError, LimitExceededError, UnrecognizedFormatError
 from exhume.findings import Severity
 from exhume.formats.clp_s.checks import RULES
+from exhume.formats.clp_s.layout import PacketType
 from exhume.formats.clp_s.reader import open_archive
+from exhume.formats.clp_s.verify import _frames
+from exhume.formats.clp_s.verify_tables import check_stream
 from exhume.io.source import BytesSource
+from exhume.layout.measured import measuring
 from exhume.limits import Limits
 from tests.clp_s import build
 from tests.clp_s.build import Built, clp, demo, i64, marker, old, tiny, u64
@@ -243,6 +248,17 @@ def test_sound_archives_have_no_findings(built: Built) -> None:
     assert list(exhume.verify(built.build(), format="clp-s")) == []
 
 
+@pytest.mark.parametrize("at", [24, 55, 62, 63])
+def test_each_reserved_byte_is_looked_at(at: int) -> None:
+    data = bytearray(tiny().build())
+    data[at] = 1
+    (found,) = exhume.verify(bytes(data), format="clp-s")
+    span = (found.span.start, found.span.end) if found.span else None
+    assert (found.code, found.field_path, span) == (
+        ("CLPS-311", "header.reserved1", (24, 56)) if at < 56 else ("CLPS-311", "header.reserved2", (62, 64))
+    )
+
+
 def test_a_bomb_is_refused() -> None:
     bomb = tiny(raw={"/schema_tree": u64(2) + bytes(1 << 20)}).build()
     with pytest.raises(LimitExceededError) as caught:
@@ -256,6 +272,81 @@ def endless_schema() -> bytes:
     nodes = [(-1, b"", 5), *((i, b"k", 5) for i in range(depth)), *((depth, b"%d" % i, 9) for i in range(4000))]
     runs = [entry for i in range(4000) for entry in (marker(9, 1), depth + 1 + i)]
     return tiny(nodes=nodes, schemas=[(0, [], runs)], streams=[[(0, 1, b"")]]).build()
+
+
+def test_each_section_larger_than_is_allowed_is_named() -> None:
+    data = demo().build()
+    with open_archive(BytesSource(data)) as archive:
+        places = {"metadata": archive.metadata_place.span}
+        for one in archive.files[:-1]:
+            places[one.name] = one.part(8 if ".dict" in one.name else 0).span
+        places |= {f"stream {number}": archive.stream_place(number).span for number in range(2)}
+    found = list(open_archive(BytesSource(data), limits=Limits(payload_size=8)).verify())
+    assert {(one.code, one.expected) for one in found} == {("CLPS-501", "at most 8 bytes")}
+    named = {one.message.split(": ")[1]: one.span for one in found if one.message.count(": ") == 3}
+    assert named == places
+
+
+def test_a_byte_behind_the_number_of_entries_is_no_frame() -> None:
+    data = tiny(stored_sections={"/var.dict": u64(0) + b"x"}).build()
+    found = [one.code for one in exhume.verify(data, format="clp-s", quick=True)]
+    assert found == ["CLPS-309"]
+
+
+class Parts:
+    """A payload in frames that state their sizes, which counts how often all of it is decompressed."""
+
+    def __init__(self) -> None:
+        self.taken = 0
+
+    def take(self) -> None:
+        self.taken += 1
+
+
+def test_ranges_of_two_packets_are_told_where_they_are() -> None:
+    built = demo(range_index=[{"s": 0, "e": 2, "f": {}}])
+    data = built.replace(extra_packets=[(PacketType.RANGE_INDEX, msgpack.packb([{"s": 1, "e": 9, "f": {}}]))]).build()
+    with open_archive(BytesSource(data)) as archive:
+        spans = [packet.span for packet in archive.packets_of(PacketType.RANGE_INDEX)]
+    found = [(one.code, one.span, one.field_path) for one in exhume.verify(data, format="clp-s")]
+    assert found == [("CLPS-410", spans[1], "ranges[1]"), ("CLPS-411", spans[1], None)]
+
+
+def refuse(place: object) -> bytes:
+    raise AssertionError(f"{place} is read once more")
+
+
+@pytest.mark.parametrize("quick", [True, False])
+def test_frames_of_a_dictionary_are_decompressed_once_and_for_all(quick: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that all tasks share, unless nothing else will need them; nothing is decompressed a second time."""
+    with open_archive(BytesSource(demo().build())) as archive:
+        files, parts = archive.files, {"shared": Parts(), "own": Parts()}
+        monkeypatch.setattr(archive, "shared_frames", lambda place: parts["shared"])
+        monkeypatch.setattr(archive, "frames", lambda place: parts["own"])
+        monkeypatch.setattr(archive, "fetched", refuse)
+        for entry in files:
+            assert list(_frames(archive, entry, quick)) == []
+        sections, dictionaries = 3, 3
+        assert parts["shared"].taken == (0 if quick else dictionaries)
+        assert parts["own"].taken == sections + (dictionaries if quick else 0)
+
+
+def test_frames_of_a_stream_are_decompressed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    with open_archive(BytesSource(demo().build())) as archive:
+        parts, _ = Parts(), archive.stream_place(0)
+        monkeypatch.setattr(archive, "stream_parts", lambda index, *, whole: parts if whole else None)
+        monkeypatch.setattr(archive, "fetched", refuse)
+        assert list(check_stream(archive, 0, False)) == []
+        assert parts.taken == 1
+
+
+@pytest.mark.parametrize("quick", [True, False])
+def test_how_large_the_streams_are_is_noted(quick: bool) -> None:
+    with open_archive(BytesSource(demo().build())) as archive, measuring() as sizes:
+        assert list(archive.verify(quick=quick)) == []
+        span = archive.file_entry("/0").span
+        streams = [len(archive.stream_payload(number)) for number in range(2)]
+        assert sizes.get((span.source, span.start)) == (None if quick else sum(streams))
 
 
 def test_a_schema_that_takes_forever_is_refused() -> None:

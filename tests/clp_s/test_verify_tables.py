@@ -68,7 +68,7 @@ def test_the_tasks_of_a_table_share_one_load(monkeypatch: pytest.MonkeyPatch) ->
             tasks = list(verify_tables.table_tasks(table, quick=False))
             assert len(tasks) == len(table.layout.nodes) + 1
             assert [finding for task in tasks for finding in task.work()] == []
-            assert tasks[-1].work.args[0]._data is None  # type: ignore[attr-defined]
+            assert tasks[-1].work.args[1]._data is None  # type: ignore[attr-defined]
         assert loads == [table.index for table in archive.tables]
 
 

@@ -41,11 +41,12 @@ class Frames:
         self._locks = [threading.Lock() for _ in places]
         self._left = set(range(len(places)))
 
-    def take(self, start: int, stop: int) -> memoryview:
-        """The bytes `[start, stop)`.  Raises `CodecError` where a frame does not become what it states, and as reading
-        does.
+    def take(self, start: int = 0, stop: int | None = None) -> memoryview:
+        """The bytes `[start, stop)`, or all.  Raises `CodecError` where a frame does not become what it states, and as
+        reading does.
         """
-        needed = range(bisect_right(self._ends, start) - 1, bisect_left(self._ends, min(stop, self.size)))
+        end = self.size if stop is None else min(stop, self.size)
+        needed = range(bisect_right(self._ends, start) - 1, bisect_left(self._ends, end))
         for wait in (False, True):  # first those that no other thread is at
             for number in needed:
                 if number in self._left and self._locks[number].acquire(wait):
@@ -135,8 +136,9 @@ class Beginning:
         self._done = 0
         self._lock = threading.Lock()
 
-    def take(self, start: int, stop: int) -> memoryview:
-        """The bytes `[start, stop)`.  Raises `CodecError` where there are none."""
+    def take(self, start: int = 0, stop: int | None = None) -> memoryview:
+        """The bytes `[start, stop)`, or all.  Raises `CodecError` where there are none."""
+        stop = self.size if stop is None else stop
         with self._lock:
             if stop > self._done:
                 try:

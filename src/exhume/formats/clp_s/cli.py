@@ -116,7 +116,8 @@ def cat(run: Any, archive: Any, names: tuple[str, ...], options: dict[str, Any])
         if run.machine:
             from json import loads
 
-            lines = (line for chunk in shown.json_chunks(**chosen) for line in chunk.split(b"\n") if line)
+            texts = (chunk.decode("utf-8", "surrogateescape") for chunk in shown.json_chunks(**chosen))
+            lines = (line for text in texts for line in text.split("\n") if line)
             head = {"target": archive.name, "format": archive.format}
             run.items("records", head, "records", ({"record": loads(line)} for line in lines))
             return

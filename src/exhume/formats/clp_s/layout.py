@@ -77,7 +77,7 @@ class Header(NamedTuple):
     archive_size: int
     metadata_size: int
     compression_type: int
-    reserved: bytes = bytes(34)
+    reserved: tuple[bytes, bytes] = (b"", b"")
 
     @property
     def files_base(self) -> int:
@@ -115,7 +115,7 @@ def parse_header(data: bytes, where: Span) -> Header:
             span=where, field_path=error.path, expected=f"{HEADER_SIZE} bytes", actual=counted(len(data), "bytes")
         ) from error
     version = (raw.version.major, raw.version.minor, raw.version.patch)
-    reserved = bytes(raw.reserved1) + pack(FileHeader.format.reserved2, raw.reserved2)
+    reserved = (bytes(raw.reserved1), pack(FileHeader.format.reserved2, raw.reserved2))
     return Header(version, raw.len_original, raw.len_archive, raw.len_metadata, raw.compression_type, reserved)
 
 

@@ -62,7 +62,7 @@ def _probe_header(source: Source, is_whole: bool | None) -> Identification | Non
             confidence += 0.15
             size, files = "the header's archive size is the size of the file", "with a file for each section"
             evidence.append(files if is_whole else size)
-        if header.files_base <= source.size and not any(header.reserved):
+        if header.files_base <= source.size and not any(map(any, header.reserved)):
             confidence += 0.1
             evidence.append("metadata section inside the file, reserved bytes zero")
     return Identification("clp-s", min(confidence, 1.0), source.span(0, len(head)), tuple(evidence))

@@ -178,7 +178,7 @@ class ClpSArchive(Container):
                 place = self.file_entry("/var.dict")
                 frames = self.shared_frames(place.part(DICTIONARY_HEAD)) if place.size > DICTIONARY_HEAD else None
                 if frames is not None and not place.is_cut:
-                    frames.take(0, frames.size)
+                    frames.take()
 
     @cached_property
     def log_types(self) -> ClpsStrings:
@@ -245,7 +245,7 @@ class ClpSArchive(Container):
         parts = self.stream_parts(stream_id, whole=True)
         if parts is not None:
             with suppress(CodecError):  # which is told where one thread decompresses one frame after the other
-                return parts.take(0, parts.size)
+                return parts.take()
         with self.lock_of(stream_id):
             found = self._streams.get(stream_id)
             if found is None or isinstance(found, (Frames, Beginning)):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from exhume.archive import Progress
 from exhume.codecs import zstd
 from exhume.counts import counted
-from exhume.errors import CodecError, ExhumeError, LimitExceededError, Span
+from exhume.errors import CodecError, ExhumeError, Span
 from exhume.findings import Finding
 from exhume.formats.clp_s import checks, layout
 from exhume.formats.clp_s.layout import (
@@ -24,7 +24,8 @@ from exhume.formats.clp_s.layout import (
     PacketType,
 )
 from exhume.formats.clp_s.names import DICTIONARIES, KNOWN_VERSIONS, SECTION_NAMES, TABLE_SECTIONS
-from exhume.formats.clp_s.verify_tables import Task, check_stream, check_table_list, table_tasks
+from exhume.formats.clp_s.read.packets import range_entries
+from exhume.formats.clp_s.verify_tables import Task, check_frames, check_stream, check_table_list, table_tasks
 from exhume.io.parallel import map_ordered
 from exhume.layout.measured import note_payload
 from exhume.limits import cpu_count
@@ -32,7 +33,6 @@ from exhume.limits import cpu_count
 if TYPE_CHECKING:
     from exhume.formats.clp_s.read.kernel import ClpsStrings
     from exhume.formats.clp_s.read.places import Place
-    from exhume.formats.clp_s.read.tables import Table
     from exhume.formats.clp_s.reader import ClpSArchive
 
 
@@ -44,7 +44,6 @@ def verify(archive: ClpSArchive, quick: bool, jobs: int, progress: Progress) -> 
     """Every broken rule, in file order as far as possible; see `Archive.verify`."""
     yield from _header(archive)
     try:
-        archive.metadata_payload  # noqa: B018 - reads it
         yield from _metadata(archive)
         files = archive.files
     except ExhumeError as error:
@@ -59,32 +58,19 @@ def verify(archive: ClpSArchive, quick: bool, jobs: int, progress: Progress) -> 
         with suppress(ExhumeError):  # reported with the structures
             note_payload(archive.file_entry("/0").span, sum(stream.size for stream in archive.table_metadata.streams))
     total = 0
-    stopped: Table | None = None
-    for task, (findings, whole) in _map_tasks(_tasks(archive, files, quick), jobs):
-        if task.table is not None and task.table is stopped:
-            continue
-        yield from findings
-        if not whole:
-            stopped = task.table
-        if task.records:
-            total += task.records
+    for found, records in _map_tasks(_tasks(archive, files, quick), jobs):
+        yield from found
+        if records:
+            total += records
             progress(total, archive.num_messages, "records")
     yield from _ranges(archive)
 
 
-def _map_tasks(tasks: Iterable[Task], jobs: int) -> Iterator[tuple[Task, tuple[list[Finding], bool]]]:
-    """Each task with what it found and whether it came to its end, in order."""
+def _map_tasks(tasks: Iterable[Task], jobs: int) -> Iterator[tuple[list[Finding], int]]:
+    """What each task finds, and its records, in order."""
 
-    def done(task: Task) -> tuple[Task, tuple[list[Finding], bool]]:
-        findings: list[Finding] = []
-        try:
-            findings.extend(task.work())
-        except ExhumeError as error:
-            if task.table is None:
-                raise
-            findings.append(Finding.from_error(error))
-            return task, (findings, False)
-        return task, (findings, True)
+    def done(task: Task) -> tuple[list[Finding], int]:
+        return list(task.work()), task.records
 
     return map_ordered(done, tasks, jobs, ahead=AHEAD * (jobs or cpu_count()))
 
@@ -116,13 +102,10 @@ def _header(archive: ClpSArchive) -> Iterator[Finding]:
         yield checks.UNKNOWN_VERSION.finding(
             span=source.span(*HEADER_FIELDS.version), field_path="header.version", actual=header.version_text
         )
-    if any(header.reserved):
-        at = HEADER_FIELDS
-        name, (start, end) = next(
-            (name, place) for name, place in (("reserved1", at.reserved1), ("reserved2", at.reserved2))
-            if any(source.read_at(place[0], place[1] - place[0]))
-        )  # fmt: skip
-        yield checks.RESERVED_NOT_ZERO.finding(span=source.span(start, end), field_path=f"header.{name}")
+    places = {"reserved1": HEADER_FIELDS.reserved1, "reserved2": HEADER_FIELDS.reserved2}
+    for (name, place), value in zip(places.items(), header.reserved, strict=True):
+        if any(value):
+            yield checks.RESERVED_NOT_ZERO.finding(span=source.span(*place), field_path=f"header.{name}")
     if archive.cut is not None:
         yield archive.cut
     elif archive.end < source.size:
@@ -170,7 +153,7 @@ def _frames(archive: ClpSArchive, place: Place, quick: bool = False) -> Iterator
     frames = archive.shared_frames(place) if name in DICTIONARIES and not quick else archive.frames(place)
     if frames is not None:
         with suppress(CodecError):  # told below
-            frames.take(0, frames.size)
+            frames.take()
             return
     stored = archive.fetched(place)
     whole = zstd.zstd_whole(stored, max_size=archive.limits.payload_size)
@@ -178,17 +161,7 @@ def _frames(archive: ClpSArchive, place: Place, quick: bool = False) -> Iterator
         if name in DICTIONARIES and not quick:
             archive.keep(place, whole)
         return
-    last = 0
-    try:
-        for _, stop, _ in zstd.zstd_frames(stored, max_size=archive.limits.payload_size):
-            last = stop
-    except LimitExceededError as error:
-        yield checks.TOO_LARGE.finding(f"{name}: {error.message}", span=place.span, expected=error.expected)
-    except ExhumeError as error:
-        if last:
-            yield checks.TRAILING_PAYLOAD.finding(f"{name}: not a zstd frame", span=place.part(last).span)
-        else:
-            yield checks.BAD_FRAME.finding(f"{name}: {error.message}", span=place.span, actual=error.actual)
+    yield from check_frames(name, stored, place, archive.limits)
 
 
 def _structures(archive: ClpSArchive) -> Iterator[Finding]:
@@ -291,17 +264,16 @@ def _dictionary(archive: ClpSArchive, name: str) -> Iterator[Finding]:
 def _ranges(archive: ClpSArchive) -> Iterator[Finding]:
     """Range index: order, overlap and bounds against the number of records."""
     try:
-        ranges = archive.range_index
-        total = archive.num_messages
         found = archive.packets_of(PacketType.RANGE_INDEX)
+        ranges = [(packet.span, entry) for packet in found for entry in range_entries([packet])]
+        total = archive.num_messages
     except ExhumeError as error:
         yield Finding.from_error(error)
         return
     if not found:
         return
-    span: Span = found[0].span
     at = 0
-    for index, entry in enumerate(ranges):
+    for index, (span, entry) in enumerate(ranges):
         if entry.start < at:
             yield checks.RANGE_ORDER.finding(
                 span=span, field_path=f"ranges[{index}]", expected=f"from {at} on", actual=entry.start
@@ -317,5 +289,5 @@ def _ranges(archive: ClpSArchive) -> Iterator[Finding]:
                 break
     if at != total:
         yield checks.RANGE_COVERAGE.finding(
-            span=span, expected=counted(total, "records"), actual=counted(at, "records")
+            span=found[-1].span, expected=counted(total, "records"), actual=counted(at, "records")
         )

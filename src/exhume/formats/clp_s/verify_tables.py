@@ -6,10 +6,10 @@ Spec: clp_s.txt, Files section; the rules are in `checks`.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from exhume.codecs import zstd
 from exhume.counts import counted
@@ -20,8 +20,10 @@ from exhume.formats.clp_s.layout import NodeType, TimestampEncoding
 from exhume.formats.clp_s.read.kernel import clps_disorder
 
 if TYPE_CHECKING:
+    from exhume.formats.clp_s.read.places import Place
     from exhume.formats.clp_s.read.tables import Table, TableData
     from exhume.formats.clp_s.reader import ClpSArchive
+    from exhume.limits import Limits
 
 
 RAW_TYPES: Mapping[int, tuple[int, ...]] = {
@@ -32,10 +34,9 @@ RAW_TYPES: Mapping[int, tuple[int, ...]] = {
 
 
 class Task(NamedTuple):
-    """A piece of the work that others can be done beside; of a `table`, an error ends what is said of it."""
+    """A piece of the work that others can be done beside, and the records that are done with it."""
 
     work: Callable[[], Iterable[Finding]]
-    table: Table | None = None
     records: int = 0
 
 
@@ -66,7 +67,7 @@ def check_stream(archive: ClpSArchive, index: int, quick: bool) -> Iterator[Find
         parts = archive.stream_parts(index, whole=True)
         if parts is not None:
             with suppress(CodecError):  # told below
-                parts.take(0, parts.size)
+                parts.take()
                 return
         stored = archive.fetched(place)
     except ExhumeError as error:
@@ -77,24 +78,31 @@ def check_stream(archive: ClpSArchive, index: int, quick: bool) -> Iterator[Find
         archive.keep_stream(index, payload)
         return
     del payload
-    last, size = 0, 0
-    try:
-        for _, stop, part in zstd.zstd_frames(stored, max_size=archive.limits.payload_size):
-            last = stop
-            size += len(part)
-    except LimitExceededError as error:
-        yield checks.TOO_LARGE.finding(f"stream {index}: {error.message}", span=span, expected=error.expected)
-        return
-    except ExhumeError as error:
-        if last:
-            yield checks.TRAILING_PAYLOAD.finding(f"stream {index}: not a zstd frame", span=span.sub(last, span.size))
-        else:
-            yield checks.BAD_FRAME.finding(f"stream {index}: {error.message}", span=span, actual=error.actual)
-            return
-    if size != stream.size:
+    size = yield from check_frames(f"stream {index}", stored, place, archive.limits)
+    if size is not None and size != stream.size:
         yield checks.BAD_STREAM_SIZE.finding(
             f"stream {index}", span=span, expected=counted(stream.size, "bytes"), actual=counted(size, "bytes")
         )
+
+
+def check_frames(name: str, stored: bytes, place: Place, limits: Limits) -> Generator[Finding, None, int | None]:
+    """What is wrong with the zstd frames stored at a place: the first that does not decode, or what is none.
+
+    Returns the decompressed size of those before it; None when there are none, or more than the limit.
+    """
+    last = size = 0
+    try:
+        for _, stop, part in zstd.zstd_frames(stored, max_size=limits.payload_size):
+            last, size = stop, size + len(part)
+    except LimitExceededError as error:
+        yield checks.TOO_LARGE.finding(f"{name}: {error.message}", span=place.span, expected=error.expected)
+        return None
+    except ExhumeError as error:
+        if not last:
+            yield checks.BAD_FRAME.finding(f"{name}: {error.message}", span=place.span, actual=error.actual)
+            return None
+        yield checks.TRAILING_PAYLOAD.finding(f"{name}: not a zstd frame", span=place.part(last).span)
+    return size
 
 
 class _Loaded:
@@ -134,12 +142,20 @@ def table_tasks(table: Table, quick: bool) -> Iterator[Task]:
     except ExhumeError:
         columns = 0
     if quick:
-        yield Task(partial(_quick_table, table), table, table.num_messages)
+        yield Task(partial(_told, _quick_table, table), table.num_messages)
         return
     loaded = _Loaded(table, columns + 1)
     for index in range(columns):
-        yield Task(partial(_column, loaded, index), table)
-    yield Task(partial(_rows, loaded), table, table.num_messages)
+        yield Task(partial(_told, _column, loaded, index))
+    yield Task(partial(_told, _rows, loaded), table.num_messages)
+
+
+def _told(check: Callable[..., Iterable[Finding]], *about: Any) -> Iterator[Finding]:
+    """What a check of a table finds, up to the error that ends it."""
+    try:
+        yield from check(*about)
+    except ExhumeError as error:
+        yield Finding.from_error(error)
 
 
 def _quick_table(table: Table) -> Iterable[Finding]:

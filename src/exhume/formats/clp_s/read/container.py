@@ -276,7 +276,7 @@ class Container(RecordArchive):
         frames = self._frames.get(place) or self.frames(place)
         if frames is not None and frames.size <= max_size:
             with suppress(CodecError):  # told below
-                return frames.take(0, frames.size)
+                return frames.take()
         stored = self.fetched(place)
         if size is not None and size <= max_size:
             whole = zstd.zstd_sized(stored, size)
