@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from exhume.archive import Progress
 from exhume.codecs import zstd
 from exhume.counts import counted
-from exhume.errors import CodecError, ExhumeError, Span
+from exhume.errors import CodecError, ExhumeError
 from exhume.findings import Finding
 from exhume.formats.clp_s import checks, layout
 from exhume.formats.clp_s.layout import (
