@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import exhume_ksy.fast
 from exhume_ksy.fast._layout import LayoutError
 
+from exhume.codecs.checksums import masked_crc32c
 from exhume.formats.ark import kernel as ark_kernel
 from exhume.formats.ark.jsonschema import message_json
 from exhume.formats.ark.layout import ENTRY_SIZE
@@ -32,6 +33,8 @@ from exhume.formats.clp_s.write.texts import encode_formatted_float
 from exhume.formats.clp_s.write.timestamps import TimeDialect, TimestampPatterns
 from exhume.formats.kv_ir.kernel import KvIrDecoder, KvIrEncoder
 from exhume.formats.kv_ir.units import AUTO, USER, How
+from exhume.formats.leveldb.keys import key_text
+from exhume.formats.leveldb.ranges import LeveldbRows
 from exhume.native import kernel
 from tests.ark.test_rbuf import ALL_TYPES, everything
 
@@ -39,23 +42,8 @@ MOST = 1 << 20
 """Bytes that are printed of one input."""
 
 
-class Row(NamedTuple):
-    """A row type as `resolve_items` fills it."""
-
-    key: bytes
-    value: bytes
-    sequence: int
-    kind: int
-    status: str
-    by: int | None
-    offset: int
-    operation: int | None
-    place: Any
-    family: Any
-
-
 class Place(NamedTuple):
-    """Where a version lies, as `resolve_items` asks for it."""
+    """Where a version lies, as `LeveldbRows.versions` asks for it."""
 
     operations: int | None
 
@@ -88,9 +76,25 @@ def leveldb(data: bytes) -> None:
     for stop, budget in ((end, 1 << 16), (len(data), 1 << 20), (len(data), 8)):
         kernel.block_entries(data, stop, budget)
         items, *_ = kernel.internal_entries(data, stop, budget, 0, Place(data[0] if data and data[0] & 1 else None))
-        kernel.survey_entries(data, stop, budget, data[:256], data[:9])
-        kernel.resolve_items(items, (None, -1, -1), 1 << 20, 0, Row, ("a", "b", "c", "d", "e"), lambda item: item[3])
+        _rows(items, data)
     kernel.find_blocks(data)
+    for kind in (0, 1):  # as a block whose checksum is right, of entries and of Snappy
+        body = data + bytes([kind])
+        found = LeveldbRows()
+        sealed, handle = body + masked_crc32c(body).to_bytes(4, "little"), (0, len(data))
+        blocks = [(b"\xff" * 99, handle)]
+        if found.add_blocks(sealed, 0, blocks, None, None, data[:1], None, bytes([1]) * 256, (MOST,) * 5):
+            assert found.facts() is not None or not len(found)
+
+
+def _rows(items: list[Any], data: bytes) -> None:
+    rows = LeveldbRows()
+    rows.add_items(items)
+    rows.add_items(items[:3])
+    rows.resolve((data[:2], 3, 0), 1 << 20, [(data[:1], data[1:2], 9, 0)])
+    rows.choose(False, None, data[:3] or None, data[:1])
+    rows.versions(tuple, tuple("abcdef"), rows.places, lambda place, at: at)
+    rows.json(), rows.text(True, key_text), rows.column(True), rows.tally(), rows.facts()
 
 
 def caf(data: bytes) -> None:

@@ -1,4 +1,4 @@
-"""`verify` looks at the blocks of tables in pieces, here or in several processes, and finds the same in any."""
+"""`verify` looks at the blocks of tables in pieces, on one thread or several, and finds the same in any."""
 
 from __future__ import annotations
 
@@ -77,10 +77,9 @@ def test_all_is_said_of_any_damage_whatever_the_pieces(size: int, monkeypatch: p
 
 
 @pytest.mark.slow
-def test_processes_find_what_one_finds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_threads_find_what_one_finds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [(b"key %05d" % number, b"value\xff" * (number % 9)) for number in range(20_000)]
     write_database(lambda name: (tmp_path / name).open("wb"), rows)
-    monkeypatch.setattr(verify, "WORTH", 0)
     monkeypatch.setattr(verify, "PIECE", 8)
     assert findings(tmp_path, jobs=3) == findings(tmp_path) == []
     table = tmp_path / "000004.sst"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from typing import Any
 
 import pytest
@@ -9,18 +10,19 @@ from exhume_ksy.fast.leveldb_block import scan_entry
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exhume.codecs.checksums import crc32c, mask_crc32c
+from exhume.codecs import compress
+from exhume.codecs.checksums import crc32c, mask_crc32c, masked_crc32c
 from exhume.errors import Span
 from exhume.formats.leveldb import checks
+from exhume.formats.leveldb import pykernel as rows_twin
 from exhume.formats.leveldb.blocks import build_block, seal_block
+from exhume.formats.leveldb.keys import key_text
 from exhume.formats.leveldb.layout import parse_batch, parse_internal_key, parse_tail
 from exhume.formats.leveldb.log import BLOCK, LogReader, build_batch, build_log
 from exhume.formats.leveldb.model import Place, Status, Verdict, Version
-from exhume.formats.leveldb.wire import (
-    MAX_U64,
-    InternalKey,
-    build_varint,
-)
+from exhume.formats.leveldb.ranges import LeveldbRows, number_range, versions_of
+from exhume.formats.leveldb.table import Table
+from exhume.formats.leveldb.wire import MAX_U64, Handle, InternalKey, build_varint
 from exhume.io.source import BytesSource
 from exhume.native import kernel, pykernel
 
@@ -144,28 +146,101 @@ histories = st.lists(
 )
 
 
-@given(histories, st.integers(0, 9), st.integers(0, 30), st.lists(st.integers(0, 40)))
-def test_order_and_statuses_are_the_same_in_both_kernels(
-    history: list[tuple[bytes, int, int]], last_sequence: int, cut: int, starts: list[int]
+wiped = st.lists(st.tuples(st.binary(max_size=2), st.binary(max_size=2), st.integers(0, 9), st.just(5)), max_size=2)
+texts = st.one_of(st.binary(max_size=9), st.text(max_size=9).map(str.encode), st.sampled_from([b"\\", b"\x7f\xc3\x28"]))
+
+
+@given(histories, histories, texts, st.integers(0, 9), wiped, st.integers(0, 30))
+def test_rows_are_the_same_in_both_kernels(
+    older: list[tuple[bytes, int, int]],
+    newer: list[tuple[bytes, int, int]],
+    value: bytes,
+    last_sequence: int,
+    ranges: list[tuple[bytes, bytes, int, int]],
+    cut: int,
 ) -> None:
-    entries = [(InternalKey(*entry).build(), b"value") for entry in history]
-    for block in (build_block(entries), build_block(sorted(entries))[:cut]):
-        for kinds, restarts in ((b"", ()), (bytes([1]) * 16 + bytes(240), [0]), (bytes([1]) * 256, starts[:2])):
-            told = pykernel.survey_entries(block, len(block), BUDGET, kinds, restarts)
-            assert kernel.survey_entries(block, len(block), BUDGET, kinds, restarts) == told
-    log = Place("log", 3, None, 0, 9, Verdict.GOOD, operations=(0, 7))
+    log = Place("log", 3, None, 0, 9, Verdict.GOOD, operations=tuple(range(40)))
     places = [Place("table", 4, 1, 0, 9, Verdict.GOOD, codec="none"), log]
-    items = sorted(
-        (key, ~(sequence << 8 | kind) & MAX_U64, 0, number, b"value", places[number % 2])
-        for number, (key, sequence, kind) in enumerate(history)
+    runs = [
+        sorted(
+            (key + value[:2], ~(sequence << 8 | kind) & MAX_U64, rank, number, value * (number % 3), places[number % 2])
+            for number, (key, sequence, kind) in enumerate(history)
+        )
+        for rank, history in enumerate((older, newer))
+    ]
+    told = []
+    for twin in (LeveldbRows, rows_twin.LeveldbRows):
+        state: tuple[bytes | None, int, int] = (None, -1, -1)
+        said: list[Any] = []
+        for part in ([runs[0][:cut], runs[1]], [runs[0][cut:]], []):
+            rows = twin(5)
+            for run in part:
+                rows.add_items(run)
+            state = rows.resolve(state, last_sequence, ranges)
+            said += [state, *views(rows)]
+            for chosen in ((False, b"", b"\xf0", value[1:3]), (True, value[:1], None, None), (True, None, None, b"x")):
+                rows.choose(*chosen)
+                said += views(rows)
+            rows.mark([(number % 6, number - 1) for number in range(len(rows))])
+            said += [*views(rows), rows.cut(bytes([1]) * 2 + bytes(254)), *views(rows)]
+        told.append(said)
+    assert told[0] == told[1]
+
+
+def views(rows: Any) -> list[Any]:
+    """Everything that can be asked of rows."""
+    versions = rows.versions(
+        Version, tuple(Status), rows.places, lambda place, at: at + 1 if place.operations else None
     )
-    state: tuple[bytes | None, int, int] = (None, -1, -1)
-    for part in (items[:cut], items[cut:]):
-        options: Any = (last_sequence, 5, Version, tuple(Status)[:5], lambda item: item[3])
-        found, after = kernel.resolve_items(part, state, *options)
-        assert (found, after) == pykernel.resolve_items(part, state, *options)
-        assert all(type(version) is Version for version in found)
-        state = after
-    if kernel.COMPILED:
-        with pytest.raises(TypeError):
-            kernel.resolve_items([], state, 0, 0, int, tuple(Status)[:5], None)  # type: ignore[arg-type]
+    assert all(type(version) is Version for version in versions)
+    return [
+        len(rows), rows.family, versions, rows.facts(), rows.tally(), rows.json(), rows.text(False, key_text),
+        rows.text(True, key_text), rows.column(False), rows.column(True), *map(rows.numbers, range(6)),
+    ]  # fmt: skip
+
+
+@given(st.lists(st.lists(st.integers(0, 99))))
+def test_numbers_are_counted_the_same(columns: list[list[int]]) -> None:
+    packed = [array("q", column).tobytes() for column in columns]
+    assert number_range(packed) == rows_twin.number_range(packed)
+
+
+@pytest.mark.skipif(not kernel.COMPILED, reason="what the compiled kernel checks for itself")
+def test_the_kernel_refuses_what_is_not_of_its_rows() -> None:
+    rows = LeveldbRows()
+    rows.add_items([(b"k", 5, 0, 0, b"v", None)])
+    with pytest.raises(TypeError):
+        rows.versions(int, tuple(Status), [None], key_text)  # type: ignore[arg-type]
+    for call in (
+        lambda: rows.versions(Version, tuple(Status), [], key_text),  # type: ignore[arg-type]
+        lambda: rows.versions(Version, (), [None], key_text),  # type: ignore[arg-type]
+        lambda: rows.numbers(6),
+        lambda: rows.mark([]),
+        lambda: rows.mark([(6, 0)]),
+        lambda: rows.cut(b""),
+        lambda: rows.add_blocks(b"", 0, [], None, None, None, None, b"", (1, 1, 1, 1, 1)),
+    ):
+        with pytest.raises(ValueError, match=r"no |not "):
+            call()
+
+
+@given(st.binary(max_size=400), st.integers(0, 400), st.binary(max_size=30))
+def test_snappy_and_its_checksum_in_the_kernel(noise: bytes, at: int, inside: bytes) -> None:
+    """Blocks are read at once exactly if the library decompresses them to something that is one."""
+    entries = [(InternalKey(b"%04d" % n, 5, 1).build(), (noise * n)[:300]) for n in range(20)]
+    whole = compress("snappy", build_block(entries))
+    for stored in (whole, whole[:at] + inside + whole[at + len(inside) :], whole[: at % len(whole)]):
+        body = stored + b"\x01"
+        table = Table(BytesSource(body + masked_crc32c(body).to_bytes(4, "little")))
+        table.__dict__["footer"] = None
+        rows = LeveldbRows()
+        handle = Handle(0, len(stored))
+        found = table.add_blocks(rows, [(b"\xff" * 20, handle)])
+        block = table.read_block(handle, checks.ignore)
+        if found:
+            assert block is not None
+            assert [(v.key, v.value) for v in versions_of(rows)] == [
+                (item[0], item[4]) for item in table.block_items(block, 0)[0]
+            ]
+        elif stored == whole:
+            assert not kernel.COMPILED

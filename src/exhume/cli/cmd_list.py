@@ -63,8 +63,8 @@ def list_one(
     """Lists one archive.  Raises `click.UsageError` for options that do not go with it or with each other."""
     described = recognised_format(run, target)
     cli = format_cli(described)
-    plan = getattr(cli, "pieces", None)
-    if plan is None and "jobs" in values and values.pop("jobs") is not None:
+    printer = getattr(cli, "listed", None)
+    if printer is None and "jobs" in values and values.pop("jobs") is not None:
         raise click.UsageError("--jobs is for --recursive", click.get_current_context(silent=True))
     mine, opening = split_options(click.Context(command), "list", described, values, given)
     if sections:
@@ -74,44 +74,33 @@ def list_one(
     if mine.get("jobs", 1) != 1:
         refuse_beside(given, "long", ["jobs"])
     with run.open(target, **opening) as archive:
-        shown: dict[str, Any] = {"named": target, "glob": glob, "options": mine}
-        pieces = plan(archive, mine) if plan else None
-        if pieces:
-            from exhume.cli.playback import each_piece
-
-            opened = {"opening": tuple(opening.items())}
-            each_piece(run, archive, mine["jobs"], "list", _list_piece, pieces, **shown, **opened)
-        elif long and not run.machine:
+        if long and not run.machine:
             _list_long(run, _chosen(run, archive, mine, glob))
+            return Outcome.DONE
+        lines = printer(run, archive, mine) if printer and glob is None else None
+        if lines is None:
+            _list_short(run, archive, target, glob, mine)
         else:
-            _list_short(run, archive, **shown)
+            for text in lines:
+                run.out.text(text.decode())
     return Outcome.DONE
 
 
-def _chosen(run: Run, archive: Archive, options: dict[str, Any], glob: str | None, **piece: Any) -> Iterator[Entry]:
+def _chosen(run: Run, archive: Archive, options: dict[str, Any], glob: str | None) -> Iterator[Entry]:
     """The entries to be listed."""
     lister = getattr(format_cli(get_format(archive.format)), "entries", None)
-    found: Iterator[Entry] = lister(run, archive, options, **piece) if lister else archive.entries()
+    found: Iterator[Entry] = lister(run, archive, options) if lister else archive.entries()
     return found if glob is None else (entry for entry in found if fnmatch.fnmatchcase(entry.label, glob))
 
 
-def _list_short(
-    run: Run, archive: Archive, named: str, glob: str | None, options: dict[str, Any], **piece: Any
-) -> None:
-    found = _chosen(run, archive, options, glob, **piece)
+def _list_short(run: Run, archive: Archive, named: str, glob: str | None, options: dict[str, Any]) -> None:
+    found = _chosen(run, archive, options, glob)
     if run.machine:
         head = {"target": named, "format": archive.format}
         run.items("list", head, "entries", (entry.to_dict() for entry in found))
     else:
         for entry in found:
             run.say(printable(entry.label))
-
-
-def _list_piece(run: Run, piece: Any, *, opened: Any, opening: Any, **shown: Any) -> None:
-    """Lists a piece of an archive, on a worker."""
-    from exhume.cli.playback import reopened
-
-    _list_short(run, reopened(opened, opening), **shown, piece=piece)
 
 
 def _list_long(run: Run, found: Iterator[Entry]) -> None:

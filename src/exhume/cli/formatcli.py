@@ -10,8 +10,8 @@ A format's `cli.py` (light: click and `exhume.cli.params` only at the top) may d
   refused
 - `cat(run, archive, names, options) -> Outcome | None`
 - `search(run, archives, query, options) -> Outcome | None`
-- `entries(run, archive, options) -> Iterator[Entry]` for a `list` with options of its own; and with `pieces(archive,
-  options) -> list | None` also `entries(..., piece=...)`, for what one of several processes lists (None: one lists all)
+- `entries(run, archive, options) -> Iterator[Entry]` for a `list` with options of its own; and `listed(run, archive,
+  options) -> Iterator[bytes] | None` for the lines of a plain list, where these can be had without an object for each
 - `table_options(options) -> dict`: takes (pops) the given options of `export` that choose what is in a table, and
   returns them as those of the format's `to_arrow`
 - `merges(options, machine) -> bool` and `merge(run, documents, query, options) -> Outcome`: searches of several targets

@@ -7,25 +7,20 @@ does not depend on where the work was done.
 
 from __future__ import annotations
 
-import functools
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
 import click
 
-from exhume.archive import Archive, Progress
+from exhume.archive import Progress
 from exhume.cli.many import Many, Targets
 from exhume.cli.outcome import Outcome
 from exhume.cli.render import printable
 from exhume.cli.run import ProgressBar
 from exhume.cli.runtime import Run
 from exhume.errors import ExhumeError, QueryError
-from exhume.io import witness
-from exhume.io.opening import open_target
-from exhume.limits import Limits, cpu_count
-from exhume.registry import get_format
 
 One = Callable[..., Outcome | None]
 
@@ -246,35 +241,6 @@ def _parts(
     function = partial(record, one, run.arguments, terminal, options)
     for result in many.run(function, targets.names, progress=progress, total=targets.total, unit="targets"):
         yield result.unit, result.error or result.value
-
-
-def each_piece(
-    run: Run, archive: Archive, jobs: int, verb: str, one: One, pieces: Sequence[Any], **options: Any
-) -> list[Outcome]:
-    """Runs `one` on each piece of an open archive in `jobs` processes, and plays back what they print, in order.
-
-    Raises what one of them raises.
-    """
-
-    def failed(piece: Any, error: ExhumeError) -> None:
-        raise error
-
-    options |= {"opened": (archive.format, archive.name, archive.limits)}
-    found = Targets(pieces, len(pieces), False)
-    return each_target(run, Many(jobs=jobs), verb, one, found, failed=failed, **options)
-
-
-@functools.lru_cache(maxsize=1)
-def reopened(opened: tuple[str, str, Limits], opening: tuple[tuple[str, Any], ...] = ()) -> Any:
-    """The archive that `each_piece` was given, in the process that works on its pieces; opened once and kept open."""
-    format, target, limits = opened
-    return get_format(format).hook("open")(open_target(target), limits=limits, **dict(opening))
-
-
-def spreads(archive: Archive, jobs: int) -> bool:
-    """Whether other processes may read an open archive beside this one: a local one, of which no record is kept."""
-    local = archive.source.location == archive.name and not archive.source.is_remote
-    return (jobs or cpu_count()) > 1 and local and witness.active is None
 
 
 def say_failed(run: Run, target: str, error: ExhumeError) -> None:

@@ -37,8 +37,6 @@ block_entries = _implementation.block_entries
 internal_entries = _implementation.internal_entries
 find_blocks = _implementation.find_blocks
 next_block = _implementation.next_block
-survey_entries = _implementation.survey_entries
-resolve_items = _implementation.resolve_items
 find_patterns = _implementation.find_patterns
 
 __all__ = [
@@ -60,10 +58,8 @@ __all__ = [
     "internal_entries",
     "next_block",
     "record_values",
-    "resolve_items",
     "scan_records",
     "split_records",
-    "survey_entries",
     "take_records",
     "terminate_records",
 ]

@@ -10,11 +10,9 @@ relative to the payload.
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
 from itertools import accumulate, pairwise
 from typing import Any
 
-from exhume_ksy.facts.leveldb_internal_key import ValueTypes
 from exhume_ksy.facts.leveldb_table import BlockTrailer, Compressions
 from exhume_ksy.fast._layout import LayoutError
 from exhume_ksy.fast.leveldb_block import scan_entry
@@ -195,7 +193,6 @@ BLOCK_FINE, BLOCK_LENGTHS, BLOCK_SHARED, BLOCK_SHORT_KEY, BLOCK_BOMB = range(5)
 internal key below 8 bytes, keys that expand beyond the budget."""
 
 _TOP = (1 << 64) - 1
-_DELETIONS = (ValueTypes.DELETION, ValueTypes.SINGLE_DELETION, ValueTypes.DELETION_WITH_TIMESTAMP)
 
 
 def block_entries(block: bytes, end: int, budget: int) -> tuple[list[tuple[bytes, bytes, int]], int, int]:
@@ -244,69 +241,6 @@ def internal_entries(
         out.append((user, inverted, rank, at, value, place))
         previous, last = user, inverted
     return out, stop, problem, disorder
-
-
-def survey_entries(
-    block: bytes, end: int, budget: int, kinds: bytes, restarts: Sequence[int]
-) -> tuple[tuple[bytes, int] | None, tuple[bytes, int] | None, bool, bool, int, int]:
-    """Looks at a block of internal keys without making objects of its entries.
-
-    Returns first and last `(user key, ~packed)`; whether it is whole and in order, as `internal_entries` says; whether
-    moreover each kind of entry is one of `kinds` (256 flags; empty: any) and the restart points are, in ascending
-    order, at entries; the number of entries; and the highest sequence number.  Raises `ValueError` for entries that end
-    outside the block.
-    """
-    items, _, problem, disorder = internal_entries(block, end, budget, 0, None)
-    fine = problem == BLOCK_FINE and disorder < 0
-    if not items:
-        return None, None, problem == BLOCK_FINE, False, 0, 0
-    packed = [~item[1] & _TOP for item in items]
-    known = len(kinds) != 256 or all(kinds[one & 0xFF] for one in packed)
-    placed = sorted(restarts) == list(restarts) and {item[3] for item in items}.issuperset(restarts)
-    return items[0][:2], items[-1][:2], fine, fine and known and placed, len(items), max(packed) >> 8
-
-
-def resolve_items(
-    items: list[tuple[bytes, int, int, int, bytes, Any]],
-    state: tuple[bytes | None, int, int],
-    last_sequence: int,
-    family: int,
-    row_type: type[tuple[Any, ...]],
-    statuses: tuple[Any, Any, Any, Any, Any],
-    operation: Any,
-) -> tuple[list[Any], tuple[bytes | None, int, int]]:
-    """Statuses of merged LevelDB items (newest version of a key first), as tuples of `row_type`.
-
-    `state` comes from the items before: the key, and sequence and kind of its newest visible version so far (-1: none).
-    `statuses` are live, replaced, deleted, tombstone, beyond.  Where `place.operations` is not None, `operation(item)`
-    gives the number of an operation in its batch.  Each result is `(key, value, sequence, kind, status, superseded by,
-    offset, operation, place, family)`.
-    """
-    live, replaced, deleted, tombstone, beyond = statuses
-    key, newer, newer_kind = state
-    out: list[Any] = []
-    for item in items:
-        packed = _TOP - item[1]
-        sequence, kind = packed >> 8, packed & 0xFF
-        if item[0] != key:
-            key, newer, newer_kind = item[0], -1, -1
-        visible = sequence <= last_sequence
-        ranged = kind == ValueTypes.RANGE_DELETION
-        by: int | None = newer if newer >= 0 and visible and not ranged else None
-        if not visible:
-            status = beyond
-        elif ranged or kind in _DELETIONS:
-            status = tombstone
-        elif by is None:
-            status = live
-        else:
-            status = deleted if newer_kind in _DELETIONS else replaced
-        number = None if item[5].operations is None else operation(item)
-        fields = (item[0], item[4], sequence, kind, status, by, item[3], number, item[5], family)
-        out.append(tuple.__new__(row_type, fields))
-        if visible and not ranged:
-            newer, newer_kind = sequence, kind
-    return out, (key, newer, newer_kind)
 
 
 _POLYNOMIAL = 0x82F63B78

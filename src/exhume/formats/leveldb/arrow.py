@@ -20,18 +20,27 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby, islice
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from exhume.errors import QueryError
 from exhume.formats.leveldb import checks
-from exhume.formats.leveldb.database import Database
-from exhume.formats.leveldb.model import Place, Status, Version, type_name
-from exhume.formats.leveldb.ranges import KeyRange, is_sound, plan_ranges, versions_in
-from exhume.io.local import LocalTree
-from exhume.io.processes import map_processes
-from exhume.limits import cpu_count
-from exhume.tabular.arrow import BATCH_ROWS, batched, check_rows, choose, import_pyarrow, plain_text, rebatched
+from exhume.formats.leveldb.model import Place, Status, type_name
+from exhume.formats.leveldb.ranges import (
+    AT,
+    KIND,
+    NEWER,
+    PLACE,
+    SEQUENCE,
+    STATUS,
+    LeveldbRows,
+    beyond,
+    operation_of,
+    places_of,
+    rows_of,
+)
+from exhume.tabular.arrow import BATCH_ROWS, check_rows, choose, import_pyarrow, plain_text, rebatched
 
 if TYPE_CHECKING:
     from exhume.formats.leveldb.reader import LevelDbArchive
@@ -76,8 +85,8 @@ def to_arrow(
 
     Live rows by column family and key, chosen by `start <= key < stop` and `prefix` through the index, raising at the
     first damage.  `sequence` gives the state as of that sequence number, and `all_versions` every version that any file
-    still holds; both read the whole database and skip what is damaged, which `lost` counts.  Otherwise `jobs` processes
-    share an undamaged local database, with the same batches (0: one per core).  Raises `QueryError` when
+    still holds; both read the whole database and skip what is damaged, which `lost` counts.  `jobs` threads share an
+    undamaged database, with the same batches (0: one per core).  Raises `QueryError` when
     `all_versions` and `sequence` are both given, and `EntryNotFoundError` for an unknown column.
     """
     pa = import_pyarrow()
@@ -94,99 +103,74 @@ def to_arrow(
         if lost is not None and finding.severity == "error":
             lost["damaged blocks and log records"] += 1
 
-    def versions() -> Iterator[Version]:
+    def made(rows: LeveldbRows) -> tuple[Any, Any]:
+        rows.choose(False, start, stop, None)
+        return _batch(rows, names)
+
+    def pieces() -> Iterator[tuple[Any, Any]]:
         database, report = archive.database, checks.collector(damaged)
-        if not all_versions and sequence is None:
-            yield from database.live_versions(start, stop)
-            return
-        found = (
-            database.versions(report) if all_versions else database.state(sequence, report=report, unreferenced=True)
-        )
-        for version in found:
-            if (start is None or version.key >= start) and (stop is None or version.key < stop):
-                yield version
+        if all_versions:
+            yield from database.map_versions(made, report, jobs=jobs)
+        elif sequence is None:
+            yield from database.map_live(made, start, stop, jobs=jobs)
+        else:
+            found = database.state(sequence, report=report, unreferenced=True)
+            for family, versions in groupby(found, attrgetter("column_family")):
+                while part := list(islice(versions, BATCH_ROWS)):
+                    yield made(rows_of(family, part))
 
     def batches() -> Iterator[Any]:
-        alone = all_versions or sequence is not None or not names or (jobs or cpu_count()) == 1
-        ranges = None if alone else _ranges(archive.database, start, stop)
-        if ranges is None:
-            parts = batched(versions(), batch_rows, lambda version: len(version.key) + len(version.value))
-            made: Iterator[Any] = (_batch(part, names) for part in parts)
-        else:
-            made = rebatched(map_processes(_Piece(archive.database, names).made, ranges, jobs), batch_rows)
-        for batch in made:
-            found = zip(schema, batch.columns, strict=True)
+        for batch in rebatched(pieces(), batch_rows):
+            found = zip(schema, batch.columns, strict=bool(names))
             arrays = [array if field.type == array.type else array.dictionary_encode() for field, array in found]
             yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
     return pa.RecordBatchReader.from_batches(schema, batches())
 
 
-def _ranges(database: Database, start: bytes | None, stop: bytes | None) -> list[KeyRange] | None:
-    """The ranges of keys that several processes read, in order; None where one has to read all."""
-    if not isinstance(database.tree, LocalTree) or not is_sound(database):
-        return None
-    families, low, high = database.live_families(), start or b"", stop
-    chosen = []
-    for family, first, last in plan_ranges(database):
-        first = max(low, first or b"")
-        last = high if last is None else last if high is None else min(high, last)
-        if family in families and (last is None or first < last):
-            chosen.append(KeyRange(family, first or None, last))
-    return chosen if len(chosen) > 1 else None
-
-
-class _Piece(NamedTuple):
-    """Makes the columns of these names of the live rows in a range of keys; picklable."""
-
-    database: Database
-    names: list[str]
-
-    def made(self, keys: KeyRange) -> tuple[Any, Any]:
-        """A batch, and the sizes of its rows."""
-        import numpy
-
-        rows = [row for row in versions_in(self.database, keys) if row.status is Status.LIVE]
-        sizes = numpy.fromiter((len(row.key) + len(row.value) for row in rows), numpy.int64, len(rows))
-        return _batch(rows, self.names), sizes
-
-
-def _batch(rows: list[Version], names: list[str]) -> Any:
-    """A batch of these columns, words as plain texts: the dictionaries of batches are made of all their rows."""
+def _batch(rows: LeveldbRows, names: list[str]) -> tuple[Any, Any]:
+    """A batch of these columns, words as plain texts (the dictionaries of batches are made of all their rows), and the
+    sizes of the rows.
+    """
     import numpy
 
     pa = import_pyarrow()
     types = {name: kind.value_type if pa.types.is_dictionary(kind) else kind for name, kind in _types(pa).items()}
-    fields = dict(zip(Version._fields, zip(*rows, strict=True), strict=True)) if rows else {}
-    # Most columns say where rows lie, and those of a block lie in one place: they are made for each place.
-    _, firsts, places = numpy.unique(
-        numpy.fromiter(map(id, fields.get("place", ())), numpy.int64, len(rows)), return_index=True, return_inverse=True
-    )
-    at = pa.array(places)
-    arrays = []
-    for name in names:
-        if name in _PLACES:
-            distinct = [_PLACES[name](fields["place"][first]) for first in firsts.tolist()]
-            arrays.append(pa.array(distinct, types[name]).take(at))
-        else:
-            field, convert = _FIELDS[name]
-            values = fields.get(field, ())
-            arrays.append(pa.array(values if convert is None else list(map(convert, values)), types[name]))
-    return pa.RecordBatch.from_arrays(arrays, names)
+    places = places_of(rows)
+    sizes = numpy.zeros(len(rows), numpy.int64)
+    texts: dict[str, Any] = {}
+    for name in ("key", "value"):
+        data, ends = rows.column(name == "value")
+        begins = numpy.frombuffer(ends, numpy.int64)
+        sizes += begins[1:] - begins[:-1]
+        buffers = [None, pa.py_buffer(ends), pa.py_buffer(data)]
+        texts[name] = pa.Array.from_buffers(pa.large_binary(), len(rows), buffers)
 
+    def numbers(which: int) -> Any:
+        return numpy.frombuffer(rows.numbers(which), numpy.int64)
 
-_FIELDS: Final[dict[str, tuple[str, Callable[[Any], Any] | None]]] = {
-    "key": ("key", None),
-    "value": ("value", None),
-    "sequence": ("sequence", None),
-    "type": ("value_type", type_name),
-    "status": ("status", str),
-    "superseded_by": ("superseded_by", None),
-    "column_family": ("column_family", None),
-    "entry_offset": ("entry_offset", None),
-    "operation": ("operation", None),
-}
-"""Columns by the field of a version that they have, and what becomes of its value."""
+    def column(name: str) -> Any:
+        if name in texts:
+            return texts[name]
+        if name in _PLACES:  # made for each place: those of a block lie in one
+            distinct = [_PLACES[name](place) for place in places]
+            return pa.array(distinct, types[name]).take(pa.array(numbers(PLACE)))
+        if name == "type":
+            return pa.array(list(map(type_name, range(256))), types[name]).take(pa.array(numbers(KIND)))
+        if name == "status":
+            return pa.array(list(map(str, Status)), types[name]).take(pa.array(numbers(STATUS)))
+        if name == "operation":
+            at = zip(numbers(AT).tolist(), map(places.__getitem__, numbers(PLACE).tolist()), strict=True)
+            return pa.array([operation_of(place, offset) for offset, place in at], types[name])
+        if name == "column_family":
+            return pa.array(numpy.full(len(rows), rows.family), types[name])
+        found = numbers({"sequence": SEQUENCE, "superseded_by": NEWER, "entry_offset": AT}[name])
+        return pa.array(found.astype(numpy.uint64), types[name], mask=found < 0)
+
+    # A batch without columns has rows all the same, which only `rebatched` asks for.
+    arrays = [column(name) for name in names] or [texts["key"]]
+    return pa.RecordBatch.from_arrays(arrays, names or ["key"]), sizes
+
 
 _PLACES: Final[dict[str, Callable[[Place], Any]]] = {
     "file": lambda place: plain_text(place.file),
@@ -202,6 +186,5 @@ _PLACES: Final[dict[str, Callable[[Place], Any]]] = {
 
 def _earlier(stop: bytes | None, prefix: bytes | None) -> bytes | None:
     """The smaller of `stop` and the first key after all keys that start with `prefix`."""
-    cut = (prefix or b"").rstrip(b"\xff")
-    beyond = cut[:-1] + bytes([cut[-1] + 1]) if cut else None
-    return stop if beyond is None else beyond if stop is None else min(stop, beyond)
+    after = beyond(prefix or b"")
+    return stop if after is None else after if stop is None else min(stop, after)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -14,9 +14,10 @@ if TYPE_CHECKING:
     from exhume.cli.outcome import Outcome
     from exhume.cli.runtime import Run
     from exhume.formats.leveldb.model import Version
-    from exhume.formats.leveldb.ranges import KeyRange
+    from exhume.formats.leveldb.pykernel import LeveldbRows
     from exhume.formats.leveldb.reader import LevelDbArchive
 
+T = TypeVar("T")
 _ALL = click.Option(["--all-versions"], is_flag=True, help="Also replaced, deleted and unreferenced versions.")
 _SEQUENCE = click.Option(["--sequence"], type=click.IntRange(0), metavar="N", help="The state as of sequence number N.")
 
@@ -60,21 +61,14 @@ def table_options(options: dict[str, Any]) -> dict[str, Any]:
     return {names.get(name, name): options.pop(name) for name in known if name in options}
 
 
-def entries(
-    run: Run, archive: LevelDbArchive, options: dict[str, Any], piece: KeyRange | None = None
-) -> Iterator[Entry]:
-    """`exhume list`: live rows, or versions; those of a piece, if one is given."""
-    from exhume.formats.leveldb.model import Status
+def entries(run: Run, archive: LevelDbArchive, options: dict[str, Any]) -> Iterator[Entry]:
+    """`exhume list`: live rows, or versions."""
     from exhume.formats.leveldb.reader import version_entry
 
-    if piece is not None:
-        found = _versions(run, archive, piece)
-        if not options.get("all_versions"):
-            found = (version for version in found if version.status is Status.LIVE)
-    elif options.get("key") is not None:
-        found = archive.database.history(options["key"], _tell(run))
+    if options.get("key") is not None:
+        found: Iterable[Version] = archive.database.history(options["key"], _tell(run))
     elif options.get("all_versions"):
-        found = _versions(run, archive, None)
+        found = archive.database.versions(_tell(run))
     elif options.get("sequence") is not None:
         found = archive.database.state(options["sequence"], report=_tell(run), unreferenced=True)
     else:
@@ -83,29 +77,24 @@ def entries(
     yield from map(version_entry, found)
 
 
-def pieces(archive: LevelDbArchive, options: dict[str, Any]) -> list[KeyRange] | None:
-    """The ranges of keys that several processes read; None where one has to read all."""
-    from exhume.cli.playback import spreads
-    from exhume.formats.leveldb.ranges import KeyRange, is_sound, plan_ranges
-
-    database = archive.database
-    if not spreads(archive, options.get("jobs", 1)) or not is_sound(database):
+def listed(run: Run, archive: LevelDbArchive, options: dict[str, Any]) -> Iterator[bytes] | None:
+    """Lines of `exhume list` on several threads; None for lists of one key or of a past state, and for JSON."""
+    if run.machine or options.get("key") is not None or options.get("sequence") is not None:
         return None
-    found = plan_ranges(database)
-    return [*found, KeyRange()] if len(found) > 1 else None
 
+    def made(rows: LeveldbRows) -> bytes:
+        if not everything:
+            rows.choose(True, None, None, None)
+        return rows.text(False, key_text)
 
-def _opening(archive: LevelDbArchive) -> tuple[tuple[str, Any], ...]:
-    """The options that the archive was opened with."""
-    rule = archive.database.sequence_rule
-    return () if rule is None else (("sequence_rule", str(rule)),)
+    from exhume.formats.leveldb import checks
+    from exhume.formats.leveldb.keys import key_text
 
-
-def _versions(run: Run, archive: LevelDbArchive, piece: KeyRange | None) -> Iterable[Version]:
-    """All versions that can be read, or those of a piece."""
-    from exhume.formats.leveldb.ranges import versions_in
-
-    return archive.database.versions(_tell(run)) if piece is None else versions_in(archive.database, piece, _tell(run))
+    database, everything, jobs = archive.database, options.get("all_versions"), options.get("jobs", 1)
+    if everything:
+        return database.map_versions(made, _tell(run), jobs=jobs)
+    database.require_sound()
+    return database.map_versions(made, checks.strict, unreferenced=False, jobs=jobs)
 
 
 def _tell(run: Run) -> Any:
@@ -132,22 +121,12 @@ def cat(run: Run, archive: LevelDbArchive, names: tuple[str, ...], options: dict
             for _, value in _named(archive, names, sequence):
                 run.out.write(value)
         return None
-    found = [one for one in pieces(archive, options) or () if one.family == 0]
-    if found:
-        from exhume.cli.playback import each_piece
-
-        each_piece(run, archive, options["jobs"], "cat", _cat_piece, found, opening=_opening(archive))
+    if sequence is None and not run.machine:
+        for text in archive.database.map_live(lambda rows: rows.json(), families=[0], jobs=options["jobs"]):
+            run.out.text(text.decode("ascii"))
     else:
         _print_rows(run, archive, _rows(archive, sequence))
     return None
-
-
-def _cat_piece(run: Run, piece: KeyRange, *, opened: Any, opening: Any) -> None:
-    """Prints the rows of a piece, on a worker."""
-    from exhume.cli.playback import reopened
-
-    archive = reopened(opened, opening)
-    _print_rows(run, archive, archive.database.scan(piece.start, piece.stop))
 
 
 def _print_rows(run: Run, archive: LevelDbArchive, rows: Iterable[tuple[bytes, bytes]]) -> None:
@@ -189,55 +168,48 @@ def _rows(archive: LevelDbArchive, sequence: int | None) -> Iterator[tuple[bytes
 def search(run: Run, archives: list[LevelDbArchive], query: str, options: dict[str, Any]) -> Outcome | None:
     """`exhume search`: keys that start with the query, or values that contain it."""
     from exhume.cli.outcome import Outcome
-    from exhume.cli.playback import each_piece
+    from exhume.formats.leveldb.ranges import beyond, versions_of
 
-    for archive in archives:
-        found = pieces(archive, options)
-        if found:
-            chosen = {"query": query, "options": options, "opening": _opening(archive)}
-            outcomes = each_piece(run, archive, options["jobs"], "search", _search_piece, found, **chosen)
-            return Outcome.DONE if Outcome.DONE in outcomes else Outcome.NO
-    found_any = _print_hits(run, archives, query, options, None)
-    return Outcome.DONE if found_any else Outcome.NO
-
-
-def _search_piece(
-    run: Run, piece: KeyRange, *, query: str, options: dict[str, Any], opened: Any, opening: Any
-) -> Outcome:
-    """Prints what matches in a piece, on a worker."""
-    from exhume.cli.outcome import Outcome
-    from exhume.cli.playback import reopened
-
-    return Outcome.DONE if _print_hits(run, [reopened(opened, opening)], query, options, piece) else Outcome.NO
-
-
-def _print_hits(
-    run: Run, archives: list[LevelDbArchive], query: str, options: dict[str, Any], piece: KeyRange | None
-) -> int:
-    """Prints what matches; returns how much that is."""
-    from exhume.cli.render import printable
-    from exhume.formats.leveldb.keys import key_text
-
-    wanted = BYTES.convert(query, None, None)
+    wanted: bytes = BYTES.convert(query, None, None)
+    live, jobs = not options.get("all_versions"), options.get("jobs", 1)
+    bounds = (None, None, wanted) if options.get("values") else (wanted, beyond(wanted), None)
     count = 0
 
-    def hits() -> Iterator[tuple[Version, dict[str, Any]]]:
+    def found(make: Callable[[LeveldbRows], T]) -> Iterator[tuple[LevelDbArchive, T]]:
         nonlocal count
+
+        def chosen(rows: LeveldbRows) -> tuple[int, T]:
+            rows.choose(live, *bounds)
+            return len(rows), make(rows)
+
         for archive in archives:
-            for version in _versions(run, archive, piece):
-                if not options.get("all_versions") and version.status != "live":
-                    continue
-                if wanted in version.value if options.get("values") else version.key.startswith(wanted):
-                    count += 1
-                    yield (
-                        version,
-                        {"target": archive.name, "key": version.key, "value": version.value, **version.to_dict()},
-                    )
+            for number, made in archive.database.map_versions(chosen, _tell(run), jobs=jobs):
+                count += number
+                yield archive, made
 
     if run.machine:
-        run.items("search", {"format": "leveldb", "query": query}, "matches", (body for _, body in hits()))
+        matches = (
+            {"target": archive.name, "key": one.key, "value": one.value, **one.to_dict()}
+            for archive, versions in found(versions_of)
+            for one in versions
+        )
+        run.items("search", {"format": "leveldb", "query": query}, "matches", matches)
     else:
-        for version, _ in hits():
-            mark = "" if version.status == "live" else f"\t[{version.history}]"
-            run.say(f"{key_text(version.key)}\t{printable(key_text(version.value))}{mark}")
-    return count
+        for _, text in found(_live_lines if live else _lines):
+            run.out.text(text)
+    return Outcome.DONE if count else Outcome.NO
+
+
+def _live_lines(rows: LeveldbRows) -> str:
+    from exhume.formats.leveldb.keys import key_text
+
+    return rows.text(True, key_text).decode()
+
+
+def _lines(rows: LeveldbRows) -> str:
+    """Lines with the history of what is not live."""
+    from exhume.formats.leveldb.keys import key_text
+    from exhume.formats.leveldb.ranges import versions_of
+
+    marks = (("" if one.status == "live" else f"\t[{one.history}]", one) for one in versions_of(rows))
+    return "".join([f"{key_text(one.key)}\t{key_text(one.value)}{mark}\n" for mark, one in marks])

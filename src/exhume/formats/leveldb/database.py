@@ -13,18 +13,19 @@ import heapq
 import itertools
 import threading
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from operator import itemgetter
+from typing import Any, NamedTuple, TypeVar
 
 from exhume.errors import ExhumeError, Span
 from exhume.findings import Finding
 from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.checks import Report
 from exhume.formats.leveldb.files import DbFile, list_files, load_manifest, named_manifest, old_manifests
-from exhume.formats.leveldb.forensics import Kept, Survey, forensic_items, survey_table
+from exhume.formats.leveldb.forensics import Survey, forensic_items, survey_table
 from exhume.formats.leveldb.layout_facts import user_key
 from exhume.formats.leveldb.manifest import Manifest, level_runs
-from exhume.formats.leveldb.merge import Level, RangeDeletion, merge_runs, resolve, sort_key, version_of
+from exhume.formats.leveldb.merge import Level, RangeDeletion, merge_runs, sort_key
 from exhume.formats.leveldb.model import (
     BYTEWISE,
     DELETIONS,
@@ -36,19 +37,28 @@ from exhume.formats.leveldb.model import (
 )
 from exhume.formats.leveldb.names import hint_files, hint_rows, obvious_manifest, plain_names
 from exhume.formats.leveldb.pool import SourcePool
+from exhume.formats.leveldb.ranges import (
+    BEGINNING,
+    LeveldbRows,
+    Run,
+    Sources,
+    is_sound,
+    map_rows,
+    unused_rows,
+    versions_of,
+)
 from exhume.formats.leveldb.replay import LoadedLog, load_log
 from exhume.formats.leveldb.table import Item, Table
 from exhume.formats.leveldb.wire import MAX_SEQUENCE
 from exhume.io.cached import cached_property
-from exhume.io.local import LocalTree
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
 
 MOST_KEPT = 64 << 20
-"""Bytes of decompressed blocks kept between the survey of tables and the merging of their entries: most databases are
-then read once.
-"""
+"""Bytes of tables that are kept while these are surveyed: most databases are then read once."""
+
+T = TypeVar("T")
 
 _TOP = (1 << 64) - 1
 _RANGE = int(ValueTypes.RANGE_DELETION)
@@ -99,14 +109,9 @@ class Database:
         self._logs: dict[str, LoadedLog] = {}
         self._last_sequence: int | None = None
         self._confirmed = False
+        self._sound: bool | None = None
         self._ranges: list[RangeDeletion] | None = None
         self._lock = threading.RLock()
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """For worker processes, which open the files again.  Raises `TypeError` where they cannot."""
-        if not isinstance(self.tree, LocalTree):
-            raise TypeError("the database is not a directory of this machine")
-        return _open_again, (self.tree, self.limits, self.sequence_rule)
 
     def _note(self, rule: checks.Rule, detail: str = "", **facts: Any) -> None:
         finding = rule.finding(detail, **facts)
@@ -254,9 +259,38 @@ class Database:
         """Live rows with `start <= key < stop` and where they lie, by column family and key.  Raises at the first
         damage on the way.
         """
-        for family in self.live_families():
-            for item in self._newest(start, stop, None, family):
-                yield version_of(item, Status.LIVE, None, family)
+        return itertools.chain.from_iterable(self.map_live(versions_of, start, stop))
+
+    def map_live(
+        self,
+        make: Callable[[LeveldbRows], T],
+        start: bytes | None = None,
+        stop: bytes | None = None,
+        *,
+        families: list[int] | None = None,
+        jobs: int = 1,
+    ) -> Iterator[T]:
+        """What `make` makes of the live rows with `start <= key < stop`, as columns of some thousand rows, on `jobs`
+        threads (0: one per core).
+
+        They come by column family and key.  Raises at the first damage on the way.
+        """
+        self.require_sound()
+        last, deletions = self.last_sequence(), self.range_deletions()
+        runs: dict[int, list[Run]] = {}
+        for family in self.live_families() if families is None else families:
+            if self.is_bytewise:
+                logs = {f.number: self._live_items(f, family) for f in self.logs(Role.LIVE)}
+                runs[family] = self._runs(family, logs)
+            else:
+                runs[family] = [list(self._merged(start, stop, family))]
+        yield from map_rows(make, Sources(runs, last, deletions, live=True), start, stop, jobs)
+
+    def _runs(self, family: int, logs: Mapping[int, list[Item]]) -> list[Run]:
+        """The live tables and the items of logs in a column family, by their numbers."""
+        found: dict[int, Run] = {number: items for number, items in logs.items() if items}
+        found |= {f.number: self.table(f) for f in self.tables(Role.LIVE) if f.column_family == family}
+        return [run for _, run in sorted(found.items(), key=itemgetter(0))]
 
     def _newest(
         self, start: bytes | None, stop: bytes | None, sequence: int | None, column_family: int
@@ -356,21 +390,57 @@ class Database:
         Live files first, merged by column family and key, newest version first; then, if wanted, the entries of files
         that the database no longer uses, file by file.  What cannot be read is reported to `report`.
         """
-        # Chained instead of yielded one by one: one more generator step per version would take a tenth of the time.
-        return itertools.chain.from_iterable(self._batches(report, unreferenced))
+        return itertools.chain.from_iterable(self.map_versions(versions_of, report, unreferenced=unreferenced))
 
-    def _batches(self, report: Report, unreferenced: bool) -> Iterator[Iterable[Version]]:
-        """The versions of `versions` in lists of a few hundred."""
+    def map_versions(
+        self,
+        make: Callable[[LeveldbRows], T],
+        report: Report = checks.ignore,
+        *,
+        unreferenced: bool = True,
+        jobs: int = 1,
+    ) -> Iterator[T]:
+        """What `make` makes of these versions, as columns of up to some thousand; of an undamaged database (or with
+        `checks.strict`) on `jobs` threads (0: one per core).
+        """
         state = self.live_state(report)
+        if self.is_bytewise and (report is checks.strict or self.is_sound(jobs)):
+            yield from map_rows(make, self._sources(state), None, None, jobs)
+        else:
+            yield from map(make, self._forensic_rows(state, report))
+        if unreferenced:
+            yield from map(make, self.unreferenced(report))
+
+    def is_sound(self, jobs: int = 1) -> bool:
+        """Whether everything that reading the live files meets is undamaged; looked at once, on `jobs` threads."""
+        with self._lock:
+            if self._sound is None:
+                room = MOST_KEPT
+                with contextlib.suppress(ExhumeError):
+                    for file in self.tables(Role.LIVE):
+                        room -= self.table(file).hold(room)
+                self._sound = is_sound(self, jobs)
+            return self._sound
+
+    def _sources(self, state: LiveState) -> Sources:
+        runs = {
+            family: self._runs(family, {log.number: log.items.get(family, []) for log in state.logs})
+            for family in state.families
+        }
+        return Sources(runs, state.last_sequence, state.ranges)
+
+    def _forensic_rows(self, state: LiveState, report: Report) -> Iterator[LeveldbRows]:
+        """The versions that can be read in live files, whatever is wrong with them."""
+        sources = self._sources(state)
         for family in state.families:
             runs: list[Iterable[list[Item]]] = [[log.items[family]] for log in state.logs if family in log.items]
             runs += self._forensic_runs([f for f in self.tables(Role.LIVE) if f.column_family == family], report)
-            merged = merge_runs(runs) if len(runs) > 1 else runs[0] if runs else ()
-            yield from resolve(
-                merged, family, state.last_sequence, [r for r in state.ranges if r.column_family == family]
-            )
-        if unreferenced:
-            yield from self.unreferenced(report)
+            carried = BEGINNING
+            for items in merge_runs(runs) if len(runs) > 1 else runs[0] if runs else ():
+                rows = LeveldbRows(family)
+                rows.add_items(items)
+                carried = sources.resolve(rows, carried)
+                yield rows
 
     def live_state(self, report: Report = checks.strict) -> LiveState:
         """What has to be known of all live files before the versions in one of them can be judged."""
@@ -387,13 +457,13 @@ class Database:
         families = {f.column_family for f in tables} | {n for log in logs for n in log.items}
         return LiveState(logs, max([known, *(log.last_sequence for log in logs)]), ranges, sorted(families))
 
-    def unreferenced(self, report: Report) -> Iterator[Iterable[Version]]:
-        """The versions in files that the database no longer uses, in lists."""
+    def unreferenced(self, report: Report) -> Iterator[LeveldbRows]:
+        """The versions in files that the database no longer uses."""
         for file in self.logs(Role.OBSOLETE, Role.ORPHAN):
             for family, items in sorted(self.load_log(file, report).items.items()):
-                yield (version_of(i, Status.UNREFERENCED, None, family) for i in items)
+                yield unused_rows(family, items)
         for items in self._table_items(self.tables(Role.OBSOLETE, Role.ORPHAN), report):
-            yield (version_of(i, Status.UNREFERENCED, None, 0) for i in items)
+            yield unused_rows(0, items)
 
     def _forensic_runs(self, files: list[DbFile], report: Report) -> list[Iterable[list[Item]]]:
         """The readable items of tables as sorted runs: tables that follow one another share one, and a table that is
@@ -402,19 +472,14 @@ class Database:
         chains: list[tuple[tuple[bytes, int], list[DbFile]]] = []
         runs: list[Iterable[list[Item]]] = []
         sound: list[tuple[tuple[bytes, int], tuple[bytes, int], DbFile]] = []
-        kept: dict[str, Kept] = {}
-        room = MOST_KEPT
         for file in files:
-            survey, part = self._survey(file, room) if self.is_bytewise else (None, None)
+            survey = self.survey(file) if self.is_bytewise else None
             if survey is None or not survey.ordered:
                 runs.append([self._sorted_items(file, report)])
             elif survey.first is not None and survey.last is not None:
                 sound.append((survey.first, survey.last, file))
-                if part is not None:
-                    kept[file.name] = part
-                    room -= part.size
             else:
-                runs.append(self._table_items([file], report, kept))  # nothing readable, but something to report
+                runs.append(self._table_items([file], report))  # nothing readable, but something to report
         for first, last, file in sorted(sound, key=lambda entry: entry[:2]):
             for number, (end, chain) in enumerate(chains):
                 if end < first:
@@ -423,27 +488,18 @@ class Database:
                     break
             else:
                 chains.append((last, [file]))
-        return runs + [self._table_items(chain, report, kept) for _, chain in chains]
+        return runs + [self._table_items(chain, report) for _, chain in chains]
 
     def survey(self, file: DbFile) -> Survey:
         """The survey of a table, which is made once."""
-        return self._survey(file, 0)[0]
-
-    def _survey(self, file: DbFile, room: int) -> tuple[Survey, Kept | None]:
-        """The survey of a table, which is made once, with the blocks kept so that they need not be read again."""
         found = self._surveys.get(file.name)
-        if found is not None:
-            return found, None
-        found, kept = survey_table(self.table(file), room)
-        self._surveys[file.name] = found
-        return found, kept
+        if found is None:
+            found = self._surveys[file.name] = survey_table(self.table(file))
+        return found
 
-    def _table_items(
-        self, files: list[DbFile], report: Report, kept: dict[str, Kept] | None = None
-    ) -> Iterator[list[Item]]:
+    def _table_items(self, files: list[DbFile], report: Report) -> Iterator[list[Item]]:
         for file in files:
-            part = kept.pop(file.name, None) if kept else None
-            yield from forensic_items(self.table(file), file.number, report, part)
+            yield from forensic_items(self.table(file), file.number, report)
 
     def _sorted_items(self, file: DbFile, report: Report) -> list[Item]:
         table = self.table(file)
@@ -486,7 +542,3 @@ class Database:
             self._pool.close()
             self._tables.clear()
             self._levels.clear()
-
-
-def _open_again(tree: Tree, limits: Limits, sequence_rule: SequenceRule | None) -> Database:
-    return Database(tree, limits=limits, sequence_rule=sequence_rule)

@@ -6,6 +6,7 @@ Spec: LevelDB doc/table_format.md; `docs/formats/leveldb.md`, "Read".
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import NamedTuple
 
 from exhume.errors import ExhumeError, FormatError
@@ -13,7 +14,8 @@ from exhume.formats.leveldb import checks, layout
 from exhume.formats.leveldb.blocks import codec_name, decode_block
 from exhume.formats.leveldb.checks import Report
 from exhume.formats.leveldb.model import Verdict
-from exhume.formats.leveldb.table import KNOWN_FLAGS, KNOWN_TYPES, Block, Item, Table
+from exhume.formats.leveldb.ranges import PIECE, LeveldbRows
+from exhume.formats.leveldb.table import KNOWN_TYPES, Block, Item, Table
 from exhume.formats.leveldb.wire import Handle
 from exhume.native import kernel
 
@@ -22,30 +24,13 @@ _SCAN_OVERLAP = 1 << 20
 
 
 class Survey(NamedTuple):
-    """What one pass over a table shows: whether it is in order throughout, its first and last
-    `(user key, inverted packed)`, and whether there is nothing at all to report about it.
+    """What one pass over a table shows: whether it is in order throughout, and its first and last
+    `(user key, inverted packed)`.
     """
 
     ordered: bool
     first: tuple[bytes, int] | None
     last: tuple[bytes, int] | None
-    sound: bool
-
-
-class Kept:
-    """What a survey keeps for reading the table afterwards: the places of its data blocks and the first of them, as
-    long as there was nothing to report about the table.
-    """
-
-    def __init__(self, handles: list[Handle], blocks: list[Block]) -> None:
-        self.size = sum(len(block.data) for block in blocks)
-        self.rest = handles[len(blocks) :]
-        self._blocks = blocks[::-1]
-
-    def take(self) -> Iterator[Block]:
-        """Returns the blocks; each is released as soon as it has been returned."""
-        while self._blocks:
-            yield self._blocks.pop()
 
 
 def data_handles(table: Table, report: Report) -> list[Handle] | None:
@@ -68,10 +53,10 @@ def data_handles(table: Table, report: Report) -> list[Handle] | None:
     return [handle for _, handle in index]
 
 
-def forensic_items(table: Table, rank: int, report: Report, kept: Kept | None = None) -> Iterator[list[Item]]:
-    """The entries of each block that can be read and has any; with `kept`, what a survey has read is not read again."""
+def forensic_items(table: Table, rank: int, report: Report) -> Iterator[list[Item]]:
+    """The entries of each block that can be read and has any."""
     last: Item | None = None
-    for number, block in enumerate(_blocks(table, report, kept)):
+    for number, block in enumerate(_blocks(table, report)):
         items, _ = table.block_items(block, (rank << 33) + 2 * number, report)
         if items:
             if last is not None and items[0] <= last:
@@ -80,57 +65,50 @@ def forensic_items(table: Table, rank: int, report: Report, kept: Kept | None = 
             yield items
 
 
-def _blocks(table: Table, report: Report, kept: Kept | None) -> Iterator[Block]:
-    if kept is not None:
-        yield from kept.take()
-    handles = kept.rest if kept is not None else data_handles(table, report)
-    yield from (block for block in _read(table, handles, report) if block is not None)
-
-
-def _read(table: Table, handles: list[Handle] | None, report: Report) -> Iterator[Block | None]:
+def _blocks(table: Table, report: Report) -> Iterator[Block]:
+    handles = data_handles(table, report)
     if handles is None:
-        return find_data_blocks(table)
+        yield from find_data_blocks(table)
+        return
     if handles:
         table.source.hint(min(handle.offset for handle in handles), table.source.size)
-    return table.read_blocks(handles, report)
+    yield from (block for block in table.read_blocks(handles, report) if block is not None)
 
 
-def survey_table(table: Table, room: int) -> tuple[Survey, Kept | None]:
-    """Surveys a table: whether every readable block is in order, and the first and the last key.
-
-    Blocks of a table without findings so far are kept, up to `room` decompressed bytes in total.
-    """
+def survey_table(table: Table) -> Survey:
+    """Surveys a table: whether every readable block is in order, and the first and the last key."""
+    with suppress(ExhumeError):
+        if (found := _sound_survey(table)) is not None:
+            return found
     troubled = False
 
     def note(*args: object, **kwargs: object) -> None:
         nonlocal troubled
         troubled = True
 
-    handles = data_handles(table, note)
-    keep = not troubled
-    blocks: list[Block] = []
-    ordered, sound, first, last, most = True, True, None, None, table.limits.structure_size
-    for block in _read(table, handles, note):
-        if block is None:
+    ordered, first, last = True, None, None
+    for block in _blocks(table, checks.ignore):
+        troubled = False
+        items, in_order = table.block_items(block, 0, note)
+        if not items:
             continue
-        room -= len(block.data)
-        keep = keep and not troubled and room >= 0
-        if keep:
-            blocks.append(block)
-        try:
-            end = block.entries_end
-        except FormatError:
-            troubled = True
-            continue
-        low, high, fine, known, *_ = kernel.survey_entries(block.data, end, most, KNOWN_FLAGS, ())
-        if low is None or high is None:
-            continue
-        ordered = ordered and fine and (last is None or low > last)
-        sound = sound and known
+        low, high = items[0][:2], items[-1][:2]
+        ordered = ordered and in_order and not troubled and (last is None or low > last)
         first = first if first is not None else low
         last = high if last is None else max(last, high)
-    sound = sound and ordered and not troubled and handles is not None
-    return Survey(ordered, first, last, sound), Kept(handles, blocks) if handles is not None and blocks else None
+    return Survey(ordered, first, last)
+
+
+def _sound_survey(table: Table) -> Survey | None:
+    """The survey of a table with nothing to say of its blocks, else None.  Raises at damage of its index."""
+    first = last = None
+    for at in range(0, len(table.strict_index), PIECE):
+        rows = LeveldbRows()
+        found = rows.facts() if table.add_blocks(rows, table.strict_index[at : at + PIECE + 1]) else None
+        if found is None:
+            return None
+        first, last = first or found[0], found[1]
+    return Survey(True, first, last)
 
 
 def find_data_blocks(table: Table) -> Iterator[Block]:

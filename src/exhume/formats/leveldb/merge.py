@@ -1,4 +1,4 @@
-"""From entries of many files to versions: merges sorted runs, and determines the status of each entry.
+"""Merges the entries of many files, which are sorted runs.
 
 Spec: LevelDB doc/impl.md; RocksDB db/range_del_aggregator.h (range deletions).
 """
@@ -10,13 +10,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from exhume.formats.leveldb.model import DELETIONS, Status, ValueTypes, Version
 from exhume.formats.leveldb.table import Item, Table
-from exhume.native import kernel
 
-_TOP = (1 << 64) - 1
-_RANGE = int(ValueTypes.RANGE_DELETION)
-_STATUSES = (Status.LIVE, Status.REPLACED, Status.DELETED, Status.TOMBSTONE, Status.BEYOND)
 _BATCH = 256
 """Items of each run that are merged at a time: few enough to stay in the youngest generation of the collector."""
 
@@ -58,19 +53,6 @@ def sort_key(item: Item) -> tuple[bytes, int, int, int]:
     return item[:4]
 
 
-def _operation(item: Item) -> int | None:
-    operations = item[5].operations
-    return bisect_left(operations, item[3]) if operations is not None else None
-
-
-def version_of(item: Item, status: Status, superseded_by: int | None, family: int) -> Version:
-    """An item with its status."""
-    packed = _TOP - item[1]
-    return Version(
-        item[0], item[4], packed >> 8, packed & 0xFF, status, superseded_by, item[3], _operation(item), item[5], family
-    )
-
-
 def merge_runs(runs: list[Iterable[list[Item]]]) -> Iterator[list[Item]]:
     """Merges sorted runs into one, in pieces.
 
@@ -100,47 +82,3 @@ def merge_runs(runs: list[Iterable[list[Item]]]) -> Iterator[list[Item]]:
             waiting[number] = items[cut:]
         piece.sort()
         yield piece
-
-
-def resolve(
-    blocks: Iterable[list[Item]], family: int, last_sequence: int, ranges: list[RangeDeletion]
-) -> Iterator[Iterable[Version]]:
-    """The versions of merged items (newest version of a key first), in batches."""
-    if ranges:
-        yield _resolve_ranges(itertools.chain.from_iterable(blocks), family, last_sequence, ranges)
-        return
-    state: tuple[bytes | None, int, int] = (None, -1, -1)
-    for items in blocks:
-        found, state = kernel.resolve_items(items, state, last_sequence, family, Version, _STATUSES, _operation)
-        yield found
-
-
-def _resolve_ranges(
-    items: Iterable[Item], family: int, last_sequence: int, ranges: list[RangeDeletion]
-) -> Iterator[Version]:
-    """Does what `resolve` does where range deletions may have deleted versions."""
-    key: bytes | None = None
-    newer = newer_kind = -1  # the next newer visible version of the key
-    for item in items:
-        packed = _TOP - item[1]
-        sequence, kind = packed >> 8, packed & 0xFF
-        if item[0] != key:
-            key, newer, newer_kind = item[0], -1, -1
-        if sequence > last_sequence:
-            yield version_of(item, Status.BEYOND, None, family)
-            continue
-        if kind == _RANGE:
-            yield version_of(item, Status.TOMBSTONE, None, family)
-            continue
-        by = newer
-        wiped = max((r.sequence for r in ranges if r.first <= key < r.stop and r.sequence > sequence), default=-1)
-        if kind in DELETIONS:
-            status = Status.TOMBSTONE
-        elif by >= 0 and not (wiped > sequence and wiped < by):
-            status = Status.DELETED if newer_kind in DELETIONS else Status.REPLACED
-        elif wiped >= 0:
-            status, by = Status.DELETED, wiped
-        else:
-            status = Status.LIVE
-        yield version_of(item, status, by if by >= 0 else None, family)
-        newer, newer_kind = sequence, kind

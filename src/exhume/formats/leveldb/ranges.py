@@ -1,6 +1,4 @@
-"""A database in ranges of its keys, which can be read independently of each other: for worker processes.
-
-Only an undamaged database is divided, so that whatever is wrong is found and told in one place.
+"""A database in ranges of its keys, which threads read as columns, independently of each other.
 
 Spec: LevelDB doc/impl.md.
 """
@@ -8,98 +6,250 @@ Spec: LevelDB doc/impl.md.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
-from itertools import chain, pairwise
-from typing import NamedTuple
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from exhume.errors import ExhumeError
 from exhume.findings import Finding, Severity
 from exhume.formats.leveldb import checks
-from exhume.formats.leveldb.checks import Report
-from exhume.formats.leveldb.database import Database
-from exhume.formats.leveldb.merge import merge_runs, resolve
-from exhume.formats.leveldb.model import Role, Version
-from exhume.formats.leveldb.table import Item
+from exhume.formats.leveldb.blocks import codec_name
+from exhume.formats.leveldb.merge import RangeDeletion, merge_runs
+from exhume.formats.leveldb.model import PUTS, Place, Role, Status, Version, type_name
+from exhume.formats.leveldb.table import Item, Table
+from exhume.io.parallel import map_ordered
+from exhume.native.compiled import pick
+from exhume.native.kernel import COMPILED
+
+if TYPE_CHECKING:
+    from exhume.formats.leveldb.database import Database
+    from exhume.formats.leveldb.pykernel import LeveldbRows as LeveldbRows
+    from exhume.formats.leveldb.pykernel import State
+    from exhume.formats.leveldb.pykernel import number_range as number_range
+else:
+    _kernel = pick("exhume.formats.leveldb.pykernel")
+    LeveldbRows, number_range = _kernel.LeveldbRows, _kernel.number_range
+
+T = TypeVar("T")
+Run = list[Item] | Table
+"""Sorted items of a log, or a table."""
 
 SIZE = 1 << 20
 """Stored bytes of tables in one range."""
 
+PIECE = 256
+"""Data blocks of a table that are surveyed in one go: about a megabyte."""
+
+SEQUENCE, KIND, STATUS, NEWER, AT, PLACE = range(6)
+"""The numbers of columns of numbers."""
+
+BEGINNING: State = (None, -1, -1)
+_PUT_FLAGS = bytes(kind in PUTS for kind in range(256))
+_STATUSES = tuple(Status)
+UNREFERENCED = _STATUSES.index(Status.UNREFERENCED)
+_TOP = (1 << 64) - 1
+
 
 class KeyRange(NamedTuple):
-    """The user keys `start <= key < stop` of a column family, None for an open end.
+    """The user keys `start <= key < stop` of a column family, None for an open end."""
 
-    Without a family, the files that the database no longer uses.
-    """
-
-    family: int | None = None
+    family: int
     start: bytes | None = None
     stop: bytes | None = None
 
 
-def is_sound(database: Database) -> bool:
+class Sources(NamedTuple):
+    """What the versions of live files are made of: for each column family, sorted items of logs and tables, by the
+    numbers of their files; with `live`, only live versions are wanted, and their types must be known.
+    """
+
+    families: dict[int, list[Run]]
+    last_sequence: int
+    deletions: list[RangeDeletion]
+    live: bool = False
+
+    def resolve(self, rows: LeveldbRows, state: State = BEGINNING) -> State:
+        """Determines the status of each version; see `LeveldbRows.resolve`."""
+        deletions = [one for one in self.deletions if one.column_family == rows.family]
+        state = rows.resolve(state, self.last_sequence, deletions)
+        if self.live:
+            rows.choose(True, None, None, None)
+        return state
+
+
+def plan_ranges(sources: Sources, start: bytes | None, stop: bytes | None, size: int = SIZE) -> Iterator[KeyRange]:
+    """The keys in `[start, stop)` in ranges of about `size` stored bytes, family by family.  Raises at damage of an
+    index.
+    """
+    for family, runs in sources.families.items():
+        sizes: list[tuple[bytes, int]] = []
+        for table in runs:
+            if isinstance(table, Table):
+                sizes += [(key, handle.size) for key, handle in table.strict_index]
+        edges: list[bytes | None] = [start]
+        held = 0
+        before: bytes | None = None  # the last key that may be in the block before, and so the first of what follows
+        for key, stored in sorted(sizes) if COMPILED else ():
+            if held >= size and before is not None and (start or b"") < before and before != edges[-1]:
+                if stop is not None and before >= stop:
+                    break
+                edges.append(before)
+                held = 0
+            held += stored
+            before = key
+        yield from (KeyRange(family, low, high) for low, high in pairwise([*edges, stop]))
+
+
+def map_rows(
+    make: Callable[[LeveldbRows], T], sources: Sources, start: bytes | None, stop: bytes | None, jobs: int
+) -> Iterator[T]:
+    """What `make` makes of the versions of live files, on `jobs` threads, in their order.  Raises at the first damage,
+    behind what is before it.
+
+    From the first range of which there is anything to say, the rest of its column family is read block by block.
+    """
+
+    def made(keys: KeyRange) -> list[T] | None:
+        rows = LeveldbRows(keys.family)
+        for run in sources.families[keys.family]:
+            if isinstance(run, Table):
+                if not run.add_to(rows, keys.start, keys.stop):
+                    return None
+            else:
+                rows.add_items(_between(run, keys))
+        sources.resolve(rows)
+        return None if sources.live and rows.cut(_PUT_FLAGS) is not None else [make(rows)]
+
+    planned = list(plan_ranges(sources, start, stop))
+    done = -1
+    for keys, found in zip(planned, map_ordered(made, planned, jobs, leave=True), strict=True):
+        if keys.family == done:
+            continue
+        if found is None:
+            done = keys.family
+            yield from map(make, _one_by_one(sources, keys._replace(stop=stop)))
+        else:
+            yield from found
+
+
+def _one_by_one(sources: Sources, keys: KeyRange) -> Iterator[LeveldbRows]:
+    """The versions in a range of keys, read block by block.  Raises at the first damage."""
+    runs: list[Iterator[list[Item]]] = []
+    for run in sources.families[keys.family]:
+        blocks = run.item_blocks(run.number, keys.start, keys.stop) if isinstance(run, Table) else iter([run])
+        runs.append(_until(blocks, keys))
+    state = BEGINNING
+    for items in merge_runs(list(runs)) if len(runs) > 1 else runs[0] if runs else ():
+        rows = LeveldbRows(keys.family)
+        rows.add_items(items)
+        state = sources.resolve(rows, state)
+        odd = rows.cut(_PUT_FLAGS) if sources.live else None
+        yield rows
+        if odd is not None:
+            checks.fail(checks.VALUE_TYPE, span=rows.places[odd[0]].span, actual=odd[1])
+
+
+def _between(items: list[Item], keys: KeyRange) -> list[Item]:
+    low = 0 if keys.start is None else bisect_left(items, (keys.start,))
+    return items[low:] if keys.stop is None else items[low : bisect_left(items, (keys.stop,))]
+
+
+def _until(blocks: Iterator[list[Item]], keys: KeyRange) -> Iterator[list[Item]]:
+    """The items of sorted blocks in a range of keys."""
+    for items in blocks:
+        yield _between(items, keys)
+        if keys.stop is not None and items and items[-1][0] >= keys.stop:
+            return
+
+
+def versions_of(rows: LeveldbRows) -> list[Version]:
+    """The rows as versions."""
+    return rows.versions(Version, _STATUSES, places_of(rows), operation_of)
+
+
+def rows_of(family: int, versions: Iterable[Version]) -> LeveldbRows:
+    """Versions in one column family as rows."""
+    rows = LeveldbRows(family)
+    found = list(versions)
+    rows.add_items(
+        [(v.key, ~(v.sequence << 8 | v.value_type) & _TOP, 0, v.entry_offset, v.value, v.place) for v in found]
+    )
+    rows.mark([(_STATUSES.index(v.status), -1 if v.superseded_by is None else v.superseded_by) for v in found])
+    return rows
+
+
+def unused_rows(family: int, items: list[Item]) -> LeveldbRows:
+    """Versions in a file that the database no longer uses."""
+    rows = LeveldbRows(family)
+    rows.add_items(items)
+    rows.mark([(UNREFERENCED, -1)] * len(items))
+    return rows
+
+
+def operation_of(place: Place, offset: int) -> int | None:
+    """The number of the operation at an offset in its batch; None in tables."""
+    return None if place.operations is None else bisect_left(place.operations, offset)
+
+
+def places_of(rows: LeveldbRows) -> list[Place]:
+    """Where rows lie, a place for each number in their column of places."""
+    return [
+        one if isinstance(one, Place) else one[0].place(one[1], one[0].verdict, codec_name(one[2]))
+        for one in rows.places
+    ]
+
+
+class Tally(NamedTuple):
+    """How many rows there are by status, type and verdict, and their sequence numbers as a column."""
+
+    statuses: Counter[str]
+    types: Counter[str]
+    verdicts: Counter[str]
+    sequences: bytes
+
+
+def tally_of(rows: LeveldbRows) -> Tally:
+    """The counts of rows."""
+    found = Tally(Counter(), Counter(), Counter(), rows.numbers(SEQUENCE))
+    kinds, at = rows.tally()
+    for (status, kind), count in kinds.items():
+        found.statuses[_STATUSES[status]] += count
+        found.types[type_name(kind)] += count
+    for place, count in zip(rows.places, at, strict=True):
+        found.verdicts[place.checksum if isinstance(place, Place) else place[0].verdict] += count
+    return found
+
+
+def is_sound(database: Database, jobs: int = 1) -> bool:
     """Whether everything that reading the live files meets is undamaged and in the order of bytes."""
-    if database.errors or not database.is_bytewise:
+    if database.errors or not database.is_bytewise or not COMPILED:
         return False
     found: list[Finding] = []
     report = checks.collector(found.append)
     try:
         for file in database.logs(Role.LIVE):
             database.load_log(file, report)
-        return not any(f.severity is not Severity.NOTE for f in found) and all(
-            database.survey(file).sound for file in database.tables(Role.LIVE)
-        )
+        tables = [database.table(file) for file in database.tables(Role.LIVE)]
+        for table in tables:
+            table.check_footer(report)
+        if any(f.severity is not Severity.NOTE for f in found):
+            return False
+        pieces = [(table, at) for table in tables for at in range(0, len(table.strict_index), PIECE)]
+    except ExhumeError:
+        return False
+    surveys = map_ordered(lambda piece: _is_sound(*piece), pieces, jobs, leave=True)
+    return all(surveys)
+
+
+def _is_sound(table: Table, at: int) -> bool:
+    try:
+        return table.add_blocks(LeveldbRows(), table.strict_index[at : at + PIECE + 1])
     except ExhumeError:
         return False
 
 
-def plan_ranges(database: Database, size: int = SIZE) -> list[KeyRange]:
-    """All keys of a sound database, in ranges of about `size` stored bytes, family by family; one range when that is
-    all there is.
-    """
-    out: list[KeyRange] = []
-    for family in database.live_state().families:
-        sizes: list[tuple[bytes, int]] = []
-        for file in database.tables(Role.LIVE):
-            if file.column_family == family:
-                sizes += [(key, handle.size) for key, handle in database.table(file).index()]
-        edges: list[bytes | None] = [None]
-        held = 0
-        before: bytes | None = None  # the last key that may be in the block before, and so the first of what follows
-        for key, stored in sorted(sizes):
-            if held >= size and before != edges[-1]:
-                edges.append(before)
-                held = 0
-            held += stored
-            before = key
-        out += [KeyRange(family, start, stop) for start, stop in pairwise([*edges, None])]
-    return out
-
-
-def versions_in(database: Database, keys: KeyRange, report: Report = checks.ignore) -> Iterator[Version]:
-    """What `Database.versions` gives for these keys, of a sound database; `report` is told of files that are no longer
-    used.
-    """
-    if keys.family is None:
-        return chain.from_iterable(database.unreferenced(report))
-    runs: list[Iterator[list[Item]]] = []
-    for file in database.logs(Role.LIVE):
-        items = database.load_log(file).items.get(keys.family, [])
-        low = 0 if keys.start is None else bisect_left(items, (keys.start,))
-        high = len(items) if keys.stop is None else bisect_left(items, (keys.stop,))
-        if low < high:
-            runs.append(iter([items[low:high]]))
-    tables = (database.table(file) for file in database.tables(Role.LIVE) if file.column_family == keys.family)
-    runs += [_until(table.item_blocks(table.number, keys.start, keys.stop), keys.stop) for table in tables]
-    merged = merge_runs(list(runs)) if len(runs) > 1 else runs[0] if runs else iter(())
-    state = database.live_state()
-    ranges = [one for one in state.ranges if one.column_family == keys.family]
-    return chain.from_iterable(resolve(merged, keys.family, state.last_sequence, ranges))
-
-
-def _until(blocks: Iterator[list[Item]], stop: bytes | None) -> Iterator[list[Item]]:
-    """The items of sorted blocks before a key."""
-    for items in blocks:
-        if stop is not None and items and items[-1][0] >= stop:
-            yield items[: bisect_left(items, (stop,))]
-            return
-        yield items
+def beyond(prefix: bytes) -> bytes | None:
+    """The first key after all keys that start with `prefix`; None when there is none."""
+    cut = prefix.rstrip(b"\xff")
+    return cut[:-1] + bytes([cut[-1] + 1]) if cut else None

@@ -19,6 +19,7 @@ from exhume.formats.leveldb.files import DbFile
 from exhume.formats.leveldb.keys import key_text
 from exhume.formats.leveldb.layout_facts import LEVELDB_FOOTER, LEVELDB_MAGIC, MAGIC_SIZE, ROCKSDB_MAGIC
 from exhume.formats.leveldb.model import Role, SequenceRule, Status, Version, type_name
+from exhume.formats.leveldb.ranges import Tally, number_range, tally_of
 from exhume.io.source import Source, WindowSource
 from exhume.io.tree import MemoryTree, Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
@@ -100,19 +101,14 @@ class LevelDbArchive(RecordArchive):
 
     def stats(self, *, jobs: int = 1) -> dict[str, Any]:
         """Versions by status and type, sequence numbers, rules of the logs, and every version edit with its offset."""
-        statuses: Counter[str] = Counter()
-        types: Counter[str] = Counter()
-        verdicts: Counter[str] = Counter()
-        low = high = None
-        seen: set[int] = set()
+        total = Tally(Counter(), Counter(), Counter(), b"")
+        sequences: list[bytes] = []
         found: list[Finding] = []
-        for version in self.database.versions(checks.collector(found.append)):
-            statuses[version.status] += 1
-            types[type_name(version.value_type)] += 1
-            verdicts[version.checksum] += 1
-            low = version.sequence if low is None else min(low, version.sequence)
-            high = version.sequence if high is None else max(high, version.sequence)
-            seen.add(version.sequence)
+        for part in self.database.map_versions(tally_of, checks.collector(found.append), jobs=jobs):
+            for sums, counts in zip(total[:3], part[:3], strict=True):
+                sums.update(counts)
+            sequences.append(part.sequences)
+        low, high, distinct = number_range(sequences) or (None, None, 0)
         live = {file.name for file in self.database.files if file.role is Role.LIVE}
         self._scanned = [finding for finding in found if finding.span is None or finding.span.source in live]
         logs = {}
@@ -121,13 +117,13 @@ class LevelDbArchive(RecordArchive):
             logs[file.name] = {"records": log.records, "sequence_rule": str(log.rule), "because": log.evidence}
         manifest = self.database.manifest
         return {
-            "versions": sum(statuses.values()),
-            "statuses": dict(sorted(statuses.items())),
-            "types": dict(sorted(types.items())),
-            "checksums": dict(sorted(verdicts.items())),
+            "versions": total.statuses.total(),
+            "statuses": dict(sorted(total.statuses.items())),
+            "types": dict(sorted(total.types.items())),
+            "checksums": dict(sorted(total.verdicts.items())),
             "first_sequence": low,
             "highest_sequence": high,
-            "sequence_numbers_without_entry": (high - low + 1 - len(seen))
+            "sequence_numbers_without_entry": (high - low + 1 - distinct)
             if high is not None and low is not None
             else 0,
             "logs": logs,

@@ -30,6 +30,7 @@ _RANGE = int(ValueTypes.RANGE_DELETION)
 class LoadedLog:
     """A log in memory: sorted items per column family, range deletions, and which sequence rule was used."""
 
+    number: int
     items: dict[int, list[Item]]
     ranges: list[RangeDeletion]
     rule: SequenceRule
@@ -81,7 +82,7 @@ def load_log(
             items.setdefault(op.column_family, []).append((op.key, _TOP - packed, rank, op.offset, op.value, place))
     for part in items.values():
         part.sort(key=sort_key)
-    return LoadedLog(items, ranges, rule, evidence, last, len(batches))
+    return LoadedLog(file.number, items, ranges, rule, evidence, last, len(batches))
 
 
 def _rule_of(batches: list[tuple[int, int]], is_dacha: Callable[[], bool]) -> tuple[SequenceRule, str]:

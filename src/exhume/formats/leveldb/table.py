@@ -12,7 +12,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from exhume.counts import counted
 from exhume.errors import CodecError, ExhumeError, FormatError, LimitExceededError, Span, UnsupportedFeatureError
@@ -39,11 +39,14 @@ from exhume.formats.leveldb.layout_facts import (
 from exhume.formats.leveldb.model import Footer, Place, ValueTypes, Verdict
 from exhume.formats.leveldb.wire import Handle
 from exhume.io.cached import cached_property
-from exhume.io.source import Source
+from exhume.io.source import BytesSource, Source
 from exhume.layout.measured import note_payload
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.native import kernel
-from exhume.native.kernel import BLOCK_BOMB
+from exhume.native.kernel import BLOCK_BOMB, COMPILED
+
+if TYPE_CHECKING:
+    from exhume.formats.leveldb.pykernel import LeveldbRows
 
 Item = tuple[bytes, int, int, int, bytes, Any]
 """(user key, 2^64 - 1 - packed sequence and type, rank, offset in block, value, place): sorts as LevelDB sorts."""
@@ -53,6 +56,9 @@ KNOWN_FLAGS = bytes(kind in KNOWN_TYPES for kind in range(256))
 """A flag for each value type."""
 READ_AHEAD = 256 << 10
 """Bytes of neighbouring blocks that are fetched with one read."""
+
+MOST_AT_ONCE = 256 << 20
+"""Bytes of keys and values above which blocks are read one by one."""
 
 MOST_KEPT = 64
 """Blocks whose entries a table keeps for the next look-up."""
@@ -384,21 +390,86 @@ class Table:
         return out
 
     @cached_property
-    def _strict_index(self) -> list[tuple[bytes, Handle]]:
+    def strict_index(self) -> list[tuple[bytes, Handle]]:
+        """`index`, read once.  Raises at the first broken rule of footer and index."""
         return self.index(checks.strict) if self.check_footer(checks.strict) else []
 
     @cached_property
     def _index_keys(self) -> list[bytes]:
-        return [key for key, _ in self._strict_index]
+        return [key for key, _ in self.strict_index]
 
-    def place(self, block: Block) -> Place:
+    def place(self, handle: Handle, verdict: Verdict, codec: str) -> Place:
         """The place that the entries of a block are reported at."""
-        start = self.source.origin + block.handle.offset
-        end = start + block.handle.size + layout.BLOCK_TRAILER
+        start = self.source.origin + handle.offset
+        end = start + handle.size + layout.BLOCK_TRAILER
         return Place(
-            self.source.name, self.number, self.level, start, end, block.verdict, self.referenced, block.codec,
+            self.source.name, self.number, self.level, start, end, verdict, self.referenced, codec,
             column_family=self.column_family,
         )  # fmt: skip
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict on sound blocks."""
+        return Verdict.NONE if self._rules.checksum == "none" else Verdict.GOOD
+
+    def hold(self, room: int) -> int:
+        """Reads the table as a whole, so that it need not be read again, if it has at most `room` bytes; returns its
+        size then, else 0.  Raises `SourceError`.
+        """
+        source = self.source
+        if isinstance(source, BytesSource) or source.size > room:
+            return 0
+        self.source = BytesSource(source.read_at(0, source.size), source.name)
+        self.source.origin = source.origin
+        return source.size
+
+    def add_to(self, rows: LeveldbRows, start: bytes | None = None, stop: bytes | None = None) -> bool:
+        """Adds the entries with user keys in `[start, stop)`; False, and none, where there may be something to say of
+        their blocks, or only the twin of the kernel is there.
+
+        The block behind them is looked at too: its keys lie behind its separator.
+        """
+        try:
+            index, keys = self.strict_index, self._index_keys
+            first = 0 if start is None else bisect_left(keys, start)
+            last = len(index) if stop is None else bisect_left(keys, stop) + 2
+            return self.add_blocks(rows, index[first:last], start, stop)
+        except ExhumeError:
+            return False
+
+    def add_blocks(
+        self,
+        rows: LeveldbRows,
+        blocks: list[tuple[bytes, Handle]],
+        start: bytes | None = None,
+        stop: bytes | None = None,
+    ) -> bool:
+        """The same for some blocks of the index that follow one another."""
+        if not COMPILED or not blocks:
+            return not blocks
+        limits = self.limits
+        caps = limits.payload_size, limits.expansion_floor, limits.expansion, limits.structure_size, MOST_AT_ONCE
+        base, last = blocks[0][1].offset, blocks[-1][1]
+        end = last.offset + last.size + layout.BLOCK_TRAILER
+        kind, _, _, context, room = self._rules
+        if end > room or end - base != sum(handle.size + layout.BLOCK_TRAILER for _, handle in blocks):
+            return False
+        stored = self.source.read_at(base, end - base)
+        found = None
+        if kind == "crc32c" and not context:
+            found = rows.add_blocks(stored, base, blocks, None, self, start, stop, KNOWN_FLAGS, caps)
+        if found is None:
+            contents: list[tuple[bytes, int]] = []
+            total = 0
+            for _, handle in blocks:
+                at = handle.offset - base
+                after = at + handle.size + layout.BLOCK_TRAILER
+                block = self.read_block(handle, stored=stored[at:after])
+                if block is None or (total := total + len(block.data)) > MOST_AT_ONCE:
+                    return False
+                contents.append((block.data, stored[after - layout.BLOCK_TRAILER]))
+            found = rows.add_blocks(stored, base, blocks, contents, self, start, stop, KNOWN_FLAGS, caps)
+        return bool(found)
 
     def block_items(self, block: Block, rank: int, report: Report = checks.strict) -> tuple[list[Item], bool]:
         """The entries of a data block, and whether they are in order."""
@@ -408,7 +479,7 @@ class Table:
             checks.tell(report, checks.BLOCK, error)
             return [], True
         items, stop, problem, disorder = kernel.internal_entries(
-            block.data, end, self.limits.structure_size, rank, self.place(block)
+            block.data, end, self.limits.structure_size, rank, self.place(block.handle, block.verdict, block.codec)
         )
         self._report_problem(block, stop, end, problem, report)
         if disorder >= 0:
@@ -417,7 +488,7 @@ class Table:
 
     def span_of(self, start: bytes | None, stop: bytes | None) -> tuple[int, int] | None:
         """The span of the data blocks that may hold user keys in `[start, stop)`."""
-        index = self._strict_index
+        index = self.strict_index
         first = 0 if start is None else bisect_left(self._index_keys, start)
         last = len(index) if stop is None else bisect_left(self._index_keys, stop) + 1
         handles = [handle for _, handle in index[first:last]]
@@ -435,7 +506,7 @@ class Table:
 
     def item_blocks(self, rank: int, start: bytes | None, stop: bytes | None) -> Iterator[list[Item]]:
         """The same, block by block."""
-        index = self._strict_index
+        index = self.strict_index
         first = 0 if start is None else bisect_left(self._index_keys, start)
         span = self.span_of(start, stop) if self.source.cost.wait else None
         if span is not None and first < len(index) and span[1] - span[0] > index[first][1].size:
@@ -454,7 +525,7 @@ class Table:
 
     def _stream(self, rank: int, first: int, last: int, start: bytes | None) -> Iterator[list[Item]]:
         """The blocks `[first, last)`, from a key on, read ahead; then one by one those that follow them."""
-        handles = [handle for _, handle in self._strict_index]
+        handles = [handle for _, handle in self.strict_index]
         ahead = self.read_blocks(handles[first:last])
         behind = (self.read_block(handle) for handle in handles[last:])
         for number, block in enumerate(chain(ahead, behind), first):
@@ -465,7 +536,7 @@ class Table:
         """The blocks from a key on; the most recently read ones are cached, because look-ups tend to be for nearby
         keys.
         """
-        index = self._strict_index
+        index = self.strict_index
         for number in range(first, len(index)):
             items = self._seen.get(number)
             if items is None:

@@ -20,18 +20,11 @@ from exhume.formats.leveldb.files import DbFile
 from exhume.formats.leveldb.layout_facts import user_key
 from exhume.formats.leveldb.manifest import replay
 from exhume.formats.leveldb.model import BYTEWISE, Role, TableFile
-from exhume.formats.leveldb.table import KNOWN_FLAGS, KNOWN_TYPES, Block, Item, Table, property_number
+from exhume.formats.leveldb.ranges import PIECE, LeveldbRows
+from exhume.formats.leveldb.table import KNOWN_TYPES, Block, Item, Table, property_number
 from exhume.formats.leveldb.wire import Handle
-from exhume.io.local import LocalTree
 from exhume.io.parallel import map_ordered
-from exhume.io.processes import map_processes
 from exhume.native import kernel
-
-PIECE = 256
-"""Data blocks of a table that are looked at in one go: about a megabyte."""
-
-WORTH = 64 << 20
-"""Stored bytes of tables above which other processes are worth their start."""
 
 _TOP = (1 << 64) - 1
 
@@ -72,10 +65,7 @@ def verify_database(
             waiting.append(walk)
             yield from walk.begin()
 
-    if not isinstance(database.tree, LocalTree):  # threads wait for what is far away; beyond that they take turns
-        surveys = map_ordered(rules.survey, pieces(), jobs)
-    else:
-        surveys = map_processes(rules.survey, pieces(), jobs if sum(f.size or 0 for f in tables) > WORTH else 1)
+    surveys = map_ordered(rules.survey, pieces(), jobs)
     for done, file in enumerate(tables, 1):
         first = next(surveys)  # when it is there, the table has begun
         findings = waiting.popleft().finish(first, surveys)
@@ -132,16 +122,8 @@ class _Seen(NamedTuple):
     entries: int
 
 
-class _ObjectionError(Exception):
-    """Something is to be said of a piece."""
-
-
-def _object(*args: object, **facts: object) -> None:
-    raise _ObjectionError
-
-
 class _Rules(NamedTuple):
-    """What the tables of a database are held against; picklable."""
+    """What the tables of a database are held against."""
 
     database: Database
     last_sequence: int | None
@@ -149,37 +131,21 @@ class _Rules(NamedTuple):
 
     def survey(self, piece: _Piece) -> _Seen | None:
         """Looks at a piece; None for one whose blocks have to be examined, as `TableVerifier` does."""
+        rows = LeveldbRows()
         try:
-            return self._seen(piece, self.database.table(piece.file))
-        except (_ObjectionError, ExhumeError):
+            fine = self.database.is_bytewise and self.database.table(piece.file).add_blocks(rows, piece.blocks)
+        except ExhumeError:
             return None
-
-    def _seen(self, piece: _Piece, table: Table) -> _Seen | None:
-        start = last = None
-        entries = 0
-        stated, bytewise, most = piece.stated, self.database.is_bytewise, table.limits.structure_size
-        smallest, largest = (user_key(stated.smallest), user_key(stated.largest)) if stated else (b"", b"")
-        read = table.read_blocks([handle for _, handle in piece.blocks], _object)
-        for (separator, handle), block in zip(piece.blocks, read, strict=True):
-            if block is None:
-                return None
-            if self.quick:
-                continue
-            end, restarts = block.tail
-            first, final, _, sound, count, highest = kernel.survey_entries(block.data, end, most, KNOWN_FLAGS, restarts)
-            if first is None or final is None or not sound:
-                return None
-            if bytewise:
-                if (last is not None and first <= last[:2]) or final[0] > separator:
-                    return None
-                if stated is not None and (first[0] < smallest or final[0] > largest):
-                    return None
-            if self.last_sequence is not None and highest > self.last_sequence:
-                return None
-            start = start or first
-            last = _Last(*final, handle)
-            entries += count
-        return _Seen(start, last, entries)
+        found = rows.facts() if fine else None
+        if found is None:
+            return None
+        first, last, highest = found
+        stated = piece.stated
+        if stated is not None and (first[0] < user_key(stated.smallest) or last[0] > user_key(stated.largest)):
+            return None
+        if self.last_sequence is not None and highest > self.last_sequence:
+            return None
+        return _Seen(first, _Last(*last, piece.blocks[-1][1]), len(rows))
 
 
 class TableVerifier:

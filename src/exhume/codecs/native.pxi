@@ -1,0 +1,134 @@
+# CRC-32C and raw Snappy blocks without the interpreter: many small blocks are checked and decompressed in one call.  Their
+# twins are `checksums.crc32c` and `blocks.snappy`, which also say what is wrong with a block.
+
+cdef extern from *:
+    """
+    #include <stddef.h>
+    #include <stdint.h>
+    #include <string.h>
+    static uint32_t crc32c_tables[8][256];
+    static void crc32c_prepare(void) {
+        for (int i = 0; i < 256; i++) {
+            uint32_t state = (uint32_t)i;
+            for (int bit = 0; bit < 8; bit++)
+                state = state >> 1 ^ (state & 1 ? 0x82F63B78u : 0);
+            crc32c_tables[0][i] = state;
+        }
+        for (int i = 0; i < 256; i++)
+            for (int n = 1; n < 8; n++)
+                crc32c_tables[n][i] = crc32c_tables[n - 1][i] >> 8 ^ crc32c_tables[0][crc32c_tables[n - 1][i] & 0xFF];
+    }
+    static uint32_t crc32c_by_tables(uint32_t state, const uint8_t* p, size_t size) {
+        for (; size >= 8; p += 8, size -= 8) {
+            state ^= p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+            state = crc32c_tables[7][state & 0xFF] ^ crc32c_tables[6][state >> 8 & 0xFF]
+                ^ crc32c_tables[5][state >> 16 & 0xFF] ^ crc32c_tables[4][state >> 24]
+                ^ crc32c_tables[3][p[4]] ^ crc32c_tables[2][p[5]] ^ crc32c_tables[1][p[6]] ^ crc32c_tables[0][p[7]];
+        }
+        for (; size; p++, size--)
+            state = state >> 8 ^ crc32c_tables[0][(state ^ *p) & 0xFF];
+        return state;
+    }
+    #if defined(__GNUC__) && defined(__x86_64__)
+    __attribute__((target("sse4.2"))) static uint32_t crc32c_by_processor(uint32_t state, const uint8_t* p, size_t size) {
+        uint64_t wide = state, word;
+        for (; size >= 8; p += 8, size -= 8) {
+            memcpy(&word, p, 8);
+            wide = __builtin_ia32_crc32di(wide, word);
+        }
+        state = (uint32_t)wide;
+        for (; size; p++, size--)
+            state = __builtin_ia32_crc32qi(state, *p);
+        return state;
+    }
+    static uint32_t crc32c_of(const uint8_t* p, size_t size) {
+        return ~(__builtin_cpu_supports("sse4.2") ? crc32c_by_processor : crc32c_by_tables)(~0u, p, size);
+    }
+    #else
+    static uint32_t crc32c_of(const uint8_t* p, size_t size) {
+        return ~crc32c_by_tables(~0u, p, size);
+    }
+    #endif
+    """
+    void crc32c_prepare()
+    uint32_t crc32c_of(const uint8_t* p, size_t size) noexcept nogil
+
+crc32c_prepare()
+
+cdef enum:
+    SNAPPY_SLACK = 64  # bytes behind the output that may be written: copies are made in whole words
+
+
+cdef inline uint32_t masked_crc32c_of(const uint8_t* p, size_t size) noexcept nogil:
+    cdef uint32_t crc = crc32c_of(p, size)
+    return ((crc >> 15) | (crc << 17)) + <uint32_t>2726488792u
+
+
+cdef inline int64_t snappy_size(const uint8_t* p, int64_t* at, int64_t end) noexcept nogil:
+    """The decompressed size in front of a raw Snappy block, and `at` behind it; -1 when there is none."""
+    cdef int64_t size = 0
+    cdef int shift = 0
+    while at[0] < end and shift < 35:
+        size |= <int64_t>(p[at[0]] & 0x7F) << shift
+        at[0] += 1
+        if p[at[0] - 1] < 0x80:
+            return size
+        shift += 7
+    return -1
+
+
+cdef bint snappy_raw(const uint8_t* p, int64_t at, int64_t end, char* out, int64_t size) noexcept nogil:
+    """Decompresses the elements of a raw Snappy block; False unless they make exactly `size` bytes."""
+    cdef int64_t made = 0, length, back, step
+    cdef int tag, extra
+    while at < end:
+        tag = p[at]
+        at += 1
+        if tag & 3 == 0:
+            length = (tag >> 2) + 1
+            if length > 60:
+                extra = <int>length - 60
+                if end - at < extra:
+                    return False
+                length = 1
+                for step in range(extra):
+                    length += <int64_t>p[at + step] << 8 * step
+                at += extra
+            if length > end - at or length > size - made:
+                return False
+            if length <= 16 and end - at >= 16:
+                memcpy(out + made, p + at, 16)
+            else:
+                memcpy(out + made, p + at, length)
+            at += length
+            made += length
+            continue
+        extra = 4 if tag & 3 == 3 else tag & 3
+        if end - at < extra:
+            return False
+        if extra == 1:
+            length = (tag >> 2 & 7) + 4
+            back = (tag >> 5) << 8 | p[at]
+        else:
+            length = (tag >> 2) + 1
+            back = p[at] | <int64_t>p[at + 1] << 8
+            if extra == 4:
+                back |= <int64_t>p[at + 2] << 16 | <int64_t>p[at + 3] << 24
+        at += extra
+        if back == 0 or back > made or length > size - made:
+            return False
+        step = 0
+        if back >= 16:
+            while step < length:
+                memcpy(out + made + step, out + made + step - back, 16)
+                step += 16
+        elif back >= 8:
+            while step < length:
+                memcpy(out + made + step, out + made + step - back, 8)
+                step += 8
+        else:
+            while step < length:
+                out[made + step] = out[made + step - back]
+                step += 1
+        made += length
+    return made == size

@@ -1,0 +1,816 @@
+# The LevelDB part of the kernel: entries of blocks, and blocks without an index.  `exhume.native.pykernel` is the twin of
+# these and holds their documentation.
+
+cdef enum:
+    BLOCK_FINE_ = 0
+    BLOCK_LENGTHS_ = 1
+    BLOCK_SHARED_ = 2
+    BLOCK_SHORT_KEY_ = 3
+    BLOCK_BOMB_ = 4
+
+
+cdef struct Keys:
+    char* key  # of the last entry; there is room for one as long as the entries
+    int64_t size
+    uint64_t total  # of the sizes of all so far
+
+
+cdef inline int next_entry(chars data, int64_t* at, int64_t end, uint64_t budget, Keys* keys,
+                           LeveldbBlockEntry* entry) noexcept nogil:
+    """Reads the entry at `at` and puts its key together; returns why it cannot, and then `at` stays."""
+    cdef int64_t after = read_leveldb_block_entry(data, at[0], end, entry)
+    cdef int64_t unshared
+    if after < 0:
+        return BLOCK_LENGTHS_
+    if entry.len_shared > <uint64_t>keys.size:
+        return BLOCK_SHARED_
+    unshared = entry.key_suffix_end - entry.key_suffix_start
+    keys.size = <int64_t>entry.len_shared + unshared
+    keys.total += keys.size
+    if keys.total > budget:
+        return BLOCK_BOMB_
+    memcpy(keys.key + entry.len_shared, data + entry.key_suffix_start, unshared)
+    at[0] = after
+    return BLOCK_FINE_
+
+
+cdef inline bint split_key(Keys* keys, int64_t* user_size, uint64_t* inverted) noexcept nogil:
+    """Size of the user's part of the last key, and 2^64 - 1 minus sequence and type; False when it is too short."""
+    cdef LeveldbInternalKey parts
+    if read_leveldb_internal_key(<chars>keys.key, 0, keys.size, &parts) < 0:
+        return False
+    user_size[0] = parts.user_key_end
+    inverted[0] = ~(<uint64_t>parts.sequence << 8 | parts.value_type)
+    return True
+
+
+def block_entries(bytes block not None, Py_ssize_t end, uint64_t budget):
+    cdef chars data = block
+    cdef int64_t at = 0, start = 0
+    cdef LeveldbBlockEntry entry
+    cdef int problem = BLOCK_FINE_
+    cdef bytearray scratch = bytearray(end if end > 0 else 1)
+    cdef Keys keys
+    cdef list out = []
+    keys.key, keys.size, keys.total = scratch, 0, 0
+    if end > len(block):
+        raise ValueError("the entries end outside the block")
+    while at < end:
+        start = at
+        problem = next_entry(data, &at, end, budget, &keys, &entry)
+        if problem != BLOCK_FINE_:
+            break
+        out.append((
+            PyBytes_New(keys.key, keys.size),
+            PyBytes_New(<const char*>data + entry.value_data_start, entry.value_data_end - entry.value_data_start),
+            start,
+        ))
+    return out, at, problem
+
+
+def internal_entries(bytes block not None, Py_ssize_t end, uint64_t budget, rank, place):
+    cdef chars data = block
+    cdef int64_t at = 0, start = 0, user_size = 0, previous_size = -1, disorder = -1
+    cdef uint64_t packed = 0, last = 0
+    cdef LeveldbBlockEntry entry
+    cdef int problem = BLOCK_FINE_, order
+    cdef bytearray scratch = bytearray(end if end > 0 else 1)
+    cdef Keys keys
+    cdef bytes previous = b"", user
+    cdef list out = []
+    keys.key, keys.size, keys.total = scratch, 0, 0
+    if end > len(block):
+        raise ValueError("the entries end outside the block")
+    while at < end:
+        start = at
+        problem = next_entry(data, &at, end, budget, &keys, &entry)
+        if problem != BLOCK_FINE_:
+            break
+        if not split_key(&keys, &user_size, &packed):
+            problem = BLOCK_SHORT_KEY_
+            at = start
+            break
+        user = PyBytes_New(keys.key, user_size)
+        if disorder < 0 and previous_size >= 0:
+            order = compare(<chars>keys.key, user_size, <chars><char*>previous, previous_size)
+            if order < 0 or (order == 0 and packed <= last):
+                disorder = start
+        out.append((
+            user, packed, rank, start,
+            PyBytes_New(<const char*>data + entry.value_data_start, entry.value_data_end - entry.value_data_start),
+            place,
+        ))
+        previous, previous_size, last = user, user_size, packed
+    return out, at, problem, disorder
+
+
+cdef inline bint deletes(int kind) noexcept nogil:
+    return (kind == LEVELDB_INTERNAL_KEY_VALUE_TYPES_DELETION or kind == LEVELDB_INTERNAL_KEY_VALUE_TYPES_SINGLE_DELETION
+            or kind == LEVELDB_INTERNAL_KEY_VALUE_TYPES_DELETION_WITH_TIMESTAMP)
+
+
+cdef inline void fill_row(object row, Py_ssize_t at, object value):
+    """Sets an item of a tuple that nobody else has seen."""
+    Py_INCREF(value)
+    PyTuple_SET_ITEM(row, at, value)
+
+
+cdef inline unsigned int unstep(unsigned int state) noexcept nogil:
+    """A CRC-32C state one bit earlier."""
+    if state >> 31:
+        return ((state ^ <unsigned int>2197175160u) << 1) | 1
+    return state << 1
+
+
+def find_blocks(bytes data not None):
+    cdef chars raw = data
+    cdef Py_ssize_t size = len(data), at, end = len(data) - LEVELDB_TABLE_BLOCK_TRAILER_SIZE + 1
+    cdef LeveldbTableBlockTrailer trailer
+    cdef unsigned int carried = 0, ones = ~(<unsigned int>0), unit = 1, wanted, demand, power, byte, state
+    cdef size_t slots = 16, mask, slot
+    cdef unsigned int* keys
+    cdef int* starts
+    cdef int bit
+    cdef list out = []
+    if size > 1 << 30:
+        raise ValueError("more than 1 GiB at once")
+    while slots < <size_t>size * 2:
+        slots *= 2
+    mask = slots - 1
+    keys = <unsigned int*>malloc(slots * sizeof(unsigned int))
+    starts = <int*>malloc(slots * sizeof(int))
+    if keys == NULL or starts == NULL:
+        free(keys)
+        free(starts)
+        raise MemoryError()
+    memset(starts, 0xFF, slots * sizeof(int))
+    for at in range(end):
+        state = carried ^ ones
+        slot = (state * <size_t>2654435761u) & mask
+        while starts[slot] >= 0 and keys[slot] != state:
+            slot = (slot + 1) & mask
+        keys[slot] = state
+        starts[slot] = <int>at
+        byte = raw[at]
+        for bit in range(8):
+            if (byte >> bit) & 1:
+                carried ^= unit
+            unit = unstep(unit)
+            ones = unstep(ones)
+        read_leveldb_table_block_trailer(raw, at, size, &trailer)
+        if trailer.compression <= LEVELDB_TABLE_COMPRESSIONS_ZSTD:
+            wanted = trailer.checksum - <unsigned int>2726488792u
+            wanted = ~((wanted >> 17) | (wanted << 15))
+            demand = carried
+            power = unit
+            while wanted:
+                if wanted & 1:
+                    demand ^= power
+                wanted >>= 1
+                power = unstep(power)
+            slot = (demand * <size_t>2654435761u) & mask
+            while starts[slot] >= 0 and keys[slot] != demand:
+                slot = (slot + 1) & mask
+            if starts[slot] >= 0:
+                out.append((starts[slot], at))
+    free(keys)
+    free(starts)
+    return out
+
+
+from libc.stdlib cimport qsort
+
+# Versions of keys as columns.  The twin is `exhume.formats.leveldb.pykernel`, which holds the documentation.
+
+cdef enum:
+    LDB_LIVE = 0
+    LDB_REPLACED = 1
+    LDB_DELETED = 2
+    LDB_TOMBSTONE = 3
+    LDB_BEYOND = 4
+
+cdef struct LdbRow:
+    int64_t key         # where the internal key begins in the arena of keys
+    int64_t key_size    # of the user's part
+    int64_t value       # where the value begins in the arena of values
+    int64_t value_size
+    int64_t at          # of the entry in its block, or of the operation in its batch
+    uint64_t inverted   # 2^64 - 1 minus sequence and type
+    int64_t newer       # the sequence number of the next newer version, -1 without one
+    int32_t place
+    int32_t status
+
+cdef struct LdbBlock:
+    int64_t offset      # in the window
+    int64_t size
+    chars data          # its contents; NULL: they are in the window
+    chars separator
+    int64_t separator_size
+    int codec
+
+cdef struct LdbRange:
+    chars first
+    int64_t first_size
+    chars stop
+    int64_t stop_size
+    int64_t sequence
+
+cdef struct LdbWalk:    # over blocks that follow one another
+    chars start         # NULL: there is none
+    int64_t start_size
+    chars stop
+    int64_t stop_size
+    chars kinds         # a flag for each
+    int64_t payload     # the most decompressed bytes of a block
+    int64_t floor       # ... which it may have whatever its stored size is
+    int64_t expansion   # ... and beyond that for each stored byte
+    uint64_t structure  # the most bytes of all keys of a block
+    int64_t most        # the most bytes of keys and values together
+    LdbRow last         # the entry before
+    int64_t last_length # ... of whose internal key
+    bint any
+    chars separator     # of the block before
+    int64_t separator_size
+
+
+cdef inline int64_t ldb_number(chars p) noexcept nogil:
+    """A restart point, or how many there are: no element leads to what lies at the end of a block."""
+    return p[0] | <int64_t>p[1] << 8 | <int64_t>p[2] << 16 | <int64_t>p[3] << 24
+
+
+cdef inline bint ldb_inside(chars data, int64_t size, chars part, int64_t part_size) noexcept nogil:
+    """Whether the bytes hold a part."""
+    cdef chars hit = data
+    cdef chars end = data + size
+    if part_size == 0:
+        return True
+    while end - hit >= part_size:
+        hit = <chars>memchr(hit, part[0], end - hit - part_size + 1)
+        if hit == NULL:
+            return False
+        if memcmp(hit, part, part_size) == 0:
+            return True
+        hit += 1
+    return False
+
+
+cdef class LeveldbRows:
+    cdef LdbRow* rows
+    cdef Py_ssize_t count
+    cdef Py_ssize_t room
+    cdef Out keys
+    cdef Out values
+    cdef list runs      # where each sorted run begins
+    cdef readonly list places
+    cdef readonly int family
+
+    def __init__(self, int family=0):
+        self.runs = []
+        self.places = []
+        self.family = family
+        if not (reserve(&self.keys, 1) and reserve(&self.values, 1)):  # nowhere is a key at NULL
+            raise MemoryError
+
+    def __dealloc__(self):
+        free(self.rows)
+        free(self.keys.data)
+        free(self.values.data)
+
+    def __len__(self):
+        return self.count
+
+    cdef LdbRow* more(self) noexcept nogil:
+        """One more row, NULL when there is no memory."""
+        cdef LdbRow* rows
+        cdef Py_ssize_t room
+        if self.count == self.room:
+            room = 2 * self.room + 256
+            rows = <LdbRow*>realloc(self.rows, room * sizeof(LdbRow))
+            if rows == NULL:
+                return NULL
+            self.rows, self.room = rows, room
+        self.count += 1
+        return self.rows + self.count - 1
+
+    cdef inline chars key(self, const LdbRow* row) noexcept nogil:
+        return <chars>self.keys.data + row.key
+
+    cdef inline chars value(self, const LdbRow* row) noexcept nogil:
+        return <chars>self.values.data + row.value
+
+    cdef inline int order(self, const LdbRow* left, const LdbRow* right) noexcept nogil:
+        """As LevelDB orders versions: by user key, newest first."""
+        cdef int found = compare(self.key(left), left.key_size, self.key(right), right.key_size)
+        return found if found else (left.inverted > right.inverted) - (left.inverted < right.inverted)
+
+    def add_blocks(self, const unsigned char[::1] stored not None, int64_t base, list blocks not None, list contents, table,
+                   bytes start, bytes stop, bytes kinds not None, tuple limits not None):
+        cdef chars data = pointer(stored)
+        cdef Py_ssize_t total = len(blocks), number, before = self.count, places = len(self.places)
+        cdef int64_t size = stored.shape[0], keys = self.keys.size, values = self.values.size
+        cdef LdbWalk walk
+        cdef LdbBlock* chosen
+        cdef bytes separator, content
+        memset(&walk, 0, sizeof(LdbWalk))
+        if len(kinds) != 256:
+            raise ValueError("not a flag for each type")
+        walk.kinds = kinds
+        if start is not None:
+            walk.start, walk.start_size = start, len(start)
+        if stop is not None:
+            walk.stop, walk.stop_size = stop, len(stop)
+        walk.payload, walk.floor, walk.expansion, walk.structure, walk.most = limits
+        chosen = <LdbBlock*>malloc((total + 1) * sizeof(LdbBlock))
+        if chosen == NULL:
+            raise MemoryError
+        try:
+            for number in range(total):
+                separator, handle = blocks[number]
+                chosen[number].separator, chosen[number].separator_size = separator, len(separator)
+                chosen[number].offset, chosen[number].size, chosen[number].data = handle[0] - base, handle[1], NULL
+                if contents is not None:
+                    content, chosen[number].codec = contents[number]
+                    chosen[number].data, chosen[number].offset, chosen[number].size = content, 0, len(content)
+                elif not (0 <= chosen[number].offset <= size and 0 <= chosen[number].size <= size - chosen[number].offset):
+                    return False
+            with nogil:
+                for number in range(total):
+                    if not self.decode(data, size, chosen + number, &walk, <int32_t>(places + number)):
+                        break
+                else:
+                    number = total
+            if number < total:
+                self.count, self.keys.size, self.values.size = before, keys, values
+                return None if contents is None and chosen[number].codec > LEVELDB_TABLE_COMPRESSIONS_SNAPPY else False
+            for number in range(total):
+                self.places.append((table, blocks[number][1], chosen[number].codec))
+        finally:
+            free(chosen)
+        if self.count > before:
+            self.runs.append(before)
+        return True
+
+    cdef bint decode(self, chars data, int64_t size, LdbBlock* block, LdbWalk* walk, int32_t place) noexcept nogil:
+        """Adds the entries of a block within the bounds; False when there may be something to say of the block."""
+        cdef LeveldbTableBlockTrailer trailer
+        cdef LeveldbBlockEntry entry
+        cdef LeveldbInternalKey parts
+        cdef LdbRow row
+        cdef LdbRow* kept
+        cdef chars body
+        cdef char* key
+        cdef int64_t length, at = block.offset, end = block.offset + block.size, point = 0, points, tail, origin, before
+        cdef uint64_t total = 0
+        origin = self.values.size
+        if block.data != NULL:
+            length = block.size
+        else:
+            block.codec = 0
+            if read_leveldb_table_block_trailer(data, end, size, &trailer) < 0:
+                return False
+            if masked_crc32c_of(data + at, block.size + LEVELDB_TABLE_BLOCK_TRAILER_END_COMPRESSION) != trailer.checksum:
+                return False
+            block.codec = trailer.compression
+            if block.codec > LEVELDB_TABLE_COMPRESSIONS_SNAPPY:
+                return False
+            length = snappy_size(data, &at, end) if block.codec == LEVELDB_TABLE_COMPRESSIONS_SNAPPY else block.size
+            if length < 0 or length > walk.payload or length > max(walk.floor, block.size * walk.expansion):
+                return False
+        if origin + length > walk.most or not reserve(&self.values, length + SNAPPY_SLACK):
+            return False
+        body = <chars>self.values.data + origin
+        if block.data != NULL:
+            memcpy(self.values.data + origin, block.data, length)
+        elif block.codec == LEVELDB_TABLE_COMPRESSIONS_NONE:
+            memcpy(self.values.data + origin, data + at, length)
+        elif not snappy_raw(data, at, end, self.values.data + origin, length):
+            return False
+        self.values.size += length
+        # What follows the entries: restart points of four bytes, and how many they are.
+        tail = length - <int64_t>sizeof(uint32_t)
+        if tail < 0:
+            return False
+        points = ldb_number(body + tail)
+        if points == 0 or points > tail // <int64_t>sizeof(uint32_t):
+            return False
+        tail -= points * <int64_t>sizeof(uint32_t)
+        at = 0
+        while at < tail:
+            row.at = at
+            row.place, row.status, row.newer = place, LDB_LIVE, -1
+            at = read_leveldb_block_entry(body, at, tail, &entry)
+            if at < 0:
+                return False
+            # The key: the first bytes of the entry before, of this block, and its own.
+            before = walk.last_length if row.at else 0
+            if entry.len_shared > <uint64_t>before:
+                return False
+            length = <int64_t>entry.len_shared + entry.key_suffix_end - entry.key_suffix_start
+            total += length
+            if total > walk.structure or self.keys.size + length > walk.most or not reserve(&self.keys, length):
+                return False
+            key = self.keys.data + self.keys.size
+            memcpy(key, self.keys.data + walk.last.key, entry.len_shared)
+            memcpy(key + entry.len_shared, body + entry.key_suffix_start, entry.key_suffix_end - entry.key_suffix_start)
+            if read_leveldb_internal_key(<chars>key, 0, length, &parts) < 0 or not walk.kinds[parts.value_type]:
+                return False
+            row.key, row.key_size = self.keys.size, parts.user_key_end
+            row.inverted = ~(<uint64_t>parts.sequence << 8 | parts.value_type)
+            row.value, row.value_size = origin + entry.value_data_start, entry.value_data_end - entry.value_data_start
+            self.keys.size += length
+            if walk.any and self.order(&walk.last, &row) >= 0:
+                return False
+            walk.last, walk.last_length, walk.any = row, length, True
+            if (row.at == 0 and walk.separator != NULL
+                    and compare(self.key(&row), row.key_size, walk.separator, walk.separator_size) < 0):
+                return False
+            if point < points and ldb_number(body + tail + point * <int64_t>sizeof(uint32_t)) <= row.at:
+                if ldb_number(body + tail + point * <int64_t>sizeof(uint32_t)) != row.at:
+                    return False
+                point += 1
+            if walk.start != NULL and compare(self.key(&row), row.key_size, walk.start, walk.start_size) < 0:
+                continue
+            if walk.stop != NULL and compare(self.key(&row), row.key_size, walk.stop, walk.stop_size) >= 0:
+                continue
+            kept = self.more()
+            if kept == NULL:
+                return False
+            kept[0] = row
+        walk.separator, walk.separator_size = block.separator, block.separator_size
+        return (point == points and at > 0
+                and compare(self.key(&walk.last), walk.last.key_size, block.separator, block.separator_size) <= 0)
+
+    def add_items(self, list items not None):
+        cdef LdbRow* row
+        cdef tuple item
+        cdef bytes key, value
+        last = self.places[len(self.places) - 1] if self.places else self  # which no place is
+        if items:
+            self.runs.append(self.count)
+        for item in items:
+            key, value, place = item[0], item[4], item[5]
+            if place is not last:
+                self.places.append(place)
+                last = place
+            row = self.more()
+            if row == NULL:
+                raise MemoryError
+            row.key, row.key_size, row.inverted, row.at = self.keys.size, len(key), item[1], item[3]
+            row.value, row.value_size = self.values.size, len(value)
+            row.place, row.status, row.newer = <int32_t>(len(self.places) - 1), LDB_LIVE, -1
+            if not (add(&self.keys, key, row.key_size) and add(&self.values, value, row.value_size)):
+                self.count -= 1
+                raise MemoryError
+
+    cdef void merge(self, const Py_ssize_t* starts, Py_ssize_t first, Py_ssize_t stop, LdbRow* spare) noexcept nogil:
+        """Sorts the runs `[first, stop)`, of which the earlier ones come first among equals."""
+        cdef Py_ssize_t middle = (first + stop) // 2, left, right, end, at
+        if stop - first < 2:
+            return
+        self.merge(starts, first, middle, spare)
+        self.merge(starts, middle, stop, spare)
+        left, right, end, at = starts[first], starts[middle], starts[stop], starts[first]
+        while left < starts[middle] or right < end:
+            if right == end or (left < starts[middle] and self.order(self.rows + left, self.rows + right) <= 0):
+                spare[at] = self.rows[left]
+                left += 1
+            else:
+                spare[at] = self.rows[right]
+                right += 1
+            at += 1
+        memcpy(self.rows + starts[first], spare + starts[first], (end - starts[first]) * sizeof(LdbRow))
+
+    def resolve(self, tuple state, uint64_t last_sequence, list ranges not None):
+        cdef Py_ssize_t total = len(self.runs), number, range_count = len(ranges)
+        cdef Py_ssize_t* starts = <Py_ssize_t*>malloc((total + 1) * sizeof(Py_ssize_t))
+        cdef LdbRow* spare = <LdbRow*>malloc((self.count if total > 1 else 0) * sizeof(LdbRow) + 1)
+        cdef LdbRange* wiping = <LdbRange*>malloc((range_count + 1) * sizeof(LdbRange))
+        cdef bytes key, first, stop
+        cdef chars newest = NULL
+        cdef int64_t newest_size = 0, newer = -1
+        cdef int newer_kind = -1
+        try:
+            if starts == NULL or spare == NULL or wiping == NULL:
+                raise MemoryError
+            for number in range(total):
+                starts[number] = self.runs[number]
+            starts[total] = self.count
+            for number in range(range_count):
+                first, stop = ranges[number][0], ranges[number][1]
+                wiping[number].first, wiping[number].first_size = first, len(first)
+                wiping[number].stop, wiping[number].stop_size = stop, len(stop)
+                wiping[number].sequence = ranges[number][2]
+            key, newer, newer_kind = state
+            if key is not None:
+                newest, newest_size = key, len(key)
+            with nogil:
+                if total > 1:
+                    self.merge(starts, 0, total, spare)
+                for number in range(self.count):
+                    self.judge(self.rows + number, &newest, &newest_size, &newer, &newer_kind, last_sequence,
+                               wiping, range_count)
+            self.runs = [0] if self.count else []
+            return None if newest == NULL else PyBytes_New(<const char*>newest, newest_size), newer, newer_kind
+        finally:
+            free(starts)
+            free(spare)
+            free(wiping)
+
+    cdef inline void judge(self, LdbRow* row, chars* newest, int64_t* newest_size, int64_t* newer, int* newer_kind,
+                           uint64_t last_sequence, const LdbRange* wiping, Py_ssize_t ranges) noexcept nogil:
+        """The status of a row, given the next newer visible version of its key, which it becomes itself."""
+        cdef uint64_t sequence = ~row.inverted >> 8
+        cdef int kind = <int>(~row.inverted & 0xFF)
+        cdef int64_t wiped = -1
+        cdef Py_ssize_t number
+        cdef chars key = self.key(row)
+        if newest[0] == NULL or compare(key, row.key_size, newest[0], newest_size[0]) != 0:
+            newest[0], newest_size[0], newer[0], newer_kind[0] = key, row.key_size, -1, -1
+        row.newer = -1
+        if sequence > last_sequence:
+            row.status = LDB_BEYOND
+            return
+        if kind == LEVELDB_INTERNAL_KEY_VALUE_TYPES_RANGE_DELETION:
+            row.status = LDB_TOMBSTONE
+            return
+        for number in range(ranges):
+            if (
+                wiping[number].sequence > <int64_t>sequence and wiping[number].sequence > wiped
+                and compare(wiping[number].first, wiping[number].first_size, key, row.key_size) <= 0
+                and compare(key, row.key_size, wiping[number].stop, wiping[number].stop_size) < 0
+            ):
+                wiped = wiping[number].sequence
+        row.newer = newer[0]
+        if deletes(kind):
+            row.status = LDB_TOMBSTONE
+        elif row.newer >= 0 and not (wiped >= 0 and wiped < row.newer):
+            row.status = LDB_DELETED if deletes(newer_kind[0]) else LDB_REPLACED
+        elif wiped >= 0:
+            row.status, row.newer = LDB_DELETED, wiped
+        else:
+            row.status = LDB_LIVE
+        newer[0], newer_kind[0] = <int64_t>sequence, kind
+
+    def mark(self, list statuses not None):
+        cdef Py_ssize_t number
+        if len(statuses) != self.count:
+            raise ValueError("not a status for each row")
+        for number in range(self.count):
+            status, newer = statuses[number]
+            if not 0 <= status < 6:
+                raise ValueError("no such status")
+            self.rows[number].status, self.rows[number].newer = status, newer
+
+    def choose(self, bint live, bytes start, bytes stop, bytes part):
+        cdef Py_ssize_t number, kept = 0
+        cdef chars low = NULL
+        cdef chars high = NULL
+        cdef chars within = NULL
+        cdef int64_t low_size = 0, high_size = 0, within_size = 0
+        cdef LdbRow* row
+        if start is not None:
+            low, low_size = start, len(start)
+        if stop is not None:
+            high, high_size = stop, len(stop)
+        if part is not None:
+            within, within_size = part, len(part)
+        with nogil:
+            for number in range(self.count):
+                row = self.rows + number
+                if live and row.status != LDB_LIVE:
+                    continue
+                if low != NULL and compare(self.key(row), row.key_size, low, low_size) < 0:
+                    continue
+                if high != NULL and compare(self.key(row), row.key_size, high, high_size) >= 0:
+                    continue
+                if within != NULL and not ldb_inside(self.value(row), row.value_size, within, within_size):
+                    continue
+                self.rows[kept] = row[0]
+                kept += 1
+            self.count = kept
+        self.runs = [0] if kept else []
+
+    def cut(self, bytes kinds not None):
+        cdef chars known = kinds
+        cdef Py_ssize_t number
+        if len(kinds) != 256:
+            raise ValueError("not a flag for each type")
+        for number in range(self.count):
+            if not known[~self.rows[number].inverted & 0xFF]:
+                self.count = number
+                return self.rows[number].place, <int>(~self.rows[number].inverted & 0xFF)
+        return None
+
+    def facts(self):
+        cdef Py_ssize_t number
+        cdef uint64_t highest = 0
+        cdef LdbRow* last = self.rows + self.count - 1
+        if self.count == 0:
+            return None
+        for number in range(self.count):
+            highest = max(highest, ~self.rows[number].inverted >> 8)
+        return (
+            (PyBytes_New(<const char*>self.key(self.rows), self.rows.key_size), self.rows.inverted),
+            (PyBytes_New(<const char*>self.key(last), last.key_size), last.inverted),
+            highest,
+        )
+
+    def tally(self):
+        cdef Py_ssize_t number, places = len(self.places)
+        cdef int64_t[6][256] kinds
+        cdef int64_t* at = <int64_t*>malloc((places + 1) * sizeof(int64_t))
+        cdef LdbRow* row
+        if at == NULL:
+            raise MemoryError
+        memset(kinds, 0, sizeof(kinds))
+        memset(at, 0, (places + 1) * sizeof(int64_t))
+        for number in range(self.count):
+            row = self.rows + number
+            kinds[row.status][~row.inverted & 0xFF] += 1
+            at[row.place] += 1
+        try:
+            return (
+                {(status, kind): kinds[status][kind] for status in range(6) for kind in range(256) if kinds[status][kind]},
+                [at[number] for number in range(places)],
+            )
+        finally:
+            free(at)
+
+    def json(self):
+        cdef RbufWalk walk
+        cdef Out out
+        cdef Py_ssize_t number
+        cdef LdbRow* row
+        cdef bint fine = True
+        memset(&walk, 0, sizeof(RbufWalk))
+        memset(&out, 0, sizeof(Out))
+        walk.out = &out
+        try:
+            with nogil:
+                for number in range(self.count):
+                    row = self.rows + number
+                    fine = (
+                        add(&out, b'{"key":', 7) and rbuf_bytes(&walk, self.key(row), row.key_size)
+                        and add(&out, b',"value":', 9) and rbuf_bytes(&walk, self.value(row), row.value_size)
+                        and add(&out, b"}\n", 2)
+                    )
+                    if not fine:
+                        break
+            if not fine:
+                raise MemoryError
+            return PyBytes_New(out.data, out.size)
+        finally:
+            free(out.data)
+
+    def text(self, bint values, key_text):
+        cdef Out out
+        cdef Py_ssize_t number
+        cdef LdbRow* row
+        memset(&out, 0, sizeof(Out))
+        try:
+            with nogil:
+                for number in range(self.count):
+                    row = self.rows + number
+                    ldb_text(&out, self.key(row), row.key_size, key_text)
+                    if values:
+                        ldb_put(&out, b"\t", 1)
+                        ldb_text(&out, self.value(row), row.value_size, key_text)
+                    ldb_put(&out, b"\n", 1)
+            return PyBytes_New(out.data, out.size)
+        finally:
+            free(out.data)
+
+    def column(self, bint values):
+        cdef Py_ssize_t number
+        cdef int64_t total = 0, size
+        cdef bytes ends = PyBytes_New(NULL, (self.count + 1) * sizeof(int64_t)), data
+        cdef int64_t* end = <int64_t*><char*>ends
+        cdef char* to
+        cdef LdbRow* row
+        with nogil:
+            end[0] = 0
+            for number in range(self.count):
+                total += self.rows[number].value_size if values else self.rows[number].key_size
+                end[number + 1] = total
+        data = PyBytes_New(NULL, total)
+        to = data
+        with nogil:
+            for number in range(self.count):
+                row = self.rows + number
+                size = end[number + 1] - end[number]
+                memcpy(to + end[number], self.value(row) if values else self.key(row), size)
+        return data, ends
+
+    def numbers(self, int which):
+        cdef Py_ssize_t number
+        cdef bytes made = PyBytes_New(NULL, self.count * sizeof(int64_t))
+        cdef int64_t* to = <int64_t*><char*>made
+        cdef LdbRow* row
+        if not 0 <= which < 6:
+            raise ValueError("no such column")
+        with nogil:
+            for number in range(self.count):
+                row = self.rows + number
+                to[number] = (
+                    <int64_t>(~row.inverted >> 8) if which == 0 else <int64_t>(~row.inverted & 0xFF) if which == 1
+                    else row.status if which == 2 else row.newer if which == 3 else row.at if which == 4 else row.place
+                )
+        return made
+
+    def versions(self, type row_type not None, tuple statuses not None, list places not None, operation):
+        cdef PyTypeObject* made = <PyTypeObject*>row_type
+        cdef Py_ssize_t number
+        cdef LdbRow* row
+        cdef list out = []
+        cdef bint in_log = False
+        if not issubclass(row_type, tuple):
+            raise TypeError("not a type of tuples")
+        last = self
+        if len(places) != len(self.places) or len(statuses) != 6:
+            raise ValueError("not a value for each place or status")
+        for number in range(self.count):
+            row = self.rows + number
+            place = places[row.place]
+            if place is not last:
+                last, in_log = place, place.operations is not None
+            version = kernel_alloc(made, 10)
+            fill_row(version, 0, PyBytes_New(<const char*>self.key(row), row.key_size))
+            fill_row(version, 1, PyBytes_New(<const char*>self.value(row), row.value_size))
+            fill_row(version, 2, ~row.inverted >> 8)
+            fill_row(version, 3, ~row.inverted & 0xFF)
+            fill_row(version, 4, statuses[row.status])
+            fill_row(version, 5, row.newer if row.newer >= 0 else None)
+            fill_row(version, 6, row.at)
+            fill_row(version, 7, operation(place, row.at) if in_log else None)
+            fill_row(version, 8, place)
+            fill_row(version, 9, self.family)
+            out.append(version)
+        return out
+
+
+cdef int ldb_rank(const void* left, const void* right) noexcept nogil:
+    cdef int64_t one = (<const int64_t*>left)[0], other = (<const int64_t*>right)[0]
+    return (one > other) - (one < other)
+
+
+def number_range(list columns not None):
+    cdef bytes column
+    cdef int64_t* numbers
+    cdef Py_ssize_t total = 0, at = 0, distinct = 0
+    for column in columns:
+        total += len(column)
+    numbers = <int64_t*>malloc(total + 1)
+    if numbers == NULL:
+        raise MemoryError
+    for column in columns:
+        memcpy(<char*>numbers + at, <const char*>column, len(column))
+        at += len(column)
+    total //= <Py_ssize_t>sizeof(int64_t)
+    with nogil:
+        for at in range(1, total):
+            if numbers[at - 1] > numbers[at]:
+                qsort(numbers, total, sizeof(int64_t), ldb_rank)
+                break
+        for at in range(total):
+            distinct += at == 0 or numbers[at] != numbers[at - 1]
+    found = (numbers[0], numbers[total - 1], distinct) if total else None
+    free(numbers)
+    return found
+
+
+cdef int ldb_put(Out* out, const char* text, Py_ssize_t size) except -1 nogil:
+    if not add(out, text, size):
+        with gil:
+            raise MemoryError
+    return 0
+
+
+cdef int ldb_text(Out* out, chars data, int64_t size, key_text) except -1 nogil:
+    """Adds what `key_text` makes of bytes; it is asked itself where it takes more than ASCII to know."""
+    cdef int64_t at
+    cdef uint8_t byte
+    cdef char* to
+    cdef Py_ssize_t begun = out.size
+    if not reserve(out, 4 * size):
+        with gil:
+            raise MemoryError
+    to = out.data + out.size
+    for at in range(size):
+        byte = data[at]
+        if 0x20 <= byte < 0x7F and byte != c"\\":
+            to[0] = <char>byte
+            to += 1
+        elif byte == c"\\":
+            to[0] = to[1] = c"\\"
+            to += 2
+        elif byte < 0x80:
+            to[0], to[1], to[2], to[3] = c"\\", c"x", HEX[byte >> 4], HEX[byte & 15]
+            to += 4
+        else:
+            out.size = begun
+            with gil:
+                text = (<str>key_text(PyBytes_New(<const char*>data, size))).encode()
+                ldb_put(out, <const char*><bytes>text, len(<bytes>text))
+            return 0
+    out.size = to - out.data
+    return 0

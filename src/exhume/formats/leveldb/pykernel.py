@@ -1,0 +1,201 @@
+"""Pure-Python twin of the LevelDB part of the compiled kernel: versions of keys as columns.
+
+Import `LeveldbRows` from `exhume.formats.leveldb.ranges`, which picks one of the two.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Callable, Sequence
+from itertools import accumulate
+from typing import Any
+
+from exhume.formats.leveldb.keys import key_text
+from exhume.formats.leveldb.model import DELETIONS, ValueTypes
+from exhume.io.jsonout import dump_bytes
+
+_TOP = (1 << 64) - 1
+LIVE, REPLACED, DELETED, TOMBSTONE, BEYOND, UNREFERENCED = range(6)
+"""Numbers of the statuses."""
+_SEQUENCE, _KIND = 0, 1
+_NUMBERS = {2: 5, 3: 6, 4: 3, 5: 4}  # by the number of the column, as `ranges` names them
+
+State = tuple[bytes | None, int, int]
+"""The key of the last version so far, and sequence number and type of its newest visible version (-1 without one)."""
+
+
+class LeveldbRows:
+    """Versions of keys of one column family.
+
+    `places` says where they lie: a place for each number in their column of places, or `(table, handle, compression)`
+    of a sound block.
+    """
+
+    def __init__(self, family: int = 0) -> None:
+        self.family = family
+        self.places: list[Any] = []
+        self._rows: list[list[Any]] = []  # key, value, inverted, offset, place, status, sequence of the next newer
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def add_blocks(
+        self,
+        stored: bytes,
+        base: int,
+        blocks: list[tuple[bytes, Any]],
+        contents: list[tuple[bytes, int]] | None,
+        table: Any,
+        start: bytes | None,
+        stop: bytes | None,
+        kinds: bytes,
+        limits: tuple[int, int, int, int, int],
+    ) -> bool | None:
+        """Adds the entries with user keys in `[start, stop)` of `(separator, handle)` blocks as a sorted run.
+
+        `stored` are the bytes of the table from offset `base` on; or `contents` are the decompressed blocks, each with
+        its compression.  Nothing is added, and False returned, if there may be something to say of a block: its
+        checksum, compression, entries, restart points, their order, a type of which no flag in `kinds` is set, a
+        separator that does not lie between it and the next block; or if it takes more than `limits`: decompressed
+        bytes of a block at most, the most whatever its stored size is, those per stored byte beyond, bytes of the keys
+        of a block, bytes of all keys and values.  None means that a block is compressed with another codec than Snappy.
+        The twin always leaves it to the caller to read the blocks one by one.
+        """
+        return False
+
+    def add_items(self, items: list[tuple[bytes, int, int, int, bytes, Any]]) -> None:
+        """Adds items (see `table.Item`) as a sorted run."""
+        for key, inverted, _, at, value, place in items:
+            if not self.places or self.places[-1] is not place:
+                self.places.append(place)
+            self._rows.append([key, value, inverted, at, len(self.places) - 1, LIVE, -1])
+
+    def resolve(self, state: State, last_sequence: int, ranges: Sequence[tuple[bytes, bytes, int, int]]) -> State:
+        """Merges the runs, of which the earlier ones come first among equals, and determines each status.
+
+        `ranges` are range deletions: first key, key they end before, sequence number.  `state` comes from the rows
+        before, and is returned for those that follow.
+        """
+        self._rows.sort(key=lambda row: (row[0], row[2]))
+        key, newer, newer_kind = state
+        for row in self._rows:
+            packed = _TOP - row[2]
+            sequence, kind = packed >> 8, packed & 0xFF
+            if row[0] != key:
+                key, newer, newer_kind = row[0], -1, -1
+            row[6] = -1
+            if sequence > last_sequence:
+                row[5] = BEYOND
+                continue
+            if kind == ValueTypes.RANGE_DELETION:
+                row[5] = TOMBSTONE
+                continue
+            wiped = max((r[2] for r in ranges if r[0] <= row[0] < r[1] and r[2] > sequence), default=-1)
+            row[6] = newer
+            if kind in DELETIONS:
+                row[5] = TOMBSTONE
+            elif newer >= 0 and not 0 <= wiped < newer:
+                row[5] = DELETED if newer_kind in DELETIONS else REPLACED
+            elif wiped >= 0:
+                row[5], row[6] = DELETED, wiped
+            else:
+                row[5] = LIVE
+            newer, newer_kind = sequence, kind
+        return key, newer, newer_kind
+
+    def mark(self, statuses: list[tuple[int, int]]) -> None:
+        """Gives each row a status, and the sequence number of the next newer version (-1 without one)."""
+        for row, (status, newer) in zip(self._rows, statuses, strict=True):
+            row[5], row[6] = status, newer
+
+    def choose(self, live: bool, start: bytes | None, stop: bytes | None, part: bytes | None) -> None:
+        """Leaves only rows that are live, with keys in `[start, stop)`, and whose values hold a part."""
+        self._rows = [
+            row
+            for row in self._rows
+            if (not live or row[5] == LIVE)
+            and (start is None or row[0] >= start)
+            and (stop is None or row[0] < stop)
+            and (part is None or part in row[1])
+        ]
+
+    def cut(self, kinds: bytes) -> tuple[int, int] | None:
+        """Leaves only the rows before the first whose type has no flag; returns that one's place and type."""
+        for number, row in enumerate(self._rows):
+            kind = (_TOP - row[2]) & 0xFF
+            if not kinds[kind]:
+                del self._rows[number:]
+                return row[4], kind
+        return None
+
+    def facts(self) -> tuple[tuple[bytes, int], tuple[bytes, int], int] | None:
+        """First and last `(user key, inverted)`, and the highest sequence number; None without rows."""
+        if not self._rows:
+            return None
+        first, last = self._rows[0], self._rows[-1]
+        return (first[0], first[2]), (last[0], last[2]), max(self._numbers(_SEQUENCE))
+
+    def tally(self) -> tuple[dict[tuple[int, int], int], list[int]]:
+        """How many rows have each status and type, and how many lie in each place."""
+        kinds = Counter((row[5], (_TOP - row[2]) & 0xFF) for row in self._rows)
+        at = Counter(row[4] for row in self._rows)
+        return dict(kinds), [at[number] for number in range(len(self.places))]
+
+    def json(self) -> bytes:
+        """A line of JSON for each row."""
+        lines = (f'{{"key":{dump_bytes(row[0])},"value":{dump_bytes(row[1])}}}\n' for row in self._rows)
+        return "".join(lines).encode()
+
+    def text(self, values: bool, key_text: Callable[[bytes], str] = key_text) -> bytes:
+        """A line of text for each row: its key, and its value behind a tabulator, if wanted."""
+        return "".join(
+            f"{key_text(row[0])}\t{key_text(row[1])}\n" if values else f"{key_text(row[0])}\n" for row in self._rows
+        ).encode()
+
+    def column(self, values: bool) -> tuple[bytes, bytes]:
+        """Keys or values as Arrow keeps byte strings: their bytes, and where each begins and the last ends (64-bit
+        integers of this machine).
+        """
+        found = [row[1 if values else 0] for row in self._rows]
+        return b"".join(found), array("q", accumulate(map(len, found), initial=0)).tobytes()
+
+    def _numbers(self, which: int) -> list[int]:
+        if which in (_SEQUENCE, _KIND):
+            packed = [_TOP - row[2] for row in self._rows]
+            return [one & 0xFF for one in packed] if which == _KIND else [one >> 8 for one in packed]
+        return [row[_NUMBERS[which]] for row in self._rows]
+
+    def numbers(self, which: int) -> bytes:
+        """A column of numbers, as 64-bit integers of this machine; `ranges` names the columns."""
+        return array("q", self._numbers(which)).tobytes()
+
+    def versions(
+        self,
+        row_type: type[tuple[Any, ...]],
+        statuses: tuple[Any, ...],
+        places: list[Any],
+        operation: Callable[[Any, int], int | None],
+    ) -> list[Any]:
+        """Tuples of `row_type`, with a value for each status and place.
+
+        Each is `(key, value, sequence, kind, status, superseded by, offset, operation, place, family)`; where
+        `place.operations` is not None, `operation(place, offset)` gives the number of an operation in its batch.
+        """
+        out: list[Any] = []
+        for key, value, inverted, at, number, status, newer in self._rows:
+            packed, place = _TOP - inverted, places[number]
+            fields = (
+                key, value, packed >> 8, packed & 0xFF, statuses[status], newer if newer >= 0 else None, at,
+                None if place.operations is None else operation(place, at), place, self.family,
+            )  # fmt: skip
+            out.append(tuple.__new__(row_type, fields))
+        return out
+
+
+def number_range(columns: list[bytes]) -> tuple[int, int, int] | None:
+    """The lowest and the highest number in columns of 64-bit integers of this machine, and how many different ones
+    there are; None without any.
+    """
+    found = {number for column in columns for number in array("q", column)}
+    return (min(found), max(found), len(found)) if found else None
