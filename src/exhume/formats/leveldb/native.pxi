@@ -188,6 +188,7 @@ cdef enum:
     LDB_DELETED = 2
     LDB_TOMBSTONE = 3
     LDB_BEYOND = 4
+    LDB_ESCAPED = 4     # characters of an escaped byte
 
 cdef struct LdbRow:
     int64_t key         # where the internal key begins in the arena of keys
@@ -791,7 +792,7 @@ cdef int ldb_text(Out* out, chars data, int64_t size, key_text) except -1 nogil:
     cdef uint8_t byte
     cdef char* to
     cdef Py_ssize_t begun = out.size
-    if not reserve(out, 4 * size):
+    if not reserve(out, LDB_ESCAPED * size):
         with gil:
             raise MemoryError
     to = out.data + out.size
