@@ -181,8 +181,9 @@ def printed(registry: Registry, name: str, data: bytes) -> str | None:
     tables: Any = ([program_for(registry, name)] + [None] * 255, [b',"value":'] * 256)
     text, odd, _ = kernel.ark_json([0], [([data], [7], bytes(1), *tables)], 0, b"}\n")
     assert odd == kernel.ark_check([data], bytes(1), tables[0])
-    assert odd or (text.startswith(b'{"time_ns":7,"value":') and text.endswith(b"}\n"))
-    return None if odd else text[21:-2].decode("ascii")
+    line = bytes(text)
+    assert odd or (line.startswith(b'{"time_ns":7,"value":') and line.endswith(b"}\n"))
+    return None if odd else line[21:-2].decode("ascii")
 
 
 def plain(registry: Registry, name: str, data: bytes) -> bytes:
@@ -190,7 +191,7 @@ def plain(registry: Registry, name: str, data: bytes) -> bytes:
     tables: Any = ([program_for(registry, name)] + [None] * 255, [None] * 256)
     text, odd, _ = kernel.ark_json([0], [([data], [7], bytes(1), *tables)], 1, b"\n")
     assert (odd, text[-1:]) == ([], b"\n")
-    return text[:-1]
+    return bytes(text[:-1])
 
 
 @given(registries(), st.data())

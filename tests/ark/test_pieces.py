@@ -19,7 +19,7 @@ from exhume.errors import ExhumeError
 from exhume.findings import Finding
 from exhume.formats.ark import pieces
 from exhume.formats.ark.jsonschema import message_json
-from exhume.formats.ark.lines import ValueQuery, counted_lines, lines_of
+from exhume.formats.ark.lines import Lines, ValueQuery, counted_lines, lines_of
 from exhume.formats.ark.messages import ArkMessage
 from exhume.formats.ark.pieces import make_each, read_each
 from exhume.formats.ark.reader import ArkReader
@@ -258,14 +258,12 @@ def test_messages_that_may_not_be_held_together_are_read_one_by_one(
     assert expected[1]
 
 
-def kernel_lines(
-    log: ArkReader, query: dict[str, Any], jobs: int, findings: list[Finding]
-) -> Iterator[tuple[bytes, int]]:
+def kernel_lines(log: ArkReader, query: dict[str, Any], jobs: int, findings: list[Finding]) -> Iterator[Lines]:
     """The lines that the kernel prints."""
     return lines_of(log, query, findings=findings, jobs=jobs)
 
 
-def plain_lines(log: ArkReader, query: dict[str, Any], findings: list[Finding]) -> Iterator[tuple[bytes, int]]:
+def plain_lines(log: ArkReader, query: dict[str, Any], findings: list[Finding]) -> Iterator[Lines]:
     """The lines of messages that are decoded one by one."""
     return (counted_lines([message]) for message in log.messages(**query, findings=findings))
 
@@ -287,7 +285,7 @@ def plain_values(log: ArkReader, query: dict[str, Any], findings: list[Finding])
         yield repr((one.identifier, one.time_ns, message_json(value))).encode(), 1
 
 
-def lines_told(lines: Callable[[list[Finding]], Iterator[tuple[bytes, int]]]) -> tuple[tuple[bytes, int], list[str]]:
+def lines_told(lines: Callable[[list[Finding]], Iterator[Lines]]) -> tuple[tuple[bytes, int], list[str]]:
     """All lines and their number, and what is told of damage."""
     findings: list[Finding] = []
     text, count, errors = b"", 0, []

@@ -47,6 +47,8 @@ cdef extern from "Python.h":
     int kernel_resize(PyObject**, Py_ssize_t) except -1
     char* PyBytes_AS_STRING(PyObject*) nogil
     object PyBytes_New "PyBytes_FromStringAndSize"(const char*, Py_ssize_t)
+    object PyMemoryView_FromObject(object)
+    int PyBuffer_FillInfo(Py_buffer*, object, void*, Py_ssize_t, int, int) except -1
     void Py_DECREF(PyObject*)
     void PyTuple_SET_ITEM(object, Py_ssize_t, object)
     ctypedef struct PyTypeObject:

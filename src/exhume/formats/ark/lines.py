@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 TAIL = b"}\n"
 LINES, VALUES = 0, 1  # forms of `ark_json`
 
-Lines = tuple[bytes, int]
+Lines = tuple[bytes | memoryview, int]
 """Messages as JSON, one on each line, and their number."""
 
 Values = tuple[list[tuple[str, int, bytes]], int]
@@ -87,7 +87,7 @@ class LineQuery(Query):
             return
         at = [0] * len(pieces)
         before = shown = 0
-        lines: list[bytes] = []
+        lines: list[bytes | memoryview] = []
         count = 0
         try:
             for number, place in zip(odd, places, strict=True):
@@ -120,7 +120,7 @@ class ValueQuery(Query):
         """The values of the pieces, in the order in which `numbers` names their cursors."""
         gathered = Gathered(batch, pieces, VALUES)
         text, unprinted, _ = ark_json(numbers, gathered.parts, VALUES, b"\n")
-        texts = iter(text.split(b"\n"))
+        texts = iter(bytes(text).split(b"\n"))
         odd = set(unprinted)
         at = [0] * len(pieces)
         found: list[tuple[str, int, bytes]] = []

@@ -209,7 +209,9 @@ def ark_check(messages: list[bytes | None], objects: bytes, programs: list[RbufP
     return [number for number, (data, short) in pairs if data is None or programs[short] is not None]
 
 
-def ark_json(order: list[int], pieces: list[Piece], form: int, tail: bytes) -> tuple[bytes, list[int], list[int]]:
+def ark_json(
+    order: list[int], pieces: list[Piece], form: int, tail: bytes
+) -> tuple[bytes | memoryview, list[int], list[int]]:
     """The JSON of messages, each followed by `tail`, in an order that names the piece of each.
 
     Also the numbers of those for which nobody vouches, as in `ark_check` or because they have no program, and where in

@@ -145,7 +145,7 @@ class Query:
         assert isinstance(cursor, SplitCursor)
         block = batch.blocks[number]
         error = cursor.split.entry_error(
-            block.position[within], block.offset[within], block.size[within], block.object[within]
+            block.place(within), block.offset[within], block.size[within], block.object[within]
         )
         if not self.skip:
             raise error
@@ -215,7 +215,7 @@ class Query:
                         continue
                     identifier = open_.pop(short)
                     one = block.part(hit, hit + 1)
-                    mine = (one.time[0], reference.rank, one.position[0])
+                    mine = (one.time[0], reference.rank, one.place(0))
                     best = latest.get(identifier)
                     if best is None or mine >= best[:3]:
                         latest[identifier] = (*mine, reference, one)

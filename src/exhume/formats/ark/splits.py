@@ -64,15 +64,21 @@ TIME_MAX: Final = (1 << 64) - 1
 class Block(NamedTuple):
     """Index entries in time order, as columns: times (ns), offsets and sizes of messages, short identifiers.
 
-    `position` counts in the file's index; `bad` flags entries that stand for no message.
+    `bad` flags entries that stand for no message.  `taken` are the numbers of the entries among those that were looked
+    at, whose places in the file's index are `places`.
     """
 
     time: list[int]
     offset: list[int]
     size: list[int]
     object: bytes
-    position: Sequence[int]
+    taken: Sequence[int]
     bad: bytes
+    places: Sequence[int]
+
+    def place(self, number: int) -> int:
+        """Where an entry is in the file's index."""
+        return self.places[self.taken[number]]
 
     def part(self, start: int, stop: int) -> Block:
         """Entries `[start, stop)`."""
@@ -84,8 +90,9 @@ class Block(NamedTuple):
             self.offset[which],
             self.size[which],
             self.object[which],
-            self.position[which],
+            self.taken[which],
             self.bad[which],
+            self.places,
         )
 
     def reversed(self) -> Block:
@@ -95,8 +102,9 @@ class Block(NamedTuple):
             self.offset[::-1],
             self.size[::-1],
             self.object[::-1],
-            self.position[::-1],
+            self.taken[::-1],
             self.bad[::-1],
+            self.places,
         )
 
 
@@ -236,10 +244,9 @@ class Split:
             entries = self.read_entries(start, stop)
             yield self._block(entries, range(start, stop), known, wanted, reverse=reverse)
 
-    def _block(self, entries: bytes, position: Sequence[int], known: bytes, wanted: bytes, *, reverse: bool) -> Block:
+    def _block(self, entries: bytes, places: Sequence[int], known: bytes, wanted: bytes, *, reverse: bool) -> Block:
         taken, times, offsets, sizes, objects, bad = ark_entries(entries, self.source.size, known, wanted)
-        place = position if taken is None else [position[number] for number in taken]
-        block = Block(times, offsets, sizes, objects, place, bad)
+        block = Block(times, offsets, sizes, objects, range(len(times)) if taken is None else taken, bad, places)
         return block.reversed() if reverse else block
 
     def _window(self, facts: SplitFacts, low: int, high: int) -> tuple[int, int]:

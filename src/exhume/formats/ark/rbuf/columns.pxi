@@ -319,15 +319,12 @@ cdef bint rbuf_add(RbufMessage* one, RbufWalk* w) noexcept nogil:
     return column_value(w, one.ops, 0, 0, one.size) == one.size
 
 
-cdef object out_bytes(Out* out):
-    """What was written, which is let go of."""
+cdef object column_bytes(Out* out):
     cdef bytes held = PyBytes_New(NULL, out.size)
     cdef char* to = PyBytes_AS_STRING(<PyObject*>held)
     with nogil:
         if out.size:
             memcpy(to, out.data, out.size)
-        free(out.data)
-    memset(out, 0, sizeof(Out))
     return held
 
 
@@ -352,6 +349,9 @@ def ark_columns(list order not None, list pieces not None, bytes shapes not None
         for number in range(columns):
             c = &made[number]
             c.shape = shape[number]
+            take_out(&c.data)
+            if c.shape.kind in (c"s", c"g", c"j", c"l", c"m"):
+                take_out(&c.ends)
             within = c.shape.count
             if c.shape.kind in (c"l", c"a", c"m"):
                 within = 2 if c.shape.kind == c"m" else 1
@@ -384,12 +384,13 @@ def ark_columns(list order not None, list pieces not None, bytes shapes not None
             return None
         for number in range(columns):
             c = &made[number]
-            out.append((c.length, c.nulls, out_bytes(&c.bits), out_bytes(&c.ends), out_bytes(&c.data)))
+            out.append((c.length, c.nulls, column_bytes(&c.bits), column_bytes(&c.ends), column_bytes(&c.data)))
         return times, sizes, w.lost, out
     finally:
-        for number in range(columns if made != NULL else 0):
-            free(made[number].bits.data)
-            free(made[number].ends.data)
-            free(made[number].data.data)
+        for number in range(columns - 1, -1, -1):
+            if made != NULL:
+                give_out(&made[number].bits)
+                give_out(&made[number].ends)
+                give_out(&made[number].data)
         free(made)
         free(found)

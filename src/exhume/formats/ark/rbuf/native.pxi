@@ -50,6 +50,61 @@ rbuf_escape[0x7F] = c"u"
 cdef const char* RBUF_BASE64 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 
 
+cdef enum:
+    SPARES = 64
+    SPARED = 0x2000000  # bytes
+
+cdef Out[SPARES] spares  # memory that the next call uses again, which costs less than to ask the system for it
+cdef int spare_count = 0
+cdef int64_t spared = 0
+
+
+cdef void take_out(Out* out) noexcept:
+    global spare_count, spared
+    memset(out, 0, sizeof(Out))
+    if spare_count:
+        spare_count -= 1
+        out[0] = spares[spare_count]
+        out.size = 0
+        spared -= out.capacity
+
+
+cdef void give_out(Out* out) noexcept:
+    """Lets go of memory; what is given last is taken first."""
+    global spare_count, spared
+    if out.data != NULL and spare_count < SPARES and out.capacity <= SPARED - spared:
+        spared += out.capacity
+        spares[spare_count] = out[0]
+        spare_count += 1
+    else:
+        free(out.data)
+    memset(out, 0, sizeof(Out))
+
+
+cdef class Held:
+    """Memory that was written, for whoever reads it through the buffer protocol."""
+
+    cdef Out out
+
+    def __getbuffer__(self, Py_buffer* view, int flags):
+        PyBuffer_FillInfo(view, self, self.out.data, self.out.size, 1, flags)
+
+    def __dealloc__(self):
+        give_out(&self.out)
+
+
+cdef object hold(Out* out):
+    """A view of what was written, without a copy; `out` is empty then."""
+    cdef Held held = Held()
+    cdef char* data = <char*>realloc(out.data, max(1, out.size))
+    if data == NULL:
+        raise MemoryError
+    out.data, out.capacity = data, max(1, out.size)
+    held.out = out[0]
+    memset(out, 0, sizeof(Out))
+    return PyMemoryView_FromObject(held)
+
+
 cdef inline bint rbuf_room(RbufWalk* w, int64_t size) noexcept nogil:
     if reserve(w.out, size):
         return True
@@ -674,9 +729,7 @@ def ark_json(list order not None, list pieces not None, int form, bytes tail not
     cdef const char* end = PyBytes_AS_STRING(<PyObject*>tail)
     cdef Py_ssize_t end_size = len(tail), before
     cdef list odd = [], places = []
-    cdef bytes text
-    cdef char* to
-    memset(&out, 0, sizeof(Out))
+    take_out(&out)
     try:
         if found == NULL:
             raise MemoryError
@@ -712,11 +765,7 @@ def ark_json(list order not None, list pieces not None, int form, bytes tail not
             if found[number].size == -1:
                 odd.append(number)
                 places.append(found[number].time)
-        text = PyBytes_New(NULL, out.size)
-        to = PyBytes_AS_STRING(<PyObject*>text)
-        with nogil:
-            memcpy(to, out.data, out.size)
-        return text, odd, places
+        return hold(&out), odd, places
     finally:
         free(found)
-        free(out.data)
+        give_out(&out)
