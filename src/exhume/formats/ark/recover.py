@@ -17,6 +17,7 @@ import numpy as np
 from exhume.counts import counted
 from exhume.errors import ExhumeError
 from exhume.findings import Finding
+from exhume.formats.ark.kernel import ark_entries
 from exhume.formats.ark.layout import (
     ENTRY_SIZE,
     HEADER_SIZE,
@@ -24,17 +25,18 @@ from exhume.formats.ark.layout import (
     MAPPING_SIZE,
     SplitHeader,
     TypeMapping,
-    iter_entries,
     parse_index,
     read_header_by_place,
 )
 from exhume.formats.ark.manifest import Statistics
 from exhume.formats.ark.messages import column_codec
-from exhume.formats.ark.pieces import PIECE_BYTES, PIECE_MESSAGES, can_travel, map_pieces
+from exhume.formats.ark.pieces import PIECE_BYTES, PIECE_MESSAGES, can_travel, is_packed, map_pieces
 from exhume.formats.ark.rbuf.decoder import decoder_for
-from exhume.formats.ark.splits import Array, Split, portions
+from exhume.formats.ark.splits import ANY_OBJECT, Array, Split, portions
 from exhume.formats.ark.unindexed import MAX_SLOTS, MessageCheck, num_unindexed
+from exhume.io.parallel import map_ordered
 from exhume.io.source import Source
+from exhume.native.compiled import KERNEL
 
 if TYPE_CHECKING:
     from exhume.formats.ark.reader import ArkReader, SplitReference
@@ -145,9 +147,10 @@ class Found(NamedTuple):
 
 
 def survey_splits(reader: ArkReader, references: Sequence[SplitReference], jobs: int) -> Iterator[Found]:
-    """Everything usable in each of several splits, in order; `jobs` processes decompress and decode all messages.
+    """Everything usable in each of several splits, in order; `jobs` decompress and decode all messages.
 
-    The caller closes the files.
+    They are threads where the kernel is compiled and no column is compressed, otherwise processes.  The caller closes
+    the files.
     """
     begun: deque[tuple[Source | None, Listing | ExhumeError]] = deque()
 
@@ -164,7 +167,9 @@ def survey_splits(reader: ArkReader, references: Sequence[SplitReference], jobs:
             begun.append((source, listing))
             yield from _parts(number, listing)
 
-    checked = map_pieces(_Check(reader, list(references)), parts(), jobs if can_travel(reader) else 1)
+    # Decompressing messages takes turns at the interpreter; the kernel, which checks those of a type, does not.
+    share = map_pieces if KERNEL is None or is_packed(reader) else map_ordered
+    checked = share(_Check(reader, list(references)), parts(), jobs if can_travel(reader) else 1)
     try:
         for reference in references:
             damaged: list[tuple[int, ExhumeError]] = []
@@ -191,7 +196,7 @@ def survey_splits(reader: ArkReader, references: Sequence[SplitReference], jobs:
 
 
 class _Part(NamedTuple):
-    """Messages of a split that a process checks at a time: their entries and positions.  The last part has none."""
+    """Messages of a split that are checked at a time: their entries and positions.  The last part has none."""
 
     number: int
     is_last: bool
@@ -234,9 +239,9 @@ class _Check:
         try:
             split = Split(source, header=part.header)
             check = MessageCheck(self._reader, reference, split)
-            entries = list(iter_entries(part.entries))
-            stored = split.read_messages([entry[1] for entry in entries], [entry[2] for entry in entries])
-            damaged += [(part.positions[number], error) for number, error in check.errors(entries, stored)]
+            _, _, offsets, sizes, objects, _ = ark_entries(part.entries, source.size, ANY_OBJECT, ANY_OBJECT)
+            found = check.errors(offsets, objects, split.read_messages(offsets, sizes))
+            damaged += [(part.positions[number], error) for number, error in found]
         except ExhumeError as error:
             return _Checked(part.is_last, damaged, error)
         finally:

@@ -66,8 +66,8 @@ def salvage(
     """Writes what survives of a log as a new log in the directory `output` (or as JSON lines); see `SalvageReport`.
 
     The manifest is read by the last rung of its ladder if need be; without any manifest, each split becomes a column
-    whose channels are called by their GUIDs.  `jobs` processes check the messages (0: one per core).  `log` chooses one
-    of several.  Raises the manifest's error when no split can be attached to it.
+    whose channels are called by their GUIDs.  `jobs` share the check of the messages (0: one per core).  `log` chooses
+    one of several.  Raises the manifest's error when no split can be attached to it.
     """
     reader = _open(source, limits, log)
     report = SalvageReport("ark", str(output))

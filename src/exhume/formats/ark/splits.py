@@ -338,6 +338,9 @@ class Split:
 
 def portions(sizes: Sequence[int], most: int) -> Iterator[tuple[int, int]]:
     """Half-open ranges of messages that follow each other: of at most `most` bytes together, or a single one."""
+    if sizes and sum(sizes) <= most:
+        yield 0, len(sizes)
+        return
     start = total = 0
     for number, size in enumerate(sizes):
         if number > start and total + size > most:
