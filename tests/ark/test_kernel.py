@@ -80,6 +80,10 @@ def test_twins_agree_about_runs(places: list[tuple[int, int]], ordered: bool, ga
         assert cut == outcome(pykernel.ark_cut, data, start, offsets, sizes, first, stop)
         if isinstance(cut, list):
             assert cut == [data[at - start : at - start + size] for at, size in places[first:stop]]
+    blobs = [data[: max(0, end - start)] for start, end, _, _ in runs or ()]
+    stored = outcome(kernel.ark_stored, blobs, runs or [], offsets, sizes)
+    plain = outcome(pykernel.ark_stored, blobs, runs or [], offsets, sizes)
+    assert (stored if isinstance(stored, bool) else list(stored)) == plain
 
 
 @pytest.mark.parametrize("twin", TWINS)
@@ -115,6 +119,29 @@ def test_messages_of_a_run(twin: Any) -> None:
         twin.ark_cut(b"012345", 11, offsets, sizes, 0, 2)
     with pytest.raises(ValueError, match="outside"):
         twin.ark_cut(b"0123", 10, offsets, sizes, 0, 2)
+    stored = twin.ark_stored([b"0123456", b"abc"], [(10, 15, 0, 2), (40, 43, 2, 3)], offsets[:3], sizes[:3])
+    assert (len(stored), list(stored), stored[1]) == (3, [b"01234", b"23", b"abc"], b"23")
+    with pytest.raises(IndexError):
+        stored[3]
+    for odd in (
+        [],
+        [(11, 15, 0, 2), (40, 43, 2, 3)],
+        [(10, 15, 0, 2), (40, 43, 2, 4)],
+        [(10, 15, 0, 2), (40, 43, 2, 2)],
+    ):
+        with pytest.raises(ValueError):
+            twin.ark_stored([b"0123456", b"abc"], odd, offsets[:3], sizes[:3])
+
+
+@pytest.mark.skipif(KERNEL is None, reason="the compiled kernel alone keeps where messages lie")
+def test_messages_are_checked_where_they_lie() -> None:
+    registry = Registry({"T": Schema("T", (Field("a", "uint16"),))}, {})
+    programs: Any = [program_for(registry, "T")] + [None] * 255
+    data = b"\xd1\x01\x02\xd1\x03\x04\xd1\x05"
+    stored = kernel.ark_stored([data], [(0, 8, 0, 3)], [0, 3, 6], [3, 3, 2])
+    assert kernel.ark_check(stored, bytes(3), programs) == kernel.ark_check(list(stored), bytes(3), programs) == [2]
+    with pytest.raises(TypeError):
+        kernel.ark_check(tuple(stored), bytes(3), programs)
 
 
 def test_portions_hold_what_they_may_or_one_message() -> None:

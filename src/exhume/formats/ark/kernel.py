@@ -23,6 +23,7 @@ ark_messages = _implementation.ark_messages
 ark_runs = _implementation.ark_runs
 ark_scan = _implementation.ark_scan
 ark_statistics = _implementation.ark_statistics
+ark_stored = _implementation.ark_stored
 
 __all__ = [
     "RbufProgram",
@@ -37,4 +38,5 @@ __all__ = [
     "ark_runs",
     "ark_scan",
     "ark_statistics",
+    "ark_stored",
 ]

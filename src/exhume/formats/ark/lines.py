@@ -7,7 +7,7 @@ Spec: none; the JSON of a message is documented in `docs/formats/ark.md`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from exhume.errors import ExhumeError
@@ -57,7 +57,7 @@ class Gathered:
         self.cursors = [cursor for cursor in batch.cursors if isinstance(cursor, SplitCursor)]
         self.pieces = pieces
         self.stored = [
-            cursor.split.read_messages(piece.offset, piece.size) if piece.time else []
+            cursor.split.stored(piece.offset, piece.size) if piece.time else []
             for cursor, piece in zip(self.cursors, pieces, strict=True)
         ]
         self.parts = [
@@ -163,5 +163,5 @@ def _tables(reference: SplitReference, cursor: SplitCursor, form: int) -> tuple[
     return programs, heads
 
 
-def _logged(cursor: SplitCursor, stored: list[bytes]) -> list[bytes | None]:
-    return [*stored] if cursor.unpack is None else cursor.unpack.payloads(stored, cursor.split.source)
+def _logged(cursor: SplitCursor, stored: Sequence[bytes]) -> Sequence[bytes | None]:
+    return stored if cursor.unpack is None else cursor.unpack.payloads(stored, cursor.split.source)

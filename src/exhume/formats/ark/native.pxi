@@ -159,6 +159,57 @@ def ark_cut(bytes data not None, int64_t start, list offsets not None, list size
     return out
 
 
+cdef struct ArkPlace:
+    const char* data
+    int64_t size
+
+cdef class ArkStored:
+    cdef list blobs  # which hold the messages
+    cdef ArkPlace* places
+    cdef Py_ssize_t count
+
+    def __dealloc__(self):
+        free(self.places)
+
+    def __len__(self):
+        return self.count
+
+    def __getitem__(self, Py_ssize_t number):
+        if not 0 <= number < self.count:
+            raise IndexError("no such message")
+        return PyBytes_New(self.places[number].data, self.places[number].size)
+
+
+def ark_stored(list blobs not None, list runs not None, list offsets not None, list sizes not None):
+    cdef ArkStored found = ArkStored()
+    cdef Py_ssize_t number = 0, first, stop, which, count = len(offsets)
+    cdef int64_t start, end, offset, size, length
+    cdef const char* text
+    cdef bytes blob
+    if len(blobs) != len(runs) or len(sizes) != count:
+        raise ValueError("not as many as there are runs and messages")
+    found.blobs, found.count = blobs, count
+    found.places = <ArkPlace*>malloc((count + 1) * sizeof(ArkPlace))
+    if found.places == NULL:
+        raise MemoryError
+    for which in range(len(runs)):
+        blob = blobs[which]
+        start, end, first, stop = runs[which]
+        text, length = PyBytes_AS_STRING(<PyObject*>blob), len(blob)
+        if first != number or not first <= stop <= count:
+            raise ValueError("no such messages")
+        for number in range(first, stop):
+            offset, size = offsets[number], sizes[number]
+            offset -= start
+            if offset < 0 or size < 0 or offset > length - size:
+                raise ValueError("a message outside its run")
+            found.places[number].data, found.places[number].size = text + offset, size
+        number = stop
+    if number != count:
+        raise ValueError("no such messages")
+    return found
+
+
 cdef struct ArkHead:
     uint64_t key
     Py_ssize_t source

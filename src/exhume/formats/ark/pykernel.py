@@ -143,6 +143,20 @@ def ark_cut(
     return out
 
 
+def ark_stored(blobs: list[bytes], runs: list[Run], offsets: list[int], sizes: list[int]) -> Sequence[bytes]:
+    """The messages of runs, of which `blobs` are the bytes.
+
+    The compiled kernel keeps where they lie, for `ark_check`, `ark_json` and `ark_columns`, and makes an object only of
+    those that are asked for.  Raises `ValueError` for a message that is incomplete.
+    """
+    out: list[bytes] = []
+    for blob, (start, _, first, stop) in zip(blobs, runs, strict=True):
+        out += ark_cut(blob, start, offsets, sizes, first, stop)
+    if not (runs[-1][3] if runs else 0) == len(out) == len(offsets) == len(sizes):
+        raise ValueError("not as many messages as the runs have")
+    return out
+
+
 def ark_messages(
     made: type[M],
     times: list[int],
@@ -195,11 +209,11 @@ class RbufProgram:
             raise ValueError("not whole rows")
 
 
-Piece = tuple[list[bytes | None], list[int], bytes, list[RbufProgram | None], list[bytes | None]]
+Piece = tuple[Sequence[bytes | None], list[int], bytes, list[RbufProgram | None], list[bytes | None]]
 """Messages (None: not to be had), their times and short identifiers; by these, programs and what is put in front."""
 
 
-def ark_check(messages: list[bytes | None], objects: bytes, programs: list[RbufProgram | None]) -> list[int]:
+def ark_check(messages: Sequence[bytes | None], objects: bytes, programs: list[RbufProgram | None]) -> list[int]:
     """Numbers of the messages for which nobody vouches: these are for the readers that `rbuf.compiler` makes.
 
     The compiled kernel vouches for messages that those readers decode without a note.  The interpreted one has nothing

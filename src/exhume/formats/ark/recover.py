@@ -240,7 +240,7 @@ class _Check:
             split = Split(source, header=part.header)
             check = MessageCheck(self._reader, reference, split)
             _, _, offsets, sizes, objects, _ = ark_entries(part.entries, source.size, ANY_OBJECT, ANY_OBJECT)
-            found = check.errors(offsets, objects, split.read_messages(offsets, sizes))
+            found = check.errors(offsets, objects, split.stored(offsets, sizes))
             damaged += [(part.positions[number], error) for number, error in found]
         except ExhumeError as error:
             return _Checked(part.is_last, damaged, error)

@@ -22,7 +22,7 @@ from exhume.formats.ark.checks import (
     MAPPING_UNDECLARED,
     SPLIT_NAME,
 )
-from exhume.formats.ark.kernel import ark_cut, ark_entries, ark_runs, ark_scan, ark_statistics
+from exhume.formats.ark.kernel import ark_cut, ark_entries, ark_runs, ark_scan, ark_statistics, ark_stored
 from exhume.formats.ark.layout import (
     ENTRY_FIELDS,
     ENTRY_SIZE,
@@ -39,6 +39,8 @@ from exhume.io.source import Source
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from exhume.formats.ark.pykernel import Run
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 """Rows of `ENTRY_DTYPE`, or a column of them."""
@@ -329,11 +331,21 @@ class Split:
             for place, data in zip(order, found, strict=True):
                 placed[place] = data
             return placed
-        blobs = self.source.read_many([(start, end) for start, end, _, _ in runs])
+        blobs = self._read_runs(runs)
         out: list[bytes] = []
         for blob, (start, _, first, stop) in zip(blobs, runs, strict=True):
             out += [blob] if stop - first == 1 else ark_cut(blob, start, offsets, sizes, first, stop)
         return out
+
+    def stored(self, offsets: list[int], sizes: list[int]) -> Sequence[bytes]:
+        """The same for the kernel: without an object for each message, where they lie in order."""
+        runs = ark_runs(offsets, sizes, PAGE, RUN_SIZE_BITS)
+        if runs is None:
+            return self.read_messages(offsets, sizes)
+        return ark_stored(self._read_runs(runs), runs, offsets, sizes)
+
+    def _read_runs(self, runs: list[Run]) -> list[bytes]:
+        return self.source.read_many([(start, end) for start, end, _, _ in runs])
 
 
 def portions(sizes: Sequence[int], most: int) -> Iterator[tuple[int, int]]:

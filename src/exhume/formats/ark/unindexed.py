@@ -52,13 +52,15 @@ class MessageCheck:
             except ExhumeError:
                 self._decoders[short] = None  # a registry that is damaged says nothing about the message
 
-    def errors(self, offsets: Sequence[int], objects: bytes, stored: list[bytes]) -> Iterator[tuple[int, ExhumeError]]:
+    def errors(
+        self, offsets: Sequence[int], objects: bytes, stored: Sequence[bytes]
+    ) -> Iterator[tuple[int, ExhumeError]]:
         """What is wrong with the stored bytes of the messages of objects, by their numbers; see `error`.
 
         The kernel looks at them first; `error` has to look only at those for which it does not vouch.
         """
-        found: list[bytes | None]
-        found = [*stored] if self._unpack is None else self._unpack.payloads(stored, self._split.source)
+        found: Sequence[bytes | None]
+        found = stored if self._unpack is None else self._unpack.payloads(stored, self._split.source)
         for number in ark_check(found, objects, self._programs):
             error = self.error(offsets[number], len(stored[number]), objects[number], stored[number])
             if error is not None:

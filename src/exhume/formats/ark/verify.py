@@ -460,11 +460,11 @@ def _check_messages(reader: ArkReader, reference: SplitReference, split: Split, 
             shorts = bytes(compress(shorts, usable))
         for first, stop in portions(sizes, PORTION):
             which = slice(first, stop)
-            stored = split.read_messages(offsets[which], sizes[which])
+            stored = split.stored(offsets[which], sizes[which])
             if unpack is None and not any(decoders):
                 continue  # any bytes are a message, as long as they can be read
-            payloads: list[bytes | None]
-            payloads = [*stored] if unpack is None else unpack.payloads(stored, split.source, noted=True)
+            payloads: Sequence[bytes | None]
+            payloads = stored if unpack is None else unpack.payloads(stored, split.source, noted=True)
             for number in ark_check(payloads, shorts[which], programs):
                 decoder, data = decoders[shorts[first + number]], stored[number]
                 if unpack is None and (decoder is None or decoder.is_plain(data)):

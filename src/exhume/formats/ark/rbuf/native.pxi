@@ -648,12 +648,19 @@ cdef int64_t rbuf_message(RbufMessage* one, Out* out, int form, bint* is_full) n
     return end == one.size
 
 
-cdef int rbuf_fill(RbufMessage* one, bytes data, RbufProgram program, bytes head) except -1:
-    """What is known of a message; the objects are held by whoever calls."""
+cdef int rbuf_fill(RbufMessage* one, object messages, Py_ssize_t number, RbufProgram program, bytes head) except -1:
+    """What is known of one of some messages; the objects are held by whoever calls."""
+    cdef bytes data
+    cdef ArkPlace* place
     memset(one, 0, sizeof(RbufMessage))
-    if data is not None:
-        one.data = <const uint8_t*>PyBytes_AS_STRING(<PyObject*>data)
-        one.size = len(data)
+    if type(messages) is ArkStored:
+        place = &(<ArkStored>messages).places[number]
+        one.data, one.size = <const uint8_t*>place.data, place.size
+    else:
+        data = (<list>messages)[number]
+        if data is not None:
+            one.data = <const uint8_t*>PyBytes_AS_STRING(<PyObject*>data)
+            one.size = len(data)
     if program is not None:
         one.ops, one.budget, one.objects = program.ops, program.budget, program.objects
         one.texts = PyBytes_AS_STRING(<PyObject*>program.texts)
@@ -663,8 +670,18 @@ cdef int rbuf_fill(RbufMessage* one, bytes data, RbufProgram program, bytes head
     return 0
 
 
-def ark_check(list messages not None, bytes objects not None, list programs not None):
-    cdef Py_ssize_t count = len(messages), number
+cdef Py_ssize_t rbuf_number(object messages) except -1:
+    """How many messages there are; they are a list or where they lie."""
+    if type(messages) is ArkStored:
+        return (<ArkStored>messages).count
+    if type(messages) is not list:
+        raise TypeError("neither a list nor messages that were read")
+    return len(<list>messages)
+
+
+def ark_check(object messages, bytes objects not None, list programs not None):
+    cdef Py_ssize_t count = rbuf_number(messages), number
+    cdef const unsigned char* shorts = <const unsigned char*>PyBytes_AS_STRING(<PyObject*>objects)
     cdef list odd = []
     cdef bint is_full = False
     if len(objects) != count or len(programs) != 256:
@@ -674,7 +691,7 @@ def ark_check(list messages not None, bytes objects not None, list programs not 
         if found == NULL:
             raise MemoryError
         for number in range(count):
-            rbuf_fill(&found[number], messages[number], programs[objects[number]], None)
+            rbuf_fill(&found[number], messages, number, programs[shorts[number]], None)
         with nogil:
             for number in range(count):
                 if rbuf_message(&found[number], NULL, 0, &is_full):
@@ -691,7 +708,8 @@ cdef int rbuf_gather(list order, list pieces, RbufMessage* found) except -1:
     """What is known of the messages of some pieces, in an order that names the piece of each."""
     cdef Py_ssize_t number, source, place, last = -1
     cdef Py_ssize_t* at = <Py_ssize_t*>calloc(len(pieces) + 1, sizeof(Py_ssize_t))
-    cdef list messages, times, programs, heads
+    cdef object messages = None
+    cdef list times = None, programs = None, heads = None
     cdef bytes objects
     cdef const unsigned char* shorts = NULL
     cdef int short
@@ -705,7 +723,7 @@ cdef int rbuf_gather(list order, list pieces, RbufMessage* found) except -1:
                     raise ValueError("no such piece")
                 messages, times, objects, programs, heads = pieces[source]
                 last = source
-                if not len(messages) == len(times) == len(objects) or not len(programs) == len(heads) == 256:
+                if not rbuf_number(messages) == len(times) == len(objects) or not len(programs) == len(heads) == 256:
                     raise ValueError("not as many as there are messages")
                 shorts = <const unsigned char*>PyBytes_AS_STRING(<PyObject*>objects)
             place = at[source]
@@ -713,7 +731,7 @@ cdef int rbuf_gather(list order, list pieces, RbufMessage* found) except -1:
             if place >= len(times):
                 raise ValueError("not as many as there are messages")
             short = shorts[place]
-            rbuf_fill(&found[number], messages[place], programs[short], heads[short])
+            rbuf_fill(&found[number], messages, place, programs[short], heads[short])
             found[number].time = times[place]
     finally:
         free(at)
