@@ -122,6 +122,35 @@ def test_no_scratch_files_are_left(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["clean.clps", "damaged.clps"]
 
 
+@pytest.mark.parametrize("listed", [True, False], ids=["listed", "without a list"])
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_what_is_intact_is_kept_as_it_is_stored(listed: bool, jobs: int, tmp_path: Path) -> None:
+    path, out = tmp_path / "archive.clps", tmp_path / "out"
+    with exhume.create(path, "clp-s", level=19, min_table_size=1) as writer:
+        for number in range(500):
+            writer.write(
+                {"text": f"request {number} of user-{number % 7}", "all": number} | ({"odd": 1} if number % 2 else {})
+            )
+    before = stored_parts(path)
+    data = bytearray(path.read_bytes())
+    data[-1] ^= 0xFF  # in the last stream: all that is before it is still as it was
+    if not listed:
+        data[HEADER_SIZE : HEADER_SIZE + 16] = bytes(16)
+    path.write_bytes(data)
+    report = exhume.salvage(path, out, format="clp-s", jobs=jobs)
+    assert report.lost["records"] == 250
+    assert stored_parts(out) == before[:-1]
+
+
+def stored_parts(path: Path) -> list[bytes]:
+    """The dictionaries and streams of an archive, as they are stored."""
+    with exhume.open(path) as archive:
+        assert isinstance(archive, ClpSArchive)
+        places = [archive.file_entry(name) for name in ("/var.dict", "/log.dict", "/array.dict")]
+        places += map(archive.stream_place, range(len(archive.table_metadata.streams)))
+        return [place.read() for place in places]
+
+
 def test_what_cannot_be_done(tmp_path: Path) -> None:
     for target, mode in ((ORDERED.build(), SalvageMode.FILES), (tmp_path, SalvageMode.FILES)):
         with pytest.raises(UnsupportedOperationError):

@@ -77,7 +77,9 @@ def salvage(
             while kept.streams:
                 discard(draft)
                 _write(draft, found, kept, dropped, bare or {}, jobs)
-                wrong = _wrong_packets(draft, limits, jobs) - dropped
+                findings = _findings(draft, limits, jobs)
+                codes = {code for code, severity in findings if severity is Severity.ERROR}
+                wrong = frozenset(int(kind) for kind, rules in PACKET_RULES.items() if codes & rules) - dropped
                 if wrong:
                     dropped |= wrong
                     report.lose("metadata packets", len(wrong))
@@ -85,7 +87,7 @@ def salvage(
                         "damaged metadata packets were made anew: bounds, patterns or file names are gone"
                     )
                     continue
-                if bad := _faulty(draft, limits, report, jobs):
+                if findings and (bad := _faulty(draft, limits, report, jobs)):
                     kept.drop(bad)
                     continue
                 if bare is None and (bare := _bare(draft, limits, found)):
@@ -111,7 +113,7 @@ class _KeptStream(NamedTuple):
 
 
 class _Kept:
-    """The tables that are kept; their streams are compressed again and held in a scratch file."""
+    """The tables that are kept; their streams are held in a scratch file, as they will be stored."""
 
     def __init__(self, file: BinaryIO) -> None:
         self.streams: list[_KeptStream] = []
@@ -166,18 +168,23 @@ def _payload(tables: list[TableEntry], payload: Buffer) -> Payload:
 
 
 class _Stream(NamedTuple):
-    """A stream as far as it can be decompressed: its tables, and those of them that are whole."""
+    """A stream as far as it can be decompressed: its tables, and those of them that are whole; where that is all of it,
+    as it is stored.
+    """
 
     tables: list[TableEntry]
     whole: list[TableEntry]
     decoded: int
     end: int
+    stored: bytes
 
 
 def _whole_tables(
     found: Fragments, limits: Limits, report: SalvageReport, progress: Progress, jobs: int
 ) -> Iterator[tuple[list[TableEntry], list[bytes]]]:
-    """The tables whose bytes can be decompressed completely, stream by stream, and the frames of each stream anew."""
+    """The tables whose bytes can be decompressed completely, stream by stream, and the frames of each stream: as they
+    are stored if nothing else is in it, else anew.
+    """
     assert found.tables is not None
     assert found.streams is not None
     source, base, streams_end = found.streams.source, found.streams.start, found.streams.end
@@ -192,20 +199,24 @@ def _whole_tables(
         last = number + 1 == len(streams)
         end = streams_end if last else base + streams[number + 1].offset
         tables = by_stream.get(number, [])
-        payload = b""
+        parts: list[bytes] = []
+        data, used, intact = b"", 0, False
         if start < source.size:
             most = min(limits.payload_size, stream.size + WINDOW)  # what is stored is hardly larger than what it holds
             data = source.read_up_to(start, min(max(0, end - start), most))
-            parts, used = [], 0
-            for stop, part, _ in zstd_survivors(data, max_size=most):
-                used = stop
+            for used, part, intact in zstd_survivors(data, max_size=most):  # noqa: B007 - those of the last are needed
                 parts.append(part)
-            payload = b"".join(parts)
             end = start + used if last else end
+        size = sum(map(len, parts))
         sound = (table for table in tables if table.problem is None and table.schema_id in found.schemas)
-        whole = [table for table in sound if table.end <= len(payload)]
+        whole = [table for table in sound if table.end <= size]
+        bounds = [0, *(table.end for table in tables)]
+        intact = intact and whole == tables and bounds == [*(table.start for table in tables), size]
+        if intact and (last or used == end - start):
+            return _Stream(tables, whole, size, end, data[:used]), _payload([], b"")
+        payload = b"".join(parts)
         kept = b"".join(memoryview(payload)[table.start : table.end] for table in whole)
-        return _Stream(tables, whole, len(payload), end), _payload(whole, kept)
+        return _Stream(tables, whole, size, end, b""), _payload(whole, kept)
 
     under_way: deque[_Stream] = deque()
 
@@ -216,7 +227,7 @@ def _whole_tables(
 
     for number, frames in enumerate(Framing().several(payloads(), jobs)):
         one = under_way.popleft()
-        yield one.whole, frames
+        yield one.whole, [one.stored] if one.stored else frames
         where = span_of(source, base + streams[number].offset, one.end)
         if len(one.whole) < len(one.tables):
             lost = sum(table.num_messages for table in one.tables) - sum(table.num_messages for table in one.whole)
@@ -265,6 +276,8 @@ def _table_metadata(streams: list[_KeptStream]) -> bytes:
 
 
 def _dictionary(dictionary: Dictionary, bare: dict[int, bytes], jobs: int) -> list[bytes]:
+    if dictionary.intact:
+        return [dictionary.place.read()]
     lost = range(dictionary.kept, dictionary.count)
     match dictionary.name:
         case "/var.dict":
@@ -312,11 +325,11 @@ PACKET_RULES = {
 """Findings that blame a packet: it is made anew then, for its content cannot be relied on."""
 
 
-def _wrong_packets(draft: Path, limits: Limits, jobs: int) -> frozenset[int]:
+def _findings(draft: Path, limits: Limits, jobs: int) -> set[tuple[str, Severity]]:
+    """What kinds of findings `verify` has about the draft; none where no table can have a fault either."""
     with FileSource(draft) as source:
         found = ClpSArchive(source, limits=limits).verify(jobs=jobs)
-        codes = {finding.code for finding in found if finding.severity is Severity.ERROR}
-    return frozenset(int(kind) for kind, rules in PACKET_RULES.items() if codes & rules)
+        return {(finding.code, finding.severity) for finding in found}
 
 
 def _packets(found: Fragments, dropped: frozenset[int]) -> Iterator[tuple[int, bytes]]:
@@ -368,8 +381,10 @@ def _count(draft: Path, limits: Limits, report: SalvageReport, found: Fragments)
         if not found.packets:
             report.notes.append("timestamp patterns and file names were in the lost packets")
         positions: list[np.ndarray[Any, np.dtype[np.int64]]] = []
+        position = archive.schema_tree.log_event_idx
+        nodes = () if position is None else (position,)
         for table in archive.tables:
-            column = table.load().log_event_idx
+            column = table.load(nodes).log_event_idx
             if column is None:
                 return
             positions.append(np.array(column))  # not a view that keeps the stream

@@ -57,6 +57,8 @@ class Dictionary:
     kept: int
     payload: bytes
     place: Place
+    intact: bool
+    """Whether what lies there is all of it, and nothing else."""
 
     @property
     def lost(self) -> int:
@@ -270,7 +272,8 @@ class Finder:
         stored = max(0, min(stated_end or source.size, source.size) - body)
         if count > min(MAX_DICTIONARY, ENTRIES_PER_BYTE * stored + FEW_ENTRIES):
             count = kept
-        found = Dictionary(name, count, kept, payload[:entries_end], Place(name, source, start, end))
+        intact = whole and count == kept and entries_end == len(payload) and body + used == end
+        found = Dictionary(name, count, kept, payload[:entries_end], Place(name, source, start, end), intact)
         where = span_of(source, start, end)
         if found.lost or not whole or (self._tree is not None and len(raw) < DICTIONARY_HEAD):
             why = f"the section is damaged: {found.lost} of {counted(found.count, 'entries')} lost"
