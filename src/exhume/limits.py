@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from typing import TYPE_CHECKING, NamedTuple, Self
 
@@ -76,6 +77,7 @@ class Limits(_Caps):
 
     if not TYPE_CHECKING:  # whoever calls it is to see the fields
 
+        @functools.wraps(_Caps.__new__)
         def __new__(cls, *caps: int, **named: int) -> Self:
             made = super().__new__(cls, *caps, **named)
             for name, cap in zip(cls._fields, made, strict=True):

@@ -206,6 +206,13 @@ def test_listing_the_blocks_of_a_zs_file_reads_the_index(zs: Path) -> None:
         fs.close()
 
 
+def test_verify_reads_what_lies_behind_the_head_of_a_clp_s_archive_once(clps: Path) -> None:
+    with asked(clps) as server:
+        with server.open() as archive:
+            assert list(archive.verify()) == []
+        assert sum(end - start for start, end in server.ranges()) <= clps.stat().st_size + HEAD
+
+
 def test_a_query_reads_the_tables_and_dictionaries_that_it_needs(clps: Path) -> None:
     with exhume.open(clps) as local:
         sections = {section.name: section for section in local.sections()}

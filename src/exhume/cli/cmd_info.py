@@ -19,7 +19,7 @@ from exhume.cli.runtime import Run, common_options
 @click.command("info", cls=FormatCommand, verb="info")
 @click.argument("target", metavar="TARGET")
 @click.option("--stats", is_flag=True, help="Also scan the archive for counts and sizes that its header does not hold.")
-@partial(recursive_options, also="With --stats also without it.")
+@partial(recursive_options, also="With --stats also without it, of a zs, databundle or leveldb.")
 @common_options
 def command(
     run: Run, target: str, stats: bool, recursive: Many | None, jobs: int | None = None, **values: Any

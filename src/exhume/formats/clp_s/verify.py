@@ -150,6 +150,8 @@ def _frames(archive: ClpSArchive, place: Place, quick: bool = False) -> Iterator
         place = place.part(DICTIONARY_HEAD)
     if place.size <= 0:
         return
+    if name in DICTIONARIES and not quick:
+        archive.dictionary_head(archive.file_entry(name))  # comes with the rest, over a network
     frames = archive.shared_frames(place) if name in DICTIONARIES and not quick else archive.frames(place)
     if frames is not None:
         with suppress(CodecError):  # told below

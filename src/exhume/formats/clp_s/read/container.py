@@ -98,6 +98,7 @@ class Container(RecordArchive):
         self._frames: dict[Place, Frames | None] = {}
         self._has_fetched_structures = False
         self._small_dictionaries: dict[str, bytes] = {}
+        self._heads: dict[str, bytes] = {}
         self._lock = threading.Lock()
         self._locks: dict[Place | int, threading.Lock] = {}
 
@@ -326,7 +327,7 @@ class Container(RecordArchive):
             )
         if entry.is_cut:
             self.inflate(entry, 0)  # raises CLPS-302
-        (count,) = NUM_ENTRIES.unpack(self._dictionary_head(entry))
+        (count,) = NUM_ENTRIES.unpack(self.dictionary_head(entry))
         rest = entry.part(DICTIONARY_HEAD)
         with self.lock_of(rest):
             payload = self.inflate(rest, self.limits.payload_size) if rest.size else b""
@@ -379,7 +380,7 @@ class Container(RecordArchive):
             size *= WORTHWHILE
         return None
 
-    def _dictionary_head(self, entry: Place) -> bytes:
+    def dictionary_head(self, entry: Place) -> bytes:
         """The stored count of a dictionary.
 
         Over a network one request brings a whole dictionary, and the small ones come with it.
@@ -387,6 +388,8 @@ class Container(RecordArchive):
         if not self.source.cost.wait:
             return entry.part(0, DICTIONARY_HEAD).read()
         with self._lock:
+            if entry.name in self._heads:
+                return self._heads[entry.name]
             stored = self._small_dictionaries.get(entry.name)
             if stored is None:
                 others = [
@@ -400,4 +403,5 @@ class Container(RecordArchive):
                 stored, *more = read_together(wanted)
                 self._small_dictionaries.update(zip((one.name for one in wanted[1:]), more, strict=True))
             self._fetched[entry.part(DICTIONARY_HEAD)] = stored[DICTIONARY_HEAD:]
-        return stored[:DICTIONARY_HEAD]
+            head = self._heads[entry.name] = stored[:DICTIONARY_HEAD]
+        return head
