@@ -272,7 +272,7 @@ class Finder:
         stored = max(0, min(stated_end or source.size, source.size) - body)
         if count > min(MAX_DICTIONARY, ENTRIES_PER_BYTE * stored + FEW_ENTRIES):
             count = kept
-        intact = whole and count == kept and entries_end == len(payload) and body + used == end
+        intact = whole and count == kept and entries_end == len(payload) and body + used == end <= source.size
         found = Dictionary(name, count, kept, payload[:entries_end], Place(name, source, start, end), intact)
         where = span_of(source, start, end)
         if found.lost or not whole or (self._tree is not None and len(raw) < DICTIONARY_HEAD):
