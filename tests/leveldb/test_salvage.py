@@ -12,6 +12,8 @@ import pytest
 import exhume
 from exhume.errors import UnsupportedOperationError
 from exhume.formats.leveldb.blocks import build_block
+from exhume.formats.leveldb.database import Database
+from exhume.formats.leveldb.layout_facts import BATCH
 from exhume.formats.leveldb.log import build_batch, build_log
 from exhume.formats.leveldb.salvage import salvage
 from exhume.formats.leveldb.wire import InternalKey, build_bytes
@@ -19,8 +21,9 @@ from exhume.io.tree import MemoryTree
 from exhume.limits import Limits
 from exhume.recovery import SalvageMode, SalvageReport, Verified
 from exhume.testing.corrupt import flip
-from tests.leveldb.make_samples import DELETE, PUT, build_database
+from tests.leveldb.make_samples import DELETE, PUT, build_database, edit
 from tests.leveldb.test_damage import CASES, KEY, LIVE, Files, drop, retable, table_of
+from tests.leveldb.test_ranges import files_of
 
 RECORDS = SalvageMode.RECORDS
 LOG, OLD_LOG, TABLE, MANIFEST = "000006.log", "000003.log", "000005.ldb", "MANIFEST-000004"
@@ -54,6 +57,23 @@ def test_a_sound_database(tmp_path: Path) -> None:
         (MANIFEST, 0, len(files[MANIFEST]), "rebuilt", MANIFEST),
     ]
     assert seen[-1] == (3, 3, "rows")
+
+
+def test_rows_of_a_sound_database_are_those_of_its_versions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    layers = [[(b"%03d" % (number * step), int(number % 5 > 0), bytes(30)) for number in range(60)] for step in (1, 2)]
+    whole = files_of([*layers, [(b"005", 1, b"new"), (b"007", 0, b"")]])
+    family = b"\x05\x07" + build_bytes(b"000") + build_bytes(b"of another family")
+    wiped = b"\x0f" + build_bytes(b"010") + build_bytes(b"020")  # a range deletion of RocksDB
+    logged = BATCH.pack(400, 2) + family + wiped
+    manifest = build_log([edit(log=6, last=30, following=99, tables=[])])
+    beyond = {name: data for name, data in whole.items() if name != LOG} | {MANIFEST: manifest}
+    for number, files in enumerate((whole, {**whole, LOG: build_log([logged])}, beyond, build_database())):
+        report, rows = salvaged(files, tmp_path / f"{number}", jobs=2)
+        with monkeypatch.context() as patch:
+            patch.setattr(Database, "is_sound", lambda self, jobs=1: False)
+            slow, expected = salvaged(files, tmp_path / f"{number}-slow")
+        assert rows == expected
+        assert (dict(report.lost), report.verified, told(report)) == (dict(slow.lost), slow.verified, told(slow))
 
 
 def test_files_that_are_no_part_of_the_data(tmp_path: Path) -> None:

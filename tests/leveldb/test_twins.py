@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from array import array
+from contextlib import suppress
+from io import BytesIO
 from typing import Any
 
 import pytest
@@ -12,16 +14,18 @@ from hypothesis import strategies as st
 
 from exhume.codecs import compress
 from exhume.codecs.checksums import crc32c, mask_crc32c, masked_crc32c
-from exhume.errors import Span
-from exhume.formats.leveldb import checks
+from exhume.errors import Span, StructureError, WriterError
+from exhume.formats.leveldb import checks, table_writer
 from exhume.formats.leveldb import pykernel as rows_twin
 from exhume.formats.leveldb.blocks import build_block, seal_block
 from exhume.formats.leveldb.keys import key_text
-from exhume.formats.leveldb.layout import parse_batch, parse_internal_key, parse_tail
+from exhume.formats.leveldb.layout import parse_batch, parse_internal_key, parse_tail, whole_handle
+from exhume.formats.leveldb.layout_facts import user_key
 from exhume.formats.leveldb.log import BLOCK, LogReader, build_batch, build_log
 from exhume.formats.leveldb.model import Place, Status, Verdict, Version
 from exhume.formats.leveldb.ranges import LeveldbRows, number_range, versions_of
-from exhume.formats.leveldb.table import Table
+from exhume.formats.leveldb.table import Table, block_handles
+from exhume.formats.leveldb.table_writer import TableWriter, table_blocks
 from exhume.formats.leveldb.wire import MAX_U64, Handle, InternalKey, build_varint
 from exhume.io.source import BytesSource
 from exhume.native import kernel, pykernel
@@ -30,6 +34,8 @@ HERE = Span("x", 0, 1 << 20)
 BUDGET = 1 << 20
 
 
+handles = st.builds(lambda at, size: Handle(at, size).build(), st.integers(0, 1 << 62), st.integers(0, 1 << 40))
+damage = st.one_of(st.none(), st.tuples(st.integers(0, 400), st.integers(1, 255)))
 varint_like = st.one_of(
     st.integers(0, (1 << 64) - 1).map(build_varint),
     st.binary(max_size=12),
@@ -244,3 +250,65 @@ def test_snappy_and_its_checksum_in_the_kernel(noise: bytes, at: int, inside: by
             ]
         elif stored == whole:
             assert not kernel.COMPILED
+
+
+@given(rows, st.integers(1, 200), st.integers(1, 5), st.integers(0, 40), st.booleans())
+def test_blocks_of_values_are_those_of_the_twin(
+    pairs: dict[bytes, bytes], size: int, interval: int, cut: int, whole: bool
+) -> None:
+    ordered = sorted(pairs.items())
+    for some, before in ((ordered, None), (ordered[cut:] + ordered[:cut], b""), (ordered[:2] * 2, b"\x7f")):
+        for packed in (257, MAX_U64 - (1 << 20)):
+            expected = rows_twin.table_blocks(some, before, packed, size, interval, whole)
+            assert table_blocks(some, before, packed, size, interval, whole) == expected
+
+
+@given(rows, st.integers(1, 300))
+def test_values_make_the_table_that_entries_make(pairs: dict[bytes, bytes], size: int) -> None:
+    made = []
+    for together in (True, False):
+        file = BytesIO()
+        writer = TableWriter(file, "snappy", block_size=size)
+        if together:
+            writer.add_values(sorted(pairs.items()))
+        for number, (key, value) in enumerate(() if together else sorted(pairs.items()), 1):
+            writer.add(InternalKey(key, number, 1), value)
+        writer.finish()
+        made.append((file.getvalue(), writer.smallest, writer.largest, writer.count, writer.size))
+    assert made[0] == made[1]
+
+
+def test_values_out_of_order_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    for at_once in (1, 2, 4096):
+        monkeypatch.setattr(table_writer, "ROWS", at_once)
+        for wrong in (b"c", b"b", b""):
+            with pytest.raises(WriterError, match="sorted and unique"):
+                TableWriter(BytesIO(), block_size=1).add_values([(b"a", b""), (b"c", b"x"), (wrong, b"")])
+    writer = TableWriter(BytesIO())
+    writer.add(InternalKey(b"b", 1, 1), b"")
+    with pytest.raises(WriterError, match="sorted and unique"):
+        writer.add_values([(b"a", b"")])
+
+
+@given(
+    st.dictionaries(st.binary(min_size=8, max_size=12), st.one_of(handles, st.binary(max_size=3)), max_size=20), damage
+)
+def test_handles_of_an_index_are_those_of_its_entries(
+    entries: dict[bytes, bytes], flipped: tuple[int, int] | None
+) -> None:
+    block = bytearray(build_block(sorted(entries.items()), 3))
+    if flipped is not None:
+        block[flipped[0] % len(block)] ^= flipped[1]
+    raw = bytes(block)
+    with suppress(StructureError):
+        end = parse_tail(raw, HERE).end
+        for internal in (True, False):
+            found = block_handles(raw, end, BUDGET, internal, Handle)
+            split, _, problem = pykernel.block_entries(raw, end, BUDGET)
+            if found is None:
+                assert problem or not kernel.COMPILED or None in map(whole_handle, (value for _, value, _ in split))
+            else:
+                keys = [user_key(key) if internal else key for key, _, _ in split]
+                assert not problem
+                assert found == list(zip(keys, (whole_handle(value) for _, value, _ in split), strict=True))
+                assert all(type(handle) is Handle for _, handle in found)

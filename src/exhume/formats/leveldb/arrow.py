@@ -159,9 +159,11 @@ def _batch(rows: LeveldbRows, names: list[str]) -> tuple[Any, Any]:
             return pa.array(list(map(type_name, range(256))), types[name]).take(pa.array(numbers(KIND)))
         if name == "status":
             return pa.array(list(map(str, Status)), types[name]).take(pa.array(numbers(STATUS)))
-        if name == "operation":
+        if name == "operation" and any(place.operations is not None for place in places):
             at = zip(numbers(AT).tolist(), map(places.__getitem__, numbers(PLACE).tolist()), strict=True)
             return pa.array([operation_of(place, offset) for offset, place in at], types[name])
+        if name == "operation":
+            return pa.nulls(len(rows), types[name])
         if name == "column_family":
             return pa.array(numpy.full(len(rows), rows.family), types[name])
         found = numbers({"sequence": SEQUENCE, "superseded_by": NEWER, "entry_offset": AT}[name])

@@ -702,6 +702,16 @@ cdef class LeveldbRows:
                 memcpy(to + end[number], self.value(row) if values else self.key(row), size)
         return data, ends
 
+    def pairs(self):
+        cdef Py_ssize_t number
+        cdef LdbRow* row
+        cdef list out = []
+        for number in range(self.count):
+            row = self.rows + number
+            out.append((PyBytes_New(<const char*>self.key(row), row.key_size),
+                        PyBytes_New(<const char*>self.value(row), row.value_size)))
+        return out
+
     def numbers(self, int which):
         cdef Py_ssize_t number
         cdef bytes made = PyBytes_New(NULL, self.count * sizeof(int64_t))
@@ -747,6 +757,102 @@ cdef class LeveldbRows:
             fill_row(version, 9, self.family)
             out.append(version)
         return out
+
+
+cdef inline int ldb_put_number(Out* out, uint64_t number, size_t size) except -1:
+    """Adds a number as little-endian bytes."""
+    cdef char byte
+    while size:
+        byte = <char>(number & 0xFF)
+        ldb_put(out, &byte, 1)
+        number, size = number >> 8, size - 1
+    return 0
+
+
+cdef bytes ldb_finish(Out* block, Out* points):
+    """The bytes of a block whose entries and restart points are there; both are left empty."""
+    ldb_put(block, points.data, points.size)
+    ldb_put_number(block, points.size // sizeof(uint32_t), sizeof(uint32_t))
+    made = PyBytes_New(block.data, block.size)
+    block.size = points.size = 0
+    return made
+
+
+def table_blocks(list pairs not None, bytes before, uint64_t packed, Py_ssize_t size, Py_ssize_t interval, bint whole):
+    cdef Out block, points, key, last
+    cdef bytes user, value, first = b""
+    cdef Py_ssize_t number = 0, used = 0, shared, in_block = 0, most, pending = 0
+    cdef char[16] length
+    cdef list out = []
+    memset(&block, 0, sizeof(Out))
+    memset(&points, 0, sizeof(Out))
+    memset(&key, 0, sizeof(Out))
+    memset(&last, 0, sizeof(Out))
+    if interval < 1:
+        raise ValueError("no interval")
+    try:
+        for user, value in pairs:
+            if before is not None and user <= before:
+                return out, used, number
+            before = user
+            key.size = shared = 0
+            ldb_put(&key, user, len(user))
+            ldb_put_number(&key, packed, sizeof(uint64_t))
+            if in_block % interval == 0:
+                ldb_put_number(&points, block.size, sizeof(uint32_t))
+            else:
+                most = min(key.size, last.size)
+                while shared < most and key.data[shared] == last.data[shared]:
+                    shared += 1
+            if in_block == 0:
+                first = PyBytes_New(key.data, key.size)
+            ldb_put(&block, length, put_length(length, shared))
+            ldb_put(&block, length, put_length(length, key.size - shared))
+            ldb_put(&block, length, put_length(length, len(value)))
+            ldb_put(&block, key.data + shared, key.size - shared)
+            ldb_put(&block, value, len(value))
+            pending += key.size + len(value) + 3
+            in_block, number, packed = in_block + 1, number + 1, packed + 256
+            key, last = last, key
+            if pending >= size or (whole and number == len(pairs)):
+                out.append((ldb_finish(&block, &points), first, PyBytes_New(last.data, last.size)))
+                used, in_block, pending = number, 0, 0
+        return out, used, -1
+    finally:
+        free(block.data)
+        free(points.data)
+        free(key.data)
+        free(last.data)
+
+
+def block_handles(bytes block not None, Py_ssize_t end, uint64_t budget, bint internal, type handle_type not None):
+    cdef chars data = block
+    cdef int64_t at = 0, size
+    cdef uint64_t inverted
+    cdef LeveldbBlockEntry entry
+    cdef LeveldbBlockHandle handle
+    cdef bytearray scratch = bytearray(end if end > 0 else 1)
+    cdef PyTypeObject* made = <PyTypeObject*>handle_type
+    cdef Keys keys
+    cdef list out = []
+    keys.key, keys.size, keys.total = scratch, 0, 0
+    if end > len(block):
+        raise ValueError("the entries end outside the block")
+    if not issubclass(handle_type, tuple):
+        raise TypeError("not a type of tuples")
+    while at < end:
+        if next_entry(data, &at, end, budget, &keys, &entry) != BLOCK_FINE_:
+            return None
+        size = keys.size
+        if internal and not split_key(&keys, &size, &inverted):
+            return None
+        if read_leveldb_block_handle(data, entry.value_data_start, entry.value_data_end, &handle) != entry.value_data_end:
+            return None
+        found = kernel_alloc(made, 2)
+        fill_row(found, 0, handle.ofs_block)
+        fill_row(found, 1, handle.len_block)
+        out.append((PyBytes_New(keys.key, size), found))
+    return out
 
 
 cdef int ldb_rank(const void* left, const void* right) noexcept nogil:

@@ -11,8 +11,10 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import Any
 
+from exhume.formats.leveldb.blocks import build_block
 from exhume.formats.leveldb.keys import key_text
 from exhume.formats.leveldb.model import DELETIONS, ValueTypes
+from exhume.formats.leveldb.wire import InternalKey
 from exhume.io.jsonout import dump_bytes
 
 _TOP = (1 << 64) - 1
@@ -153,6 +155,10 @@ class LeveldbRows:
             f"{key_text(row[0])}\t{key_text(row[1])}\n" if values else f"{key_text(row[0])}\n" for row in self._rows
         ).encode()
 
+    def pairs(self) -> list[tuple[bytes, bytes]]:
+        """Keys and values."""
+        return [(row[0], row[1]) for row in self._rows]
+
     def column(self, values: bool) -> tuple[bytes, bytes]:
         """Keys or values as Arrow keeps byte strings: their bytes, and where each begins and the last ends (64-bit
         integers of this machine).
@@ -199,3 +205,40 @@ def number_range(columns: list[bytes]) -> tuple[int, int, int] | None:
     """
     found = {number for column in columns for number in array("q", column)}
     return (min(found), max(found), len(found)) if found else None
+
+
+def table_blocks(
+    pairs: list[tuple[bytes, bytes]], before: bytes | None, packed: int, size: int, interval: int, whole: bool
+) -> tuple[list[tuple[bytes, bytes, bytes]], int, int]:
+    """Blocks of `(user key, value)` that are sorted, each with its first and its last internal key.
+
+    A block ends when it has about `size` bytes; `interval` entries lie between restart points.  `before` is the last
+    user key of the blocks before, and `packed` sequence number and type of the first pair; the sequence numbers of the
+    others follow it.  Also returns how many pairs are in these blocks (with `whole` all), and which is the first that
+    does not sort behind the one before it, -1 without any.
+    """
+    out: list[tuple[bytes, bytes, bytes]] = []
+    entries: list[tuple[bytes, bytes]] = []
+    used = pending = 0
+    for number, (key, value) in enumerate(pairs):
+        if before is not None and key <= before:
+            return out, used, number
+        before = key
+        sequence, kind = divmod(packed + (number << 8), 256)
+        entries.append((InternalKey(key, sequence, kind).build(), value))
+        pending += len(entries[-1][0]) + len(value) + 3
+        if pending >= size or (whole and number == len(pairs) - 1):
+            out.append((build_block(entries, interval), entries[0][0], entries[-1][0]))
+            entries, used, pending = [], number + 1, 0
+    return out, used, -1
+
+
+def block_handles(
+    block: bytes, end: int, budget: int, internal: bool, handle_type: type[tuple[int, int]]
+) -> list[tuple[bytes, Any]] | None:
+    """The keys (with `internal` the user's part of them) and handles in the first `end` bytes of an index block.
+
+    None for a block that has to be read entry by entry: its entries pass the end, its keys are malformed or larger than
+    `budget` together, or a value is not exactly a handle.  The twin leaves all to that.
+    """
+    return None

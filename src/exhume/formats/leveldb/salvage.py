@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from exhume.findings import Finding, Severity
 from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.database import Database
 from exhume.formats.leveldb.model import DELETIONS, Role, Status, ValueTypes, Verdict, Version
+from exhume.formats.leveldb.ranges import LeveldbRows, tally_of
 from exhume.formats.leveldb.reader import LevelDbArchive
 from exhume.formats.leveldb.table_writer import write_database
 from exhume.io.output.atomic import AtomicDirectory, AtomicFile
@@ -37,10 +39,10 @@ def salvage(
     Without a usable manifest, every table and log is used, and the newest version of a key counts, wherever it is.
     """
     with LevelDbArchive(source, limits=limits) as archive:
-        return _salvage(archive.database, output, mode, progress)
+        return _salvage(archive.database, output, mode, progress, jobs)
 
 
-def _salvage(database: Database, output: Path, mode: SalvageMode, progress: Progress) -> SalvageReport:
+def _salvage(database: Database, output: Path, mode: SalvageMode, progress: Progress, jobs: int) -> SalvageReport:
     report = SalvageReport("leveldb", str(output))
     found: list[Finding] = []
     collect = checks.collector(found.append)
@@ -53,20 +55,30 @@ def _salvage(database: Database, output: Path, mode: SalvageMode, progress: Prog
                 progress(done, None, "versions")
     else:
         with AtomicDirectory(output) as folder:
-            count = write_database(folder.create, surviving_rows(database, collect, report))
+            count = write_database(folder.create, surviving_rows(database, collect, report, jobs))
             report.keep("rows", count)
             progress(count, count, "rows")
     _account(database, found, report)
     return report
 
 
-def surviving_rows(database: Database, collect: checks.Report, report: SalvageReport) -> Iterator[tuple[bytes, bytes]]:
+def surviving_rows(
+    database: Database, collect: checks.Report, report: SalvageReport, jobs: int = 1
+) -> Iterator[tuple[bytes, bytes]]:
     """Rows of the newest state that can be read, sorted; entries whose checksum is bad are left out, deletions too.
 
     Files that a sound manifest does not use are left out; with a lost or damaged manifest, all files count.
     """
     manifest = database.manifest
     whole = manifest is not None and not manifest.damaged and not database.errors
+    if whole and database.is_sound(jobs):
+        for pairs, verdicts, others in database.map_versions(_sound_rows, collect, unreferenced=False, jobs=jobs):
+            if others:
+                report.lose("versions in other column families", others)
+            for verdict in verdicts:
+                report.vouch(_VOUCHED[Verdict(verdict)])
+            yield from pairs
+        return
     versions: Iterator[Version] = database.versions(collect, unreferenced=not whole)
     if not whole:
         versions = iter(sorted(versions, key=lambda v: (v.column_family, v.key, -v.sequence)))
@@ -93,10 +105,21 @@ def surviving_rows(database: Database, collect: checks.Report, report: SalvageRe
         yield version.key, version.value
 
 
+def _sound_rows(rows: LeveldbRows) -> tuple[list[tuple[bytes, bytes]], Counter[str], int]:
+    """The live rows of an undamaged database, their verdicts, and the number of versions in another column family."""
+    if rows.family:
+        beyond = tally_of(rows).statuses[Status.BEYOND]
+        return [], Counter(), len(rows) - beyond
+    rows.choose(True, None, None, None)
+    return rows.pairs(), tally_of(rows).verdicts, 0
+
+
+_VOUCHED = {Verdict.GOOD: Verified.CHECKSUMS, Verdict.NONE: Verified.REREAD, Verdict.BAD: Verified.UNVERIFIABLE}
+
+
 def vouched(version: Version) -> Verified:
     """What vouches for a version: the checksum of its block or log record, if there is one and it matches."""
-    known = {Verdict.GOOD: Verified.CHECKSUMS, Verdict.NONE: Verified.REREAD, Verdict.BAD: Verified.UNVERIFIABLE}
-    return known[Verdict(version.checksum)]
+    return _VOUCHED[Verdict(version.checksum)]
 
 
 def _line(version: Version) -> dict[str, Any]:

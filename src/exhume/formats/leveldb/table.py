@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -43,10 +44,13 @@ from exhume.io.source import BytesSource, Source
 from exhume.layout.measured import note_payload
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.native import kernel
+from exhume.native.compiled import pick
 from exhume.native.kernel import BLOCK_BOMB, COMPILED
 
 if TYPE_CHECKING:
-    from exhume.formats.leveldb.pykernel import LeveldbRows
+    from exhume.formats.leveldb.pykernel import LeveldbRows, block_handles
+else:
+    block_handles = pick("exhume.formats.leveldb.pykernel").block_handles
 
 Item = tuple[bytes, int, int, int, bytes, Any]
 """(user key, 2^64 - 1 - packed sequence and type, rank, offset in block, value, place): sorts as LevelDB sorts."""
@@ -380,6 +384,10 @@ class Table:
             except FormatError as error:
                 checks.tell(report, checks.BLOCK, error)
                 return []
+        with suppress(FormatError):
+            found = block_handles(block.data, block.entries_end, self.limits.structure_size, not bare, Handle)
+            if found is not None:
+                return found
         out = []
         for key, value, at in self.split_block(block, report):
             try:

@@ -10,16 +10,25 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from exhume.errors import WriterError
 from exhume.formats.leveldb.blocks import build_block, seal_block
-from exhume.formats.leveldb.layout_facts import LEVELDB_FOOTER, LEVELDB_MAGIC, TRAILER, Tags, ValueTypes
+from exhume.formats.leveldb.layout_facts import KEY_TAIL, LEVELDB_FOOTER, LEVELDB_MAGIC, TRAILER, Tags, ValueTypes
 from exhume.formats.leveldb.log import build_log
 from exhume.formats.leveldb.model import BYTEWISE
 from exhume.formats.leveldb.wire import Handle, InternalKey, build_bytes, build_varint
+from exhume.native.compiled import pick
+
+if TYPE_CHECKING:
+    from exhume.formats.leveldb.pykernel import table_blocks
+else:
+    table_blocks = pick("exhume.formats.leveldb.pykernel").table_blocks
 
 BLOCK_SIZE = 4096
+RESTART_INTERVAL = 16
+ROWS = 4096
+"""Rows of which blocks are made in one go."""
 TABLE_NUMBER = 4
 TABLE_LEVEL = 2
 _DELETION = int(ValueTypes.DELETION)
@@ -72,9 +81,37 @@ class TableWriter:
         if self._pending >= self._block_size:
             self._flush()
 
+    def add_values(self, rows: Iterable[tuple[bytes, bytes]]) -> None:
+        """Appends values by user keys, which get the next sequence numbers, and ends the last block.
+
+        Raises `WriterError` when a key does not sort after the one before it.
+        """
+        ordered, waiting, ended = iter(rows), list[tuple[bytes, bytes]](), False
+        self._flush()
+        before = self._last[0] if self._last else None
+        while not ended:
+            part = list(itertools.islice(ordered, ROWS))
+            ended = not part
+            waiting += part
+            packed = self.count + 1 << 8 | ValueTypes.VALUE
+            blocks, used, wrong = table_blocks(waiting, before, packed, self._block_size, RESTART_INTERVAL, ended)
+            if wrong >= 0:
+                raise WriterError("table entries must be sorted and unique", actual=waiting[wrong][0])
+            for contents, first, last in blocks:
+                self.smallest = self.smallest or first
+                self.largest = last
+                self._index.append((last, self._put(contents, self._codec).build()))
+            for key, value in waiting[:used]:
+                self._key_bytes += len(key) + KEY_TAIL.size
+                self._value_bytes += len(value)
+                before = key
+            self.count += used
+            del waiting[:used]
+        self._last = None if before is None else (before, 0)
+
     def _flush(self) -> None:
         if self._block:
-            handle = self._put(build_block(self._block), self._codec)
+            handle = self._put(build_block(self._block, RESTART_INTERVAL), self._codec)
             self._index.append((self._block[-1][0], handle.build()))
             self._block, self._pending = [], 0
 
@@ -122,8 +159,7 @@ def write_database(
     if first is not None:
         with create(f"{TABLE_NUMBER:06d}.sst") as file:
             writer = TableWriter(file, codec)
-            for sequence, (key, value) in enumerate(itertools.chain([first], ordered), 1):
-                writer.add(InternalKey(key, sequence, ValueTypes.VALUE), value)
+            writer.add_values(itertools.chain([first], ordered))
             writer.finish()
         count = writer.count
         table = (

@@ -47,6 +47,16 @@ cdef struct RbufWalk:
 cdef uint8_t[256] rbuf_escape  # what `json.dumps` does with a byte of ASCII: as in ESCAPE
 memcpy(rbuf_escape, ESCAPE, 256)
 rbuf_escape[0x7F] = c"u"
+cdef uint8_t[256] rbuf_plain  # whether a byte stands for itself
+
+
+cdef void _init_rbuf() noexcept:
+    cdef int byte
+    for byte in range(256):
+        rbuf_plain[byte] = byte < 0x80 and rbuf_escape[byte] == 0
+
+
+_init_rbuf()
 cdef const char* RBUF_BASE64 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 
 
@@ -156,17 +166,22 @@ cdef int rbuf_text(RbufWalk* w, const uint8_t* p, int64_t size, bint replaces) n
     cdef uint32_t code
     cdef uint8_t how
     cdef int step
+    cdef char* to
     if not rbuf_room(w, 6 * size + 6):
         return 0
     while p < end:
+        to = out.data + out.size
+        while p < end and rbuf_plain[p[0]]:
+            to[0] = <char>p[0]
+            to, p = to + 1, p + 1
+        out.size = to - out.data
+        if p == end:
+            break
         how = p[0]
         if how < 0x80:
             code = how
             how = rbuf_escape[code]
-            if how == 0:
-                out.data[out.size] = <char>code
-                out.size += 1
-            elif how == c"u":
+            if how == c"u":
                 rbuf_unit(out, code)
             else:
                 out.data[out.size] = c"\\"
