@@ -33,8 +33,8 @@ from exhume.formats.clp_s.write.texts import encode_formatted_float
 from exhume.formats.clp_s.write.timestamps import TimeDialect, TimestampPatterns
 from exhume.formats.kv_ir.kernel import KvIrDecoder, KvIrEncoder
 from exhume.formats.kv_ir.units import AUTO, USER, How
+from exhume.formats.leveldb.kernel import LeveldbRows
 from exhume.formats.leveldb.keys import key_text
-from exhume.formats.leveldb.ranges import LeveldbRows
 from exhume.native import kernel
 from tests.ark.test_rbuf import ALL_TYPES, everything
 

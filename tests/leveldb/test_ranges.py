@@ -18,6 +18,7 @@ from exhume.codecs.checksums import masked_crc32c
 from exhume.formats.leveldb import checks, ranges, table
 from exhume.formats.leveldb.blocks import build_block
 from exhume.formats.leveldb.database import Database
+from exhume.formats.leveldb.kernel import LeveldbRows
 from exhume.formats.leveldb.log import build_batch, build_log
 from exhume.formats.leveldb.table_writer import TableWriter, write_database
 from exhume.formats.leveldb.wire import Handle, InternalKey
@@ -89,7 +90,7 @@ def test_ranges_add_up_to_the_whole(layers: list[list[tuple[bytes, int, bytes]]]
             assert database.is_sound()
 
 
-def pairs(rows: ranges.LeveldbRows) -> list[tuple[bytes, bytes]]:
+def pairs(rows: LeveldbRows) -> list[tuple[bytes, bytes]]:
     return [(version.key, version.value) for version in ranges.versions_of(rows)]
 
 
@@ -157,7 +158,7 @@ def test_blocks_of_every_codec_are_read_at_once(codec: str) -> None:
         stored, at = stored + sealed, at + len(sealed)
     found = table.Table(BytesSource(stored))
     found.__dict__["footer"] = None
-    rows = ranges.LeveldbRows()
+    rows = LeveldbRows()
     assert found.add_blocks(rows, blocks, b"03", b"21") is kernel.COMPILED
     if kernel.COMPILED:
         assert [key for key, _ in pairs(rows)] == [b"%d%d" % (n // 9, n % 9) for n in range(3, 19)]

@@ -18,14 +18,15 @@ from exhume.errors import Span, StructureError, WriterError
 from exhume.formats.leveldb import checks, table_writer
 from exhume.formats.leveldb import pykernel as rows_twin
 from exhume.formats.leveldb.blocks import build_block, seal_block
+from exhume.formats.leveldb.kernel import LeveldbRows, block_handles, number_range, table_blocks
 from exhume.formats.leveldb.keys import key_text
 from exhume.formats.leveldb.layout import parse_batch, parse_internal_key, parse_tail, whole_handle
 from exhume.formats.leveldb.layout_facts import user_key
 from exhume.formats.leveldb.log import BLOCK, LogReader, build_batch, build_log
 from exhume.formats.leveldb.model import Place, Status, Verdict, Version
-from exhume.formats.leveldb.ranges import LeveldbRows, number_range, versions_of
-from exhume.formats.leveldb.table import Table, block_handles
-from exhume.formats.leveldb.table_writer import TableWriter, table_blocks
+from exhume.formats.leveldb.ranges import versions_of
+from exhume.formats.leveldb.table import Table
+from exhume.formats.leveldb.table_writer import TableWriter
 from exhume.formats.leveldb.wire import MAX_U64, Handle, InternalKey, build_varint
 from exhume.io.source import BytesSource
 from exhume.native import kernel, pykernel

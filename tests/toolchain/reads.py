@@ -36,6 +36,8 @@ import exhume.formats.data_bundle.kernel
 import exhume.formats.data_bundle.pykernel
 import exhume.formats.kv_ir.kernel
 import exhume.formats.kv_ir.pykernel
+import exhume.formats.leveldb.kernel
+import exhume.formats.leveldb.pykernel
 import exhume.layout.fast
 import exhume.layout.kaitai
 import exhume.native.kernel
@@ -72,6 +74,7 @@ TWINS = (
     (exhume.formats.clp_s.read.kernel, exhume.formats.clp_s.read.pykernel),
     (exhume.formats.data_bundle.kernel, exhume.formats.data_bundle.pykernel),
     (exhume.formats.kv_ir.kernel, exhume.formats.kv_ir.pykernel),
+    (exhume.formats.leveldb.kernel, exhume.formats.leveldb.pykernel),
 )
 """Kernels, and what stands in for them while reading is counted: the same, by the generated readers of Python.
 

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from exhume.errors import QueryError
 from exhume.formats.leveldb import checks
+from exhume.formats.leveldb.kernel import LeveldbRows
 from exhume.formats.leveldb.model import Place, Status, type_name
 from exhume.formats.leveldb.ranges import (
     AT,
@@ -34,7 +35,6 @@ from exhume.formats.leveldb.ranges import (
     PLACE,
     SEQUENCE,
     STATUS,
-    LeveldbRows,
     beyond,
     operation_of,
     places_of,

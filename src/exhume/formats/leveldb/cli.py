@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from exhume.archive import Entry
     from exhume.cli.outcome import Outcome
     from exhume.cli.runtime import Run
+    from exhume.formats.leveldb.kernel import LeveldbRows
     from exhume.formats.leveldb.model import Version
-    from exhume.formats.leveldb.pykernel import LeveldbRows
     from exhume.formats.leveldb.reader import LevelDbArchive
 
 T = TypeVar("T")

@@ -23,6 +23,7 @@ from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.checks import Report
 from exhume.formats.leveldb.files import DbFile, list_files, load_manifest, named_manifest, old_manifests
 from exhume.formats.leveldb.forensics import Survey, forensic_items, survey_table
+from exhume.formats.leveldb.kernel import LeveldbRows
 from exhume.formats.leveldb.layout_facts import user_key
 from exhume.formats.leveldb.manifest import Manifest, level_runs
 from exhume.formats.leveldb.merge import Level, RangeDeletion, merge_runs, sort_key
@@ -39,7 +40,6 @@ from exhume.formats.leveldb.names import hint_files, hint_rows, obvious_manifest
 from exhume.formats.leveldb.pool import SourcePool
 from exhume.formats.leveldb.ranges import (
     BEGINNING,
-    LeveldbRows,
     Run,
     Sources,
     is_sound,

@@ -13,8 +13,9 @@ from exhume.errors import ExhumeError, FormatError
 from exhume.formats.leveldb import checks, layout
 from exhume.formats.leveldb.blocks import codec_name, decode_block
 from exhume.formats.leveldb.checks import Report
+from exhume.formats.leveldb.kernel import LeveldbRows
 from exhume.formats.leveldb.model import Verdict
-from exhume.formats.leveldb.ranges import PIECE, LeveldbRows
+from exhume.formats.leveldb.ranges import PIECE
 from exhume.formats.leveldb.table import KNOWN_TYPES, Block, Item, Table
 from exhume.formats.leveldb.wire import Handle
 from exhume.native import kernel

@@ -1,6 +1,6 @@
 """Pure-Python twin of the LevelDB part of the compiled kernel: versions of keys as columns.
 
-Import `LeveldbRows` from `exhume.formats.leveldb.ranges`, which picks one of the two.
+Import `exhume.formats.leveldb.kernel`, which picks one of the two.
 """
 
 from __future__ import annotations

@@ -15,21 +15,16 @@ from exhume.errors import ExhumeError
 from exhume.findings import Finding, Severity
 from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.blocks import codec_name
+from exhume.formats.leveldb.kernel import LeveldbRows
 from exhume.formats.leveldb.merge import RangeDeletion, merge_runs
 from exhume.formats.leveldb.model import PUTS, Place, Role, Status, Version, type_name
 from exhume.formats.leveldb.table import Item, Table
 from exhume.io.parallel import map_ordered
-from exhume.native.compiled import pick
 from exhume.native.kernel import COMPILED
 
 if TYPE_CHECKING:
     from exhume.formats.leveldb.database import Database
-    from exhume.formats.leveldb.pykernel import LeveldbRows as LeveldbRows
     from exhume.formats.leveldb.pykernel import State
-    from exhume.formats.leveldb.pykernel import number_range as number_range
-else:
-    _kernel = pick("exhume.formats.leveldb.pykernel")
-    LeveldbRows, number_range = _kernel.LeveldbRows, _kernel.number_range
 
 T = TypeVar("T")
 Run = list[Item] | Table

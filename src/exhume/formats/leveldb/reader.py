@@ -16,10 +16,11 @@ from exhume.findings import Finding, Severity, each_once
 from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.database import Database
 from exhume.formats.leveldb.files import DbFile
+from exhume.formats.leveldb.kernel import number_range
 from exhume.formats.leveldb.keys import key_text
 from exhume.formats.leveldb.layout_facts import LEVELDB_FOOTER, LEVELDB_MAGIC, MAGIC_SIZE, ROCKSDB_MAGIC
 from exhume.formats.leveldb.model import Role, SequenceRule, Status, Version, type_name
-from exhume.formats.leveldb.ranges import Tally, number_range, tally_of
+from exhume.formats.leveldb.ranges import Tally, tally_of
 from exhume.io.source import Source, WindowSource
 from exhume.io.tree import MemoryTree, Tree
 from exhume.limits import DEFAULT_LIMITS, Limits

@@ -14,8 +14,9 @@ from exhume.errors import Span
 from exhume.findings import Finding, Severity
 from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.database import Database
+from exhume.formats.leveldb.kernel import LeveldbRows
 from exhume.formats.leveldb.model import DELETIONS, Role, Status, ValueTypes, Verdict, Version
-from exhume.formats.leveldb.ranges import LeveldbRows, tally_of
+from exhume.formats.leveldb.ranges import tally_of
 from exhume.formats.leveldb.reader import LevelDbArchive
 from exhume.formats.leveldb.table_writer import write_database
 from exhume.io.output.atomic import AtomicDirectory, AtomicFile

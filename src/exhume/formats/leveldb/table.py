@@ -13,7 +13,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from exhume.counts import counted
 from exhume.errors import CodecError, ExhumeError, FormatError, LimitExceededError, Span, UnsupportedFeatureError
@@ -28,6 +28,7 @@ from exhume.formats.leveldb.blocks import (
     decode_block,
 )
 from exhume.formats.leveldb.checks import Report
+from exhume.formats.leveldb.kernel import LeveldbRows, block_handles
 from exhume.formats.leveldb.layout_facts import (
     CHECKSUMMED,
     FOOTER_CHECKSUM,
@@ -44,13 +45,7 @@ from exhume.io.source import BytesSource, Source
 from exhume.layout.measured import note_payload
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.native import kernel
-from exhume.native.compiled import pick
 from exhume.native.kernel import BLOCK_BOMB, COMPILED
-
-if TYPE_CHECKING:
-    from exhume.formats.leveldb.pykernel import LeveldbRows, block_handles
-else:
-    block_handles = pick("exhume.formats.leveldb.pykernel").block_handles
 
 Item = tuple[bytes, int, int, int, bytes, Any]
 """(user key, 2^64 - 1 - packed sequence and type, rank, offset in block, value, place): sorts as LevelDB sorts."""

@@ -10,20 +10,15 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
 from exhume.errors import WriterError
 from exhume.formats.leveldb.blocks import build_block, seal_block
+from exhume.formats.leveldb.kernel import table_blocks
 from exhume.formats.leveldb.layout_facts import KEY_TAIL, LEVELDB_FOOTER, LEVELDB_MAGIC, TRAILER, Tags, ValueTypes
 from exhume.formats.leveldb.log import build_log
 from exhume.formats.leveldb.model import BYTEWISE
 from exhume.formats.leveldb.wire import Handle, InternalKey, build_bytes, build_varint
-from exhume.native.compiled import pick
-
-if TYPE_CHECKING:
-    from exhume.formats.leveldb.pykernel import table_blocks
-else:
-    table_blocks = pick("exhume.formats.leveldb.pykernel").table_blocks
 
 BLOCK_SIZE = 4096
 RESTART_INTERVAL = 16

@@ -17,10 +17,11 @@ from exhume.formats.leveldb import checks, layout
 from exhume.formats.leveldb.checks import Report
 from exhume.formats.leveldb.database import Database
 from exhume.formats.leveldb.files import DbFile
+from exhume.formats.leveldb.kernel import LeveldbRows
 from exhume.formats.leveldb.layout_facts import user_key
 from exhume.formats.leveldb.manifest import replay
 from exhume.formats.leveldb.model import BYTEWISE, Role, TableFile
-from exhume.formats.leveldb.ranges import PIECE, LeveldbRows
+from exhume.formats.leveldb.ranges import PIECE
 from exhume.formats.leveldb.table import KNOWN_TYPES, Block, Item, Table, property_number
 from exhume.formats.leveldb.wire import Handle
 from exhume.io.parallel import map_ordered

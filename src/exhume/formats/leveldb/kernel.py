@@ -1,0 +1,19 @@
+"""The loops over columns of versions: from the compiled kernel if there is one, else from their twin `pykernel`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from exhume.native.compiled import pick
+
+if TYPE_CHECKING:
+    from exhume.formats.leveldb import pykernel as _implementation
+else:
+    _implementation = pick("exhume.formats.leveldb.pykernel")
+
+LeveldbRows = _implementation.LeveldbRows
+block_handles = _implementation.block_handles
+number_range = _implementation.number_range
+table_blocks = _implementation.table_blocks
+
+__all__ = ["LeveldbRows", "block_handles", "number_range", "table_blocks"]
