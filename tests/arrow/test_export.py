@@ -5,16 +5,17 @@ from __future__ import annotations
 import io
 import json
 import sys
+import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import exhume
-from exhume.errors import ExhumeError, WriterError
-from exhume.export import _tables, csv, jsonl, parquet
+from exhume.errors import ExhumeError, StructureError, WriterError
+from exhume.export import _tables, arrow, csv, jsonl, parquet
 from exhume.export._tables import flat_column, json_column
 from exhume.formats.zs.metadata import separated_values
 from exhume.io import jsonout
@@ -288,6 +289,90 @@ def test_row_groups_hold_many_batches(monkeypatch: pytest.MonkeyPatch, tmp_path:
     assert [file.metadata.row_group(n).num_rows for n in range(file.metadata.num_row_groups)] == [30, 30, 30, 10]
     assert seen == list(range(10, 101, 10))
     assert report.to_dict() == ExportReport(written=Counter(rows=100)).to_dict()
+
+
+@pytest.fixture
+def small_groups(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A file of a hundred records, of which three go into a row group."""
+    monkeypatch.setattr(parquet, "GROUP_ROWS", 3)
+    with exhume.create(tmp_path / "x.zs", "zs") as writer:
+        writer.add_records(b"%03d" % number for number in range(100))
+    return tmp_path / "x.zs"
+
+
+@pytest.mark.parametrize("kind", [parquet, arrow])
+def test_files_do_not_depend_on_what_is_written_beside(kind: Any, small_groups: Path, tmp_path: Path) -> None:
+    written = []
+    for jobs in (1, 2):
+        with exhume.open(small_groups) as archive:
+            report = kind.export(archive, str(tmp_path / f"{jobs}"), batch_rows=1, jobs=jobs)
+        written.append((report.to_dict(), (tmp_path / f"{jobs}").read_bytes()))
+    assert written[0] == written[1]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("kind", [parquet, arrow])
+@pytest.mark.parametrize("at", [0, 1, 2])
+def test_an_error_of_writing_comes_before_later_ones(
+    kind: Any, jobs: int, at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writes = 0
+    schema = pa.schema([("a", pa.int64())])
+
+    def batches() -> Iterator[Any]:
+        for number in range(9):
+            yield pa.record_batch([[number]], schema)
+        raise StructureError("damage behind them")
+
+    class Damaged:
+        def arrow_tables(self, **options: Any) -> Any:
+            return {"one": lambda: pa.RecordBatchReader.from_batches(schema, batches())}
+
+    def full(sink: Any, data: Any) -> int:
+        nonlocal writes
+        writes += 1
+        if writes > at and sink.is_open:
+            raise OSError(28, "No space left on device")
+        return memoryview(data).nbytes
+
+    monkeypatch.setattr(_tables._Sink, "write", full)
+    monkeypatch.setattr(parquet, "GROUP_ROWS", 8)
+    archive: Any = Damaged()
+    with pytest.raises(OSError, match="No space left"):
+        kind.export(archive, str(tmp_path / "out"), jobs=jobs)
+    monkeypatch.undo()
+    with pytest.raises(StructureError, match="damage behind"):
+        kind.export(archive, str(tmp_path / "out"), jobs=jobs)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interruption_waits_for_what_is_being_written(
+    small_groups: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    events: list[str] = []
+    interrupted, put, close = threading.Event(), parquet.ParquetFile._put, parquet.ParquetFile.close
+
+    def slow(target: Any, part: Any) -> None:
+        events.append("begins")
+        interrupted.wait(60)
+        put(target, part)
+        events.append("ends")
+
+    def progress(done: int, total: int | None, unit: str) -> None:
+        if events:
+            threading.Timer(0.1, interrupted.set).start()
+            raise KeyboardInterrupt
+
+    def closing(target: Any) -> None:
+        events.append("closes")
+        close(target)
+
+    monkeypatch.setattr(parquet.ParquetFile, "_put", slow)
+    monkeypatch.setattr(parquet.ParquetFile, "close", closing)
+    with exhume.open(small_groups) as archive, pytest.raises(KeyboardInterrupt):
+        parquet.export(archive, str(tmp_path / "out"), batch_rows=1, jobs=2, progress=progress)
+    assert events == ["begins", "ends", "closes"]
+    assert [file.name for file in tmp_path.iterdir()] == ["x.zs"]
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Ordered maps over threads: what an interruption waits for."""
+"""Ordered maps over threads, and calls beside the caller: what an interruption waits for, where errors are raised."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from exhume.io.parallel import map_ordered
+from exhume.io.parallel import Beside, map_ordered
 
 
 @pytest.mark.parametrize("leave", [False, True], ids=["waits", "leaves"])
@@ -37,3 +37,81 @@ def test_an_interruption_while_a_thread_starts_is_one(monkeypatch: pytest.Monkey
     monkeypatch.setattr(threading.Thread, "start", interrupted)
     with pytest.raises(KeyboardInterrupt):
         list(map_ordered(str, range(10), 2))
+
+
+def test_calls_beside_the_caller_follow_each_other() -> None:
+    done: list[tuple[int, bool]] = []
+    inside = threading.Lock()
+
+    def work(item: int) -> None:
+        assert inside.acquire(blocking=False), "one at a time"
+        done.append((item, threading.current_thread() is threading.main_thread()))
+        inside.release()
+
+    for jobs in (1, 2):
+        beside = Beside(jobs)
+        for item in range(50):
+            beside.call(work, item)
+        beside.wait()
+        beside.wait()
+        assert done == [(item, jobs == 1) for item in range(50)]
+        done.clear()
+
+
+def test_a_call_goes_on_while_the_caller_does() -> None:
+    go_on, done = threading.Event(), threading.Event()
+    beside = Beside(2)
+    beside.call(lambda item: done.set() if go_on.wait(item) else None, 60)
+    assert not done.is_set()
+    go_on.set()
+    beside.wait()
+    assert done.is_set()
+
+
+def test_the_error_of_a_call_is_raised_once_by_what_follows() -> None:
+    called = []
+
+    def work(item: int) -> None:
+        called.append(item)
+        if item == 1:
+            raise OSError("full")
+
+    beside = Beside(2)
+    beside.call(work, 1)
+    with pytest.raises(OSError, match="full"):
+        beside.call(work, 2)
+    beside.wait()
+    beside.call(work, 1)
+    with pytest.raises(OSError, match="full"):
+        beside.wait()
+    beside.call(work, 3)
+    beside.wait()
+    assert called == [1, 1, 3]
+
+
+@pytest.mark.parametrize("started", [False, True])
+def test_a_call_that_is_interrupted_while_its_thread_starts_is_waited_for(
+    started: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_on, done = threading.Event(), list[int]()
+    start = threading.Thread.start
+
+    def work(item: int) -> None:
+        go_on.wait(60)
+        done.append(item)
+
+    def interrupted(thread: threading.Thread) -> None:
+        if started:
+            start(thread)
+            while not beside._last or not thread.is_alive():
+                pass
+        raise KeyboardInterrupt
+
+    beside = Beside(2)
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            beside.call(work, 1)
+    go_on.set()
+    beside.wait()
+    assert done in ([[1], []] if started else [[]])

@@ -17,6 +17,7 @@ from exhume.errors import WriterError
 from exhume.io.jsonout import dumps
 from exhume.io.output.atomic import AtomicDirectory, AtomicFile
 from exhume.io.output.stream import binary_output, text_output
+from exhume.io.parallel import Beside
 from exhume.io.processes import map_processes
 from exhume.limits import cpu_count
 from exhume.tabular.arrow import NESTED, import_pyarrow, text_array
@@ -30,16 +31,20 @@ NO_COLUMNS = "rows without columns"
 
 
 class TableFile(ABC):
-    """A file of one table: made with the schema, given batches, closed.  `lost` counts what it cannot hold."""
+    """A file of one table: made with the schema, given batches, closed.  `lost` counts what it cannot hold.
+
+    With several `jobs`, what is called `beside` is so while the next batches are made.
+    """
 
     suffix: ClassVar[str]
     is_text: ClassVar[bool]
     render: ClassVar[Any] = None
     """Makes the part of a file that a batch becomes, where that depends on nothing else: processes can do it then."""
 
-    def __init__(self, pa: Any, file: BinaryIO, schema: Any, report: ExportReport) -> None:
+    def __init__(self, pa: Any, file: BinaryIO, schema: Any, report: ExportReport, jobs: int) -> None:
         self.pa, self.schema, self.report = pa, schema, report
         self.file = _Sink(file)
+        self.beside = Beside(jobs)
 
     @abstractmethod
     def write(self, batch: Any) -> None:
@@ -47,15 +52,19 @@ class TableFile(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Completes the file."""
+        """Completes the file; what was gathered is of no use when `file` is not open."""
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, exc_type: object, *exc: object) -> None:
-        if exc_type is not None:
-            self.file.is_open = False  # closing must not write anything that makes a broken file look whole
-        self.close()
+        is_whole = False
+        try:
+            self.beside.wait()  # what is wrong there was so before any other error
+            is_whole = exc_type is None
+        finally:
+            self.file.is_open = is_whole  # closing must not write anything that makes a broken file look whole
+            self.close()
 
 
 class _Sink(io.RawIOBase):
@@ -124,7 +133,7 @@ def _copy(
     jobs: int,
 ) -> None:
     reader = make()
-    with kind(import_pyarrow(), file, reader.schema, report) as target:
+    with kind(import_pyarrow(), file, reader.schema, report, jobs) as target:
         for batch, part in _rendered(reader, kind.render, jobs):
             if part is None:
                 target.write(batch)

@@ -20,9 +20,10 @@ class ArrowFile(TableFile):
         self._writer = self.pa.ipc.new_stream(self.file, self.schema)
 
     def write(self, batch: Any) -> None:
-        self._writer.write_batch(batch)
+        self.beside.call(self._writer.write_batch, batch)
 
     def close(self) -> None:
+        self.beside.wait()
         self._writer.close()
 
 

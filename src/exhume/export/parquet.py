@@ -12,7 +12,9 @@ GROUP_ROWS = 1 << 20
 """A row group ends with the batch that reaches this many rows,"""
 
 GROUP_BYTES = 64 << 20
-"""or so many bytes in memory: small batches share one, and memory stays bounded."""
+"""or so many bytes in memory: small batches share one, and memory stays bounded.
+
+With several jobs one group is written beside the making of the next."""
 
 
 class ParquetFile(TableFile):
@@ -38,11 +40,16 @@ class ParquetFile(TableFile):
 
     def _flush(self) -> None:
         if self._held:
-            self._writer.write_table(self.pa.Table.from_batches(self._held, self.schema), row_group_size=self._rows)
+            self.beside.call(self._put, self.pa.Table.from_batches(self._held, self.schema))
         self._held, self._rows, self._bytes = [], 0, 0
 
+    def _put(self, part: Any) -> None:
+        self._writer.write_table(part, row_group_size=part.num_rows)
+
     def close(self) -> None:
-        self._flush()
+        if self.file.is_open:
+            self._flush()
+        self.beside.wait()
         self._writer.close()
 
 

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from queue import Empty, SimpleQueue
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from exhume.limits import cpu_count
 
@@ -50,6 +50,40 @@ class _Call(Generic[T, R]):
             if self._error is not None:
                 raise self._error
             return self._result
+
+
+class Beside:
+    """Calls one after the other, each beside what the caller does until the next; with one job, by the caller."""
+
+    def __init__(self, jobs: int) -> None:
+        self._is_alone = (jobs or cpu_count()) == 1
+        self._last: _Call[Any, object] | None = None
+
+    def call(self, function: Callable[[T], object], item: T) -> None:
+        """Makes a call when the one before it has ended.  Raises what that one raised."""
+        if self._is_alone:
+            function(item)
+            return
+        self.wait()
+        todo: SimpleQueue[_Call[T, object] | None] = SimpleQueue()
+        self._last = call = _Call[T, object](item)
+        todo.put(call)
+        try:
+            threading.Thread(target=_work_once, args=(function, todo), name="exhume", daemon=True).start()
+        except BaseException:
+            if _taken(todo) is not None:  # else it runs
+                self._last = None
+            raise
+
+    def wait(self) -> None:
+        """Waits for the last call.  Raises what it raised, once."""
+        if self._last is not None:
+            try:
+                self._last.result()
+            except Exception:
+                self._last = None
+                raise
+            self._last = None
 
 
 def map_ordered(  # noqa: C901 - what holds results back or lets go of them has to be seen in one place
@@ -134,3 +168,8 @@ def _work(function: Callable[[T], R], todo: SimpleQueue[_Call[T, R] | None]) -> 
     while (call := todo.get()) is not None:
         call.run(function)
         del call  # its result is not this thread's to keep
+
+
+def _work_once(function: Callable[[T], R], todo: SimpleQueue[_Call[T, R] | None]) -> None:
+    if (call := _taken(todo)) is not None:
+        call.run(function)
