@@ -67,7 +67,8 @@ def rows(folder: Path, size: int, out: Path) -> dict[str, Work]:
     found = {}
     for format, listed, made in (
         ("zs", zs, more), ("zs", zs_lzma, some), ("clp-s", clp_s, more), ("kv-ir", kv_ir, some), ("ark", ark, some),
-        ("caf", caf, more), ("databundle", databundle, more), ("leveldb", leveldb, some), ("", carve, more),
+        ("ark", ark_typed, more), ("caf", caf, more), ("databundle", databundle, more), ("leveldb", leveldb, some),
+        ("", carve, more),
     ):  # fmt: skip
         for verb, work in listed(out, made):
             content = made.size if work.content is None else work.content
@@ -164,17 +165,19 @@ def ark(out: Path, made: Inputs) -> Iterator[tuple[str, Work]]:
     yield from _common("ark", path, out)
     # messages of a type, which are decoded
     typed, lines = made["ark typed"], made["ark lines"]
-    read = Floor("ark", "read", typed)
     of_type = [word for number in range(ODOMETRY) for word in ("--type", f"/odometry/{number}=bench::Odometry")]
     encode = exhume("create", "ark", lines, "--schema", typed / IDL_FILE, *of_type, "-o", out)
+    export = exhume("export", typed, "--to", "mcap", "--payload", "json", "-o", out)
+    yield "typed create", Work(encode, lines)
+    yield "typed export mcap, JSON", Work(export, typed, None, Floor("ark", "read", typed))
+
+
+def ark_typed(out: Path, made: Inputs) -> Iterator[tuple[str, Work]]:
+    typed = made["ark typed"]
+    read = Floor("ark", "read", typed)
     yield "typed cat", Work(exhume("cat", typed), typed, None, read)
     yield "typed verify", Work(exhume("verify", typed), typed, None, read)
     yield "typed salvage", Work(exhume("salvage", typed, "-o", out), typed, None, read)
-    yield "typed create", Work(encode, lines)
-    yield (
-        "typed export mcap, JSON",
-        Work(exhume("export", typed, "--to", "mcap", "--payload", "json", "-o", out), typed, None, read),
-    )
     yield "typed export arrow", Work(exhume("export", typed, "--to", "arrow", "-o", out), typed, None, read)
 
 

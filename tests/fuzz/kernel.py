@@ -16,6 +16,7 @@ from exhume_ksy.fast._layout import LayoutError
 
 from exhume.codecs.checksums import masked_crc32c
 from exhume.formats.ark import kernel as ark_kernel
+from exhume.formats.ark.columns import columns_of
 from exhume.formats.ark.jsonschema import message_json
 from exhume.formats.ark.layout import ENTRY_SIZE
 from exhume.formats.ark.rbuf.decoder import decoder_for
@@ -108,17 +109,24 @@ def caf(data: bytes) -> None:
 
 
 REGISTRY = load_registry(ALL_TYPES)
-TYPES = [(decoder_for(REGISTRY, name), program_for(REGISTRY, name)) for name in REGISTRY.schemas]
+TYPES = [
+    (decoder_for(REGISTRY, name), program_for(REGISTRY, name), columns_of(REGISTRY, name)) for name in REGISTRY.schemas
+]
 
 
 def ark_messages(data: bytes) -> None:
     """A message of each type: where the kernel vouches for it, it prints what the decoder makes of it."""
-    for decoder, program in TYPES:
+    for decoder, program, columns in TYPES:
         programs: list[Any] = [program, *[None] * 255]
         odd = ark_kernel.ark_check([data], bytes(1), programs)
         text, left, _ = ark_kernel.ark_json([0], [([data], [7], bytes(1), programs, [None] * 256)], 1, b"\n")
         assert odd == left
         assert odd or text[:-1] == message_json(decoder.decode(data))
+        assert columns is not None
+        piece: Any = ([data, data], [7, 8], bytes(2), programs, [None] * 256)
+        made = ark_kernel.ark_columns([0, 0], [piece], columns.packed, columns.texts, MOST)
+        assert made is None or not odd
+        assert made is None or all(length >= nulls for length, nulls, *_ in made[3])
 
 
 def ark_index(data: bytes) -> None:
@@ -135,6 +143,10 @@ def ark_index(data: bytes) -> None:
     for start, _, first, stop in ark_kernel.ark_runs(offsets, sizes, data[0], 23) or ():
         with contextlib.suppress(ValueError):
             ark_kernel.ark_cut(bytes(size), start, offsets, sizes, first, stop)
+    runs = ark_kernel.ark_runs(offsets, sizes, data[0], 23) or []
+    with contextlib.suppress(ValueError):
+        blobs = [bytes(max(0, min(size, end) - start)) for start, end, _, _ in runs]
+        assert sum(map(len, ark_kernel.ark_stored(blobs, runs, offsets, sizes))) == sum(sizes)
 
 
 Generated = Callable[..., Any]

@@ -163,8 +163,11 @@ class Columns(NamedTuple):
         return pa.Array.from_buffers(type_, length, buffers, nulls, children=children)
 
 
-def columns_of(registry: Registry | None, type_name: str, wanted: Collection[str]) -> Columns | None:
-    """The columns of a type's wanted fields, `data` without a registry; None for a type that is too large."""
+def columns_of(registry: Registry | None, type_name: str, wanted: Collection[str] | None = None) -> Columns | None:
+    """The columns of a type's wanted fields (None: all), `data` without a registry; None for a type that is too large.
+
+    Raises rule ARK-411 when the registry has no such type.
+    """
     if registry is None:
         fields = [Field("data", "byte_buffer")]
     else:
