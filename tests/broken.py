@@ -146,7 +146,7 @@ def _caf() -> Named:
 def _ark() -> Named:
     from exhume.formats.ark.writer import ArkWriter
     from tests.ark.test_rbuf import HOSTILE, REG, TOLERATED
-    from tests.ark.test_rules import COMPRESSED, DAMAGE, VARIANTS, Log, index_of_split, removed_column
+    from tests.ark.test_rules import COMPRESSED, DAMAGE, VARIANTS, Log, garble, index_of_split, removed_column
 
     def damaged(compression: str, damage: Callable[[Log], Any]) -> Build:
         def build(folder: Path) -> Path:
@@ -172,6 +172,8 @@ def _ark() -> Named:
     for count in (2, 3, 4, 6):
         flags = partial(index_of_split, flags=[1] * count)
         yield f"flags of {count} where 3 are told", Broken(damaged("none", flags), bounds=few)
+    one_by_one = (*few, ("exhume.formats.ark.verify.PIECE_BYTES", 1))
+    yield "messages one by one where 3 are told", Broken(damaged("none", garble), bounds=one_by_one)
     yield from ((name, damaged("none", damage)) for name, damage in VARIANTS.items())
     messages = [(code, name, raw) for name, raw, code, _ in HOSTILE if raw]
     messages += [(code, name, raw) for name, raw, _, code in TOLERATED if code]

@@ -274,6 +274,14 @@ class Capped:
         else:
             self._last[finding.code] = finding
 
+    def extend(self, other: Capped) -> None:
+        """Takes over the findings of another part of the file, and the number of those that it only counted."""
+        for finding in other._kept:
+            self.append(finding)
+        for code, finding in other._last.items():
+            self._counts[code] += other._counts[code] - MAX_PER_RULE
+            self._last[code] = finding
+
     def told(self) -> list[Finding]:
         """The findings that were kept, then one for each rule that has more: their number and the place of the last."""
         more = []

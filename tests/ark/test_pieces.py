@@ -182,30 +182,6 @@ def test_a_log_in_memory_or_of_one_file_is_read_by_one_job(log: Path, small: Non
         assert told(opened, 2, decode=False) == told(opened, 1, decode=False)
 
 
-def test_verify_in_pieces_finds_the_same(log: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    import shutil
-
-    from exhume.formats.ark import verify
-
-    shutil.copytree(log, tmp_path / "log")
-    splits = sorted((tmp_path / "log" / "splits").iterdir())
-    for number, split in enumerate(splits):
-        raw = bytearray(split.read_bytes())
-        for back in range(3, len(raw) // 2, 211 + number):
-            raw[-back] ^= 0x55
-        split.write_bytes(raw)
-    splits[0].write_bytes(splits[0].read_bytes()[:1500])
-    splits[1].unlink()
-    expected = list(exhume.verify(tmp_path / "log"))
-    assert len(expected) > 20
-    monkeypatch.setattr(verify, "CHECKED_MESSAGES", 40)
-    monkeypatch.setattr(verify, "WORTH", 1)
-    monkeypatch.setattr(verify, "map_processes", here)
-    assert list(exhume.verify(tmp_path / "log", jobs=2)) == expected
-    quick = list(exhume.verify(tmp_path / "log", quick=True))
-    assert list(exhume.verify(tmp_path / "log", jobs=2, quick=True)) == quick
-
-
 @pytest.mark.parametrize("jobs", [1, 3])
 @pytest.mark.parametrize(
     "query", [{}, {"start_ns": 1050, "stop_ns": 1150}, {"start_ns": 1050, "reverse": True}, {"topics": "/raw"}]

@@ -209,6 +209,20 @@ def index_of_split(log: Log, **columns: list[int]) -> None:
             log.poke_entry(position, name, value)
 
 
+def garble(log: Log) -> None:
+    """No message has the header byte of an object, nor the mark of a footer."""
+    for start, end in places(log):
+        log.poke(start, b"\0")
+        log.poke(end - 1, b"\0")
+
+
+def places(log: Log) -> list[tuple[int, int]]:
+    """Where the messages of the log lie."""
+    data = log.split_path.read_bytes()
+    entries = layout.iter_entries(data[HEADER : HEADER + 6 * 18])
+    return [(start, start + size) for _, start, size, _, _ in entries]
+
+
 def every_split(log: Log, **changes: Any) -> None:
     """Changes what the manifest states about each channel in a split."""
     log.change_column(splits=tuple(
@@ -242,6 +256,7 @@ def unknown_filter(log: Log) -> None:
 
 
 VARIANTS: dict[str, Callable[[Log], Any]] = {
+    "all messages lie outside": lambda log: index_of_split(log, ofs_data=[1 << 30] * 6),
     "named sixteen times": lambda log: sections(log, 16),
     "named seventeen times": lambda log: sections(log, 17),
     "another manifest names the split": second_log,

@@ -13,12 +13,13 @@ from unittest.mock import patch
 import pytest
 
 import exhume
-from exhume.errors import ExhumeError, LimitExceededError, UnsupportedOperationError
+from exhume.errors import ExhumeError, LimitExceededError, SourceError, UnsupportedOperationError
 from exhume.formats.ark.filters import Filter
 from exhume.formats.ark.manifest import ManifestSection
 from exhume.formats.ark.rbuf.guid import NIL
 from exhume.formats.ark.reader import ArkReader
 from exhume.formats.ark.salvage import salvage
+from exhume.formats.ark.splitwriter import SplitWriter
 from exhume.formats.ark.writer import ArkWriter
 from exhume.io.local import FileSource, LocalTree
 from exhume.io.source import BytesSource, Source
@@ -311,6 +312,16 @@ def test_bytes_that_bad_entries_claim(
     assert report.lost["messages"] == 2
 
 
+def test_of_several_reasons_the_one_that_the_index_has_first_is_told(log: Log, tmp_path: Path) -> None:
+    lose(log, 1, ONE, 9)
+    log.poke_entry(2, "ofs_data", ONE)
+    log.poke_entry(2, "len_data", 4)
+    report = salvaged(log.root, tmp_path / "out")
+    assert [(s.span.start, s.span.end, s.code) for s in report.spans if s.span.start >= ONE][:2] == [
+        (ONE, ONE + 9, "ARK-326"), (ONE + 9, TWO, None)
+    ]  # fmt: skip
+
+
 def test_bytes_behind_the_messages(log: Log, tmp_path: Path) -> None:
     raw = log.split_path.read_bytes()
     log.split_path.write_bytes(raw + bytes(9))
@@ -459,6 +470,23 @@ def test_a_split_alone(log: Log, tmp_path: Path) -> None:
     assert source.read_at(0, 1)
     assert [(s.span.start, s.span.end) for s in report.spans] == [(0, END)]
     source.close()
+
+
+def test_a_disk_that_fails_while_a_split_is_rewritten(log: Log, tmp_path: Path) -> None:
+    """It is the disk's error that is told; the file that was begun is closed."""
+    lose(log, 1, DATA, SIZE)
+    left: list[str] = []
+    real = SplitWriter.abandon
+
+    def abandon(writer: SplitWriter) -> None:
+        left.append(writer.path.parent.name)
+        real(writer)
+
+    fails = patch.object(SplitWriter, "add", side_effect=SourceError("input/output error"))
+    with fails, patch.object(SplitWriter, "abandon", abandon), pytest.raises(SourceError, match="input/output"):
+        salvaged(log.root, tmp_path / "out")
+    assert left == ["splits"]
+    assert [path.name for path in tmp_path.iterdir()] == ["log"]
 
 
 def test_splits_are_closed(log: Log, tmp_path: Path) -> None:

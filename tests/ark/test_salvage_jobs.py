@@ -104,7 +104,7 @@ def salvaged(
 @pytest.mark.parametrize("damage", [noise, cut, headless], ids=lambda one: one.__name__)
 def test_pieces(damage: Damage, mode: SalvageMode, log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lost = 0
-    for seed in range(8):
+    for seed in range(4):
         broken = tmp_path / f"log{seed}"
         shutil.copytree(log, broken)
         damage(broken, random.Random(seed))
@@ -117,7 +117,7 @@ def test_pieces(damage: Damage, mode: SalvageMode, log: Path, tmp_path: Path, mo
             patch.setattr(pieces, "map_processes", here)
             assert salvaged(broken, tmp_path / "out", 2, mode, patch) == one
         lost += isinstance(one, tuple) and bool(one[0]["lost"])
-    assert lost > 3
+    assert lost > 1
 
 
 def test_processes(log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

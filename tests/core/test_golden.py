@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import importlib
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from exhume.errors import Span
 from exhume.findings import Capped, Finding, RuleTable, Severity, each_once
@@ -91,3 +94,17 @@ def test_a_rule_that_is_broken_often_is_told_a_hundred_times() -> None:
         Finding("EX-1", Severity.ERROR, "wrong: 105 more in this file", Span("a", 204, 205), spec_ref="spec")
     ]
     assert found.told() == told
+
+
+@given(st.lists(st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 9)), max_size=9), max_size=5))
+def test_parts_of_a_file_are_told_together(parts: list[list[tuple[str, int]]]) -> None:
+    with patch("exhume.findings.MAX_PER_RULE", 3):
+        together, whole = Capped(), Capped()
+        for part in parts:
+            mine = Capped()
+            for code, at in part:
+                one = Finding(code, Severity.ERROR, f"wrong: {at}", Span("a", at, at + 1))
+                mine.append(one)
+                whole.append(one)
+            together.extend(mine)
+        assert together.told() == whole.told()

@@ -102,6 +102,9 @@ class Acceptance:
         ]
         self._known: dict[str, bool] = {}
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Acceptance, (self.filters,)
+
     @property
     def is_open(self) -> bool:
         """Whether nothing is hidden."""

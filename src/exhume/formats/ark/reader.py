@@ -277,10 +277,6 @@ class ArkReader(RecordArchive):
         if split.source is not self.single_split:
             split.source.close()
 
-    def known_facts(self, identifier: str) -> SplitFacts | None:
-        """The facts about a split that are known so far, or None."""
-        return self._facts.get(identifier)
-
     def facts(self, identifier: str) -> SplitFacts:
         """Header, time range and sortedness of a split; its index is scanned once."""
         found = self._facts.get(identifier)

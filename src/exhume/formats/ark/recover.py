@@ -239,9 +239,8 @@ class _Check:
         try:
             split = Split(source, header=part.header)
             check = MessageCheck(self._reader, reference, split)
-            _, _, offsets, sizes, objects, _ = ark_entries(part.entries, source.size, ANY_OBJECT, ANY_OBJECT)
-            found = check.errors(offsets, objects, split.stored(offsets, sizes))
-            damaged += [(part.positions[number], error) for number, error in found]
+            _, _, offsets, sizes, shorts, _ = ark_entries(part.entries, source.size, ANY_OBJECT, ANY_OBJECT)
+            damaged += [(part.positions[number], error) for number, error in check.errors(offsets, sizes, shorts)]
         except ExhumeError as error:
             return _Checked(part.is_last, damaged, error)
         finally:

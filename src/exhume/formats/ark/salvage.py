@@ -289,7 +289,7 @@ class _Salvage:
         source = found.split.source
         starts = found.entries["ofs_data"].astype(np.int64)
         ends = starts + found.entries["len_data"]
-        order = np.argsort(starts, kind="stable")
+        order = np.argsort(starts)
         spans = ((int(entry["ofs_data"]), int(entry["len_data"]), finding) for entry, finding in found.lost)
         lost = deque(sorted(((at, at + size, finding) for at, size, finding in spans), key=lambda row: row[0]))
         at = 0
@@ -357,9 +357,10 @@ class _Salvage:
 
     def _data_starts(self, reference: SplitReference, source: Source, found: Survey | None) -> Iterator[int]:
         """Where the messages of a split without index begin: the first object behind the header or the index area."""
-        starts = [header_area(len(reference.channels))]
+        area = header_area(len(reference.channels))
+        starts = [area]
         if found is not None:
-            starts.append(starts[0] + found.split.header.maximum_count * ENTRY_SIZE)
+            starts.append(area + found.split.header.maximum_count * ENTRY_SIZE)
         for start in starts:
             at = min(start, source.size)
             for chunk in source.chunks(at, source.size):

@@ -6,9 +6,11 @@ Spec: ark_log.txt, Split File Format.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from exhume.errors import ExhumeError
+from exhume.findings import Finding
 from exhume.formats.ark.assumptions import UNUSED_INDEX_SLOTS_ARE_ZERO
 from exhume.formats.ark.kernel import RbufProgram, ark_check
 from exhume.formats.ark.layout import ENTRY_SIZE, MESSAGE_FOOTER_MAGIC, iter_entries
@@ -52,30 +54,48 @@ class MessageCheck:
             except ExhumeError:
                 self._decoders[short] = None  # a registry that is damaged says nothing about the message
 
-    def errors(
-        self, offsets: Sequence[int], objects: bytes, stored: Sequence[bytes]
-    ) -> Iterator[tuple[int, ExhumeError]]:
-        """What is wrong with the stored bytes of the messages of objects, by their numbers; see `error`.
+    def findings(self, offsets: list[int], sizes: list[int], shorts: bytes) -> Iterator[Finding]:
+        """What is wrong with messages or worth a note, in their order; nothing where the codec is unknown."""
+        stored = self._split.stored(offsets, sizes)
+        for number in self._doubtful(shorts, stored, noted=True) if self._codec else ():
+            notes: list[Finding] = []
+            error = self.error(offsets[number], sizes[number], shorts[number], stored[number], notes)
+            yield from notes
+            if error is not None:
+                yield Finding.from_error(error)
 
-        The kernel looks at them first; `error` has to look only at those for which it does not vouch.
-        """
-        found: Sequence[bytes | None]
-        found = stored if self._unpack is None else self._unpack.payloads(stored, self._split.source)
-        for number in ark_check(found, objects, self._programs):
-            error = self.error(offsets[number], len(stored[number]), objects[number], stored[number])
+    def errors(self, offsets: list[int], sizes: list[int], shorts: bytes) -> Iterator[tuple[int, ExhumeError]]:
+        """What is wrong with messages, by their numbers; see `error`."""
+        stored = self._split.stored(offsets, sizes)
+        for number in self._doubtful(shorts, stored):
+            error = self.error(offsets[number], sizes[number], shorts[number], stored[number])
             if error is not None:
                 yield number, error
 
-    def error(self, offset: int, size: int, short: int, data: bytes) -> ExhumeError | None:
-        """What is wrong with the stored bytes of the message of an object; None when nothing is."""
+    def _doubtful(self, shorts: bytes, stored: Sequence[bytes], *, noted: bool = False) -> list[int]:
+        """Numbers of the messages for which the kernel does not vouch: only these are for `error`."""
+        found: Sequence[bytes | None] = stored
+        if self._unpack is not None:
+            found = self._unpack.payloads(stored, self._split.source, noted=noted)
+        return ark_check(found, shorts, self._programs)
+
+    def error(
+        self, offset: int, size: int, short: int, data: bytes, notes: list[Finding] | None = None
+    ) -> ExhumeError | None:
+        """What is wrong with the stored bytes of the message of an object; None when nothing is.
+
+        What is tolerated is added to `notes`.
+        """
         span = self._split.source.span(offset, offset + size)
         try:
-            message = self._unpack.decode(data, lambda: span) if self._unpack is not None else data
+            message = self._unpack.decode(data, lambda: span, notes) if self._unpack is not None else data
             decoder = self._decoders.get(short)
             if decoder is not None and not decoder.is_plain(message):
-                decode_value(decoder, message, lambda: message_span(self._split, offset, size, message, self._codec))
+                where = partial(message_span, self._split, offset, size, message, self._codec)
+                decode_value(decoder, message, where, notes)
         except ExhumeError as error:
-            return error
+            error.__cause__ = error.__context__ = None  # their frames would keep the bytes of many messages
+            return error.with_traceback(None)
         return None
 
     def proves(self, short: int) -> bool:

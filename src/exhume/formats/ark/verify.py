@@ -6,8 +6,10 @@ Spec: ark_log.txt; the rules are in `checks`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, compress, islice
+from collections.abc import Generator, Iterator
+from contextlib import suppress
+from functools import partial
+from itertools import compress, islice
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
@@ -23,7 +25,6 @@ from exhume.formats.ark.checks import (
     FILTER_UNKNOWN,
     INDEX_CAPACITY,
     INDEX_ORDER,
-    INDEX_OUTSIDE,
     MANIFEST_NAME,
     MAPPING_REPEATED,
     MAPPING_UNDECLARED,
@@ -39,8 +40,8 @@ from exhume.formats.ark.checks import (
     UNEXPLAINED,
     UNREFERENCED,
 )
-from exhume.formats.ark.filters import check_pattern
-from exhume.formats.ark.kernel import ark_check, ark_entries, ark_faults
+from exhume.formats.ark.filters import Acceptance, check_pattern
+from exhume.formats.ark.kernel import ark_entries, ark_faults
 from exhume.formats.ark.layout import (
     ENTRY_SIZE,
     HEADER_FIELDS,
@@ -49,19 +50,15 @@ from exhume.formats.ark.layout import (
     entry_time,
     iter_entries,
 )
-from exhume.formats.ark.messages import Decompressor, column_codec, decode_value
+from exhume.formats.ark.messages import column_codec
 from exhume.formats.ark.names import is_guid
-from exhume.formats.ark.pieces import PIECE_BYTES, WORTH, can_travel
-from exhume.formats.ark.query import message_span
+from exhume.formats.ark.pieces import PIECE_BYTES, can_travel, map_pieces
 from exhume.formats.ark.rbuf.decoder import decoder_for
-from exhume.formats.ark.rbuf.program import program_for
 from exhume.formats.ark.splits import ANY_OBJECT, PORTION, Split, SplitFacts, portions
-from exhume.formats.ark.unindexed import num_unindexed
+from exhume.formats.ark.unindexed import MessageCheck, num_unindexed
 from exhume.io.parallel import map_ordered
-from exhume.io.processes import map_processes
 from exhume.io.source import Source
 from exhume.io.tree import Tree
-from exhume.limits import cpu_count
 from exhume.native.compiled import KERNEL
 
 if TYPE_CHECKING:
@@ -69,11 +66,8 @@ if TYPE_CHECKING:
 
 BATCH: Final = 4096
 
-CHECKED_MESSAGES: Final = 1 << 14
-"""Messages that a process checks at a time."""
-
-Piece = tuple[int, int, int | None]
-"""The number of a split, and the first of its messages and the one behind the last (None: all that follow)."""
+Piece = tuple[int, int, int]
+"""The number of a split, and which one of how many pieces of its messages is to be checked."""
 
 
 def verify_log(
@@ -87,104 +81,57 @@ def verify_log(
     """Findings of the manifest, then of each split in reading order; `quick` does not read messages."""
     yield from _check_manifest(reader)
     references = _distinct(reader)
-    total = sum(_size(reader, each) for each in references)
-    done = 0
-
-    for reference, findings in zip(references, _check_splits(reader, references, quick, jobs), strict=True):
+    for done, findings in enumerate(_check_splits(reader, references, quick, jobs), 1):
         yield from findings
-        done += _size(reader, reference)
-        progress(done, total, "bytes")
+        progress(done, len(references), "splits")
     if check_unreferenced and reader.root is not None and reader.single_split is None:
         yield from unreferenced_splits(reader.root, named_splits(reader, reader.root))
 
 
 def _check_splits(
-    reader: ArkReader, references: Sequence[SplitReference], quick: bool, jobs: int
+    reader: ArkReader, references: list[SplitReference], quick: bool, jobs: int
 ) -> Iterator[list[Finding]]:
-    """The findings of each split, whose messages are shared where there are enough of them.
+    """The findings of each split.
 
-    Threads do that where the kernel is compiled, otherwise processes.
+    Messages are shared piece by piece where they lie in files of this machine: by threads where the kernel is compiled,
+    otherwise by processes.
     """
-    check = SplitCheck(reader, quick)
-    jobs = jobs or cpu_count()
-    if jobs > 1 and not quick and can_travel(reader):
-        pieces = [_pieces(reader, number, each) for number, each in enumerate(references)]
-        share = map_ordered if KERNEL is not None else map_processes
-        found = share(check, chain.from_iterable(pieces), jobs if sum(map(len, pieces)) > WORTH else 1)
-        for mine in pieces:
-            yield _capped(islice(found, len(mine)))
-    else:
-        yield from map_ordered(lambda number: _capped([check((number, 0, None))]), range(len(references)), jobs)
+    whole = quick or not can_travel(reader)
+    numbers = [1 if whole else _num_pieces(reader, each) for each in references]
+    pieces = ((split, piece, count) for split, count in enumerate(numbers) for piece in range(count))
+    share = map_ordered if whole or KERNEL is not None else map_pieces
+    found = share(partial(_check_piece, reader, references, quick), pieces, jobs)
+    for count in numbers:
+        together = Capped()
+        for some in islice(found, count):
+            together.extend(some)
+        yield together.told()
 
 
-def _capped(found: Iterable[list[Finding]]) -> list[Finding]:
-    kept = Capped()
-    for finding in chain.from_iterable(found):
-        kept.append(finding)
-    return kept.told()
+def _num_pieces(reader: ArkReader, reference: SplitReference) -> int:
+    """The number of pieces that the messages of a split are checked in."""
+    with suppress(ExhumeError), reader.split_source(reference.identifier) as source:
+        split = Split(source, reference.identifier)
+        split.check_index()
+        return max(1, min(split.header.item_count, source.size // PIECE_BYTES))
+    return 1  # whoever checks it finds the same
 
 
-def _pieces(reader: ArkReader, number: int, reference: SplitReference) -> list[Piece]:
-    """A split in pieces of as many messages as are worth sending to a process; in one, when its header is damaged."""
-    try:
-        split = reader.open_split(reference.identifier)
-    except ExhumeError:
-        return [(number, 0, None)]
-    count, size = split.header.item_count, split.source.size
-    reader.release(split)
-    step = max(1, min(CHECKED_MESSAGES, count * PIECE_BYTES // max(1, size)))
-    if count * ENTRY_SIZE > size:
-        return [(number, 0, None)]
-    starts = range(0, max(1, count), step)
-    return [(number, at, at + step if at + step < count else None) for at in starts]
-
-
-class SplitCheck:
-    """Checks splits, or pieces of them; picklable, so that other processes can do it."""
-
-    def __init__(self, reader: ArkReader, quick: bool) -> None:
-        self._reader, self._quick = reader, quick
-        self._references = _distinct(reader)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return SplitCheck, (self._reader, self._quick)
-
-    def __call__(self, piece: Piece) -> list[Finding]:
-        """The findings about some messages of a split, in front of the first also those about its header and index."""
-        number, start, stop = piece
-        reference = self._references[number]
-        if start == 0:
-            return list(check_split(self._reader, reference, quick=self._quick, messages=stop))
-        try:
-            split = self._reader.open_split(reference.identifier)
-        except ExhumeError:
-            return []  # the piece with the first message says so
-        try:
-            split.check_index()
-            index = split.read_entries(start, split.header.item_count if stop is None else stop)
-            return list(_check_messages(self._reader, reference, split, index))
-        except ExhumeError as error:
-            if error.code == INDEX_OUTSIDE.code:
-                return []
-            raise
-        finally:
-            self._reader.release(split)
-
-
-def _size(reader: ArkReader, reference: SplitReference) -> int:
-    facts = reader.known_facts(reference.identifier)
-    return facts.file_size if facts is not None else 1
+def _check_piece(reader: ArkReader, references: list[SplitReference], quick: bool, piece: Piece) -> Capped:
+    """The findings about a piece of a split's messages, and with its first piece those about its header and index."""
+    split, number, count = piece
+    found = Capped()
+    for finding in _check_split(reader, references[split], quick, number, count):
+        found.append(finding)
+    return found
 
 
 def _distinct(reader: ArkReader) -> list[SplitReference]:
-    """One reference per split and column; those named too often were reported with the manifest."""
-    seen: set[str] = set()
-    out = []
+    """The first reference to each split; those named too often were reported with the manifest."""
+    found: dict[str, SplitReference] = {}
     for each in reader.all_references():
-        if each.identifier not in seen:
-            seen.add(each.identifier)
-            out.append(each)
-    return out
+        found.setdefault(each.identifier, each)
+    return list(found.values())
 
 
 def _check_manifest(reader: ArkReader) -> Iterator[Finding]:
@@ -226,7 +173,7 @@ def _check_section(reader: ArkReader, number: int) -> Iterator[Finding]:
         if finding is not None:
             yield finding
     try:
-        reader.acceptance(number + 1)
+        Acceptance([section.filter])
     except ExhumeError as error:
         error.span = span
         yield Finding.from_error(error)
@@ -273,10 +220,10 @@ def _check_column(reader: ArkReader, column: Any, where: str) -> Iterator[Findin
             yield Finding.from_error(error)
 
 
-def check_split(
-    reader: ArkReader, reference: SplitReference, *, quick: bool, messages: int | None = None
+def _check_split(
+    reader: ArkReader, reference: SplitReference, quick: bool, piece: int, count: int
 ) -> Iterator[Finding]:
-    """Findings of one split file; of its messages only the first `messages`, when that is given."""
+    """Findings of a piece of a split file's messages, one of `count`; in front of the first those of all the rest."""
     try:
         split = reader.open_split(reference.identifier)
     except ExhumeError as error:
@@ -288,14 +235,21 @@ def check_split(
         yield finding
         return
     try:
-        yield from _check_open_split(reader, reference, split, quick, messages)
+        start, stop = (split.header.item_count * each // count for each in (piece, piece + 1))
+        if piece:
+            index = split.read_entries(start, stop)
+        else:
+            index = (yield from _check_index(reader, reference, split))[: stop * ENTRY_SIZE]
+        if not quick:
+            yield from _check_messages(reader, reference, split, index)
+    except ExhumeError as error:
+        yield Finding.from_error(error)
     finally:
         reader.release(split)
 
 
-def _check_open_split(
-    reader: ArkReader, reference: SplitReference, split: Split, quick: bool, messages: int | None
-) -> Iterator[Finding]:
+def _check_index(reader: ArkReader, reference: SplitReference, split: Split) -> Generator[Finding, None, bytes]:
+    """The findings about a split's header and index, which it returns.  Raises the error of rule ARK-322."""
     source, header = split.source, split.header
     if source.size < MINIMUM_SPLIT_SIZE:
         yield SPLIT_SHORT.finding(span=source.span(0, source.size), actual=source.size)
@@ -306,11 +260,7 @@ def _check_open_split(
             expected=f"at most {header.maximum_count}",
             actual=header.item_count,
         )
-    try:
-        facts = split.scan()
-    except ExhumeError as error:
-        yield Finding.from_error(error)
-        return
+    facts = split.scan()
     index = split.read_entries(0, header.item_count)
     yield from check_entries(split, index)
     yield from _check_statistics(reader, reference, split, facts)
@@ -320,9 +270,7 @@ def _check_open_split(
         span = source.span(start, start + more * ENTRY_SIZE)
         yield UNCLOSED.finding(counted(more, "messages"), span=span, actual=header.item_count)
     yield from _check_coverage(reader, reference, source)
-    if not quick:
-        checked = len(index) if messages is None else messages * ENTRY_SIZE
-        yield from _check_messages(reader, reference, split, index[:checked])
+    return index
 
 
 def _check_mappings(reference: SplitReference, split: Split) -> Iterator[Finding]:
@@ -397,7 +345,7 @@ def _check_statistics(
         real = found.get(identifier)
         count = real.count if real is not None else 0
         wrong = each.count is not None and each.count != count
-        if real is not None and count:
+        if real is not None and real.count:
             wrong |= each.size is not None and each.size != real.size
             wrong |= each.minimum_ns is not None and each.minimum_ns != real.minimum_ns
             wrong |= each.maximum_ns is not None and each.maximum_ns != real.maximum_ns
@@ -433,22 +381,7 @@ def _check_coverage(reader: ArkReader, reference: SplitReference, source: Source
 
 
 def _check_messages(reader: ArkReader, reference: SplitReference, split: Split, index: bytes) -> Iterator[Finding]:
-    try:
-        codec = column_codec(reference.column.compression)
-    except ExhumeError:
-        return
-    unpack = Decompressor(codec, reader.limits) if codec != "none" else None
-    decoders: list[Any] = [None] * 256
-    programs: list[Any] = [None] * 256
-    for mapping in split.header.mappings:
-        channel = reference.channels.get(mapping.identifier)
-        try:
-            registry = channel.declaration.registry if channel is not None else None
-            if registry is not None and channel is not None:
-                decoders[mapping.short] = decoder_for(registry, channel.type)
-                programs[mapping.short] = program_for(registry, channel.type)
-        except ExhumeError:
-            continue
+    check = MessageCheck(reader, reference, split)
     known = split.known_objects()
     split.source.hint(split.header.index_end, split.source.size)
     for start in range(0, len(index), BATCH * ENTRY_SIZE):
@@ -459,32 +392,7 @@ def _check_messages(reader: ArkReader, reference: SplitReference, split: Split, 
             offsets, sizes = list(compress(offsets, usable)), list(compress(sizes, usable))
             shorts = bytes(compress(shorts, usable))
         for first, stop in portions(sizes, PORTION):
-            which = slice(first, stop)
-            stored = split.stored(offsets[which], sizes[which])
-            if unpack is None and not any(decoders):
-                continue  # any bytes are a message, as long as they can be read
-            payloads: Sequence[bytes | None]
-            payloads = stored if unpack is None else unpack.payloads(stored, split.source, noted=True)
-            for number in ark_check(payloads, shorts[which], programs):
-                decoder, data = decoders[shorts[first + number]], stored[number]
-                if unpack is None and (decoder is None or decoder.is_plain(data)):
-                    continue
-                place = first + number
-                yield from _check_message(split, data, offsets[place], sizes[place], unpack, codec, decoder)
-
-
-def _check_message(
-    split: Split, data: bytes, offset: int, size: int, unpack: Decompressor | None, codec: str, decoder: Any
-) -> Iterator[Finding]:
-    findings: list[Finding] = []
-    try:
-        if unpack is not None:
-            data = unpack.decode(data, lambda: split.source.span(offset, offset + size), findings)
-        if decoder is not None:
-            decode_value(decoder, data, lambda: message_span(split, offset, size, data, codec), findings)
-    except ExhumeError as error:
-        findings.append(Finding.from_error(error))
-    yield from findings
+            yield from check.findings(offsets[first:stop], sizes[first:stop], shorts[first:stop])
 
 
 def unreferenced_splits(root: Tree, used: set[str]) -> Iterator[Finding]:
