@@ -82,7 +82,7 @@ def list_one(
             _list_short(run, archive, target, glob, mine)
         else:
             for text in lines:
-                run.out.text(text.decode())
+                run.out.utf8(text)
     return Outcome.DONE
 
 

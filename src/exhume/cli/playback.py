@@ -70,6 +70,10 @@ class _RecordedOutput:
     def text(self, text: str) -> None:
         self._tell(("out", text.encode("utf-8", "surrogatepass"), True))
 
+    def utf8(self, text: bytes) -> None:
+        """Records text that is UTF-8 already."""
+        self.text(text.decode("utf-8"))
+
     def write(self, data: bytes | memoryview) -> None:
         """Records bytes.  Raises `click.UsageError` for binary data when standard output is a terminal."""
         from exhume.cli.runtime import is_binary

@@ -297,6 +297,13 @@ class Output:
             encoding = sys.stdout.encoding or "utf-8"
             sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
 
+    def utf8(self, text: bytes) -> None:
+        """Writes text that is UTF-8 already, without a detour where it is ASCII."""
+        if text.isascii():
+            self.write(text)
+        else:
+            self.text(text.decode("utf-8"))
+
     def write(self, data: bytes | memoryview) -> None:
         """Writes bytes.  Raises `click.UsageError` for binary data when standard output is a terminal."""
         if self._terminal and is_binary(bytes(data)):

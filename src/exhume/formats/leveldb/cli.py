@@ -123,7 +123,7 @@ def cat(run: Run, archive: LevelDbArchive, names: tuple[str, ...], options: dict
         return None
     if sequence is None and not run.machine:
         for text in archive.database.map_live(lambda rows: rows.json(), families=[0], jobs=options["jobs"]):
-            run.out.text(text.decode("ascii"))
+            run.out.write(text)
     else:
         _print_rows(run, archive, _rows(archive, sequence))
     return None
@@ -196,20 +196,20 @@ def search(run: Run, archives: list[LevelDbArchive], query: str, options: dict[s
         run.items("search", {"format": "leveldb", "query": query}, "matches", matches)
     else:
         for _, text in found(_live_lines if live else _lines):
-            run.out.text(text)
+            run.out.utf8(text)
     return Outcome.DONE if count else Outcome.NO
 
 
-def _live_lines(rows: LeveldbRows) -> str:
+def _live_lines(rows: LeveldbRows) -> bytes:
     from exhume.formats.leveldb.keys import key_text
 
-    return rows.text(True, key_text).decode()
+    return rows.text(True, key_text)
 
 
-def _lines(rows: LeveldbRows) -> str:
+def _lines(rows: LeveldbRows) -> bytes:
     """Lines with the history of what is not live."""
     from exhume.formats.leveldb.keys import key_text
     from exhume.formats.leveldb.ranges import versions_of
 
     marks = (("" if one.status == "live" else f"\t[{one.history}]", one) for one in versions_of(rows))
-    return "".join([f"{key_text(one.key)}\t{key_text(one.value)}{mark}\n" for mark, one in marks])
+    return "".join([f"{key_text(one.key)}\t{key_text(one.value)}{mark}\n" for mark, one in marks]).encode()

@@ -30,7 +30,7 @@ T = TypeVar("T")
 Run = list[Item] | Table
 """Sorted items of a log, or a table."""
 
-SIZE = 1 << 20
+SIZE = 1 << 18
 """Stored bytes of tables in one range."""
 
 PIECE = 256
