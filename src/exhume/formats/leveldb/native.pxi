@@ -667,16 +667,23 @@ cdef class LeveldbRows:
         cdef Out out
         cdef Py_ssize_t number
         cdef LdbRow* row
+        cdef bint fine = True
         memset(&out, 0, sizeof(Out))
         try:
             with nogil:
                 for number in range(self.count):
                     row = self.rows + number
-                    ldb_text(&out, self.key(row), row.key_size, key_text)
+                    if not ldb_text(&out, self.key(row), row.key_size):
+                        with gil:
+                            ldb_foreign(&out, self.key(row), row.key_size, key_text)
                     if values:
-                        ldb_put(&out, b"\t", 1)
-                        ldb_text(&out, self.value(row), row.value_size, key_text)
-                    ldb_put(&out, b"\n", 1)
+                        fine = fine and add(&out, b"\t", 1)
+                        if not ldb_text(&out, self.value(row), row.value_size):
+                            with gil:
+                                ldb_foreign(&out, self.value(row), row.value_size, key_text)
+                    fine = fine and add(&out, b"\n", 1)
+            if not fine:
+                raise MemoryError
             return PyBytes_New(out.data, out.size)
         finally:
             free(out.data)
@@ -885,22 +892,25 @@ def number_range(list columns not None):
     return found
 
 
-cdef int ldb_put(Out* out, const char* text, Py_ssize_t size) except -1 nogil:
+cdef int ldb_put(Out* out, const char* text, Py_ssize_t size) except -1:
     if not add(out, text, size):
-        with gil:
-            raise MemoryError
+        raise MemoryError
     return 0
 
 
-cdef int ldb_text(Out* out, chars data, int64_t size, key_text) except -1 nogil:
-    """Adds what `key_text` makes of bytes; it is asked itself where it takes more than ASCII to know."""
+cdef int ldb_foreign(Out* out, chars data, int64_t size, key_text) except -1:
+    """Adds what `key_text` makes of bytes."""
+    text = (<str>key_text(PyBytes_New(<const char*>data, size))).encode()
+    return ldb_put(out, <const char*><bytes>text, len(<bytes>text))
+
+
+cdef bint ldb_text(Out* out, chars data, int64_t size) noexcept nogil:
+    """Adds the same of ASCII; nothing, and False, where it takes more to know it, or there is no memory."""
     cdef int64_t at
     cdef uint8_t byte
     cdef char* to
-    cdef Py_ssize_t begun = out.size
     if not reserve(out, LDB_ESCAPED * size):
-        with gil:
-            raise MemoryError
+        return False
     to = out.data + out.size
     for at in range(size):
         byte = data[at]
@@ -914,10 +924,6 @@ cdef int ldb_text(Out* out, chars data, int64_t size, key_text) except -1 nogil:
             to[0], to[1], to[2], to[3] = c"\\", c"x", HEX[byte >> 4], HEX[byte & 15]
             to += 4
         else:
-            out.size = begun
-            with gil:
-                text = (<str>key_text(PyBytes_New(<const char*>data, size))).encode()
-                ldb_put(out, <const char*><bytes>text, len(<bytes>text))
-            return 0
+            return False
     out.size = to - out.data
-    return 0
+    return True
