@@ -478,26 +478,6 @@ cdef enum:
     NUMBERED_AHEAD = 24
 
 
-cdef extern from *:
-    """
-    #ifdef __linux__
-    #include <sys/mman.h>
-    #endif
-    /* Asks for large pages for what was allocated: the first use of so many small ones takes longer than the work. */
-    static void exh_large_pages(void* data, size_t size) {
-    #ifdef MADV_HUGEPAGE
-        const size_t page = (size_t)2 << 20;
-        size_t start = ((size_t)data + page - 1) & ~(page - 1), stop = ((size_t)data + size) & ~(page - 1);
-        if (size >= 4 * page)
-            (void)madvise((void*)start, stop - start, MADV_HUGEPAGE);
-    #else
-        (void)data, (void)size;
-    #endif
-    }
-    """
-    void exh_large_pages(void* data, size_t size) noexcept nogil
-
-
 cdef class ClpsStrings:
     cdef Slice* items
     cdef Py_ssize_t count
@@ -525,7 +505,6 @@ cdef class ClpsStrings:
         self.items = <Slice*>malloc((count + 1) * sizeof(Slice))
         if self.items == NULL:
             raise MemoryError
-        exh_large_pages(self.items, (count + 1) * sizeof(Slice))
         with nogil:
             while done < count:
                 end = read_clp_s_dictionary_entries_entry(<const uint8_t*>data, at, size, &entry)
