@@ -32,6 +32,15 @@ from exhume.formats.clp_s.read.timestamps import compile_milli_pattern, compile_
 from exhume.formats.clp_s.write import kernel as write
 from exhume.formats.clp_s.write.texts import encode_formatted_float
 from exhume.formats.clp_s.write.timestamps import TimeDialect, TimestampPatterns
+from exhume.formats.data_bundle.index import FileRow, plain_file_row, plain_record_row
+from exhume.formats.data_bundle.layout_keys import (
+    FILE_PREFIX,
+    build_escaped,
+    build_record_key,
+    parse_file_key,
+    parse_record_key,
+)
+from exhume.formats.data_bundle.messages import FileMetadata, RecordMetadata
 from exhume.formats.kv_ir.kernel import KvIrDecoder, KvIrEncoder
 from exhume.formats.kv_ir.units import AUTO, USER, How
 from exhume.formats.leveldb.kernel import LeveldbRows
@@ -147,6 +156,19 @@ def ark_index(data: bytes) -> None:
     with contextlib.suppress(ValueError):
         blobs = [bytes(max(0, min(size, end) - start)) for start, end, _, _ in runs]
         assert sum(map(len, ark_kernel.ark_stored(blobs, runs, offsets, sizes))) == sum(sizes)
+
+
+def data_bundle(data: bytes) -> None:
+    """A row of an index: what the kernel takes is what the readers of the specification make of it."""
+    key, value = data[1 : 1 + data[0]] if data else b"", data[1 + data[0] :] if data else b""
+    file, record = plain_file_row(key, value), plain_record_row(key, value)
+    if file is not None:
+        parts = parse_file_key(key)
+        assert file == FileRow(parts.path, FileMetadata.parse(value), parts)
+    if record is not None:
+        assert record.meta == RecordMetadata.parse(value)
+        assert parse_record_key(key) == (record.meta.shard_index, record.meta.offset)
+        assert record[:2] == (record.meta.offset, record.meta.byte_offset)
 
 
 Generated = Callable[..., Any]
@@ -358,6 +380,10 @@ def seeds(name: str) -> Iterator[bytes]:
         value = everything()
         for one in (value, value | {"children": [value], "twin": value}):
             yield encoder_for(REGISTRY, "demo::all::Everything").encode(one)
+    if name == "data_bundle":
+        for key in (FILE_PREFIX + build_escaped(b"a/b/") + build_escaped(b"c"), build_record_key(1, 2)):
+            for row in (bytes([8, 1, 16, 2, 24, 3]), bytes([8, 1, 16, 2, 24, 7]), bytes([8, 1, 16, 2, 32, 1])):
+                yield bytes([len(key)]) + key + row
     if name == "kv_ir_write":
         yield from (
             b'{"a":{"b":[1,-2.5e3,{"c":null}]},"d":"took 3.14 ms \\u00e9"}\n{"a":{},"e":true}\n' + both

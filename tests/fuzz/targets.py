@@ -86,6 +86,7 @@ TARGETS: dict[str, Target] = {
     "kernel_kv_ir_write": _kernel(kernel.kv_ir_write, {}),
     "kernel_ark_messages": _kernel(kernel.ark_messages, {"ark_rbuf": b""}),
     "kernel_ark_index": _kernel(kernel.ark_index, {"ark_split": b"\x10"}),
+    "kernel_data_bundle": _kernel(kernel.data_bundle, {"data_bundle_key": b"\x10"}),
     "kernel_generated": _kernel(kernel.generated, kernel.SCHEMAS),
 }  # fmt: skip
 """Each entry that takes what somebody else wrote."""

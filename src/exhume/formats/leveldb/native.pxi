@@ -605,9 +605,10 @@ cdef class LeveldbRows:
     def facts(self):
         cdef Py_ssize_t number
         cdef uint64_t highest = 0
-        cdef LdbRow* last = self.rows + self.count - 1
+        cdef LdbRow* last
         if self.count == 0:
             return None
+        last = self.rows + self.count - 1
         for number in range(self.count):
             highest = max(highest, ~self.rows[number].inverted >> 8)
         return (
