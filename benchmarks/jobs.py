@@ -35,7 +35,7 @@ from exhume.limits import parse_size
 BUSY = 0.05
 """The share of the machine that other processes may take."""
 
-LONG = 3.0
+LONG = 10.0
 """Seconds after which a command is not repeated."""
 
 LEAST = 0.002

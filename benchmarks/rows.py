@@ -67,7 +67,7 @@ def rows(folder: Path, size: int, out: Path) -> dict[str, Work]:
     found = {}
     for format, listed, made in (
         ("zs", zs, more), ("zs", zs_lzma, some), ("clp-s", clp_s, more), ("kv-ir", kv_ir, some), ("ark", ark, some),
-        ("ark", ark_typed, more), ("caf", caf, more), ("databundle", databundle, more), ("leveldb", leveldb, some),
+        ("ark", ark_typed, more), ("caf", caf, more), ("databundle", databundle, more), ("leveldb", leveldb, more),
         ("", carve, more),
     ):  # fmt: skip
         for verb, work in listed(out, made):

@@ -37,13 +37,14 @@ def here(function: Callable[[Any], Any], items: Iterable[Any], jobs: int) -> Ite
 
 def in_every_way(path: Path, monkeypatch: pytest.MonkeyPatch, **options: Any) -> Iterator[list[Finding]]:
     """The findings of messages one by one: by threads, by processes, by one job."""
-    monkeypatch.setattr(verify, "PIECE_BYTES", 1)
-    monkeypatch.setattr(pieces, "WORTH", 0)
-    monkeypatch.setattr(pieces, "map_processes", here)
-    for kernel in (object(), None):
-        monkeypatch.setattr(verify, "KERNEL", kernel)
-        for jobs in (1, 2):
-            yield list(exhume.verify(path, format="ark", jobs=jobs, **options))
+    with monkeypatch.context() as patch:  # undone here: what is broken may have bounds of its own
+        patch.setattr(verify, "PIECE_BYTES", 1)
+        patch.setattr(pieces, "WORTH", 0)
+        patch.setattr(pieces, "map_processes", here)
+        for kernel in (object(), None):
+            patch.setattr(verify, "KERNEL", kernel)
+            for jobs in (1, 2):
+                yield list(exhume.verify(path, format="ark", jobs=jobs, **options))
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
