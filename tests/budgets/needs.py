@@ -37,7 +37,7 @@ NEEDS: dict[str, dict[str, int]] = {
     "expansion_floor": {"ark": 27, "clp-s": 537, "databundle": 287, "leveldb": 126, "zs": 76},
     "structure_size": {"ark": 3278, "clp-s": 537, "databundle": 188, "leveldb": 54, "zs": 166},
     "index_size": {"caf": 420},
-    "entries": {"caf": 8, "clp-s": 5, "databundle": 1, "leveldb": 1, "zs": 9},
+    "entries": {"caf": 8, "clp-s": 5, "databundle": 6, "leveldb": 1, "zs": 9},
     "depth": {"caf": 4},
     "name_size": {},
 }

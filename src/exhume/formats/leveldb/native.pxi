@@ -639,21 +639,18 @@ cdef class LeveldbRows:
             free(at)
 
     def json(self):
-        cdef RbufWalk walk
         cdef Out out
         cdef Py_ssize_t number
         cdef LdbRow* row
         cdef bint fine = True
-        memset(&walk, 0, sizeof(RbufWalk))
         memset(&out, 0, sizeof(Out))
-        walk.out = &out
         try:
             with nogil:
                 for number in range(self.count):
                     row = self.rows + number
                     fine = (
-                        add(&out, b'{"key":', 7) and rbuf_bytes(&walk, self.key(row), row.key_size)
-                        and add(&out, b',"value":', 9) and rbuf_bytes(&walk, self.value(row), row.value_size)
+                        add(&out, b'{"key":', 7) and json_bytes(&out, self.key(row), row.key_size)
+                        and add(&out, b',"value":', 9) and json_bytes(&out, self.value(row), row.value_size)
                         and add(&out, b"}\n", 2)
                     )
                     if not fine:

@@ -44,22 +44,6 @@ cdef struct RbufWalk:
     int64_t lost        # values that do not fit
     const char* names   # the texts of the program, while `texts` are those of columns
 
-cdef uint8_t[256] rbuf_escape  # what `json.dumps` does with a byte of ASCII: as in ESCAPE
-memcpy(rbuf_escape, ESCAPE, 256)
-rbuf_escape[0x7F] = c"u"
-cdef uint8_t[256] rbuf_plain  # whether a byte stands for itself
-
-
-cdef void _init_rbuf() noexcept:
-    cdef int byte
-    for byte in range(256):
-        rbuf_plain[byte] = byte < 0x80 and rbuf_escape[byte] == 0
-
-
-_init_rbuf()
-cdef const char* RBUF_BASE64 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
-
-
 cdef enum:
     SPARES = 64
     SPARED = 0x2000000  # bytes
@@ -122,120 +106,19 @@ cdef inline bint rbuf_room(RbufWalk* w, int64_t size) noexcept nogil:
     return False
 
 
-cdef inline void rbuf_unit(Out* out, uint32_t unit) noexcept nogil:
-    cdef char* at = out.data + out.size
-    at[0], at[1] = c"\\", c"u"
-    at[2], at[3] = HEX[unit >> 12], HEX[unit >> 8 & 15]
-    at[4], at[5] = HEX[unit >> 4 & 15], HEX[unit & 15]
-    out.size += 6
-
-
-cdef inline int rbuf_broken(const uint8_t* p, int64_t size) noexcept nogil:
-    """Bytes that Python's decoder replaces by one character: the longest beginning of a sequence, at least one."""
-    cdef uint8_t c = p[0]
-    cdef uint8_t low = 0x80, high = 0xBF
-    cdef int length = 2 if 0xC2 <= c < 0xE0 else 3 if 0xE0 <= c < 0xF0 else 4 if 0xF0 <= c < 0xF5 else 1, at = 1
-    if c == 0xE0:
-        low = 0xA0
-    elif c == 0xED:
-        high = 0x9F
-    elif c == 0xF0:
-        low = 0x90
-    elif c == 0xF4:
-        high = 0x8F
-    while at < length and at < size and low <= p[at] <= high:
-        low, high = 0x80, 0xBF
-        at += 1
-    return at
-
-
-cdef inline int rbuf_sequence(const uint8_t* p, int64_t size) noexcept nogil:
-    """Bytes of the character of several bytes at `p`, 0 if there is none."""
-    cdef uint8_t[4] last
-    if size >= 4:
-        return enc_utf8_length(p)
-    memset(last, 0, 4)
-    memcpy(last, p, size)
-    return enc_utf8_length(last)
-
-
-cdef int rbuf_text(RbufWalk* w, const uint8_t* p, int64_t size, bint replaces) noexcept nogil:
-    """Prints text as content of a JSON string; 0 when it is not UTF-8, unless it `replaces` what is not."""
-    cdef const uint8_t* end = p + size
-    cdef Out* out = w.out
-    cdef uint32_t code
-    cdef uint8_t how
-    cdef int step
-    cdef char* to
-    if not rbuf_room(w, 6 * size + 6):
-        return 0
-    while p < end:
-        to = out.data + out.size
-        while p < end and rbuf_plain[p[0]]:
-            to[0] = <char>p[0]
-            to, p = to + 1, p + 1
-        out.size = to - out.data
-        if p == end:
-            break
-        how = p[0]
-        if how < 0x80:
-            code = how
-            how = rbuf_escape[code]
-            if how == c"u":
-                rbuf_unit(out, code)
-            else:
-                out.data[out.size] = c"\\"
-                out.data[out.size + 1] = <char>how
-                out.size += 2
-            p += 1
-            continue
-        step = rbuf_sequence(p, end - p)
-        if step == 0:
-            if not replaces:
-                return 0
-            rbuf_unit(out, 0xFFFD)
-            p += rbuf_broken(p, end - p)
-            continue
-        if step == 2:
-            rbuf_unit(out, <uint32_t>(p[0] & 0x1F) << 6 | (p[1] & 0x3F))
-        elif step == 3:
-            rbuf_unit(out, <uint32_t>(p[0] & 0x0F) << 12 | <uint32_t>(p[1] & 0x3F) << 6 | (p[2] & 0x3F))
-        else:
-            code = <uint32_t>(p[0] & 7) << 18 | <uint32_t>(p[1] & 0x3F) << 12 | <uint32_t>(p[2] & 0x3F) << 6
-            code = (code | (p[3] & 0x3F)) - 0x10000
-            rbuf_unit(out, 0xD800 | code >> 10)
-            rbuf_unit(out, 0xDC00 | (code & 0x3FF))
-        p += step
-    return 1
+cdef bint rbuf_text(RbufWalk* w, const uint8_t* p, int64_t size) noexcept nogil:
+    """Prints text as content of a JSON string; False when it is not UTF-8, or there is no memory."""
+    cdef int done = json_text(w.out, p, size, False)
+    w.is_full = w.is_full or done < 0
+    return done > 0
 
 
 cdef bint rbuf_bytes(RbufWalk* w, const uint8_t* p, int64_t size) noexcept nogil:
-    """Prints bytes as text, with base64 where the text is not exact."""
-    cdef bint exact = ir_is_utf8(p, size)
-    cdef uint32_t word
-    cdef char* to
-    if not rbuf_room(w, 9):
-        return False
-    put(w.out, b'{"text":"', 9)
-    if not rbuf_text(w, p, size, True):
-        return False
-    if not exact:
-        if not rbuf_room(w, 16 + (size + 2) // 3 * 4):
-            return False
-        put(w.out, b'","base64":"', 12)
-        to = w.out.data + w.out.size
-        while size >= 3:
-            word = <uint32_t>p[0] << 16 | <uint32_t>p[1] << 8 | p[2]
-            to[0], to[1] = RBUF_BASE64[word >> 18], RBUF_BASE64[word >> 12 & 63]
-            to[2], to[3] = RBUF_BASE64[word >> 6 & 63], RBUF_BASE64[word & 63]
-            p, to, size = p + 3, to + 4, size - 3
-        if size:
-            word = <uint32_t>p[0] << 16 | (<uint32_t>p[1] << 8 if size == 2 else 0)
-            to[0], to[1] = RBUF_BASE64[word >> 18], RBUF_BASE64[word >> 12 & 63]
-            to[2], to[3] = RBUF_BASE64[word >> 6 & 63] if size == 2 else c"=", c"="
-            to += 4
-        w.out.size = to - w.out.data
-    return add(w.out, b'"}', 2)
+    """Prints bytes as JSON; False when there is no memory."""
+    if json_bytes(w.out, p, size):
+        return True
+    w.is_full = True
+    return False
 
 
 cdef inline void rbuf_unsigned(Out* out, uint64_t value, bint plain) noexcept nogil:
@@ -586,7 +469,7 @@ cdef int64_t rbuf_value(RbufWalk* w, const RbufOp* op, int64_t at, int64_t end) 
             if not add(w.out, b'"', 1):
                 w.is_full = True
                 return -1
-            if not rbuf_text(w, w.data + held.value_start, at - held.value_start, False):
+            if not rbuf_text(w, w.data + held.value_start, at - held.value_start):
                 return -1
             put(w.out, b'"', 1)  # there is room
         return at
