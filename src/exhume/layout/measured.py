@@ -29,6 +29,11 @@ def measuring() -> Iterator[Sizes]:
         _sizes.reset(token)
 
 
+def is_measuring() -> bool:
+    """Whether sizes are collected: what tells none has to be done in another way then."""
+    return _sizes.get() is not None
+
+
 def note_payload(stored: Span, size: int) -> None:
     """Says that what is stored there takes `size` bytes decompressed."""
     found = _sizes.get()
