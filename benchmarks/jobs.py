@@ -265,7 +265,8 @@ def main(arguments: list[str] | None = None) -> int:
     with tempfile.TemporaryDirectory() as scratch, tempfile.TemporaryDirectory(dir=MEMORY) as written:
         folder, out = options.dir or Path(scratch), Path(written) / "out"
         folder.mkdir(parents=True, exist_ok=True)
-        for name, work in rows(folder, size, out).items():
+        order = rows(folder, size, out)
+        for name, work in order.items():
             wanted = not options.rows or any(text in name for text in options.rows)
             if name in done or not wanted:
                 continue
@@ -283,7 +284,7 @@ def main(arguments: list[str] | None = None) -> int:
                 continue
             options.results.parent.mkdir(parents=True, exist_ok=True)
             options.results.write_text(json.dumps({"size": size, "jobs": jobs, "rows": done}, indent=1) + "\n")
-    lines = table(Row(**row) for row in done.values())
+    lines = table(Row(**done[name]) for name in order if name in done)
     if options.write:
         write_page(options.write, {"jobs": lines})
     else:
