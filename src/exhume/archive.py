@@ -135,8 +135,8 @@ class Archive(abc.ABC):
         """Header, counts, codecs, versions, ranges: what is known without scanning the data."""
 
     @abc.abstractmethod
-    def sections(self) -> SectionMap:
-        """What every byte is for."""
+    def sections(self, *, jobs: int = 1) -> SectionMap:
+        """What every byte is for, found by `jobs` threads where that takes decompressing (0: one per core)."""
 
     def outline(self) -> SectionMap:
         """The sections, found as cheaply as the archive's own index allows.

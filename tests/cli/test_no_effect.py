@@ -31,7 +31,7 @@ def pairs() -> Iterator[tuple[str, str, str, str]]:
             known = {option.name for option in format_cli(described).OPTIONS[verb]}
             yield from ((verb, id, name, other) for name, others in rules.items() for other in others if other in known)
     yield from (("list", "caf", "sections", other) for other in ("long", "glob"))
-    yield from (("list", "leveldb", "sections", other) for other in ("all_versions", "sequence", "key", "jobs"))
+    yield from (("list", "leveldb", "sections", other) for other in ("all_versions", "sequence", "key"))
     yield ("list", "leveldb", "long", "jobs")
 
 

@@ -74,3 +74,7 @@ def test_progress_goes_up_to_the_end(samples: Path, format: str) -> None:
 def test_jobs_change_nothing(samples: Path, format: str) -> None:
     path = samples / SAMPLES[format]
     assert list(exhume.verify(path, format=format, jobs=3)) == list(exhume.verify(path, format=format))
+    with exhume.open(path, format=format) as archive:
+        told = [section.to_dict() for section in archive.sections()]
+    with exhume.open(path, format=format) as archive:
+        assert [section.to_dict() for section in archive.sections(jobs=3)] == told

@@ -124,6 +124,8 @@ def test_damage_is_told_as_by_reading_each_file(bundle: Path, monkeypatch: pytes
         with DataBundleArchive(LocalTree(bundle)) as archive:
             found = list(archive.verify())
             assert list(archive.verify(jobs=3)) == found
+            sections = [section.to_dict() for section in archive.sections()]
+            assert [section.to_dict() for section in archive.sections(jobs=3)] == sections
         with monkeypatch.context() as patch, DataBundleArchive(LocalTree(bundle)) as archive:
             patch.setattr(
                 content.Content, "_sum", lambda self, stretch, findings, pieces: content._Seen(findings, [], [])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -40,7 +41,7 @@ WITHOUT_EFFECT = {"coverage_": (*_CHOSEN, "html"), "at": ("span", "depth", "whol
 @click.option("--no-verify", is_flag=True, help="Compute no checksum and look for no finding.")
 @click.option("--ksy", "ksy", metavar="SPEC.ksy", help="TARGET is any file, and this is the specification of it.")
 @click.option("--import", "imports", multiple=True, metavar="DIR", help="Where --ksy finds what it imports, too.")
-@recursive_options
+@partial(recursive_options, also="With --coverage also without it.")
 @common_options
 def command(
     run: Run,
@@ -58,6 +59,7 @@ def command(
     ksy: str | None,
     imports: tuple[str, ...],
     recursive: Many | None,
+    jobs: int | None = None,
 ) -> Outcome:
     """Explain the archive TARGET: its sections and, field by field, what is damaged.
 
@@ -87,7 +89,7 @@ def command(
         return each_archive(run, recursive, "explain", coverage_one, [target], heading=True)
     opened: Any = run.inspect(target) if ksy is None else _specified(run, target, ksy, imports)
     if coverage_:
-        return _coverage(run, target, opened)
+        return _coverage(run, target, opened, 1 if jobs is None else jobs)
     with opened as archive:
         findings = None if no_verify or ksy is not None else _findings(run, archive)
         if html is not None:
@@ -123,6 +125,8 @@ def _refuse_without_effect(ksy: str | None) -> None:
         refuse_beside(given, option, others)
     if "imports" in given and ksy is None:
         raise click.UsageError("--import is for --ksy")
+    if "jobs" in given and not given & {"recursive", "coverage_"}:
+        raise click.UsageError("--jobs is for --recursive and --coverage")
 
 
 def _refuse_recursion(ksy: str | None, coverage_: bool) -> None:
@@ -196,11 +200,11 @@ def coverage_one(run: Run, target: str) -> Outcome:
     return _coverage(run, target, run.inspect(target))
 
 
-def _coverage(run: Run, target: str, opened: Any) -> Outcome:
+def _coverage(run: Run, target: str, opened: Any, jobs: int = 1) -> Outcome:
     from exhume.engines.coverage import coverage
 
     with opened as archive:
-        totals = coverage(archive)
+        totals = coverage(archive, jobs)
         outcome = run.tell_problems(archive)
     if run.machine:
         run.document("coverage", {"target": target, **totals.to_dict()})

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 @click.option("-l", "--long", "long", is_flag=True, help="Also offsets, sizes and the format's own columns.")
 @click.option("--glob", metavar="PATTERN", help="Only entries whose name matches.")
 @click.option("--sections", is_flag=True, help="List the sections of the file instead: what every byte is for.")
-@partial(recursive_options, also="Of a leveldb also without it.")
+@partial(recursive_options, also="With --sections also without it, and of a leveldb.")
 @common_options
 def command(run: Run, target: str, recursive: Many | None, **options: Any) -> Outcome:
     """List members, blocks, channels or tables of the archive TARGET.
@@ -64,13 +64,14 @@ def list_one(
     described = recognised_format(run, target)
     cli = format_cli(described)
     printer = getattr(cli, "listed", None)
-    if printer is None and "jobs" in values and values.pop("jobs") is not None:
-        raise click.UsageError("--jobs is for --recursive", click.get_current_context(silent=True))
+    jobs = values.pop("jobs", None) if sections or printer is None else None
+    if jobs is not None and not sections:
+        raise click.UsageError("--jobs is for --recursive and --sections", click.get_current_context(silent=True))
     mine, opening = split_options(click.Context(command), "list", described, values, given)
     if sections:
         refuse_beside(given, "sections", ["long", "glob", *mine])
         with run.inspect(target, **opening) as inspected:
-            return _list_sections(run, target, inspected)
+            return _list_sections(run, target, inspected, 1 if jobs is None else jobs)
     if mine.get("jobs", 1) != 1:
         refuse_beside(given, "long", ["jobs"])
     with run.open(target, **opening) as archive:
@@ -124,8 +125,8 @@ def _list_long(run: Run, found: Iterator[Entry]) -> None:
         run.say(line)
 
 
-def _list_sections(run: Run, target: str, archive: Inspection) -> Outcome:
-    found = archive.sections()
+def _list_sections(run: Run, target: str, archive: Inspection, jobs: int) -> Outcome:
+    found = archive.sections(jobs=jobs)
     outcome = run.tell_problems(archive)
     if run.machine:
         run.items("sections", {"target": target, "format": archive.format}, "sections", (s.to_dict() for s in found))

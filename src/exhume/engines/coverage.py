@@ -41,9 +41,12 @@ class FieldCoverage:
         return out
 
 
-def coverage(archive: Archive | SpecifiedFile) -> FieldCoverage:
-    """Counts what claims each byte: fields of a schema, opaque data, padding, or nothing."""
-    found = archive.sections()
+def coverage(archive: Archive | SpecifiedFile, jobs: int = 1) -> FieldCoverage:
+    """Counts what claims each byte: fields of a schema, opaque data, padding, or nothing.
+
+    `jobs` threads find the sections (0: one per core).
+    """
+    found = archive.sections(jobs=jobs)
     totals, parents = found.coverage(), {section.parent for section in found}
     out = FieldCoverage(total=totals.total, overlap=totals.overlap)
     for section in found.tiles():

@@ -78,11 +78,11 @@ class Inspection(Archive):
                 self.problems.append(finding)
             return None
 
-    def sections(self) -> SectionMap:
+    def sections(self, *, jobs: int = 1) -> SectionMap:
         """The archive's sections, else those that the format finds in what is left of it, else one for each file."""
         if self._sections is None:
             archive, described = self._archive, self._described
-            found = self._attempt(archive.sections) if archive is not None else None
+            found = self._attempt(lambda: archive.sections(jobs=jobs)) if archive is not None else None
             if found is None and described.has("inspect"):
                 found = self._attempt(lambda: described.hook("inspect")(self.source, limits=self.limits))
             self._sections = found if found is not None else _unread(self.source)

@@ -19,6 +19,7 @@ from exhume.io.opening import Target
 from exhume.io.output.atomic import exists_error, sync_directory, tell
 from exhume.io.output.scratch import scratch_directory
 from exhume.io.parallel import map_ordered
+from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.registry import get_format
 
@@ -132,7 +133,14 @@ def _prove(archive: Archive, made: Path, limits: Limits, jobs: int) -> str:
 
 
 def _size(archive: Archive) -> int:
-    return archive.sections().coverage().total
+    source = archive.source
+    if isinstance(source, Source):
+        return source.size
+    total = 0
+    for name in source.names():
+        with source.source(name) as file:
+            total += file.size
+    return total
 
 
 def _size_on_disk(path: Path) -> int:

@@ -229,7 +229,7 @@ class SpecifiedFile:
         self._source = source
         self._specification = specification
 
-    def sections(self) -> SectionMap:
+    def sections(self, *, jobs: int = 1) -> SectionMap:
         """The whole file as one section."""
         span = self._source.span(0, self._source.size)
         id, parse = self._specification.id, self._specification.explain

@@ -114,10 +114,10 @@ class ArkDirectory(Archive):
         for row in self.info().logs:
             yield Entry(kind="log", name=row["log"], details={k: v for k, v in row.items() if k != "log"})
 
-    def sections(self) -> SectionMap:
+    def sections(self, *, jobs: int = 1) -> SectionMap:
         files: dict[str, tuple[Source, list[Section]]] = {}
         for log in self.logs():
-            found = log.sections()
+            found = log.sections(jobs=jobs)
             for name, source in found.sources.items():
                 files.setdefault(name, (source, [s for s in found if s.span.source == name and s.kind != "gap"]))
         return SectionMap(files.values())

@@ -435,7 +435,7 @@ class ArkReader(RecordArchive):
                 details={key: value for key, value in row.to_dict().items() if key not in ("name", "stored_size")},
             )
 
-    def sections(self) -> SectionMap:
+    def sections(self, *, jobs: int = 1) -> SectionMap:
         from exhume.formats.ark.sections import section_map
 
         return self._sections_of(section_map)

@@ -353,7 +353,7 @@ class CafArchive(MemberArchive):
             index_order=index_order(index),
         )
 
-    def sections(self) -> SectionMap:
+    def sections(self, *, jobs: int = 1) -> SectionMap:
         from exhume.formats.caf.sections import build_sections
 
         return build_sections(self)

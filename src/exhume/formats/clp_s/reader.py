@@ -78,7 +78,7 @@ class ClpSArchive(Container):
 
         return info.collect(self)
 
-    def sections(self) -> SectionMap:
+    def sections(self, *, jobs: int = 1) -> SectionMap:
         """What every byte is for: header, metadata, the sections of the files part, streams and tables within."""
         if self._sections is not None:
             return self._sections

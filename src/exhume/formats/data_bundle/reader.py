@@ -341,10 +341,10 @@ class DataBundleArchive(MemberArchive):
 
         return content_digest(self)
 
-    def sections(self) -> SectionMap:
+    def sections(self, *, jobs: int = 1) -> SectionMap:
         from exhume.formats.data_bundle.sections import map_bundle
 
-        return map_bundle(self)
+        return map_bundle(self, jobs)
 
     def verify(self, *, quick: bool = False, jobs: int = 1, progress: Progress = no_progress) -> Iterator[Finding]:
         from exhume.formats.data_bundle.verify import verify_bundle

@@ -5,7 +5,7 @@ Spec: data_bundle.txt, Index, Shard Files.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,8 @@ from exhume.formats.data_bundle.shard import Shard, read_header
 from exhume.formats.leveldb.sections import map_sections
 from exhume.formats.leveldb.table import Table
 from exhume.formats.leveldb.wire import Handle
+from exhume.io.heap import keep_freed_memory
+from exhume.io.parallel import map_ordered
 from exhume.io.source import Source
 from exhume.layout.sections import Section, SectionKind, SectionMap
 
@@ -25,12 +27,15 @@ if TYPE_CHECKING:
     from exhume.layout.schema import Field
 
 
-def map_bundle(archive: DataBundleArchive) -> SectionMap:
-    """Headers, records and padding of each shard; logs, manifest and table blocks of the index."""
+def map_bundle(archive: DataBundleArchive, jobs: int = 1) -> SectionMap:
+    """Headers, records and padding of each shard; logs, manifest and table blocks of the index.
+
+    `jobs` threads decompress the records, which tells where each ends (0: one per core).
+    """
     files: list[tuple[Source, Iterable[Section]]] = []
     for number in archive.shard_files():
         source = archive.view.source(number)
-        files.append((source, _shard_sections(archive, number, source)))
+        files.append((source, _shard_sections(archive, number, source, jobs)))
     inner = map_sections(archive.database, rows="data_bundle_index_block", check=partial(_file_check, archive))
     by_source: dict[str, list[Section]] = {name: [] for name in inner.sources}
     for section in inner:
@@ -44,7 +49,7 @@ def map_bundle(archive: DataBundleArchive) -> SectionMap:
     return SectionMap(files)
 
 
-def _shard_sections(archive: DataBundleArchive, number: int, source: Source) -> list[Section]:
+def _shard_sections(archive: DataBundleArchive, number: int, source: Source, jobs: int) -> list[Section]:
     whole = source.span(0, source.size)
     name = source.name
     try:
@@ -63,34 +68,37 @@ def _shard_sections(archive: DataBundleArchive, number: int, source: Source) -> 
     if shard.is_flat:
         out.append(Section(f"{name}/data", source.span(start, source.size), SectionKind.DATA, codec="none"))
         return [section for section in out if section.span.size]
-    codec = compression_name(header.compression)
-    for index, place in enumerate(shard.places):
-        if place is None or not start <= place <= source.size or place > shard.bounds[index]:
-            continue
-        bound = shard.bounds[index]
-        try:
-            data, end = shard.decode(index)
-            size: int | None = len(data)
-            note = ""
-        except ExhumeError as error:
-            size, end, note = None, bound, str(error)
-        out.append(
-            Section(
-                f"{name}/record@{shard.starts[index]}",
-                source.span(place, end),
-                SectionKind.DATA if size is not None else SectionKind.UNREAD,
-                codec,
-                payload_size=size,
-                load=_loader(shard, index),
-                note=note,
-            )
-        )
-        out.append(Section(f"{name}/padding@{shard.starts[index]}", source.span(end, bound), SectionKind.PADDING))
+    keep_freed_memory()
+    source.hint(start, source.size)
+    places = (
+        (index, place)
+        for index, place in enumerate(shard.places)
+        if place is not None and start <= place <= shard.bounds[index]
+    )
+    for sections in map_ordered(lambda at: _record_sections(shard, *at), places, jobs, leave=True):
+        out += sections
     return [section for section in out if section.span.size]
 
 
-def _loader(shard: Shard, index: int) -> Callable[[], bytes]:
-    return lambda: shard.record(index)
+def _record_sections(shard: Shard, index: int, place: int) -> tuple[Section, Section]:
+    """A stored record, and the padding behind it."""
+    name, source, bound = shard.source.name, shard.source, shard.bounds[index]
+    size: int | None
+    try:
+        data, end = shard.decode(index)
+        size, note = len(data), ""
+    except ExhumeError as error:
+        size, end, note = None, bound, str(error)
+    record = Section(
+        f"{name}/record@{shard.starts[index]}",
+        source.span(place, end),
+        SectionKind.DATA if size is not None else SectionKind.UNREAD,
+        compression_name(shard.header.compression),
+        payload_size=size,
+        load=partial(shard.record, index),
+        note=note,
+    )
+    return record, Section(f"{name}/padding@{shard.starts[index]}", source.span(end, bound), SectionKind.PADDING)
 
 
 def _file_check(archive: DataBundleArchive, table: Table, handle: Handle, chain: Sequence[Field]) -> Check:

@@ -64,7 +64,7 @@ class KvIrArchive(RecordArchive):
 
         return collect(self)
 
-    def sections(self) -> SectionMap:
+    def sections(self, *, jobs: int = 1) -> SectionMap:
         """What every byte is for."""
         from exhume.formats.kv_ir.sections import section_map
 

@@ -133,7 +133,7 @@ class LevelDbArchive(RecordArchive):
             else [],
         }
 
-    def sections(self) -> SectionMap:
+    def sections(self, *, jobs: int = 1) -> SectionMap:
         from exhume.formats.leveldb.sections import map_sections
 
         return map_sections(self.database)

@@ -164,7 +164,7 @@ class ZsReader(RecordArchive):
             )
             counts[kind] += 1
 
-    def sections(self) -> SectionMap:
+    def sections(self, *, jobs: int = 1) -> SectionMap:
         """Magic and header, then block after block."""
         from exhume.formats.zs.sections import section_map
 
