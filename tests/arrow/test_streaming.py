@@ -35,7 +35,7 @@ def test_batches_do_not_depend_on_the_pieces_that_they_are_made_of(
     made = ((pa.RecordBatch.from_pydict({"size": pa.array(piece, pa.int64())}), piece) for piece in pieces)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(arrow, "BATCH_BYTES", most)
-        found = [batch.column(0).to_pylist() for batch in arrow.rebatched(made, batch_rows)]
+        found = list(arrow.rebatched(made, batch_rows, lambda batch: batch.column(0).to_pylist(), jobs=2))
         assert found == list(arrow.batched(chain.from_iterable(pieces), batch_rows, int))
 
 

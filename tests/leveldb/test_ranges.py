@@ -162,7 +162,7 @@ def test_blocks_of_every_codec_are_read_at_once(codec: str) -> None:
     assert found.add_blocks(rows, blocks, b"03", b"21") is kernel.COMPILED
     if kernel.COMPILED:
         assert [key for key, _ in pairs(rows)] == [b"%d%d" % (n // 9, n % 9) for n in range(3, 19)]
-        assert {place.codec for place in ranges.places_of(rows)} == {"zlib" if kind == 2 else codec}
+        assert {place.codec for place in ranges.places_of(rows.places)} == {"zlib" if kind == 2 else codec}
 
 
 def test_a_damaged_database_is_not_sound(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from exhume.choices import hint
 from exhume.errors import EntryNotFoundError, ExhumeError, MissingDependencyError, QueryError, SourceError, shorten
+from exhume.io.parallel import map_ordered
 
 if TYPE_CHECKING:
     from exhume.archive import Entry, MemberArchive
@@ -87,12 +88,28 @@ def batched(rows: Iterable[T], batch_rows: int, size: Callable[[T], int] = lambd
         yield held
 
 
-def rebatched(pieces: Iterable[tuple[Any, Any]], batch_rows: int) -> Iterator[Any]:
-    """Batches of any numbers of rows, each with the sizes of its rows, as the batches that `batched`
-    makes of the same rows.
+def rebatched(
+    pieces: Iterable[tuple[Any, Any]],
+    batch_rows: int,
+    form: Callable[[Any], T] | None = None,
+    *,
+    jobs: int = 1,
+) -> Iterator[T]:
+    """Batches of any numbers of rows, each with the sizes of its rows, as the batches that `batched` makes of the same
+    rows, or what `form` makes of each: `jobs` threads join and form them (0: one per core).
     """
-    import numpy
     import pyarrow as pa
+
+    def joined(held: list[Any]) -> Any:
+        batch = pa.Table.from_batches(held).combine_chunks().to_batches()[0]
+        return batch if form is None else form(batch)
+
+    return map_ordered(joined, _gathered(pieces, batch_rows), jobs)
+
+
+def _gathered(pieces: Iterable[tuple[Any, Any]], batch_rows: int) -> Iterator[list[Any]]:
+    """The slices that each batch is joined of."""
+    import numpy
 
     held: list[Any] = []
     rows, room = batch_rows, BATCH_BYTES
@@ -100,8 +117,7 @@ def rebatched(pieces: Iterable[tuple[Any, Any]], batch_rows: int) -> Iterator[An
         ends = numpy.cumsum(sizes)
         at = before = 0
         while (stop := min(at + rows, int(numpy.searchsorted(ends, before + room)) + 1)) <= batch.num_rows:
-            held.append(batch.slice(at, stop - at))
-            yield pa.Table.from_batches(held).combine_chunks().to_batches()[0]
+            yield [*held, batch.slice(at, stop - at)]
             held, rows, room = [], batch_rows, BATCH_BYTES
             at, before = stop, int(ends[stop - 1])
         if at < batch.num_rows:
@@ -109,7 +125,7 @@ def rebatched(pieces: Iterable[tuple[Any, Any]], batch_rows: int) -> Iterator[An
             rows -= batch.num_rows - at
             room -= int(ends[-1]) - before
     if held:
-        yield pa.Table.from_batches(held).combine_chunks().to_batches()[0]
+        yield held
 
 
 def text_array(pa: Any, values: Any, lost: Counter[str] | None = None) -> Any:

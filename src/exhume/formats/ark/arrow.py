@@ -264,7 +264,7 @@ class ArkTable:
         def batches() -> Iterator[Any]:
             if lost is not None:
                 lost["missing splits"] = sum(not each.is_hidden for each in self.log.missing_splits())
-            yield from rebatched(counted(), batch_rows)
+            yield from rebatched(counted(), batch_rows, jobs=jobs)
             if lost is not None:
                 lost["damaged messages"] += len(findings)
 

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from itertools import groupby, islice
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
@@ -119,24 +120,21 @@ def to_arrow(
                 while part := list(islice(versions, BATCH_ROWS)):
                     yield made(rows_of(family, part))
 
-    def batches() -> Iterator[Any]:
-        for batch in rebatched(pieces(), batch_rows):
-            found = zip(schema, batch.columns, strict=bool(names))
-            arrays = [array if field.type == array.type else array.dictionary_encode() for field, array in found]
-            yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+    def formed(batch: Any) -> Any:
+        found = zip(schema, batch.columns, strict=bool(names))
+        arrays = [_in_order(array) if pa.types.is_dictionary(field.type) else array for field, array in found]
+        return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
-    return pa.RecordBatchReader.from_batches(schema, batches())
+    return pa.RecordBatchReader.from_batches(schema, rebatched(pieces(), batch_rows, formed, jobs=jobs))
 
 
 def _batch(rows: LeveldbRows, names: list[str]) -> tuple[Any, Any]:
-    """A batch of these columns, words as plain texts (the dictionaries of batches are made of all their rows), and the
-    sizes of the rows.
-    """
+    """A batch of these columns, and the sizes of the rows."""
     import numpy
 
     pa = import_pyarrow()
-    types = {name: kind.value_type if pa.types.is_dictionary(kind) else kind for name, kind in _types(pa).items()}
-    places = places_of(rows)
+    types = _types(pa)
+    places = _Places(rows)
     sizes = numpy.zeros(len(rows), numpy.int64)
     texts: dict[str, Any] = {}
     for name in ("key", "value"):
@@ -152,34 +150,101 @@ def _batch(rows: LeveldbRows, names: list[str]) -> tuple[Any, Any]:
     def column(name: str) -> Any:
         if name in texts:
             return texts[name]
-        if name in _PLACES:  # made for each place: those of a block lie in one
-            distinct = [_PLACES[name](place) for place in places]
-            return pa.array(distinct, types[name]).take(pa.array(numbers(PLACE)))
+        if name in _WORDS:
+            return _coded(map(_WORDS[name], places.kinds), places.kind_of_row)
+        if name in _NUMBERS:
+            found = pa.array(list(map(_NUMBERS[name], places.kinds)), types[name])
+            return found.take(pa.array(places.kind_of_row))
         if name == "type":
-            return pa.array(list(map(type_name, range(256))), types[name]).take(pa.array(numbers(KIND)))
+            return _coded(_TYPES, numbers(KIND))
         if name == "status":
-            return pa.array(list(map(str, Status)), types[name]).take(pa.array(numbers(STATUS)))
-        if name == "operation" and any(place.operations is not None for place in places):
-            at = zip(numbers(AT).tolist(), map(places.__getitem__, numbers(PLACE).tolist()), strict=True)
-            return pa.array([operation_of(place, offset) for offset, place in at], types[name])
+            return _coded(_STATUSES, numbers(STATUS))
         if name == "operation":
-            return pa.nulls(len(rows), types[name])
+            return _operations(places, numbers(AT), types[name])
         if name == "column_family":
             return pa.array(numpy.full(len(rows), rows.family), types[name])
+        if name == "block_offset":
+            return pa.array(places.offset_of_row, types[name])
         found = numbers({"sequence": SEQUENCE, "superseded_by": NEWER, "entry_offset": AT}[name])
-        return pa.array(found.astype(numpy.uint64), types[name], mask=found < 0)
+        return pa.array(found.astype(numpy.uint64), types[name], mask=found < 0 if found.min(initial=0) < 0 else None)
 
     # A batch without columns has rows all the same, which only `rebatched` asks for.
     arrays = [column(name) for name in names] or [texts["key"]]
     return pa.RecordBatch.from_arrays(arrays, names or ["key"]), sizes
 
 
-_PLACES: Final[dict[str, Callable[[Place], Any]]] = {
+class _Places:
+    """Where rows lie: `kinds` are places that stand for all blocks of a table that were stored in the same way, and
+    each record of a log is a kind of its own.
+    """
+
+    def __init__(self, rows: LeveldbRows) -> None:
+        import numpy
+
+        known: dict[object, int] = {}
+        firsts: list[Any] = []
+        kinds, offsets = [], []
+        for one in rows.places:
+            # A table is there as long as its rows are.
+            what = id(one) if isinstance(one, Place) else (id(one[0]), one[2])
+            kind = known.setdefault(what, len(known))
+            if kind == len(firsts):
+                firsts.append(one)
+            kinds.append(kind)
+            offsets.append(one.offset if isinstance(one, Place) else one[0].source.origin + one[1].offset)
+        which = numpy.frombuffer(rows.numbers(PLACE), numpy.int64)
+        self.kinds = places_of(firsts)
+        self.kind_of_row = numpy.array(kinds, numpy.int64)[which]
+        self.offset_of_row = numpy.array(offsets, numpy.uint64)[which]
+
+
+def _operations(places: _Places, offsets: Any, kind: Any) -> Any:
+    """The numbers of the operations in their write batches; null in tables."""
+    pa = import_pyarrow()
+    if all(place.operations is None for place in places.kinds):
+        return pa.nulls(len(offsets), kind)
+    at = zip(map(places.kinds.__getitem__, places.kind_of_row.tolist()), offsets.tolist(), strict=True)
+    return pa.array([operation_of(place, offset) for place, offset in at], kind)
+
+
+def _coded(words: Iterable[str | None], which: Any) -> Any:
+    """The dictionary array of the words with these numbers."""
+    pa = import_pyarrow()
+    codes, mask, distinct = _codes(tuple(words))
+    return pa.DictionaryArray.from_arrays(pa.array(codes[which], mask=None if mask is None else mask[which]), distinct)
+
+
+@lru_cache(maxsize=64)
+def _codes(words: tuple[str | None, ...]) -> tuple[Any, Any, Any]:
+    """The number of each word in a dictionary, which of them are null (None: none), and the dictionary."""
+    import numpy
+
+    pa = import_pyarrow()
+    distinct = list(dict.fromkeys(word for word in words if word is not None))
+    numbers: dict[str | None, int] = {word: number for number, word in enumerate(distinct)}
+    codes = numpy.array([numbers.get(word, 0) for word in words], numpy.int32)
+    mask = numpy.array([word is None for word in words]) if None in words else None
+    return codes, mask, pa.array(distinct, pa.string())
+
+
+def _in_order(array: Any) -> Any:
+    """A dictionary array with the words that it uses alone, in the order in which its rows do: that of all batches,
+    whatever they were joined of.
+    """
+    used = array.indices.dictionary_encode()
+    return type(array).from_arrays(used.indices, array.dictionary.take(used.dictionary))
+
+
+_TYPES: Final = tuple(map(type_name, range(256)))
+_STATUSES: Final = tuple(map(str, Status))
+
+_WORDS: Final[dict[str, Callable[[Place], str | None]]] = {
     "file": lambda place: plain_text(place.file),
-    "level": attrgetter("level"),
-    "block_offset": attrgetter("offset"),
     "checksum": lambda place: str(place.checksum),
     "codec": attrgetter("codec"),
+}
+_NUMBERS: Final[dict[str, Callable[[Place], int | None]]] = {
+    "level": attrgetter("level"),
     "batch_sequence": attrgetter("batch_sequence"),
     "batch_count": attrgetter("batch_count"),
 }

@@ -9,7 +9,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from exhume.errors import ExhumeError
 from exhume.findings import Finding, Severity
@@ -160,7 +160,7 @@ def _until(blocks: Iterator[list[Item]], keys: KeyRange) -> Iterator[list[Item]]
 
 def versions_of(rows: LeveldbRows) -> list[Version]:
     """The rows as versions."""
-    return rows.versions(Version, _STATUSES, places_of(rows), operation_of)
+    return rows.versions(Version, _STATUSES, places_of(rows.places), operation_of)
 
 
 def rows_of(family: int, versions: Iterable[Version]) -> LeveldbRows:
@@ -187,11 +187,10 @@ def operation_of(place: Place, offset: int) -> int | None:
     return None if place.operations is None else bisect_left(place.operations, offset)
 
 
-def places_of(rows: LeveldbRows) -> list[Place]:
-    """Where rows lie, a place for each number in their column of places."""
+def places_of(found: list[Any]) -> list[Place]:
+    """Where rows lie, as `LeveldbRows.places` tells it."""
     return [
-        one if isinstance(one, Place) else one[0].place(one[1], one[0].verdict, codec_name(one[2]))
-        for one in rows.places
+        one if isinstance(one, Place) else one[0].place(one[1], one[0].verdict, codec_name(one[2])) for one in found
     ]
 
 

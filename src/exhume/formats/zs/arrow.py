@@ -26,7 +26,6 @@ from exhume.choices import check_choice
 from exhume.counts import counted
 from exhume.errors import ExhumeError, QueryError, StructureError, shorten
 from exhume.formats.zs.metadata import RECORD_FORMAT
-from exhume.io.parallel import map_ordered
 from exhume.tabular.arrow import (
     BAD_RECORD,
     BAD_TEXT,
@@ -152,7 +151,7 @@ def to_arrow(
 
     def batches() -> Iterator[Any]:
         pieces = archive.map_values(piece, start, stop, prefix, jobs=jobs)
-        for batch, found in map_ordered(formed, rebatched(pieces, batch_rows), jobs):
+        for batch, found in rebatched(pieces, batch_rows, formed, jobs=jobs):
             if lost is not None:
                 lost.update(found)
             yield batch
