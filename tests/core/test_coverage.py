@@ -110,6 +110,10 @@ def test_rows_of_one_size_without_rules_are_counted() -> None:
     assert tiling(spec(rows, types=plain))["ROWS"] == {"one": 3}
     ruled = {"pair": {"seq": [{"id": "a", "type": "u1", "valid": 7}, {"id": "b", "type": "u2"}]}}
     assert not tiling(spec(rows, types=ruled))["ROWS"], "a value may not fit"
+    assert tiling(spec(rows, types=plain))["SIZES"] == {"one::pair": 3}
+    assert not tiling(spec(rows, types=ruled))["SIZES"]
+    open_end = {"rest": {"seq": [{"id": "a", "type": "u1"}, {"id": "bytes", "size-eos": True}]}}
+    assert not tiling(spec([{"id": "r", "type": "rest"}], types=open_end))["SIZES"], "it has any size"
 
 
 def test_bytes_are_read_only_where_they_have_to_be() -> None:
@@ -119,6 +123,8 @@ def test_bytes_are_read_only_where_they_have_to_be() -> None:
     size = ROWS["ark_split::entry_list"]
     assert claimed("ark_split::entry_list", 1000 * size, 0, unread)
     assert not claimed("ark_split::entry_list", 1000 * size + 1, 0, unread)
+    assert claimed("leveldb_table::block_trailer", 5, 0, unread)
+    assert not claimed("leveldb_table::block_trailer", 10, 0, unread)
     assert "zs::block" in TILING
     assert not claimed("zs::block", 100, 99, unread), "more than may be held"
     assert not claimed("leveldb_block", 100, 1000, unread), "nothing is known of it"

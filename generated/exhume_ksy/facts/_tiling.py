@@ -126,6 +126,25 @@ TILING = {
 }
 """Of a structure: the module and name of its reader, and the list in it that has to be asked for."""
 
+SIZES = {
+    "ark_manifest::latching": 1,
+    "ark_rbuf::guid": 16,
+    "ark_split::index_entry": 18,
+    "clp_kv_ir::log_type_byte": 1,
+    "clp_s::version": 4,
+    "clp_s_dictionary_entries::log_type_byte": 1,
+    "clp_s_dictionary_entries::classic_log_type_byte": 1,
+    "clp_s_schema_ids::entry": 4,
+    "clp_s_table_metadata::stream": 16,
+    "clp_s_table_metadata::table": 28,
+    "data_bundle_field::fixed64": 8,
+    "data_bundle_field::fixed32": 4,
+    "leveldb_table::block_trailer": 5,
+    "zstd_frame::frame_descriptor": 1,
+    "zstd_frame::window_descriptor": 1,
+}
+"""Bytes of all of it."""
+
 ROWS = {
     "ark_split::entry_list": 18,
 }

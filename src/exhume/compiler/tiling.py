@@ -1,19 +1,20 @@
 """Which structures claim every byte from where they begin to where they end: one module for all specifications.
 
     TILING["zs::block"] == ("zs", "read_block", "")
+    SIZES["leveldb_table::block_trailer"] == 5
     ROWS["ark_split::entry_list"] == 18
 
 When a structure that is named here was read to the end of its bytes, each byte belongs to a field, whichever it is.
 Fields of `seq` stand one behind another, so only bytes that have a size of their own may be left over: those of a
 structure that does not take all that it is given.  A structure that is nothing but a list from its first byte to the
-end (`pos: 0`, `repeat: eos`) is read when that list is.  `ROWS` has the element sizes of lists that extend to the end
-and whose elements have one size and no rules: such bytes need not even be read.
+end (`pos: 0`, `repeat: eos`) is read when that list is.  `SIZES` has the sizes of structures of numbers without rules,
+and `ROWS` those of the elements of lists of such structures that extend to the end: their bytes need not even be read.
 """
 
 from __future__ import annotations
 
 from exhume.compiler import expressions as ex
-from exhume.compiler.fixed import element_size
+from exhume.compiler.fixed import element_size, type_size
 from exhume.compiler.kinds import Bits, Kind, Structure, Switch
 from exhume.compiler.model import Field, Model, Type
 
@@ -22,25 +23,32 @@ DOC = '"""Structures that claim every byte they are read from (see `make generat
 
 def tiling_text(model: Model) -> str:
     """The tables of all types that claim every byte, by name."""
-    read, rows = ["TILING = {"], ["ROWS = {"]
+    read, sizes, rows = ["TILING = {"], ["SIZES = {"], ["ROWS = {"]
     for type in model.types():
         if type.scalar is not None or type.params or not _tiles(type, frozenset()):
             continue
         listed = "" if type.seq else next(iter(type.instances))
         read.append(f'    "{type.where}": ("{type.root.id}", "{type.reader_name}", "{listed}"),')
-        if (size := _row(type)) is not None:
-            rows.append(f'    "{type.where}": {size},')
+        for found, size in (sizes, _size(type)), (rows, _row(type)):
+            if size is not None:
+                found.append(f'    "{type.where}": {size},')
     about = '"""Of a structure: the module and name of its reader, and the list in it that has to be asked for."""'
-    return "\n".join([DOC, *read, "}", about, "", *rows, "}", '"""Bytes of each element."""', ""])
+    told = ["}", '"""Bytes of all of it."""', ""]
+    return "\n".join([DOC, *read, "}", about, "", *sizes, *told, *rows, "}", '"""Bytes of each element."""', ""])
+
+
+def _size(type: Type) -> int | None:
+    """Bytes of a structure of numbers to which no rule applies."""
+    ruled = any("valid" in field.raw or "contents" in field.raw or not _number(field.one) for field in type.seq)
+    return None if ruled else type_size(type)
 
 
 def _row(type: Type) -> int | None:
-    """Bytes of each element of a list to the end that is all there is."""
+    """The same of each element of a list to the end that is all there is."""
     field = type.seq[0] if len(type.seq) == 1 else None
     if field is None or field.repeat != "eos" or field.condition is not None or not isinstance(field.one, Structure):
         return None
-    ruled = any("valid" in one.raw or "contents" in one.raw or not _number(one.one) for one in field.one.type.seq)
-    return None if ruled else element_size(field)
+    return element_size(field) and _size(field.one.type)
 
 
 def _number(kind: Kind) -> bool:

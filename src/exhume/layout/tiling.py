@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 
-from exhume_ksy.facts._tiling import ROWS, TILING
+from exhume_ksy.facts._tiling import ROWS, SIZES, TILING
 
 from exhume.layout.fast import FAILURES
 
@@ -17,6 +17,8 @@ def claimed(schema: str, size: int, most: int, read: Callable[[], bytes]) -> boo
     """
     if schema in ROWS:
         return size % ROWS[schema] == 0
+    if schema in SIZES:
+        return size == SIZES[schema]
     if schema not in TILING or size > most:
         return False
     module, reader, listed = TILING[schema]

@@ -15,6 +15,7 @@ from exhume.formats.leveldb import checks, layout
 from exhume.formats.leveldb.blocks import codec_name
 from exhume.formats.leveldb.database import Database
 from exhume.formats.leveldb.log import LogReader, fragment_check
+from exhume.formats.leveldb.model import Footer
 from exhume.formats.leveldb.table import Table
 from exhume.formats.leveldb.wire import Handle
 from exhume.io.source import Source
@@ -29,6 +30,8 @@ _MANY = frozenset({"data", "index-part", "filter-part"})
 _FRAMED = frozenset({"leveldb_block", "leveldb_data_block"})
 """Schemas of blocks of entries with restart points, in whose keys and values no byte is without a field."""
 
+AHEAD = 1 << 16
+"""Bytes of a local table that are read at a time to learn how its next blocks are stored."""
 
 RowCheck = Callable[[Table, Handle, Sequence["Field"]], Check]
 """Computes a checksum that stands in a row of a data block: the table, the block, the fields around it."""
@@ -102,6 +105,35 @@ def table_sections(table: Table, rows: str = "leveldb_data_block", check: RowChe
     footer = table.footer_or_none()
     if footer is None:
         return [Section(source.name, source.span(0, source.size), SectionKind.UNREAD, note="no table footer")]
+    out: list[Section] = []
+    seen: set[Handle] = set()
+    room = footer.offset - source.origin
+    ahead, window, begin = 1 if source.is_remote else AHEAD, b"", 0
+    for name, handle, schema in _blocks(table, footer, rows):
+        end = handle.offset + handle.size
+        if handle in seen or end + layout.BLOCK_TRAILER > room:
+            continue
+        seen.add(handle)
+        if not begin <= end < begin + len(window):
+            window, begin = source.read_up_to(end, ahead), end
+        codec = codec_name(window[end - begin])
+        out += _block_sections(table, name, handle, codec, schema, check if name == "data" else None)
+    start = footer.offset - source.origin
+    span = source.span(start, start + footer.size)
+    out.append(
+        Section(
+            f"{source.name}/footer",
+            span,
+            SectionKind.STRUCTURE,
+            schema="leveldb_footer",
+            check=lambda _: table.check_sealed_footer(),
+        )
+    )
+    return out
+
+
+def _blocks(table: Table, footer: Footer, rows: str) -> list[tuple[str, Handle, str]]:
+    """The kind of each block that the footer, the metaindex and the index name, where it lies, and its schema."""
     handles: list[tuple[str, Handle, str]] = [("metaindex", footer.metaindex, "leveldb_block")]
     for name, handle in table.metaindex(checks.ignore).items():
         schema = ""
@@ -120,26 +152,7 @@ def table_sections(table: Table, rows: str = "leveldb_data_block", check: RowChe
     for name, handle in table.partitions():
         handles.append((name, handle, _index_schema(table) if name == "index-part" else ""))
     handles += [("data", handle, rows) for _, handle in table.index(checks.ignore)]
-    out: list[Section] = []
-    seen: set[Handle] = set()
-    room = footer.offset - source.origin
-    for name, handle, schema in handles:
-        if handle in seen or handle.offset + handle.size + layout.BLOCK_TRAILER > room:
-            continue
-        seen.add(handle)
-        out += _block_sections(table, name, handle, schema, check if name == "data" else None)
-    start = footer.offset - source.origin
-    span = source.span(start, start + footer.size)
-    out.append(
-        Section(
-            f"{source.name}/footer",
-            span,
-            SectionKind.STRUCTURE,
-            schema="leveldb_footer",
-            check=lambda _: table.check_sealed_footer(),
-        )
-    )
-    return out
+    return handles
 
 
 def _index_schema(table: Table) -> str:
@@ -148,11 +161,10 @@ def _index_schema(table: Table) -> str:
 
 
 def _block_sections(
-    table: Table, name: str, handle: Handle, schema: str, check: RowCheck | None = None
+    table: Table, name: str, handle: Handle, codec: str, schema: str, check: RowCheck | None = None
 ) -> list[Section]:
     source = table.source
     end = handle.offset + handle.size
-    codec = codec_name(source.read_at(end, 1)[0])
     label = f"{source.name}/{name}@{source.origin + handle.offset}" if name in _MANY else f"{source.name}/{name}"
     stored = codec == "none"
 
