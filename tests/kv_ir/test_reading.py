@@ -18,7 +18,9 @@ from exhume.formats.kv_ir.build import END, build_integer, build_real, build_tex
 from exhume.formats.kv_ir.kernel import KvIrDecoder
 from exhume.formats.kv_ir.layout import parse_preamble
 from exhume.formats.kv_ir.reader import KvIrArchive
+from exhume.formats.kv_ir.stream import Stream
 from exhume.formats.kv_ir.units import AUTO, USER, How, Status
+from exhume.io.source import BytesSource
 from exhume.limits import Limits
 from exhume.testing.damage import every_bit
 from tests.real import REAL
@@ -224,3 +226,17 @@ def test_keys_are_listed() -> None:
         listed = [entry.name for entry in archive.entries()]
     assert listed == ["@level", "@level.num", "message", "took", "ctx", "ctx.ok", "ctx.tags", "none"]
     assert auto(Tags.NODE_OBJECT, b"level") in SMALL
+
+
+def test_bytes_that_become_many_are_decompressed_in_small_pieces() -> None:
+    content = HEAD + END + bytes(64 << 20)
+    stored = zstandard.compress(content)
+    stream = Stream(BytesSource(stored, "x.clp"))
+    sizes = [len(piece) for piece in stream.pieces()]
+    assert (sum(sizes), stream.stored) == (len(content), len(stored))
+    assert max(sizes) < 16 << 20
+    with KvIrArchive(BytesSource(stored, "x.clp")) as archive:
+        (section,) = archive.sections()
+        assert (section.payload_size, section.span.size) == (len(content), len(stored))
+    with KvIrArchive(BytesSource(stored[:-1], "x.clp")) as archive:
+        assert [section.payload_size for section in archive.sections()] == [None], "the frame is cut"

@@ -59,8 +59,8 @@ def _preamble(source: Source, limits: Limits) -> Preamble | None:
 def _sections(archive: KvIrArchive, *, walked: bool) -> Iterator[Section]:
     source = archive.source
     if archive.stream.wrapped:
-        stored = _stored(archive) if walked else source.size
-        yield _frames(archive.stream, stored, archive.limits)
+        stored, size = _stored(archive) if walked else (source.size, None)
+        yield _frames(archive.stream, stored, archive.limits, size)
         return
     start = archive.preamble.size
     yield Section("preamble", source.span(0, start), schema="clp_kv_ir::preamble")
@@ -93,18 +93,17 @@ def _walk(archive: KvIrArchive) -> tuple[int, int, str]:
             units.skip(trouble.after)
 
 
-def _stored(archive: KvIrArchive) -> int:
-    """The end of the zstd frames; the end of the file when that is unknown."""
+def _stored(archive: KvIrArchive) -> tuple[int, int | None]:
+    """The end of the zstd frames, and the bytes in them; the end of the file and None when that is unknown."""
     stream = Stream(archive.source)
     try:
-        for _ in stream.pieces():
-            pass
+        size = sum(map(len, stream.pieces()))
     except ExhumeError:
-        return archive.source.size
-    return stream.stored
+        return archive.source.size, None
+    return stream.stored, size
 
 
-def _frames(stream: Stream, end: int, limits: Limits) -> Section:
+def _frames(stream: Stream, end: int, limits: Limits, size: int | None = None) -> Section:
     source = stream.source
 
     def load() -> bytes:
@@ -131,6 +130,7 @@ def _frames(stream: Stream, end: int, limits: Limits) -> Section:
         codec="zstd",
         schema="zstd_frame",
         payload_schema="clp_kv_ir",
+        payload_size=size,
         load=load,
         check=check,
     )

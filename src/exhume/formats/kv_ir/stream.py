@@ -33,7 +33,12 @@ HEAD = 1 << 10
 """Bytes of the stream that a preamble mostly takes."""
 
 STEP = 8 << 10
-"""Stored bytes that are decompressed at once: constant bytes become 16,000 times as many."""
+"""Stored bytes that are decompressed at once, at most: constant bytes become 16,000 times as many."""
+
+FIRST_STEP = 512
+"""Those of the beginning of a frame; twice as many from step to step, half as many where they become `MUCH`."""
+
+MUCH = 1 << 20
 
 PIECE = 1 << 18
 """Bytes of a stream that are worth a look."""
@@ -124,9 +129,9 @@ class Stream:
                     return  # what follows the frames is told by who looks for it
                 raise rule.error(span=source.span(at, source.size), actual=error.actual) from error
             engine = _engine()
-            start, done = at, 0
+            start, done, step = at, 0, FIRST_STEP
             while not engine.eof:
-                piece = source.read_up_to(at, STEP)
+                piece = source.read_up_to(at, min(step, STEP - (at - start) % STEP))
                 if not piece:
                     raise checks.FRAME_CUT.error(span=source.span(start, source.size))
                 try:
@@ -137,6 +142,7 @@ class Stream:
                     raise checks.FRAME_CORRUPT.error(span=span, actual=str(error)) from error
                 at += len(piece)
                 done += len(out)
+                step = min(2 * step, STEP) if len(out) < MUCH else max(step // 2, FINE)
                 if engine.eof:
                     at -= len(engine.unused_data)
                 self.stored = at
