@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
 import sys
 import threading
@@ -202,6 +203,38 @@ def test_several_tables_need_a_directory(samples: Path, tmp_path: Path, exhume_c
     assert json.loads(ran.out)["written"]["files"] == 4
     assert sorted(file.name for file in (tmp_path / "out").iterdir())[0] == "camera.arrow"
     assert exhume_cli("export", samples / "ark/log", "--to", "arrow", "-o", tmp_path / "out").code == 1, "exists"
+
+
+def test_several_tables_replace_files_of_a_directory_when_asked(
+    samples: Path, tmp_path: Path, exhume_cli: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    command = ["export", samples / "ark/log", "--to", "arrow", "-o", out, "--overwrite"]
+    assert exhume_cli(*command).code == 0, "a new directory"
+    made = {file.name: file.read_bytes() for file in out.iterdir()}
+    for name in made:
+        (out / name).write_bytes(b"precious")
+    (out / "notes.txt").write_bytes(b"of another")
+    with monkeypatch.context() as patch:
+        patch.setattr(_tables, "_copy", _fails_at(3))
+        assert exhume_cli(*command).code == 1
+    assert {file.name: file.read_bytes() for file in out.iterdir()} == (
+        dict.fromkeys(made, b"precious") | {"notes.txt": b"of another"}
+    ), "none is replaced unless all are whole"
+    assert exhume_cli(*command).code == 0
+    assert {file.name: file.read_bytes() for file in out.iterdir()} == made | {"notes.txt": b"of another"}
+
+
+def _fails_at(number: int) -> Callable[..., None]:
+    """What copies tables until the one of this number."""
+    copy, calls = _tables._copy, itertools.count(1)
+
+    def copying(*arguments: Any) -> None:
+        if next(calls) == number:
+            raise WriterError("no room")
+        copy(*arguments)
+
+    return copying
 
 
 def test_files_appear_whole_or_not_at_all(tmp_path: Path, exhume_cli: Run) -> None:

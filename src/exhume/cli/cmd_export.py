@@ -87,7 +87,7 @@ def split_columns(texts: tuple[str, ...]) -> list[str]:
 @click.option(
     "-o", "--output", default="-", show_default=True, metavar="FILE", help="Where to write ('-': standard output)."
 )
-@click.option("--overwrite", is_flag=True, help="Replace an existing file.")
+@click.option("--overwrite", is_flag=True, help="Replace existing files.")
 @click.option(
     "--columns", multiple=True, metavar="NAME[,NAME...]", help="Tables: only these columns, in this order (repeatable)."
 )
@@ -112,7 +112,8 @@ def command(
     """Write the content of TARGET in another form.
 
     With several targets FILE is a directory, new or empty without --overwrite, that gets a file per target, called
-    like it.  Exit code 3 when values had to be coerced or left out; the counts say which.
+    like it, or a file per channel of one Ark log.  Exit code 3 when values had to be coerced or left out; the counts
+    say which.
     """
     ctx = click.get_current_context()
     chosen = many.targets(run, targets)

@@ -5,11 +5,13 @@ One table goes to one file or standard output, several (the channels of an Ark l
 
 from __future__ import annotations
 
+import contextlib
 import io
 import re
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, BinaryIO, ClassVar, NamedTuple, Self
 
 from exhume.archive import Archive, Progress, no_progress
@@ -99,6 +101,9 @@ def exporter(kind: type[TableFile]) -> Callable[..., ExportReport]:
     ) -> ExportReport:
         """Writes the tables of an archive; `options` are those of its `to_arrow`.
 
+        Several tables become files of the directory `output`, new or empty without `overwrite`, with which files of the
+        same names are replaced and others left as they are.
+
         Raises `WriterError` for several tables that would go to one stream, and what `to_arrow` and its batches raise;
         no file is left then.
         """
@@ -114,10 +119,13 @@ def exporter(kind: type[TableFile]) -> Callable[..., ExportReport]:
         if output == "-":
             names = ", ".join(list(tables)[:20])
             raise WriterError(f"several tables do not go to one stream: choose one, or name a directory: {names}")
-        with AtomicDirectory(output) as folder:
+        with contextlib.ExitStack() as stack:  # at whose end all files get their names, or none does
+            there = Path(output) if overwrite and Path(output).is_dir() else None
+            folder = there or stack.enter_context(AtomicDirectory(output)).temporary
             for name, make in file_names(tables, kind.suffix).items():
-                with AtomicFile(folder.temporary / name) as atomic:
-                    _copy(make, atomic.file, kind, report, progress, jobs)
+                atomic = stack.enter_context(AtomicFile(folder / name, overwrite=overwrite))
+                _copy(make, atomic.file, kind, report, progress, jobs)
+                atomic.seal()
                 report.written["files"] += 1
         return report.without_zeros()
 
