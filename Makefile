@@ -49,6 +49,7 @@ setup: $(STAMP) $(TOOLS)  ## make .venv with exhume (editable) and what its test
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "exhume needs Python 3.11 or newer: make PYTHON=...")'
 	$(PYTHON) -m venv $(VENV)
+	$(PIP) install --upgrade "pip>=25.1"
 
 # exhume itself with the extras that the demo shows, and nothing else.  The install compiles the kernel in place.
 $(STAMP): $(BIN)/python pyproject.toml setup.py $(PYX)
@@ -56,28 +57,28 @@ $(STAMP): $(BIN)/python pyproject.toml setup.py $(PYX)
 	PYTHONWARNINGS=ignore $(PIP) install --editable '.[arrow,mcap]'
 	@touch $@
 
+# Tools are compiled as they are imported: most of their modules never are.
 $(TOOLS): pyproject.toml | $(STAMP)
-	$(PIP) install --upgrade "pip>=25.1" "setuptools>=77"
-	$(PIP) install --group test --group lint --group oracles
+	$(PIP) install --no-compile "setuptools>=77" --group test --group lint --group oracles
 	@touch $@
 
 .PHONY: oracles plugins rooms skips test-quick test-thorough
 oracles: $(ORACLES)  ## make .venv-oracles with the oracles that pin old libraries, for the tests that ask them
 
-$(ORACLES): pyproject.toml | $(TOOLS)
+$(ORACLES): pyproject.toml | $(BIN)/python
 	@rm -rf $(@D)
 	$(BIN)/python -m venv --without-pip $(@D)
-	$(PIP) --python $(@D) install --no-deps --group oracles-apart
+	$(PIP) --python $(@D) install --no-compile --no-deps --group oracles-apart
 	@touch $@
 
 plugins: $(PLUGINS)  ## make .venv-plugins with the tools that exhume plugs into, for the tests that run them
 
 # It sees what .venv has, exhume first of all.  What Debian has is fetched without being installed, where it can be.
-$(PLUGINS): pyproject.toml tools/debian.py | $(TOOLS)
+$(PLUGINS): pyproject.toml tools/debian.py | $(BIN)/python
 	@rm -rf $(@D)
 	$(BIN)/python -m venv --without-pip $(@D)
-	$(PIP) --python $(@D) install --group plugins || echo "without tools that have no wheel for this Python"
-	$(PIP) --python $(@D) install --no-deps --group plugins-apart || echo "without tools that have no wheel for this Python"
+	$(PIP) --python $(@D) install --no-compile --group plugins || echo "without tools that have no wheel for this Python"
+	$(PIP) --python $(@D) install --no-compile --no-deps --group plugins-apart || echo "without tools that have no wheel for this Python"
 	@$(BIN)/python -c 'import sysconfig; print("import site; site.addsitedir(%r)" % sysconfig.get_path("purelib"))' \
 	  > $$($(@D)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/venv.pth
 	@$(BIN)/python -m tools.debian lnav $(@D)/debian
@@ -87,7 +88,7 @@ kernel:  ## rebuild the optional compiled module in place
 	@rm -f $(STAMP)
 	@$(MAKE) --no-print-directory $(STAMP)
 
-node: $(TOOLS)  # Node.js (from PATH, else from PyPI) with the pinned npm packages
+node: $(BIN)/python  # Node.js (from PATH, else from PyPI) with the pinned npm packages
 	@$(BIN)/python -m tools.nodejs $(if $(or $(WEBIDE_SITE),$(CHROMIUM),$(shell command -v chromium google-chrome)),browser)
 
 generated:  ## compile ksy/ into generated/exhume_ksy/ if it changed (KSC=... names another compiler)

@@ -31,7 +31,11 @@ def description() -> str:
 
 
 class OptionalBuildExt(build_ext):
-    """Leaves the kernel out, with a notice, when it cannot be compiled."""
+    """Compiles both beside each other; leaves out, with a notice, what cannot be compiled."""
+
+    def finalize_options(self) -> None:
+        super().finalize_options()
+        self.parallel = self.parallel or True
 
     def run(self) -> None:
         try:
@@ -43,10 +47,10 @@ class OptionalBuildExt(build_ext):
         try:
             super().build_extension(ext)
         except Exception as error:
-            self._notice(error)
+            self._notice(error, ext.name)
 
-    def _notice(self, error: Exception) -> None:
-        self.warn(f"exhume.native._kernel was not compiled ({error}); the slower pure-Python kernel will be used")
+    def _notice(self, error: Exception, what: str = "the kernel") -> None:
+        self.warn(f"{what} was not compiled ({error}); the slower twin in Python will be used")
 
 
 def extensions() -> list[Extension]:
