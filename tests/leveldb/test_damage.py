@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -74,14 +74,19 @@ def table_of(
     size: int | None = None,
     gap: bytes = b"",
     footer: bytes = b"",
+    places: Sequence[Handle] = (),
 ) -> Change:
-    """Replaces table 5 by one made of `(contents, index key)`, sealed by hand, so that it may be wrong in any way."""
+    """Replaces table 5 by one made of `(contents, index key)`, sealed by hand, so that it may be wrong in any way.
+
+    `places` are what the index says of the first blocks.
+    """
 
     def change(files: Files) -> None:
         out = bytearray()
         index = []
-        for contents, key in blocks:
-            index.append((separator or key, Handle(len(out), size or len(contents)).build()))
+        for number, (contents, key) in enumerate(blocks):
+            place = places[number] if number < len(places) else Handle(len(out), size or len(contents))
+            index.append((separator or key, place.build()))
             sealed = seal_block(contents)
             if kind is not None:
                 stored = contents + bytes((kind,))

@@ -8,14 +8,16 @@ from pathlib import Path
 import pytest
 
 import exhume
-from exhume.formats.leveldb import verify
+from exhume.formats.leveldb import layout, verify
+from exhume.formats.leveldb.blocks import build_block
+from exhume.formats.leveldb.layout_facts import LEVELDB_MAGIC
 from exhume.formats.leveldb.table_writer import TableWriter, write_database
-from exhume.formats.leveldb.wire import InternalKey
+from exhume.formats.leveldb.wire import Handle, InternalKey
 from exhume.io.tree import MemoryTree
 from exhume.testing.corrupt import flip
 from tests.broken import golden
 from tests.leveldb.make_samples import PUT, build_database, write_files
-from tests.leveldb.test_damage import VARIANTS
+from tests.leveldb.test_damage import VARIANTS, retable, table_of
 from tests.leveldb.test_ranges import files_of
 
 
@@ -74,6 +76,40 @@ def test_all_is_said_of_any_damage_whatever_the_pieces(size: int, monkeypatch: p
         assert json.loads(json.dumps([finding.to_dict() for finding in told])) == expected["findings"], name
         quick = list(exhume.verify(MemoryTree(files), format="leveldb", quick=True))
         assert list(map(str, quick)) == expected.get("quick", list(map(str, told))), name
+
+
+BLOCKS = [(build_block([(InternalKey(b"%c" % letter, 1, PUT).build(), bytes(9))]), letter) for letter in b"bcd"]
+SIZE = len(BLOCKS[0][0])
+FURTHER = SIZE + layout.BLOCK_TRAILER
+METAINDEX = Handle(3 * FURTHER, len(build_block([], 1)))
+INDEX = 3 * FURTHER + METAINDEX.size + layout.BLOCK_TRAILER
+
+
+def told(*places: Handle, metaindex: Handle = METAINDEX) -> list[str]:
+    """What is said of a table of three blocks, which the index says are in these places."""
+    files = build_database()
+    blocks = [(block, InternalKey(b"%c" % letter, 1, PUT).build()) for block, letter in BLOCKS]
+    said = places or [Handle(number * FURTHER, SIZE) for number in range(3)]
+    index = build_block([(key, place.build()) for (_, key), place in zip(blocks, said, strict=True)], 1)
+    handles = metaindex.build() + Handle(INDEX, len(index)).build()
+    table_of(*blocks, places=places, footer=handles.ljust(40, b"\0") + LEVELDB_MAGIC)(files)
+    small, large = blocks[0][1], blocks[-1][1]
+    retable(files, small=small, large=large)
+    found = exhume.verify(MemoryTree(files), format="leveldb")
+    return [str(one) for one in found if one.severity is not exhume.Severity.NOTE]
+
+
+@pytest.mark.parametrize("size", [1, 2, 1 << 30])
+def test_blocks_lie_one_behind_the_other_or_it_is_said(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verify, "PIECE", size)
+    first, last = Handle(0, SIZE), Handle(2 * FURTHER, SIZE)
+    assert told() == []
+    assert told(first, Handle(FURTHER, SIZE), last) == []
+    for away in (Handle((1 << 64) - 1, SIZE), Handle(1 << 40, SIZE), Handle(0, SIZE), last):
+        assert told(first, away, last)  # as many bytes as there are from the first to the last
+    overlap = told(metaindex=Handle(FURTHER + 3, SIZE))
+    assert len([line for line in overlap if "overlaps what lies before it" in line]) == 2
+    assert len([line for line in overlap if "no block claims these bytes" in line]) == 1
 
 
 @pytest.mark.slow

@@ -308,7 +308,7 @@ cdef class LeveldbRows:
                    bytes start, bytes stop, bytes kinds not None, tuple limits not None):
         cdef chars data = pointer(stored)
         cdef Py_ssize_t total = len(blocks), number, before = self.count, places = len(self.places)
-        cdef int64_t size = stored.shape[0], keys = self.keys.size, values = self.values.size
+        cdef int64_t size = stored.shape[0], keys = self.keys.size, values = self.values.size, next_offset = 0
         cdef LdbWalk walk
         cdef LdbBlock* chosen
         cdef bytes separator, content
@@ -328,12 +328,13 @@ cdef class LeveldbRows:
             for number in range(total):
                 separator, handle = blocks[number]
                 chosen[number].separator, chosen[number].separator_size = separator, len(separator)
-                chosen[number].offset, chosen[number].size, chosen[number].data = handle[0] - base, handle[1], NULL
+                if handle[0] - base != next_offset or not 0 <= handle[1] <= size - next_offset:
+                    return False
+                chosen[number].offset, chosen[number].size, chosen[number].data = next_offset, handle[1], NULL
+                next_offset += chosen[number].size + LEVELDB_TABLE_BLOCK_TRAILER_SIZE
                 if contents is not None:
                     content, chosen[number].codec = contents[number]
                     chosen[number].data, chosen[number].offset, chosen[number].size = content, 0, len(content)
-                elif not (0 <= chosen[number].offset <= size and 0 <= chosen[number].size <= size - chosen[number].offset):
-                    return False
             with nogil:
                 for number in range(total):
                     if not self.decode(data, size, chosen + number, &walk, <int32_t>(places + number)):

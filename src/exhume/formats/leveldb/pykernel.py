@@ -57,11 +57,12 @@ class LeveldbRows:
         """Adds the entries with user keys in `[start, stop)` of `(separator, handle)` blocks as a sorted run.
 
         `stored` are the bytes of the table from offset `base` on; or `contents` are the decompressed blocks, each with
-        its compression.  Nothing is added, and False returned, if there may be something to say of a block: its
-        checksum, compression, entries, restart points, their order, a type of which no flag in `kinds` is set, a
-        separator that does not lie between it and the next block; or if it takes more than `limits`: decompressed
-        bytes of a block at most, the most whatever its stored size is, those per stored byte beyond, bytes of the keys
-        of a block, bytes of all keys and values.  None means that a block is compressed with another codec than Snappy.
+        its compression.  Nothing is added, and False returned, if there may be something to say of a block: its place,
+        which is behind the one before, checksum, compression, entries, restart points, their order, a type of which no
+        flag in `kinds` is set, a separator that does not lie between it and the next block; or if it takes more than
+        `limits`: decompressed bytes of a block at most, the most whatever its stored size is, those per stored byte
+        beyond, bytes of the keys of a block, bytes of all keys and values.  None means that a block is compressed with
+        another codec than Snappy.
         The twin always leaves it to the caller to read the blocks one by one.
         """
         return False

@@ -75,7 +75,7 @@ class Block(NamedTuple):
     @property
     def span(self) -> Span:
         """The range in the file, with the trailer."""
-        return self.source.span(self.handle.offset, self.handle.offset + self.handle.size + layout.BLOCK_TRAILER)
+        return self.source.span(self.handle.offset, self.handle.stop)
 
     @property
     def payload_span(self) -> Span:
@@ -209,7 +209,7 @@ class Table:
         kind, family, version, base, room = self._rules
         source = self.source
         offset, size = handle
-        end = offset + size + layout.BLOCK_TRAILER
+        end = handle.stop
         if end > room:
             span = source.span(min(offset, source.size), source.size)
             report(
@@ -224,7 +224,7 @@ class Table:
             report(checks.TOO_LARGE, span=source.span(offset, end), expected=most, actual=size)
             return None
         if stored is None:
-            stored = source.read_at(offset, size + layout.BLOCK_TRAILER)
+            stored = source.read_at(offset, end - offset)
         verdict = Verdict.NONE
         _, compression, found = layout.flat_block_trailer(stored, size, len(stored))
         checksum = block_checksum(kind, stored[: size + CHECKSUMMED], base_context=base, offset=offset)
@@ -254,7 +254,7 @@ class Table:
     def check_block(self, handle: Handle) -> Check:
         """The checksum of a block that lies before the footer, computed and compared."""
         kind, _, _, base, _ = self._rules
-        stored = self.source.read_at(handle.offset, handle.size + layout.BLOCK_TRAILER)
+        stored = self.source.read_at(handle.offset, handle.stop - handle.offset)
         found = layout.flat_block_trailer(stored, handle.size, len(stored))[2]
         checked = stored[: handle.size + CHECKSUMMED]
         return _compared(kind, found, block_checksum(kind, checked, base_context=base, offset=handle.offset))
@@ -263,14 +263,13 @@ class Table:
         """`read_block` of each handle; blocks that follow one another in the file are fetched together."""
         window, first, ahead = b"", 0, True
         for number, handle in enumerate(handles):
-            start = handle.offset - first
-            end = start + handle.size + layout.BLOCK_TRAILER
+            start, end = handle.offset - first, handle.stop - first
             if ahead and not 0 <= start < end <= len(window):
                 try:
                     window, first = self._read_ahead(islice(handles, number, None)), handle.offset
                 except ExhumeError:  # from here on, each block is read, and refused, by itself
                     window, ahead = b"", False
-                start, end = 0, handle.size + layout.BLOCK_TRAILER
+                start, end = 0, handle.stop - first
             whole = 0 <= start < end <= len(window)
             yield self.read_block(handle, report, stored=window[start:end] if whole else None)
 
@@ -279,7 +278,7 @@ class Table:
         start = end = -1
         room = self._rules.room
         for handle in handles:
-            stop = handle.offset + handle.size + layout.BLOCK_TRAILER
+            stop = handle.stop
             if start < 0:
                 start = end = handle.offset
             if handle.offset != end or stop > room or stop - start > READ_AHEAD:
@@ -404,7 +403,7 @@ class Table:
     def place(self, handle: Handle, verdict: Verdict, codec: str) -> Place:
         """The place that the entries of a block are reported at."""
         start = self.source.origin + handle.offset
-        end = start + handle.size + layout.BLOCK_TRAILER
+        end = start + handle.stop - handle.offset
         return Place(
             self.source.name, self.number, self.level, start, end, verdict, self.referenced, codec,
             column_family=self.column_family,
@@ -452,8 +451,7 @@ class Table:
             return not blocks
         limits = self.limits
         caps = limits.payload_size, limits.expansion_floor, limits.expansion, limits.structure_size, MOST_AT_ONCE
-        base, last = blocks[0][1].offset, blocks[-1][1]
-        end = last.offset + last.size + layout.BLOCK_TRAILER
+        base, end = blocks[0][1].offset, blocks[-1][1].stop
         kind, _, _, context, room = self._rules
         if end > room or end - base != sum(handle.size + layout.BLOCK_TRAILER for _, handle in blocks):
             return False

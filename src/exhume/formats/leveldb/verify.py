@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Any, NamedTuple
 
 from exhume.archive import Progress, no_progress
@@ -117,10 +117,13 @@ class _Piece(NamedTuple):
 
 
 class _Seen(NamedTuple):
-    """What is in a piece that no rule can object to: the first key, the last entry, and how many there are."""
+    """What is in a piece that no rule can object to: the first key, the last entry, and how many there are.
 
-    first: tuple[bytes, int] | None
-    last: _Last | None
+    Its blocks lie one behind the other.
+    """
+
+    first: tuple[bytes, int]
+    last: _Last
     entries: int
 
 
@@ -168,6 +171,8 @@ class TableVerifier:
         self.unread = False
         """Whether entries are missing from what was read: then nothing is said of which there are."""
         self.claimed: list[tuple[int, int, str]] = []
+        self.sound: list[_Piece] = []
+        """Pieces with nothing to object to, which claim their bytes as a whole."""
         self.entries = 0
         self._found = Capped()
         self._tell: Report = checks.collector(self._found.append)
@@ -218,8 +223,6 @@ class TableVerifier:
             self._claim(handle, name)
             table.read_block(handle, report)
         blocks = table.index(report)
-        for _, handle in blocks:
-            self._claim(handle, "data block")
         self._is_outlined = True
         return blocks
 
@@ -227,12 +230,12 @@ class TableVerifier:
         """The data blocks: those of a piece with nothing to object to as a whole, others one by one."""
         previous: _Last | None = None
         for number, (piece, seen) in enumerate(zip(self._pieces, surveys, strict=True)):
-            disorder = self.bytewise and previous and seen and seen.first and seen.first <= previous[:2]
-            if seen is not None and not disorder:
-                self.entries += seen.entries
-                previous = seen.last or previous
-            else:
+            if seen is None or (previous is not None and seen.first <= previous[:2]):
                 previous = self._examine_piece(piece, number * PIECE, previous)
+            else:
+                self.entries += seen.entries
+                self.sound.append(piece)
+                previous = seen.last
         if not self.quick and not self.unread:
             self._check_range(previous)
             self._check_properties(self._facts)
@@ -240,6 +243,7 @@ class TableVerifier:
 
     def _examine_piece(self, piece: _Piece, number: int, previous: _Last | None) -> _Last | None:
         """Examines each block of a piece, whose first has that number in the index; returns the last entry so far."""
+        self._claim_blocks(piece)
         read = self.table.read_blocks([handle for _, handle in piece.blocks], self.report)
         for place, ((separator, handle), block) in enumerate(zip(piece.blocks, read, strict=True), number):
             if block is None or self.quick:
@@ -252,7 +256,11 @@ class TableVerifier:
         return previous
 
     def _claim(self, handle: Handle, name: str) -> None:
-        self.claimed.append((handle.offset, handle.offset + handle.size + layout.BLOCK_TRAILER, name))
+        self.claimed.append((handle.offset, handle.stop, name))
+
+    def _claim_blocks(self, piece: _Piece) -> None:
+        for _, handle in piece.blocks:
+            self._claim(handle, "data block")
 
     def _check_meta_block(self, name: str, handle: Handle) -> None:
         block = self.table.read_block(handle, self.report)
@@ -316,9 +324,7 @@ class TableVerifier:
             self.report(
                 checks.KEY_RANGE,
                 "the largest key is missing",
-                span=self.table.source.span(
-                    last.block.offset, last.block.offset + last.block.size + layout.BLOCK_TRAILER
-                ),
+                span=self.table.source.span(last.block.offset, last.block.stop),
                 expected=user_key(self.stated.largest),
                 actual=last[0],
             )
@@ -333,8 +339,14 @@ class TableVerifier:
     def _check_claims(self) -> None:
         """Blocks must neither overlap nor leave bytes between them."""
         source = self.table.source
+        joined = [(piece.blocks[0][1].offset, piece.blocks[-1][1].stop, "data block") for piece in self.sound]
+        claimed = sorted({*self.claimed, *joined})
+        if any(end > start for (_, end, _), (start, _, _) in pairwise(claimed)):  # by which blocks has to be said
+            for piece in self.sound:
+                self._claim_blocks(piece)
+            claimed = sorted(set(self.claimed))
         at = 0
-        for start, end, name in sorted(set(self.claimed)):
+        for start, end, name in claimed:
             if end > source.size:
                 continue  # reported by the rule about handles
             if start > at:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from exhume.formats.leveldb.layout_facts import KEY_TAIL
+from exhume.formats.leveldb.layout_facts import KEY_TAIL, TRAILER
 
 _pack_tail = KEY_TAIL.pack
 MAX_U64 = (1 << 64) - 1
@@ -53,6 +53,11 @@ class Handle(NamedTuple):
 
     offset: int
     size: int
+
+    @property
+    def stop(self) -> int:
+        """Where its trailer ends."""
+        return self.offset + self.size + TRAILER.size
 
     def build(self) -> bytes:
         """The two varints."""
