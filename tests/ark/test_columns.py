@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import struct
+from array import array
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -70,7 +71,7 @@ def filled(registry: Registry, name: str, schema: Any, messages: list[bytes]) ->
     made = columns_of(registry, name, schema.names)
     assert made is not None
     programs = [program_for(registry, name)] + [None] * 255
-    piece = (messages, list(range(len(messages))), bytes(len(messages)), programs, [None] * 256)
+    piece = (messages, array("Q", range(len(messages))), bytes(len(messages)), programs, [None] * 256)
     return made.batch(schema, [0] * len(messages), [piece])
 
 
@@ -174,7 +175,7 @@ def test_a_type_that_is_too_large_has_no_columns(monkeypatch: pytest.MonkeyPatch
 def test_the_kernel_refuses_columns_that_do_not_fit() -> None:
     def asked(*shapes: tuple[str, int, int, int, int, int], texts: bytes = b"") -> Any:
         packed = b"".join(struct.pack("<6q", ord(kind), *rest) for kind, *rest in shapes)
-        piece: Any = ([b"\xd1"], [0], b"\0", [data_program()] * 256, [None] * 256)
+        piece: Any = ([b"\xd1"], array("Q", [0]), b"\0", [data_program()] * 256, [None] * 256)
         return kernel.ark_columns([0], [piece], packed, texts, 1000)
 
     assert asked(("o", 1, 1, 0, 0, 0), ("s", 0, 0, 0, 0, 0)) is not None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 import struct
+from array import array
 from typing import Any
 
 import pytest
@@ -28,6 +29,7 @@ from tests.ark.rbuf_strategies import registries, values
 
 TWINS = [pytest.param(pykernel, id="pure"), pytest.param(kernel, id="chosen")]
 FLAGS = st.lists(st.booleans(), min_size=256, max_size=256).map(bytes)
+NONE: array[int] = array("q")
 NUMBERS = st.one_of(st.integers(0, 60), st.integers(0, (1 << 32) - 1))
 ENTRIES = st.lists(
     st.tuples(
@@ -70,7 +72,7 @@ def test_twins_agree_about_indexes(
 def test_twins_agree_about_runs(places: list[tuple[int, int]], ordered: bool, gap: int, window: int) -> None:
     if ordered:
         places.sort()
-    offsets, sizes = [at for at, _ in places], [size for _, size in places]
+    offsets, sizes = array("q", (at for at, _ in places)), array("q", (size for _, size in places))
     runs = kernel.ark_runs(offsets, sizes, gap, window)
     assert runs == pykernel.ark_runs(offsets, sizes, gap, window)
     assert runs is not None or not ordered
@@ -90,10 +92,16 @@ def test_twins_agree_about_runs(places: list[tuple[int, int]], ordered: bool, ga
 def test_an_index_as_columns(twin: Any) -> None:
     index = build((5, 100, 10, 1, 0), (6, 110, 10, 2, 0), (7, 120, 90, 1, 0), (8, 120, 0, 1, 0), (9, 120, 1, 3, 0))
     known = bytes([0, 1, 1]) + bytes(253)
-    columns = ([0, 2, 3, 4], [5, 7, 8, 9], [100, 120, 120, 120], [10, 90, 0, 1], b"\1\1\1\3", b"\0\1\1\1")
+    numbers = (
+        array("q", [0, 2, 3, 4]),
+        array("Q", [5, 7, 8, 9]),
+        array("q", [100, 120, 120, 120]),
+        array("q", [10, 90, 0, 1]),
+    )
+    columns = (*numbers, b"\1\1\1\3", b"\0\1\1\1")
     assert twin.ark_entries(index, 200, known, bytes([0, 1]) + bytes(254)) == columns, "bad ones are always taken"
     assert twin.ark_entries(index, 300, ANY_OBJECT, ANY_OBJECT)[0] is None
-    assert twin.ark_entries(b"", 300, ANY_OBJECT, ANY_OBJECT) == (None, [], [], [], b"", b"")
+    assert twin.ark_entries(b"", 300, ANY_OBJECT, ANY_OBJECT) == (None, NONE, NONE, NONE, b"", b"")
     assert twin.ark_scan(index, 5) == (True, 5, 9, 9)
     assert twin.ark_scan(index, 6) == (False, 5, 9, 9)
     assert twin.ark_statistics(index, 6, 8) == [(1, 2, 90, 7, 8), (2, 1, 10, 6, 6)]
@@ -109,11 +117,11 @@ def test_what_is_wrong_with_an_index(twin: Any) -> None:
 
 @pytest.mark.parametrize("twin", TWINS)
 def test_messages_of_a_run(twin: Any) -> None:
-    offsets, sizes = [10, 12, 40, 1 << 23], [5, 2, 3, 1]
+    offsets, sizes = array("q", [10, 12, 40, 1 << 23]), array("q", [5, 2, 3, 1])
     assert twin.ark_runs(offsets, sizes, 20, 63) == [(10, 15, 0, 2), (40, 43, 2, 3), (1 << 23, (1 << 23) + 1, 3, 4)]
     assert twin.ark_runs(offsets, sizes, 1 << 30, 23) == [(10, 43, 0, 3), (1 << 23, (1 << 23) + 1, 3, 4)]
-    assert twin.ark_runs([2, 1], [1, 1], 9, 63) is None
-    assert twin.ark_runs([], [], 9, 63) == []
+    assert twin.ark_runs(array("q", [2, 1]), array("q", [1, 1]), 9, 63) is None
+    assert twin.ark_runs(NONE, NONE, 9, 63) == []
     assert twin.ark_cut(b"0123456", 10, offsets, sizes, 0, 2) == [b"01234", b"23"]
     with pytest.raises(ValueError, match="outside"):
         twin.ark_cut(b"012345", 11, offsets, sizes, 0, 2)
@@ -138,7 +146,7 @@ def test_messages_are_checked_where_they_lie() -> None:
     registry = Registry({"T": Schema("T", (Field("a", "uint16"),))}, {})
     programs: Any = [program_for(registry, "T")] + [None] * 255
     data = b"\xd1\x01\x02\xd1\x03\x04\xd1\x05"
-    stored = kernel.ark_stored([data], [(0, 8, 0, 3)], [0, 3, 6], [3, 3, 2])
+    stored = kernel.ark_stored([data], [(0, 8, 0, 3)], array("q", [0, 3, 6]), array("q", [3, 3, 2]))
     assert kernel.ark_check(stored, bytes(3), programs) == kernel.ark_check(list(stored), bytes(3), programs) == [2]
     with pytest.raises(TypeError):
         kernel.ark_check(tuple(stored), bytes(3), programs)
@@ -157,7 +165,8 @@ def test_one_entry_of_several() -> None:
 @given(
     st.lists(st.lists(st.one_of(st.integers(0, 9), st.integers(0, (1 << 64) - 1)), max_size=9).map(sorted), max_size=9)
 )
-def test_twins_merge_alike(keys: list[list[int]]) -> None:
+def test_twins_merge_alike(lists: list[list[int]]) -> None:
+    keys = [array("Q", some) for some in lists]
     sources = kernel.ark_merge(keys)
     assert sources == pykernel.ark_merge(keys)
     assert sorted(sources) == [number for number, some in enumerate(keys) for _ in some]
@@ -165,7 +174,7 @@ def test_twins_merge_alike(keys: list[list[int]]) -> None:
 
 @pytest.mark.parametrize("twin", TWINS)
 def test_equal_times_keep_the_order_of_the_lists(twin: Any) -> None:
-    assert twin.ark_merge([[2, 3], [], [1, 2, 2], [2]]) == [2, 0, 2, 2, 3, 0]
+    assert twin.ark_merge([array("Q", some) for some in ([2, 3], [], [1, 2, 2], [2])]) == [2, 0, 2, 2, 3, 0]
 
 
 @given(ENTRIES)
@@ -178,7 +187,7 @@ def test_twins_make_the_same_messages(entries: list[tuple[int, int, int, int, in
     found = list(kernel.ark_messages(*given))
     assert found == list(pykernel.ark_messages(*given))
     assert all(type(one) is ArkMessage for one in found)
-    assert [one.stored_size for one in found] == sizes
+    assert [one.stored_size for one in found] == sizes.tolist()
     assert [(one.channel, one.identifier) for one in found] == [(names[one], identifiers[one]) for one in objects]
 
 
@@ -206,7 +215,7 @@ def test_doubles_are_printed_as_python_prints_them() -> None:
 def printed(registry: Registry, name: str, data: bytes) -> str | None:
     """The JSON of a message as the kernel prints it; None where it does not vouch for the message."""
     tables: Any = ([program_for(registry, name)] + [None] * 255, [b',"value":'] * 256)
-    text, odd, _ = kernel.ark_json([0], [([data], [7], bytes(1), *tables)], 0, b"}\n")
+    text, odd, _ = kernel.ark_json([0], [([data], array("Q", [7]), bytes(1), *tables)], 0, b"}\n")
     assert odd == kernel.ark_check([data], bytes(1), tables[0])
     line = bytes(text)
     assert odd or (line.startswith(b'{"time_ns":7,"value":') and line.endswith(b"}\n"))
@@ -216,7 +225,7 @@ def printed(registry: Registry, name: str, data: bytes) -> str | None:
 def plain(registry: Registry, name: str, data: bytes) -> bytes:
     """The JSON of the value of a message for which the kernel vouches."""
     tables: Any = ([program_for(registry, name)] + [None] * 255, [None] * 256)
-    text, odd, _ = kernel.ark_json([0], [([data], [7], bytes(1), *tables)], 1, b"\n")
+    text, odd, _ = kernel.ark_json([0], [([data], array("Q", [7]), bytes(1), *tables)], 1, b"\n")
     assert (odd, text[-1:]) == ([], b"\n")
     return bytes(text[:-1])
 

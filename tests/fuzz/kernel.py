@@ -128,11 +128,13 @@ def ark_messages(data: bytes) -> None:
     for decoder, program, columns in TYPES:
         programs: list[Any] = [program, *[None] * 255]
         odd = ark_kernel.ark_check([data], bytes(1), programs)
-        text, left, _ = ark_kernel.ark_json([0], [([data], [7], bytes(1), programs, [None] * 256)], 1, b"\n")
+        text, left, _ = ark_kernel.ark_json(
+            [0], [([data], array("Q", [7]), bytes(1), programs, [None] * 256)], 1, b"\n"
+        )
         assert odd == left
         assert odd or text[:-1] == message_json(decoder.decode(data))
         assert columns is not None
-        piece: Any = ([data, data], [7, 8], bytes(2), programs, [None] * 256)
+        piece: Any = ([data, data], array("Q", [7, 8]), bytes(2), programs, [None] * 256)
         made = ark_kernel.ark_columns([0, 0], [piece], columns.packed, columns.texts, MOST)
         assert made is None or not odd
         assert made is None or all(length >= nulls for length, nulls, *_ in made[3])

@@ -26,7 +26,7 @@ from exhume.formats.ark.layout import (
 )
 from exhume.formats.ark.messages import Decompressor
 from exhume.formats.ark.rbuf.layout import GROUP_HEADER_SIZE, GROUP_LAST, HEADER, HEADERS
-from exhume.formats.ark.splits import PORTION, Array, Split, portions
+from exhume.formats.ark.splits import PORTION, Array, Split, places_of, portions
 from exhume.limits import Limits
 from exhume.recovery import Proof
 
@@ -73,7 +73,7 @@ def _states(split: Split, entries: Array, unpack: Decompressor) -> Iterator[int]
     """The state of each message, in the order of the entries; a bounded number of bytes is held."""
     for start in range(0, len(entries), BATCH):
         part = entries[start : start + BATCH]
-        offsets, sizes = part["ofs_data"].tolist(), part["len_data"].tolist()
+        offsets, sizes = places_of(part)
         for first, stop in portions(sizes, PORTION):
             for data in split.read_messages(offsets[first:stop], sizes[first:stop]):
                 yield _UNPACKED if _unpacks(data, unpack) else _FRAMED if _is_framed(data) else _FOREIGN

@@ -7,12 +7,16 @@ order is its exact mirror.
 from __future__ import annotations
 
 import bisect
+from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from exhume.formats.ark.kernel import ark_merge
 from exhume.formats.ark.splits import TIME_MAX, Block
+
+if TYPE_CHECKING:
+    from exhume.formats.ark.pykernel import Numbers
 
 
 @dataclass(eq=False)
@@ -30,7 +34,7 @@ class Cursor:
     _blocks: Iterator[Block] | None = field(default=None, repr=False)
     _block: Block | None = field(default=None, repr=False)
     _following: Block | None = field(default=None, repr=False)
-    _keys: list[int] | None = field(default=None, repr=False)
+    _keys: Numbers | None = field(default=None, repr=False)
 
     def open(self, reverse: bool) -> bool:
         """Loads the first block that has entries; False when there is none."""
@@ -53,11 +57,11 @@ class Cursor:
             self.finish()
             return False
         self._following = self._fetch()
-        self._keys = [TIME_MAX - time for time in self._block.time] if reverse else self._block.time
+        self._keys = array("Q", (TIME_MAX - time for time in self._block.time)) if reverse else self._block.time
         return True
 
     @property
-    def keys(self) -> list[int]:
+    def keys(self) -> Numbers:
         """Sort keys of the current block's entries: their times, or, in reverse, what is left to the latest possible
         time.
         """

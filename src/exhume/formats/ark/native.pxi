@@ -1,6 +1,8 @@
 # The Ark part of the kernel: indexes as columns, and what lies where.  `exhume.formats.ark.pykernel` is the pure-Python
 # twin and holds the documentation.
 
+from array import array
+
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 cdef const uint8_t* ark_flags(const unsigned char[::1] flags) except NULL:
@@ -26,30 +28,35 @@ cdef int64_t ark_next(const unsigned char[::1] index, int64_t at, ArkSplitIndexE
 
 def ark_entries(const unsigned char[::1] index not None, int64_t file_size, const unsigned char[::1] known not None,
                 const unsigned char[::1] wanted not None):
-    cdef int64_t at = 0, end = index.shape[0], number = 0, taken = 0
+    cdef int64_t at = 0, end = index.shape[0]
+    cdef Py_ssize_t count = end // ARK_SPLIT_INDEX_ENTRY_SIZE, number, taken = 0
     cdef ArkSplitIndexEntry entry
     cdef const uint8_t* is_known = ark_flags(known)
     cdef const uint8_t* is_wanted = ark_flags(wanted)
+    cdef const unsigned char* start = &index[0] if end else NULL
     cdef bint bad
-    cdef list numbers = None, times = [], offsets = [], sizes = []
-    cdef bytearray objects = bytearray(end // ARK_SPLIT_INDEX_ENTRY_SIZE), faults = bytearray(end // ARK_SPLIT_INDEX_ENTRY_SIZE)
+    if end % ARK_SPLIT_INDEX_ENTRY_SIZE:
+        raise ValueError("the last entry is not all there")
+    cdef list columns = [array(code, [0]) * count for code in "qQqq"]
+    cdef bytearray objects = bytearray(count), faults = bytearray(count)
+    cdef int64_t[::1] numbers = columns[0], offsets = columns[2], sizes = columns[3]
+    cdef uint64_t[::1] times = columns[1]
     cdef unsigned char[::1] objects_view = objects, faults_view = faults
-    while at < end:
-        at = ark_next(index, at, &entry)
-        bad = ark_bad(&entry, file_size, is_known)
-        if bad or is_wanted[entry.object_identifier]:
-            if numbers is not None:
-                numbers.append(number)
-            times.append(entry.timestamp_ns)
-            offsets.append(entry.ofs_data)
-            sizes.append(entry.len_data)
-            objects_view[taken] = entry.object_identifier
-            faults_view[taken] = bad
-            taken += 1
-        elif numbers is None:
-            numbers = list(range(number))
-        number += 1
-    return numbers, times, offsets, sizes, bytes(objects[:taken]), bytes(faults[:taken])
+    with nogil:
+        for number in range(count):
+            at = read_ark_split_index_entry(start, at, end, &entry)
+            bad = ark_bad(&entry, file_size, is_known)
+            if bad or is_wanted[entry.object_identifier]:
+                numbers[taken] = number
+                times[taken] = entry.timestamp_ns
+                offsets[taken] = entry.ofs_data
+                sizes[taken] = entry.len_data
+                objects_view[taken] = entry.object_identifier
+                faults_view[taken] = bad
+                taken += 1
+    if taken == count:
+        return None, *columns[1:], bytes(objects), bytes(faults)
+    return *[column[:taken] for column in columns], bytes(objects[:taken]), bytes(faults[:taken])
 
 
 def ark_scan(const unsigned char[::1] index not None, uint64_t last):
@@ -120,11 +127,11 @@ def ark_faults(const unsigned char[::1] index not None, int64_t file_size, const
     return bad, late, flagged, over_header, over_index, overlapping
 
 
-def ark_runs(list offsets not None, list sizes not None, int64_t gap, int window):
-    cdef Py_ssize_t number, count = len(offsets), first = 0
+def ark_runs(const int64_t[:] offsets not None, const int64_t[:] sizes not None, int64_t gap, int window):
+    cdef Py_ssize_t number, count = offsets.shape[0], first = 0
     cdef int64_t offset, size, start = 0, end = 0, reach = 0, before = 0
     cdef list runs = []
-    if len(sizes) != count:
+    if sizes.shape[0] != count:
         raise ValueError("not as many sizes as offsets")
     for number in range(count):
         offset, size = offsets[number], sizes[number]
@@ -142,13 +149,13 @@ def ark_runs(list offsets not None, list sizes not None, int64_t gap, int window
     return runs
 
 
-def ark_cut(bytes data not None, int64_t start, list offsets not None, list sizes not None, Py_ssize_t first,
-            Py_ssize_t stop):
+def ark_cut(bytes data not None, int64_t start, const int64_t[:] offsets not None, const int64_t[:] sizes not None,
+            Py_ssize_t first, Py_ssize_t stop):
     cdef Py_ssize_t number
     cdef int64_t offset, size, length = len(data)
     cdef const char* text = PyBytes_AS_STRING(<PyObject*>data)
     cdef list out = []
-    if not 0 <= first <= stop <= min(len(offsets), len(sizes)):
+    if not 0 <= first <= stop <= min(offsets.shape[0], sizes.shape[0]):
         raise ValueError("no such messages")
     for number in range(first, stop):
         offset, size = offsets[number], sizes[number]
@@ -180,13 +187,14 @@ cdef class ArkStored:
         return PyBytes_New(self.places[number].data, self.places[number].size)
 
 
-def ark_stored(list blobs not None, list runs not None, list offsets not None, list sizes not None):
+def ark_stored(list blobs not None, list runs not None, const int64_t[:] offsets not None,
+               const int64_t[:] sizes not None):
     cdef ArkStored found = ArkStored()
-    cdef Py_ssize_t number = 0, first, stop, which, count = len(offsets)
+    cdef Py_ssize_t number = 0, first, stop, which, count = offsets.shape[0]
     cdef int64_t start, end, offset, size, length
     cdef const char* text
     cdef bytes blob
-    if len(blobs) != len(runs) or len(sizes) != count:
+    if len(blobs) != len(runs) or sizes.shape[0] != count:
         raise ValueError("not as many as there are runs and messages")
     found.blobs, found.count = blobs, count
     found.places = <ArkPlace*>malloc((count + 1) * sizeof(ArkPlace))
@@ -233,28 +241,33 @@ cdef void ark_sink(ArkHead* heap, Py_ssize_t at, Py_ssize_t count) noexcept nogi
 
 
 def ark_merge(list keys not None):
-    cdef Py_ssize_t number, count = 0, source, at
-    cdef list some, out = []
+    cdef Py_ssize_t number, count = 0, source, at = 0
+    cdef list out = []
+    cdef const uint64_t[:] times
+    cdef object joined = array("Q")
     cdef ArkHead* heap = <ArkHead*>malloc((len(keys) + 1) * sizeof(ArkHead))
-    cdef Py_ssize_t* places = <Py_ssize_t*>malloc((len(keys) + 1) * sizeof(Py_ssize_t))
+    cdef Py_ssize_t* places = <Py_ssize_t*>malloc((len(keys) + 1) * 2 * sizeof(Py_ssize_t))
+    cdef Py_ssize_t* ends = places + len(keys) + 1
     try:
         if heap == NULL or places == NULL:
             raise MemoryError
         for number in range(len(keys)):
-            some = keys[number]
-            places[number] = 0
-            if some:
-                heap[count].key, heap[count].source = some[0], number
+            places[number] = len(joined)
+            joined.extend(keys[number])
+            ends[number] = len(joined)
+        times = joined
+        for number in range(len(keys)):
+            if places[number] < ends[number]:
+                heap[count].key, heap[count].source = times[places[number]], number
                 count += 1
         for at in range(count // 2 - 1, -1, -1):
             ark_sink(heap, at, count)
         while count:
             source = heap[0].source
-            some = keys[source]
             out.append(source)
             places[source] += 1
-            if places[source] < len(some):
-                heap[0].key = some[places[source]]
+            if places[source] < ends[source]:
+                heap[0].key = times[places[source]]
             else:
                 count -= 1
                 heap[0] = heap[count]
@@ -269,7 +282,9 @@ cdef class ArkMessages:
     """Makes the tuples one at a time: a list of them all would keep the garbage collector busy."""
 
     cdef type made
-    cdef list times, names, stored, identifiers, offsets, sizes
+    cdef list names, stored, identifiers
+    cdef const uint64_t[:] times
+    cdef const int64_t[:] offsets, sizes
     cdef bytes objects
     cdef str split
     cdef Py_ssize_t at
@@ -280,7 +295,7 @@ cdef class ArkMessages:
     def __next__(self):
         cdef Py_ssize_t at = self.at
         cdef int short
-        if at >= len(self.times):
+        if at >= self.times.shape[0]:
             raise StopIteration
         self.at = at + 1
         short = <unsigned char>PyBytes_AS_STRING(<PyObject*>self.objects)[at]
@@ -297,13 +312,13 @@ cdef class ArkMessages:
         return row
 
 
-def ark_messages(type made not None, list times not None, bytes objects not None, list stored not None,
-                 list offsets not None, list sizes not None, list names not None, list identifiers not None,
-                 str split not None):
+def ark_messages(type made not None, const uint64_t[:] times not None, bytes objects not None, list stored not None,
+                 const int64_t[:] offsets not None, const int64_t[:] sizes not None, list names not None,
+                 list identifiers not None, str split not None):
     cdef ArkMessages found = ArkMessages()
     if not issubclass(made, tuple):
         raise TypeError("not a type of tuples")
-    if not len(times) == len(objects) == len(stored) == len(offsets) == len(sizes):
+    if not times.shape[0] == len(objects) == len(stored) == offsets.shape[0] == sizes.shape[0]:
         raise ValueError("columns of different lengths")
     if len(names) != 256 or len(identifiers) != 256:
         raise ValueError("not 256 names")

@@ -7,16 +7,20 @@ is given as bytes: whole entries, one after another.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import pairwise, repeat
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from exhume.formats.ark.layout import ENTRY_SIZE, iter_entries
 
 Buffer = bytes | bytearray | memoryview
 
-Columns = tuple[list[int] | None, list[int], list[int], list[int], bytes, bytes]
+Numbers: TypeAlias = "array[int]"
+"""Of 64 bits each: times without a sign, all others with one."""
+
+Columns = tuple["Numbers | None", Numbers, Numbers, Numbers, bytes, bytes]
 """Numbers of the entries (None: all of them), times, offsets, sizes, objects, and flags of those that are bad."""
 
 M = TypeVar("M", bound=tuple[Any, ...])
@@ -32,7 +36,8 @@ def ark_entries(index: Buffer, file_size: int, known: bytes, wanted: bytes) -> C
     or reaches outside the file of `file_size` bytes, or its object is not known; bad entries are included whether they
     are wanted or not.
     """
-    numbers, times, offsets, sizes, objects, faults = [], [], [], [], bytearray(), bytearray()
+    numbers, times, offsets, sizes = array("q"), array("Q"), array("q"), array("q")
+    objects, faults = bytearray(), bytearray()
     for number, (time, offset, size, short, _) in enumerate(iter_entries(index)):
         bad = offset + size > file_size or not known[short] or not size
         if bad or wanted[short]:
@@ -106,7 +111,7 @@ def ark_faults(
     return bad, late, flagged, over_header, over_index, overlapping
 
 
-def ark_runs(offsets: Sequence[int], sizes: Sequence[int], gap: int, window: int) -> list[Run] | None:
+def ark_runs(offsets: Numbers, sizes: Numbers, gap: int, window: int) -> list[Run] | None:
     """Messages that lie together: at most `gap` bytes apart, and beginning within the same 2^`window` bytes.
 
     None when the offsets are not in rising order.
@@ -128,9 +133,7 @@ def ark_runs(offsets: Sequence[int], sizes: Sequence[int], gap: int, window: int
     return runs
 
 
-def ark_cut(
-    data: bytes, start: int, offsets: Sequence[int], sizes: Sequence[int], first: int, stop: int
-) -> list[bytes]:
+def ark_cut(data: bytes, start: int, offsets: Numbers, sizes: Numbers, first: int, stop: int) -> list[bytes]:
     """Messages `[first, stop)`, cut out of the bytes of their run, which lie at `start`.
 
     Raises `ValueError` for a message that is incomplete.
@@ -143,7 +146,7 @@ def ark_cut(
     return out
 
 
-def ark_stored(blobs: list[bytes], runs: list[Run], offsets: list[int], sizes: list[int]) -> Sequence[bytes]:
+def ark_stored(blobs: list[bytes], runs: list[Run], offsets: Numbers, sizes: Numbers) -> Sequence[bytes]:
     """The messages of runs, of which `blobs` are the bytes.
 
     The compiled kernel keeps where they lie, for `ark_check`, `ark_json` and `ark_columns`, and makes an object only of
@@ -159,11 +162,11 @@ def ark_stored(blobs: list[bytes], runs: list[Run], offsets: list[int], sizes: l
 
 def ark_messages(
     made: type[M],
-    times: list[int],
+    times: Numbers,
     objects: bytes,
     stored: list[bytes],
-    offsets: list[int],
-    sizes: list[int],
+    offsets: Numbers,
+    sizes: Numbers,
     names: list[str],
     identifiers: list[str],
     split: str,
@@ -186,7 +189,7 @@ def ark_messages(
     return map(partial(tuple.__new__, made), shown)
 
 
-def ark_merge(keys: list[list[int]]) -> list[int]:
+def ark_merge(keys: list[Numbers]) -> list[int]:
     """For each key of the merged order of several sorted lists, the list it is from; of equal keys, those of the first
     list come first.
     """
@@ -209,7 +212,7 @@ class RbufProgram:
             raise ValueError("not whole rows")
 
 
-Piece = tuple[Sequence[bytes | None], list[int], bytes, list[RbufProgram | None], list[bytes | None]]
+Piece = tuple[Sequence[bytes | None], Numbers, bytes, list[RbufProgram | None], list[bytes | None]]
 """Messages (None: not to be had), their times and short identifiers; by these, programs and what is put in front."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
@@ -315,7 +316,7 @@ class SplitCursor(Cursor):
             block.time,
             block.object,
             self.split.read_messages(block.offset, block.size),
-            [origin + offset for offset in block.offset] if origin else block.offset,
+            array("q", (origin + offset for offset in block.offset)) if origin else block.offset,
             block.size,
             self.names,
             self.identifiers,

@@ -17,7 +17,7 @@ import numpy as np
 from exhume.counts import counted
 from exhume.errors import ExhumeError
 from exhume.findings import Finding
-from exhume.formats.ark.kernel import ark_entries
+from exhume.formats.ark.kernel import ark_entries, ark_scan, ark_statistics
 from exhume.formats.ark.layout import (
     ENTRY_SIZE,
     HEADER_SIZE,
@@ -32,7 +32,7 @@ from exhume.formats.ark.manifest import Statistics
 from exhume.formats.ark.messages import column_codec
 from exhume.formats.ark.pieces import PIECE_BYTES, PIECE_MESSAGES, can_travel, is_packed, map_pieces
 from exhume.formats.ark.rbuf.decoder import decoder_for
-from exhume.formats.ark.splits import ANY_OBJECT, Array, Split, portions
+from exhume.formats.ark.splits import ANY_OBJECT, TIME_MAX, Array, Split, places_of, portions
 from exhume.formats.ark.unindexed import MAX_SLOTS, MessageCheck, num_unindexed
 from exhume.io.parallel import map_ordered
 from exhume.io.source import Source
@@ -72,14 +72,10 @@ class Survey:
 
 
 def statistics_of(header: SplitHeader, entries: Array) -> tuple[Statistics, ...]:
-    """What a manifest says about a split with these entries, which are in time order."""
-    found = []
-    for mapping in header.mappings:
-        mine = entries[entries["object_identifier"] == mapping.short]
-        if len(mine):
-            time, total = mine["timestamp_ns"], int(mine["len_data"].sum(dtype=np.int64))
-            found.append(Statistics(mapping.identifier, len(mine), total, int(time[0]), int(time[-1])))
-    return tuple(found)
+    """What a manifest says about a split with these entries."""
+    found = {short: rest for short, *rest in ark_statistics(entries.tobytes(), 0, TIME_MAX)}
+    names = ((mapping.identifier, mapping.short) for mapping in header.mappings)
+    return tuple(Statistics(identifier, *found[short]) for identifier, short in names if short in found)
 
 
 class Listing(NamedTuple):
@@ -121,21 +117,28 @@ def survey_split(
     for position, error in damaged:
         fits[position] = False
         lost.append((listed[position], Finding.from_error(error, unread=True)))
-    good = listed[fits]
+    good = listed if fits.all() else listed[fits]
     # Uncounted slots are looked for only where the stated count can be true.
     number = 0 if uncounted else num_unindexed(reader, reference, split)
     count = split.header.item_count
     more = split.read_index(count, count + number) if number else listed[:0]
-    entries = np.concatenate([good, more])
-    if bool(np.any(good["timestamp_ns"][1:] < good["timestamp_ns"][:-1])):
+    entries = np.concatenate([good, more]) if number else good
+    if not _is_sorted(good):
         notes.append("the index was not in time order")
-    entries = entries[np.argsort(entries["timestamp_ns"], kind="stable")]
+    if not _is_sorted(entries):
+        entries = entries[np.argsort(entries["timestamp_ns"], kind="stable")]
     check = MessageCheck(reader, reference, split)
     names = {mapping.short: mapping.identifier for mapping in split.header.mappings}
     unchecked = frozenset(
-        names[short] for short in np.unique(entries["object_identifier"]).tolist() if not check.proves(short)
+        names[short]
+        for short in np.flatnonzero(np.bincount(entries["object_identifier"])).tolist()
+        if not check.proves(short)
     )
     return Survey(split, entries, len(more), lost, uncounted, notes, unchecked)
+
+
+def _is_sorted(entries: Array) -> bool:
+    return not len(entries) or ark_scan(entries.tobytes(), 0)[0]
 
 
 class Found(NamedTuple):
@@ -218,7 +221,7 @@ def _parts(number: int, listing: Listing) -> Iterator[_Part]:
     for start in range(0, len(positions), PIECE_MESSAGES):
         chosen = positions[start : start + PIECE_MESSAGES]
         entries = listing.entries[chosen]
-        for first, stop in portions(entries["len_data"].tolist(), PIECE_BYTES):
+        for first, stop in portions(places_of(entries)[1], PIECE_BYTES):
             data = entries[first:stop].tobytes()
             yield _Part(number, False, listing.split.header, data, chosen[first:stop].tolist())
     yield _Part(number, True, None, b"", ())

@@ -39,6 +39,7 @@ from exhume.formats.ark.rbuf.guid import NIL, new_guid
 from exhume.formats.ark.rbuf.layout import HEADERS
 from exhume.formats.ark.reader import ArkReader, SplitReference
 from exhume.formats.ark.recover import Found, Survey, statistics_of, survey_splits, untimed_messages
+from exhume.formats.ark.splits import places_of
 from exhume.formats.ark.splitwriter import SplitWriter, header_area
 from exhume.formats.ark.verify import named_splits
 from exhume.io.files import naming
@@ -261,7 +262,7 @@ class _Salvage:
         try:
             for start in range(0, len(found.entries), BATCH):
                 part = found.entries[start : start + BATCH]
-                stored = split.read_messages(part["ofs_data"].tolist(), part["len_data"].tolist())
+                stored = split.read_messages(*places_of(part))
                 for time, short, data in zip(
                     part["timestamp_ns"].tolist(), part["object_identifier"].tolist(), stored, strict=True
                 ):

@@ -6,6 +6,7 @@ Spec: ark_log.txt, Manifest File Format, Split File Format.
 from __future__ import annotations
 
 import bisect
+from array import array
 from collections.abc import Callable
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
@@ -215,7 +216,8 @@ def _runs(split: Split) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
 def _joined(places: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """The ranges that several places, given by offset and size, cover together."""
     places.sort()
-    found = ark_runs([offset for offset, _ in places], [size for _, size in places], 0, UNBOUNDED)
+    offsets, sizes = array("q", (offset for offset, _ in places)), array("q", (size for _, size in places))
+    found = ark_runs(offsets, sizes, 0, UNBOUNDED)
     assert found is not None  # they are in order
     return _ends(found)
 

@@ -40,7 +40,7 @@ from exhume.io.source import Source
 if TYPE_CHECKING:
     import numpy as np
 
-    from exhume.formats.ark.pykernel import Run
+    from exhume.formats.ark.pykernel import Numbers, Run
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 """Rows of `ENTRY_DTYPE`, or a column of them."""
@@ -70,9 +70,9 @@ class Block(NamedTuple):
     at, whose places in the file's index are `places`.
     """
 
-    time: list[int]
-    offset: list[int]
-    size: list[int]
+    time: Numbers
+    offset: Numbers
+    size: Numbers
     object: bytes
     taken: Sequence[int]
     bad: bytes
@@ -321,12 +321,12 @@ class Split:
             out[mapping.identifier] = ObjectStatistics(*total)
         return out
 
-    def read_messages(self, offsets: list[int], sizes: list[int]) -> list[bytes]:
+    def read_messages(self, offsets: Numbers, sizes: Numbers) -> list[bytes]:
         """Stored bytes of messages, in the order requested; neighbouring ones are read together."""
         runs = ark_runs(offsets, sizes, PAGE, RUN_SIZE_BITS)
         if runs is None:
             order = sorted(range(len(offsets)), key=offsets.__getitem__)
-            found = self.read_messages([offsets[n] for n in order], [sizes[n] for n in order])
+            found = self.read_messages(*(array("q", map(each.__getitem__, order)) for each in (offsets, sizes)))
             placed = [b""] * len(order)
             for place, data in zip(order, found, strict=True):
                 placed[place] = data
@@ -337,7 +337,7 @@ class Split:
             out += [blob] if stop - first == 1 else ark_cut(blob, start, offsets, sizes, first, stop)
         return out
 
-    def stored(self, offsets: list[int], sizes: list[int]) -> Sequence[bytes]:
+    def stored(self, offsets: Numbers, sizes: Numbers) -> Sequence[bytes]:
         """The same for the kernel: without an object for each message, where they lie in order."""
         runs = ark_runs(offsets, sizes, PAGE, RUN_SIZE_BITS)
         if runs is None:
@@ -346,6 +346,12 @@ class Split:
 
     def _read_runs(self, runs: list[Run]) -> list[bytes]:
         return self.source.read_many([(start, end) for start, end, _, _ in runs])
+
+
+def places_of(entries: Array) -> tuple[Numbers, Numbers]:
+    """Offsets and sizes of the messages of some entries."""
+    offsets, sizes = (array("q", entries[name].astype("i8").tobytes()) for name in ("ofs_data", "len_data"))
+    return offsets, sizes
 
 
 def portions(sizes: Sequence[int], most: int) -> Iterator[tuple[int, int]]:

@@ -22,6 +22,7 @@ from exhume.formats.ark.rbuf.program import program_for
 from exhume.formats.ark.splits import Split
 
 if TYPE_CHECKING:
+    from exhume.formats.ark.pykernel import Numbers
     from exhume.formats.ark.reader import ArkReader, SplitReference
 
 MAX_SLOTS: Final = 1 << 24
@@ -54,7 +55,7 @@ class MessageCheck:
             except ExhumeError:
                 self._decoders[short] = None  # a registry that is damaged says nothing about the message
 
-    def findings(self, offsets: list[int], sizes: list[int], shorts: bytes) -> Iterator[Finding]:
+    def findings(self, offsets: Numbers, sizes: Numbers, shorts: bytes) -> Iterator[Finding]:
         """What is wrong with messages or worth a note, in their order; nothing where the codec is unknown."""
         stored = self._split.stored(offsets, sizes)
         for number in self._doubtful(shorts, stored, noted=True) if self._codec else ():
@@ -64,7 +65,7 @@ class MessageCheck:
             if error is not None:
                 yield Finding.from_error(error)
 
-    def errors(self, offsets: list[int], sizes: list[int], shorts: bytes) -> Iterator[tuple[int, ExhumeError]]:
+    def errors(self, offsets: Numbers, sizes: Numbers, shorts: bytes) -> Iterator[tuple[int, ExhumeError]]:
         """What is wrong with messages, by their numbers; see `error`."""
         stored = self._split.stored(offsets, sizes)
         for number in self._doubtful(shorts, stored):

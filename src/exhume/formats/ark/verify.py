@@ -5,6 +5,7 @@ Spec: ark_log.txt; the rules are in `checks`.
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from collections.abc import Generator, Iterator
 from contextlib import suppress
@@ -389,7 +390,7 @@ def _check_messages(reader: ArkReader, reference: SplitReference, split: Split, 
         _, _, offsets, sizes, shorts, bad = ark_entries(part, split.source.size, known, ANY_OBJECT)
         if 1 in bad:
             usable = [not flag for flag in bad]
-            offsets, sizes = list(compress(offsets, usable)), list(compress(sizes, usable))
+            offsets, sizes = (array("q", compress(each, usable)) for each in (offsets, sizes))
             shorts = bytes(compress(shorts, usable))
         for first, stop in portions(sizes, PORTION):
             yield from check.findings(offsets[first:stop], sizes[first:stop], shorts[first:stop])

@@ -546,25 +546,38 @@ cdef int64_t rbuf_message(RbufMessage* one, Out* out, int form, bint* is_full) n
     return end == one.size
 
 
-cdef int rbuf_fill(RbufMessage* one, object messages, Py_ssize_t number, RbufProgram program, bytes head) except -1:
+cdef int rbuf_kinds(RbufMessage* kinds, list programs, list heads) except -1:
+    """What is known of messages by their short identifiers; the objects are held by whoever calls."""
+    cdef RbufProgram program
+    cdef bytes head
+    cdef int short
+    if len(programs) != 256 or (heads is not None and len(heads) != 256):
+        raise ValueError("not 256 programs")
+    memset(kinds, 0, 256 * sizeof(RbufMessage))
+    for short in range(256):
+        program = programs[short]
+        if program is not None:
+            kinds[short].ops, kinds[short].budget, kinds[short].objects = program.ops, program.budget, program.objects
+            kinds[short].texts = PyBytes_AS_STRING(<PyObject*>program.texts)
+        head = heads[short] if heads is not None else None
+        if head is not None:
+            kinds[short].head = PyBytes_AS_STRING(<PyObject*>head)
+            kinds[short].head_size = len(head)
+    return 0
+
+
+cdef inline int rbuf_fill(RbufMessage* one, RbufMessage* kinds, object messages, bytes objects, Py_ssize_t number) except -1:
     """What is known of one of some messages; the objects are held by whoever calls."""
     cdef bytes data
     cdef ArkPlace* place
-    memset(one, 0, sizeof(RbufMessage))
+    one[0] = kinds[<unsigned char>PyBytes_AS_STRING(<PyObject*>objects)[number]]
     if type(messages) is ArkStored:
         place = &(<ArkStored>messages).places[number]
         one.data, one.size = <const uint8_t*>place.data, place.size
-    else:
-        data = (<list>messages)[number]
-        if data is not None:
-            one.data = <const uint8_t*>PyBytes_AS_STRING(<PyObject*>data)
-            one.size = len(data)
-    if program is not None:
-        one.ops, one.budget, one.objects = program.ops, program.budget, program.objects
-        one.texts = PyBytes_AS_STRING(<PyObject*>program.texts)
-    if head is not None:
-        one.head = PyBytes_AS_STRING(<PyObject*>head)
-        one.head_size = len(head)
+        return 0
+    data = (<list>messages)[number]
+    if data is not None:
+        one.data, one.size = <const uint8_t*>PyBytes_AS_STRING(<PyObject*>data), len(data)
     return 0
 
 
@@ -579,17 +592,18 @@ cdef Py_ssize_t rbuf_number(object messages) except -1:
 
 def ark_check(object messages, bytes objects not None, list programs not None):
     cdef Py_ssize_t count = rbuf_number(messages), number
-    cdef const unsigned char* shorts = <const unsigned char*>PyBytes_AS_STRING(<PyObject*>objects)
     cdef list odd = []
     cdef bint is_full = False
-    if len(objects) != count or len(programs) != 256:
+    cdef RbufMessage[256] kinds
+    if len(objects) != count:
         raise ValueError("not as many as there are messages")
+    rbuf_kinds(kinds, programs, None)
     cdef RbufMessage* found = <RbufMessage*>malloc((count + 1) * sizeof(RbufMessage))
     try:
         if found == NULL:
             raise MemoryError
         for number in range(count):
-            rbuf_fill(&found[number], messages, number, programs[shorts[number]], None)
+            rbuf_fill(&found[number], kinds, messages, objects, number)
         with nogil:
             for number in range(count):
                 if rbuf_message(&found[number], NULL, 0, &is_full):
@@ -604,35 +618,41 @@ def ark_check(object messages, bytes objects not None, list programs not None):
 
 cdef int rbuf_gather(list order, list pieces, RbufMessage* found) except -1:
     """What is known of the messages of some pieces, in an order that names the piece of each."""
-    cdef Py_ssize_t number, source, place, last = -1
-    cdef Py_ssize_t* at = <Py_ssize_t*>calloc(len(pieces) + 1, sizeof(Py_ssize_t))
-    cdef object messages = None
-    cdef list times = None, programs = None, heads = None
+    cdef Py_ssize_t number, source, place, count = len(pieces)
+    cdef Py_ssize_t* places = <Py_ssize_t*>malloc((len(order) + 1) * sizeof(Py_ssize_t))  # in the order, piece by piece
+    cdef Py_ssize_t* ends = <Py_ssize_t*>calloc(count + 1, sizeof(Py_ssize_t))  # of a piece's places
+    cdef object messages
+    cdef const uint64_t[:] times
     cdef bytes objects
-    cdef const unsigned char* shorts = NULL
-    cdef int short
+    cdef list programs, heads
+    cdef RbufMessage[256] kinds
     try:
-        if at == NULL:
+        if places == NULL or ends == NULL:
             raise MemoryError
         for number in range(len(order)):
             source = order[number]
-            if source != last:
-                if not 0 <= source < len(pieces):
-                    raise ValueError("no such piece")
-                messages, times, objects, programs, heads = pieces[source]
-                last = source
-                if not rbuf_number(messages) == len(times) == len(objects) or not len(programs) == len(heads) == 256:
-                    raise ValueError("not as many as there are messages")
-                shorts = <const unsigned char*>PyBytes_AS_STRING(<PyObject*>objects)
-            place = at[source]
-            at[source] = place + 1
-            if place >= len(times):
+            if not 0 <= source < count:
+                raise ValueError("no such piece")
+            ends[source + 1] += 1
+        for source in range(count):
+            ends[source + 1] += ends[source]
+        for number in range(len(order)):
+            source = order[number]
+            places[ends[source]] = number
+            ends[source] += 1
+        place = 0
+        for source in range(count):
+            messages, times, objects, programs, heads = pieces[source]
+            if not rbuf_number(messages) == times.shape[0] == len(objects) >= ends[source] - place:
                 raise ValueError("not as many as there are messages")
-            short = shorts[place]
-            rbuf_fill(&found[number], messages, place, programs[short], heads[short])
-            found[number].time = times[place]
+            rbuf_kinds(kinds, programs, heads)
+            for number in range(ends[source] - place):
+                rbuf_fill(&found[places[place]], kinds, messages, objects, number)
+                found[places[place]].time = times[number]
+                place += 1
     finally:
-        free(at)
+        free(places)
+        free(ends)
     return 0
 
 
