@@ -8,7 +8,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from itertools import pairwise
+from heapq import merge
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from exhume.errors import ExhumeError
@@ -78,22 +78,17 @@ def plan_ranges(sources: Sources, start: bytes | None, stop: bytes | None, size:
     index.
     """
     for family, runs in sources.families.items():
-        sizes: list[tuple[bytes, int]] = []
-        for table in runs:
-            if isinstance(table, Table):
-                sizes += [(key, handle.size) for key, handle in table.strict_index]
-        edges: list[bytes | None] = [start]
-        held = 0
+        low, held = start, 0
         before: bytes | None = None  # the last key that may be in the block before, and so the first of what follows
-        for key, stored in sorted(sizes) if COMPILED else ():
-            if held >= size and before is not None and (start or b"") < before and before != edges[-1]:
+        for key, handle in merge(*(run.strict_index for run in runs if isinstance(run, Table))) if COMPILED else ():
+            if held >= size and before is not None and (low or b"") < before:
                 if stop is not None and before >= stop:
                     break
-                edges.append(before)
-                held = 0
-            held += stored
+                yield KeyRange(family, low, before)
+                low, held = before, 0
+            held += handle.size
             before = key
-        yield from (KeyRange(family, low, high) for low, high in pairwise([*edges, stop]))
+        yield KeyRange(family, low, stop)
 
 
 def map_rows(
@@ -105,20 +100,19 @@ def map_rows(
     From the first range of which there is anything to say, the rest of its column family is read block by block.
     """
 
-    def made(keys: KeyRange) -> list[T] | None:
+    def made(keys: KeyRange) -> tuple[KeyRange, list[T] | None]:
         rows = LeveldbRows(keys.family)
         for run in sources.families[keys.family]:
             if isinstance(run, Table):
                 if not run.add_to(rows, keys.start, keys.stop):
-                    return None
+                    return keys, None
             else:
                 rows.add_items(_between(run, keys))
         sources.resolve(rows)
-        return None if sources.live and rows.cut(_PUT_FLAGS) is not None else [make(rows)]
+        return keys, None if sources.live and rows.cut(_PUT_FLAGS) is not None else [make(rows)]
 
-    planned = list(plan_ranges(sources, start, stop))
     done = -1
-    for keys, found in zip(planned, map_ordered(made, planned, jobs, leave=True), strict=True):
+    for keys, found in map_ordered(made, plan_ranges(sources, start, stop), jobs, leave=True):
         if keys.family == done:
             continue
         if found is None:
