@@ -618,10 +618,12 @@ cdef class ClpsStrings:
             slots *= 2
         if self.count >= 1 << 31:
             return self._first_repeated()
-        table = <uint64_t*>calloc(slots, sizeof(uint64_t))
+        table = <uint64_t*>malloc(slots * sizeof(uint64_t))
         if table == NULL:
             raise MemoryError
         with nogil:
+            # Not with calloc: a page that is read before it is written on is mapped twice, which interrupts all threads.
+            memset(table, 0, slots * sizeof(uint64_t))
             while start < self.count and found < 0 and steps <= most:
                 number = min(<Py_ssize_t>REPEATED_BATCH, self.count - start)
                 for index in range(number):
