@@ -32,22 +32,25 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from exhume.errors import ExhumeError
 from exhume.formats.clp_s.layout import COLUMN_TYPES, NodeType
 from exhume.formats.clp_s.read.decompressing import Ahead
-from exhume.formats.clp_s.read.records import WITH_VARIABLES
+from exhume.formats.clp_s.read.records import WITH_VARIABLES, Shared
 from exhume.io.parallel import map_ordered
 from exhume.tabular.arrow import BATCH_ROWS, check_rows, choose, import_pyarrow
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.query.search import Search
-    from exhume.formats.clp_s.read.arrow_columns import ColumnMaker, Part, Rows
-    from exhume.formats.clp_s.read.tables import TableData
+    from exhume.formats.clp_s.read.arrow_columns import ColumnMaker, Rows
+    from exhume.formats.clp_s.read.tables import Table, TableData
     from exhume.formats.clp_s.read.template import SchemaLayout
     from exhume.formats.clp_s.reader import ClpSArchive
+
+    Group = list[tuple[Shared[TableData], Rows]]
 
 GROUP_BYTES: Final = 64 << 20
 """Decompressed bytes of tables of which a batch is made: they are held until it is."""
@@ -190,7 +193,7 @@ def comparable(archive: ClpSArchive) -> dict[str, str]:
 def _batches(
     pa: Any,
     archive: ClpSArchive,
-    groups: Iterator[list[Part] | ExhumeError],
+    groups: Iterator[Group | ExhumeError],
     fields: list[ArrowField],
     schema: Any,
     lost: Counter[str],
@@ -210,7 +213,7 @@ def _batches(
         scratch = numpy.zeros(0, numpy.int32)
         return [ColumnMaker(pa, item, archive, scratch) for item in fields]
 
-    def make(parts: list[Part] | ExhumeError | None) -> tuple[list[Any], ExhumeError | None]:
+    def make(parts: Group | ExhumeError | None) -> tuple[list[Any], ExhumeError | None]:
         if isinstance(parts, ExhumeError):
             return [], parts
         made: list[Any] = []
@@ -243,8 +246,11 @@ def _batches(
             raise error
 
 
-def _batch(pa: Any, makers: list[ColumnMaker], parts: list[Part], schema: Any) -> tuple[Any, Counter[str]]:
-    """The rows of the parts, and what is lost in them."""
+def _batch(pa: Any, makers: list[ColumnMaker], group: Group, schema: Any) -> tuple[Any, Counter[str]]:
+    """The rows of a group, and what is lost in them."""
+    from exhume.formats.clp_s.read.arrow_columns import Part
+
+    parts = [Part(data.get(), rows) for data, rows in group]
     rows = sum(len(part.rows) for part in parts)
     lost: Counter[str] = Counter()
     if not makers:  # records of nothing but empty objects have no columns, but their number
@@ -253,17 +259,15 @@ def _batch(pa: Any, makers: list[ColumnMaker], parts: list[Part], schema: Any) -
     return pa.RecordBatch.from_arrays(arrays, schema=schema), lost
 
 
-def _groups(tables: Iterator[tuple[TableData, Rows]], batch_rows: int) -> Iterator[list[Part] | ExhumeError]:
+def _groups(tables: Iterator[tuple[Table, Shared[TableData], Rows]], batch_rows: int) -> Iterator[Group | ExhumeError]:
     """The rows of the tables in groups of `batch_rows` (fewer where `GROUP_BYTES` are held), and the error of a table
     that cannot be read, behind the rows before it."""
-    from exhume.formats.clp_s.read.arrow_columns import Part
-
-    held: list[Part] = []
+    held: Group = []
     room, size = batch_rows, 0
     failure: ExhumeError | None = None
     while failure is None:
         try:
-            data, rows = next(tables)
+            table, data, rows = next(tables)
         except StopIteration:
             break
         except ExhumeError as error:
@@ -272,13 +276,13 @@ def _groups(tables: Iterator[tuple[TableData, Rows]], batch_rows: int) -> Iterat
         start = 0
         while start < len(rows):
             part = rows[start : start + room]
-            held.append(Part(data, part))
+            held.append((data, part))
             start += len(part)
             room -= len(part)
             if not room:
                 yield held
                 held, room, size = [], batch_rows, 0
-        size += len(data.data)
+        size += table.size
         if held and size > GROUP_BYTES:
             yield held
             held, room, size = [], batch_rows, 0
@@ -288,12 +292,19 @@ def _groups(tables: Iterator[tuple[TableData, Rows]], batch_rows: int) -> Iterat
         yield failure
 
 
-def _tables(archive: ClpSArchive, search: Search | None, nodes: set[int]) -> Iterator[tuple[TableData, Rows]]:
-    """The tables with the selected rows, in stored order, each with the columns of these nodes at least."""
+def _tables(
+    archive: ClpSArchive, search: Search | None, nodes: set[int]
+) -> Iterator[tuple[Table, Shared[TableData], Rows]]:
+    """The tables with the selected rows, in stored order, each with the columns of these nodes at least; threads that
+    make its first batches decompress them together.
+    """
     if search is not None:
         for hits in search.hits(nodes):
-            yield hits.data, range(hits.data.num_messages) if hits.rows is None else hits.rows
+            rows = range(hits.data.num_messages) if hits.rows is None else hits.rows
+            yield hits.data.table, Shared(partial(getattr, hits, "data")), rows
         return
     for table in archive.tables:
-        if table.num_messages or table.entry.problem is not None:
-            yield table.load(nodes), range(table.num_messages)
+        if table.entry.problem is not None:
+            raise table.entry.problem
+        if table.num_messages:
+            yield table, Shared(partial(table.load, nodes), partial(table.share, nodes)), range(table.num_messages)
