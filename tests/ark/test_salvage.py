@@ -130,6 +130,17 @@ def test_nothing_to_salvage(tmp_path: Path) -> None:
         salvage(BytesSource(b"hello"), tmp_path / "out")
 
 
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_messages_of_an_unknown_codec_are_carried_over(jobs: int, tmp_path: Path) -> None:
+    log = Log(tmp_path / "packed", compression="zstd")
+    log.change_column(compression="snappy")
+    report = salvaged(log.root, tmp_path / "out", jobs=jobs)
+    assert (report.recovered, report.lost, report.verified) == ({"messages": 6}, {}, Verified.UNVERIFIABLE)
+    assert sum("neither a codec nor a schema" in note for note in report.notes) == 2
+    assert (tmp_path / "out/splits" / log.split_path.name).read_bytes() == log.split_path.read_bytes()
+    assert manifest_of(tmp_path / "out").sections[0].columns[0].compression == "snappy"
+
+
 def test_without_a_manifest_each_split_is_a_column(log: Log, tmp_path: Path) -> None:
     log.manifest_path.unlink()
     (log.root / "splits/notes").write_bytes(b"x")

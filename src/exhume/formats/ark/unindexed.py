@@ -30,7 +30,10 @@ MAX_SLOTS: Final = 1 << 24
 
 
 class MessageCheck:
-    """Checks whether stored bytes are a message of their channel, as far as that can be determined."""
+    """Checks whether stored bytes are a message of their channel, as far as that can be determined.
+
+    Nothing is wrong with those of a codec that is not known.
+    """
 
     def __init__(self, reader: ArkReader, reference: SplitReference, split: Split) -> None:
         self._split = split
@@ -46,7 +49,9 @@ class MessageCheck:
         self._unpack = Decompressor(self._codec, reader.limits) if self._codec not in ("", "none") else None
         self._decoders: dict[int, Any] = {}
         self._programs: list[RbufProgram | None] = [None] * 256
-        for short, channel in self._channels.items():
+        for short, channel in (
+            self._channels.items() if self._codec else ()
+        ):  # an unknown codec hides what a schema says
             try:
                 registry = channel.declaration.registry
                 self._decoders[short] = decoder_for(registry, channel.type) if registry is not None else None
@@ -56,9 +61,9 @@ class MessageCheck:
                 self._decoders[short] = None  # a registry that is damaged says nothing about the message
 
     def findings(self, offsets: Numbers, sizes: Numbers, shorts: bytes) -> Iterator[Finding]:
-        """What is wrong with messages or worth a note, in their order; nothing where the codec is unknown."""
+        """What is wrong with messages or worth a note, in their order."""
         stored = self._split.stored(offsets, sizes)
-        for number in self._doubtful(shorts, stored, noted=True) if self._codec else ():
+        for number in self._doubtful(shorts, stored, noted=True):
             notes: list[Finding] = []
             error = self.error(offsets[number], sizes[number], shorts[number], stored[number], notes)
             yield from notes
