@@ -16,7 +16,7 @@ from exhume.errors import ExhumeError, SourceError
 from exhume.formats.ark.kernel import ark_entries, ark_runs
 from exhume.formats.ark.layout import ENTRY_SIZE, SPLIT_STARTS, TRAILER_FOOTER_SIZE, iter_entries, parse_file_footer
 from exhume.formats.ark.messages import Decompressor, column_codec
-from exhume.formats.ark.splits import ANY_OBJECT, INDEX_BLOCK, Split
+from exhume.formats.ark.splits import ANY_OBJECT, Split
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.layout.sections import Section, SectionKind, SectionMap
@@ -25,6 +25,9 @@ from exhume.limits import Limits
 if TYPE_CHECKING:
     from exhume.formats.ark.pykernel import Run
     from exhume.formats.ark.reader import ArkReader, SplitReference
+
+BATCH: Final = 1 << 14
+"""Index entries that are looked at together: their columns stay in the cache of a core."""
 
 UNBOUNDED: Final = 63
 """Runs may cross every multiple of this power of two."""
@@ -199,8 +202,8 @@ def _runs(split: Split) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
     parts: list[tuple[int, int]] = []
     cut: list[tuple[int, int]] = []
     count, size = split.header.item_count, split.source.size
-    for first in range(0, count, INDEX_BLOCK):
-        entries = split.read_entries(first, min(count, first + INDEX_BLOCK))
+    for first in range(0, count, BATCH):
+        entries = split.read_entries(first, min(count, first + BATCH))
         _, _, offsets, sizes, _, bad = ark_entries(entries, size, ANY_OBJECT, ANY_OBJECT)
         places = list(zip(offsets, sizes, strict=True)) if 1 in bad else []
         if places:
