@@ -49,9 +49,8 @@ class MessageCheck:
         self._unpack = Decompressor(self._codec, reader.limits) if self._codec not in ("", "none") else None
         self._decoders: dict[int, Any] = {}
         self._programs: list[RbufProgram | None] = [None] * 256
-        for short, channel in (
-            self._channels.items() if self._codec else ()
-        ):  # an unknown codec hides what a schema says
+        readable = self._channels if self._codec else {}  # an unknown codec hides what a schema is about
+        for short, channel in readable.items():
             try:
                 registry = channel.declaration.registry
                 self._decoders[short] = decoder_for(registry, channel.type) if registry is not None else None
