@@ -283,9 +283,14 @@ class Capped:
             self._last[code] = finding
 
     def told(self) -> list[Finding]:
-        """The findings that were kept, then one for each rule that has more: their number and the place of the last."""
+        """The findings that were kept, then one for each rule that has more: their number and the place of the last.
+
+        Those are in the order in which the rules first failed, which does not depend on the parts of a file.
+        """
         more = []
-        for code, one in self._last.items():
+        for code in self._counts:
+            if (one := self._last.get(code)) is None:
+                continue
             message = f"{one.message.split(':')[0]}: {self._counts[code] - MAX_PER_RULE} more in this file"
             more.append(Finding(code, one.severity, message, one.span, spec_ref=one.spec_ref))
         return self._kept + more

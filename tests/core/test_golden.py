@@ -7,7 +7,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from exhume.errors import Span
@@ -97,6 +97,7 @@ def test_a_rule_that_is_broken_often_is_told_a_hundred_times() -> None:
 
 
 @given(st.lists(st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 9)), max_size=9), max_size=5))
+@example(parts=[[("b", 0)], [("a", 0)] * 4 + [("b", 0)] * 3])
 def test_parts_of_a_file_are_told_together(parts: list[list[tuple[str, int]]]) -> None:
     with patch("exhume.findings.MAX_PER_RULE", 3):
         together, whole = Capped(), Capped()
