@@ -103,6 +103,7 @@ def clps_find(ClpsStrings strings, codes, bint fold, bint unescape):
     cdef Out plain, found
     cdef bint longer, failed = False
     cdef const uint8_t* text
+    cdef Slice one
     plain.data = found.data = NULL
     plain.size = plain.capacity = found.size = found.capacity = 0
     load_wild(&wild, codes, fold)
@@ -110,10 +111,11 @@ def clps_find(ClpsStrings strings, codes, bint fold, bint unescape):
         with nogil:  # a dictionary has millions of entries, and another thread decompresses what comes next
             longer = shortest(&wild, &least)
             for index in range(strings.count):
-                size = strings.items[index].size
+                one = string_at(&strings.strings, index)
+                size = one.size
                 if size < least or (size > least and not (longer or unescape)):
                     continue
-                text = <const uint8_t*>strings.items[index].text
+                text = <const uint8_t*>one.text
                 if unescape and memchr(text, 0x5C, size) != NULL:
                     if not reserve(&plain, size):
                         failed = True
@@ -280,8 +282,7 @@ def clps_match_texts(
         size = len(flags)
     op.more = <const char*>&variables[0] if variables.shape[0] else EMPTY
     op.num_more = variables.shape[0] // sizeof(int64_t)
-    op.strings = strings.items
-    op.num_strings = strings.count
+    op.strings = strings.strings
     op.holes = log_types.pieces
     op.first_hole = log_types.first
     op.arena = log_types.arena.data

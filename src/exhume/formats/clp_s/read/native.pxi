@@ -12,6 +12,47 @@ from libc.stdio cimport snprintf
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memmove, memset, strlen
 
+cdef extern from *:
+    """
+    #if defined(__linux__)
+    #include <stdlib.h>
+    #include <sys/mman.h>
+    #endif
+    /* Memory that `free` gives back.  Filling large pages takes a fraction of the time. */
+    static void* exh_large(size_t size) {
+    #if defined(__linux__) && defined(MADV_HUGEPAGE)
+        void* p;
+        if (size >= (size_t)8 << 20) {
+            if (posix_memalign(&p, (size_t)2 << 20, size)) return NULL;
+            madvise(p, size, MADV_HUGEPAGE);
+            return p;
+        }
+    #endif
+        return malloc(size);
+    }
+    /* As memcpy, without a call for the few bytes that most texts have. */
+    static inline void exh_copy(char* to, const char* from, size_t size) {
+        if (size > 32) {
+            memcpy(to, from, size);
+        } else if (size >= 16) {
+            memcpy(to, from, 16);
+            memcpy(to + size - 16, from + size - 16, 16);
+        } else if (size >= 8) {
+            memcpy(to, from, 8);
+            memcpy(to + size - 8, from + size - 8, 8);
+        } else if (size >= 4) {
+            memcpy(to, from, 4);
+            memcpy(to + size - 4, from + size - 4, 4);
+        } else if (size) {
+            to[0] = from[0];
+            to[size >> 1] = from[size >> 1];
+            to[size - 1] = from[size - 1];
+        }
+    }
+    """
+    void* exh_large(size_t size) noexcept nogil
+    void exh_copy(char* to, const char* start, size_t size) noexcept nogil
+
 cdef extern from "<locale.h>" nogil:
     struct lconv:
         char* decimal_point
@@ -26,6 +67,11 @@ cdef enum FaultKind:
 cdef struct Slice:
     const char* text
     Py_ssize_t size
+
+cdef struct Strings:  # entries of a dictionary; `starts` has one more, where the last one ends
+    const char* data
+    const int64_t* starts
+    uint64_t count
 
 cdef struct Out:
     char* data
@@ -58,8 +104,7 @@ cdef struct Op:
     const char* values
     const char* more  # formats, variables, pattern ids
     Py_ssize_t num_more
-    const Slice* strings
-    uint64_t num_strings
+    Strings strings
     bint escape  # whether the strings are printed as content of JSON strings
     const Hole* holes
     const Py_ssize_t* first_hole
@@ -129,14 +174,14 @@ cdef inline bint reserve(Out* out, Py_ssize_t size) noexcept nogil:
 
 
 cdef inline void put(Out* out, const char* text, Py_ssize_t size) noexcept nogil:
-    memcpy(out.data + out.size, text, size)
+    exh_copy(out.data + out.size, text, size)
     out.size += size
 
 
 cdef inline bint add(Out* out, const char* text, Py_ssize_t size) noexcept nogil:
     if not reserve(out, size):
         return False
-    memcpy(out.data + out.size, text, size)
+    exh_copy(out.data + out.size, text, size)
     out.size += size
     return True
 
@@ -478,52 +523,65 @@ cdef enum:
     NUMBERED_AHEAD = 24
 
 
+cdef inline Slice string_at(const Strings* strings, uint64_t index) noexcept nogil:
+    cdef Slice found
+    cdef int64_t start = strings.starts[index] + CLP_S_DICTIONARY_ENTRIES_ENTRY_END_LEN_VALUE
+    found.text = strings.data + start
+    found.size = <Py_ssize_t>(strings.starts[index + 1] - start)
+    return found
+
+
 cdef class ClpsStrings:
-    cdef Slice* items
+    cdef Strings strings
+    cdef int64_t* starts
     cdef Py_ssize_t count
-    cdef object owner  # of what the items point to, and with `escape` of the items too
+    cdef object owner  # of the bytes, and with `escape` of where the entries start too
     cdef bint escape
     cdef readonly Py_ssize_t end
     cdef readonly Py_ssize_t size
 
     def __cinit__(self):
-        self.items = NULL
+        self.starts = NULL
         self.count = 0
         self.escape = 0
         self.end = 0
         self.size = 0
+        self.strings.data = NULL
+        self.strings.starts = NULL
+        self.strings.count = 0
 
     def __init__(self, const uint8_t[::1] payload not None, Py_ssize_t count):
         cdef int64_t size = payload.shape[0], at = 0, end
-        cdef const char* data = <const char*>&payload[0] if size else NULL
+        cdef const char* data = <const char*>&payload[0] if size else EMPTY
         cdef Py_ssize_t done = 0
         cdef ClpSDictionaryEntriesEntry entry
-        if self.items != NULL:
+        if self.starts != NULL:
             raise TypeError("made already")
         # No more than the payload has room for, and one that does not fit.
         count = min(count, size // CLP_S_DICTIONARY_ENTRIES_ENTRY_END_LEN_VALUE + 1)
-        self.items = <Slice*>malloc((count + 1) * sizeof(Slice))
-        if self.items == NULL:
+        self.starts = <int64_t*>exh_large((count + 1) * sizeof(int64_t))
+        if self.starts == NULL:
             raise MemoryError
         with nogil:
+            self.starts[0] = 0
             while done < count:
                 end = read_clp_s_dictionary_entries_entry(<const uint8_t*>data, at, size, &entry)
                 if end < 0:
                     break
-                self.items[done].text = data + entry.value_start
-                self.items[done].size = <Py_ssize_t>(entry.value_end - entry.value_start)
                 at = end
                 done += 1
+                self.starts[done] = at
         if done < count:
             raise ValueError(done, at)
         self.owner = payload
         self.count = count
         self.end = at
         self.size = size
+        self.strings.data, self.strings.starts, self.strings.count = data, self.starts, count
 
     def __dealloc__(self):
         if not self.escape:
-            free(self.items)
+            free(self.starts)
 
     def __len__(self):
         return self.count
@@ -531,11 +589,12 @@ cdef class ClpsStrings:
     def __getitem__(self, Py_ssize_t index):
         if index < 0 or index >= self.count:
             raise IndexError(index)
+        cdef Slice one = string_at(&self.strings, index)
         if not self.escape:
-            return PyBytes_New(self.items[index].text, self.items[index].size)
+            return PyBytes_New(one.text, one.size)
         cdef Out out
-        out.data, out.size, out.capacity = NULL, 0, 0
-        if not add_escaped(&out, self.items[index].text, self.items[index].size):
+        memset(&out, 0, sizeof(Out))
+        if not add_escaped(&out, one.text, one.size):
             raise MemoryError
         try:
             return PyBytes_New(out.data, out.size)
@@ -571,15 +630,15 @@ cdef class ClpsStrings:
                         id = <uint64_t>load64(<const char*>view.buf, row + NUMBERED_AHEAD)
                         if id < <uint64_t>self.count:
                             EXH_PREFETCH(&known[id])
-                            EXH_PREFETCH(&self.items[id])
+                            EXH_PREFETCH(&self.starts[id])
                     id = <uint64_t>load64(<const char*>view.buf, row)
                     if id >= <uint64_t>self.count:
                         outside = 1
                         break
                     slot = known[id]  # whatever was there, it is right if it leads to this entry
-                    if slot < 0 or slot >= number or used[slot].text != self.items[id].text:
+                    if slot < 0 or slot >= number or used[slot].text != string_at(&self.strings, id).text:
                         slot = known[id] = <int32_t>number
-                        used[number] = self.items[id]
+                        used[number] = string_at(&self.strings, id)
                         size += used[number].size
                         number += 1
                     memcpy(codes + sizeof(int32_t) * row, &slot, sizeof(int32_t))
@@ -611,14 +670,13 @@ cdef class ClpsStrings:
         cdef uint64_t slots = 16, at, slot
         cdef uint64_t hashes[REPEATED_BATCH]
         cdef Py_ssize_t start = 0, number, index, found = -1, steps = 0, most = 64 * self.count + 1024
-        cdef Slice* one
-        cdef Slice* other
+        cdef Slice one, other
         cdef uint64_t* table
         while slots < <uint64_t>(self.count + self.count // 3):
             slots *= 2
         if self.count >= 1 << 31:
             return self._first_repeated()
-        table = <uint64_t*>malloc(slots * sizeof(uint64_t))
+        table = <uint64_t*>exh_large(slots * sizeof(uint64_t))
         if table == NULL:
             raise MemoryError
         with nogil:
@@ -627,16 +685,16 @@ cdef class ClpsStrings:
             while start < self.count and found < 0 and steps <= most:
                 number = min(<Py_ssize_t>REPEATED_BATCH, self.count - start)
                 for index in range(number):
-                    one = &self.items[start + index]
+                    one = string_at(&self.strings, start + index)
                     hashes[index] = clps_hash(<const uint8_t*>one.text, one.size)
                     EXH_PREFETCH(&table[hashes[index] & (slots - 1)])
                 for index in range(number):
-                    one = &self.items[start + index]
+                    one = string_at(&self.strings, start + index)
                     at = hashes[index] & (slots - 1)
                     while (slot := table[at]) != 0:
                         steps += 1
                         if slot >> 32 == hashes[index] >> 32:
-                            other = &self.items[<int64_t>(slot & <uint64_t>0xFFFFFFFF) - 1]
+                            other = string_at(&self.strings, (slot & <uint64_t>0xFFFFFFFF) - 1)
                             if other.size == one.size and memcmp(other.text, one.text, one.size) == 0:
                                 found = start + index
                                 break
@@ -658,18 +716,21 @@ cdef class ClpsStrings:
 
     def first_not_utf8(self):
         cdef Py_ssize_t index, found = -1
+        cdef Slice one
         with nogil:
             for index in range(self.count):
-                if not ir_is_utf8(<const uint8_t*>self.items[index].text, self.items[index].size):
+                one = string_at(&self.strings, index)
+                if not ir_is_utf8(<const uint8_t*>one.text, one.size):
                     found = index
                     break
         return found
 
     def escaped(self):
-        # The same items, escaped as they are printed: a copy of a large dictionary would cost a search of a few records
+        # The same entries, escaped as they are printed: a copy of a large dictionary would cost a search of a few records
         # more than all that it prints.
         cdef Py_ssize_t index
         cdef bint touched = 0
+        cdef Slice one
         cdef ClpsStrings made
         if self.escape:
             return self
@@ -677,11 +738,13 @@ cdef class ClpsStrings:
             for index in range(self.count):
                 if touched:
                     break
-                touched = needs_escape(self.items[index].text, self.items[index].size)
+                one = string_at(&self.strings, index)
+                touched = needs_escape(one.text, one.size)
         if not touched:
             return self
         made = ClpsStrings.__new__(ClpsStrings)
-        made.items, made.count, made.end, made.size = self.items, self.count, self.end, self.size
+        made.starts, made.count, made.end, made.size = self.starts, self.count, self.end, self.size
+        made.strings = self.strings
         made.escape = 1
         made.owner = self
         return made
@@ -698,13 +761,12 @@ cdef class ClpsLogTypes:
         self.pieces = NULL
         self.first = NULL
         self.count = 0
-        self.arena.data = NULL
-        self.arena.size = 0
-        self.arena.capacity = 0
+        memset(&self.arena, 0, sizeof(Out))
 
     def __init__(self, ClpsStrings entries, bint core, bint escape):
         cdef Py_ssize_t index, i, holes = 0, used = 0, start, total = 0
         cdef const char* text
+        cdef Slice one
         cdef uint8_t byte, first = CLP_S_DICTIONARY_ENTRIES_MARKS_INTEGER
         cdef uint8_t last = (
             CLP_S_DICTIONARY_ENTRIES_MARKS_DECIMAL if core else CLP_S_DICTIONARY_ENTRIES_CLASSIC_MARKS_DECIMAL)
@@ -713,9 +775,10 @@ cdef class ClpsLogTypes:
             raise TypeError("made already")
         self.core = core
         for index in range(entries.count):
-            total += entries.items[index].size
-            for i in range(entries.items[index].size):
-                byte = <uint8_t>entries.items[index].text[i]
+            one = string_at(&entries.strings, index)
+            total += one.size
+            for i in range(one.size):
+                byte = <uint8_t>one.text[i]
                 if first <= byte <= last:
                     holes += 1
         self.first = <Py_ssize_t*>malloc((entries.count + 1) * sizeof(Py_ssize_t))
@@ -723,15 +786,16 @@ cdef class ClpsLogTypes:
         if self.first == NULL or self.pieces == NULL or not reserve(&self.arena, total * (6 if escape else 1) + 6):
             raise MemoryError
         for index in range(entries.count):
-            text = entries.items[index].text
+            one = string_at(&entries.strings, index)
+            text = one.text
             self.first[index] = used
             start = self.arena.size
             i = 0
-            while i < entries.items[index].size:
+            while i < one.size:
                 byte = <uint8_t>text[i]
                 if byte == CLP_S_DICTIONARY_ENTRIES_MARKS_ESCAPE:
                     i += 1
-                    if i == entries.items[index].size:
+                    if i == one.size:
                         break
                     byte = <uint8_t>text[i]
                 elif first <= byte <= last:
@@ -1001,7 +1065,7 @@ cdef int add_time(Out* out, const Op* op, uint64_t ident, int64_t epoch) noexcep
 
 cdef inline bint add_string(Out* out, const Op* op, uint64_t string) noexcept nogil:
     """Prints an entry of the variable dictionary; False when there is no memory."""
-    cdef const Slice* entry = &op.strings[string]
+    cdef Slice entry = string_at(&op.strings, string)
     if op.escape and needs_escape(entry.text, entry.size):
         return add_escaped(out, entry.text, entry.size)
     return add(out, entry.text, entry.size)
@@ -1043,7 +1107,7 @@ cdef int add_text(Out* out, const Op* op, uint64_t word, int64_t* detail) noexce
                 return F_FLOAT
             hole += 1
             continue
-        if string >= op.num_strings:
+        if string >= op.strings.count:
             detail[0] = value
             return F_STRING
         if not add_string(out, op, string):
@@ -1071,7 +1135,7 @@ cdef int add_row(Out* out, const Op* ops, int count, Py_ssize_t row, Trouble* tr
             put_integer(out, load64(op.values, row))
         elif op.kind == OP_STRING:
             string = <uint64_t>load64(op.values, row)
-            if string >= op.num_strings:
+            if string >= op.strings.count:
                 detail = <int64_t>string
                 found = F_STRING
                 break
@@ -1169,14 +1233,14 @@ cdef class ClpsProgram:
                 op.more = self._view(operation[2], sizeof(uint16_t) * rows, NULL)
             elif kind == OP_STRING:
                 strings = operation[2]
-                op.strings, op.num_strings, op.escape = strings.items, strings.count, strings.escape
+                op.strings, op.escape = strings.strings, strings.escape
             elif kind == OP_TEXT:
                 op.more = self._view(operation[2], 0, &op.num_more)
                 op.num_more = op.num_more // sizeof(int64_t)
                 log_types, strings = operation[3], operation[4]
                 op.holes, op.first_hole, op.arena = log_types.pieces, log_types.first, log_types.arena.data
                 op.num_log_types, op.core = log_types.count, log_types.core
-                op.strings, op.num_strings, op.escape = strings.items, strings.count, strings.escape
+                op.strings, op.escape = strings.strings, strings.escape
             elif kind == OP_TIME:
                 op.more = self._view(operation[2], sizeof(int64_t) * rows, NULL)
                 patterns = operation[3]
