@@ -248,6 +248,29 @@ def test_deltas(values: list[int]) -> None:
         assert got == total
 
 
+@needs_kernel
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 1 << 20)), max_size=20))
+def test_variables_of_words(words: list[tuple[int, int]]) -> None:
+    """Which variables they refer to, and the words from there on; a log type that does not exist is told."""
+    holes = {0: 0, 1: 1, 2: 3}
+    stored = u64(*(ident | at << 24 for ident, at in words))
+
+    def found(kernel: ModuleType) -> Any:
+        entries = kernel.ClpsStrings(dictionary([b"no", b"a \x11", b"\x11 \x12 \x13"]), 3)
+        return kernel.clps_variables_of(stored, kernel.ClpsLogTypes(entries, True, False))
+
+    one, two = both(found)
+    assert one == two
+    if any(ident not in holes for ident, _ in words):
+        assert one is None
+        return
+    low, high, moved = one
+    used = [(at, at + holes[ident]) for ident, at in words if holes[ident]]
+    assert (low, high) == (min((at for at, _ in used), default=0), max((end for _, end in used), default=0))
+    expected = [ident | (at - low if holes[ident] else 0) << 24 for ident, at in words]
+    assert moved == u64(*expected)
+
+
 @pytest.mark.parametrize("kernel", [pykernel, compiled], ids=["pure", "compiled"])
 def test_short_buffers_and_wrong_rows_are_refused(kernel: ModuleType) -> None:
     with pytest.raises(ValueError):

@@ -5,9 +5,10 @@ from __future__ import annotations
 import mmap
 import threading
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Sequence
-from contextlib import suppress
-from itertools import accumulate
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from itertools import accumulate, pairwise
 
 import zstandard
 
@@ -21,6 +22,9 @@ Reading = Callable[[int, int], Buffer]
 
 FRAME_WINDOWS = (1 << 18, 1 << 19, 1 << 20, 1 << 21)
 """Stored bytes in which the next frames are looked for: more where no frame ends in them."""
+
+PASSING_MOST = 4 << 20
+"""Decompressed bytes of the largest frame with which a `Passage` is worth while."""
 
 
 class Frames:
@@ -46,33 +50,147 @@ class Frames:
         reading does.
         """
         end = self.size if stop is None else min(stop, self.size)
-        needed = range(bisect_right(self._ends, start) - 1, bisect_left(self._ends, end))
-        for wait in (False, True):  # first those that no other thread is at
-            for number in needed:
-                if number in self._left and self._locks[number].acquire(wait):
-                    try:
-                        self._decompress(number)
-                    finally:
-                        self._locks[number].release()
+        needed = numbers_within(self._ends, start, end)
+        together(needed, self._locks, self._left.__contains__, self._decompress)
         return self.view[start:stop]
+
+    def passage(self) -> Passage | None:
+        """A reader that goes through the payload; None where all of it was taken already, or a frame is large."""
+        read, ends = self._read, self._ends
+        if read is None or any(end - start > PASSING_MOST for start, end in pairwise(ends)):
+            return None
+        return Passage(read, self._places, ends)
 
     def _decompress(self, number: int) -> None:
         read = self._read
-        if number not in self._left or read is None:
+        if read is None:
             return
-        stored = read(*self._places[number])
-        room = self._buffer[self._ends[number] : self._ends[number + 1]]
-        engine = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW_MAX)
-        try:
-            with engine.stream_reader(stored) as reader:  # in one go: it sees that there is room for all
-                size = reader.readinto(room)
-        except zstandard.ZstdError as error:
-            raise CodecError("zstd: corrupt frame", actual=str(error)) from error
-        if size != len(room):
-            raise CodecError("zstd: wrong decompressed size", expected=len(room), actual=size)
+        decompress(read(*self._places[number]), self._buffer[self._ends[number] : self._ends[number + 1]])
         self._left.discard(number)
         if not self._left:
             self._read = None
+
+
+class Passage:
+    """The payload of such frames for threads that go through it, each at several places at the same time.
+
+    Frames that nobody needs just now are kept as long as they are among those that were used last, and their memory is
+    used again: to touch memory that is new to the process takes as long as to decompress what goes into it.
+    """
+
+    def __init__(self, read: Reading, places: list[tuple[int, int]], ends: list[int]) -> None:
+        self._read, self._places, self._ends = read, places, ends
+        self._locks = [threading.Lock() for _ in places]
+        self._made: dict[int, bytearray] = {}  # in the order of their last use
+        self._users: Counter[int] = Counter()
+        self._most = 0  # frames that one stop needed
+        self._lock = threading.Lock()
+        self._rooms: list[bytearray] = []
+
+    @contextmanager
+    def stop(self) -> Iterator[Stop]:
+        """Until it ends, the frames that are gathered from stay."""
+        here = Stop(self)
+        try:
+            yield here
+        finally:
+            with self._lock:
+                self._most = max(self._most, len(here.frames))
+                self._users.subtract(here.frames)
+                for number in here.frames:
+                    if number in self._made:
+                        self._made[number] = self._made.pop(number)
+                idle = [number for number in self._made if not self._users[number]]
+                for number in idle[: max(0, len(self._made) - self._most - self._most // 2)]:
+                    self._rooms.append(self._made.pop(number))
+                self._rooms += here.rooms
+
+    def gather(self, ranges: Iterable[tuple[int, int, int]], room: memoryview, here: Stop) -> None:
+        """See `Stop.gather`."""
+        wanted = [(start, stop, at) for start, stop, at in ranges if start < stop]
+        numbers = (number for start, stop, _ in wanted for number in numbers_within(self._ends, start, stop))
+        needed = dict.fromkeys((number for number in numbers if number not in here.frames), 1)
+        with self._lock:
+            self._users.update(needed)
+            here.frames |= needed
+        together(needed, self._locks, lambda number: number not in self._made, self._decompress)
+        for start, stop, at in wanted:
+            for number in numbers_within(self._ends, start, stop):
+                before = self._ends[number]
+                first, last = max(start, before), min(stop, self._ends[number + 1])
+                frame = memoryview(self._made[number])
+                room[at + first - start : at + last - start] = frame[first - before : last - before]
+
+    def room(self, size: int) -> bytearray:
+        """So many bytes or more, with anything in them: one that is no longer used, if there is one."""
+        with self._lock:
+            fitting = [one for one in self._rooms if size <= len(one) <= 2 * size]
+            if fitting:
+                found = min(fitting, key=len)
+                self._rooms = [one for one in self._rooms if one is not found]
+                return found
+        return bytearray(size)
+
+    def _decompress(self, number: int) -> None:
+        size = self._ends[number + 1] - self._ends[number]
+        room = self.room(size)
+        decompress(self._read(*self._places[number]), memoryview(room)[:size])
+        self._made[number] = room
+
+
+class Stop:
+    """A place in a passage; see `Passage.stop`."""
+
+    def __init__(self, passage: Passage) -> None:
+        self._passage = passage
+        self.frames: dict[int, int] = {}
+        self.rooms: list[bytearray] = []
+
+    def gather(self, ranges: Iterable[tuple[int, int, int]], room: memoryview) -> None:
+        """Copies what lies at each range, its start and stop in the payload, into the room, at the third number.
+
+        Threads that need the same frames share the work.  Raises `CodecError` as `Frames.take` does.
+        """
+        self._passage.gather(ranges, room, self)
+
+    def room(self, size: int) -> memoryview:
+        """So many bytes, with anything in them, until the end of the stop."""
+        self.rooms.append(self._passage.room(size))
+        return memoryview(self.rooms[-1])[:size]
+
+
+def numbers_within(ends: Sequence[int], start: int, stop: int) -> range:
+    """Which frames the bytes `[start, stop)` lie in."""
+    return range(bisect_right(ends, start) - 1, bisect_left(ends, stop))
+
+
+def together(
+    needed: Iterable[int],
+    locks: Sequence[threading.Lock],
+    is_left: Callable[[int], bool],
+    decompress: Callable[[int], None],
+) -> None:
+    """Has the frames that are left decompressed: first those that no other thread is at."""
+    for wait in (False, True):
+        for number in needed:
+            if is_left(number) and locks[number].acquire(wait):
+                try:
+                    if is_left(number):
+                        decompress(number)
+                finally:
+                    locks[number].release()
+
+
+def decompress(stored: Buffer, room: memoryview) -> None:
+    """Fills the room with what a frame becomes.  Raises `CodecError` where that is less."""
+    engine = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW_MAX)
+    try:
+        with engine.stream_reader(stored) as reader:  # in one go: it sees that there is room for all
+            size = reader.readinto(room)
+    except zstandard.ZstdError as error:
+        raise CodecError("zstd: corrupt frame", actual=str(error)) from error
+    if size != len(room):
+        raise CodecError("zstd: wrong decompressed size", expected=len(room), actual=size)
 
 
 def frames_of(data: Buffer, max_size: int) -> Frames | None:

@@ -29,8 +29,8 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
@@ -39,18 +39,19 @@ from typing import TYPE_CHECKING, Any, Final
 from exhume.errors import ExhumeError
 from exhume.formats.clp_s.layout import COLUMN_TYPES, NodeType
 from exhume.formats.clp_s.read.decompressing import Ahead
-from exhume.formats.clp_s.read.records import WITH_VARIABLES, Shared
+from exhume.formats.clp_s.read.records import WITH_VARIABLES, Shared, Windowed
+from exhume.formats.clp_s.read.windows import is_large
 from exhume.io.parallel import map_ordered
 from exhume.tabular.arrow import BATCH_ROWS, check_rows, choose, import_pyarrow
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.query.search import Search
-    from exhume.formats.clp_s.read.arrow_columns import ColumnMaker, Rows
+    from exhume.formats.clp_s.read.arrow_columns import ColumnMaker, Part, Rows
     from exhume.formats.clp_s.read.tables import Table, TableData
     from exhume.formats.clp_s.read.template import SchemaLayout
     from exhume.formats.clp_s.reader import ClpSArchive
 
-    Group = list[tuple[Shared[TableData], Rows]]
+    Group = list[tuple["Source", Rows]]
 
 GROUP_BYTES: Final = 64 << 20
 """Decompressed bytes of tables of which a batch is made: they are held until it is."""
@@ -103,7 +104,9 @@ def to_arrow(
     if jobs != 1 and search is None and "pyarrow" not in sys.modules:  # it takes as long to load
         first = next((table for table in archive.tables if table.num_messages), None)
         if first is not None:
-            Ahead(archive).table(first, nodes)
+            ahead = Ahead(archive)
+            if not ahead.table(first, nodes) and _used(fields) & WHOLE_DICTIONARY:
+                ahead.variables()
     pa = import_pyarrow()
     for item in fields:
         item.arrow_type = _arrow_type(pa, archive, item, dictionaries)
@@ -190,6 +193,36 @@ def comparable(archive: ClpSArchive) -> dict[str, str]:
     return found
 
 
+def _used(fields: Iterable[ArrowField]) -> set[int]:
+    """The types of the nodes that feed the columns."""
+    return {kind for item in fields for kind in item.types}
+
+
+class Source:
+    """Where rows of a table are taken from: of a large one, from windows of the columns that these nodes have."""
+
+    def __init__(self, data: Shared[TableData], table: Table | None = None, nodes: Collection[int] = ()) -> None:
+        self._data = data
+        passes = table is not None and is_large(table) and table.layout.runs.keys().isdisjoint(nodes)
+        self._windowed = Windowed(table) if table is not None and passes else None
+        self._nodes = nodes
+
+    def part(self, stack: ExitStack, rows: Rows) -> Part:
+        """Some rows of it, until the stack is closed.  Raises what keeps them from being read."""
+        from exhume.formats.clp_s.read.arrow_columns import Part
+
+        windows = self._windowed.get() if self._windowed is not None and isinstance(rows, range) and rows else None
+        if windows is None:
+            return Part(self._data.get(), rows)
+        found = stack.enter_context(windows.rows(rows[0], rows[-1] + 1))
+        indices = [index for index, node in enumerate(windows.layout.nodes) if node in self._nodes]
+        return Part(found.window(indices), range(len(rows)))
+
+    def give_up(self) -> None:
+        """From now on the table is read as a whole, which tells what is wrong with it."""
+        self._windowed = None
+
+
 def _batches(
     pa: Any,
     archive: ClpSArchive,
@@ -223,6 +256,10 @@ def _batches(
             return made, None
         taken = makers()
         try:
+            with suppress(ExhumeError):
+                return [_batch(pa, taken, parts, schema)], None
+            for source, _ in parts:
+                source.give_up()
             return [_batch(pa, taken, parts, schema)], None
         except ExhumeError as error:
             if len(parts) == 1:
@@ -236,8 +273,7 @@ def _batches(
         return made, None
 
     # Beside the first table the dictionary is read, if most of it will be needed.
-    used = {kind for item in fields for kind in item.types}
-    first: list[None] = [None] if jobs != 1 and used & WHOLE_DICTIONARY else []
+    first: list[None] = [None] if jobs != 1 and _used(fields) & WHOLE_DICTIONARY else []
     for made, error in map_ordered(make, chain(first, groups), jobs):
         for batch, counts in made:
             lost.update(counts)
@@ -248,18 +284,17 @@ def _batches(
 
 def _batch(pa: Any, makers: list[ColumnMaker], group: Group, schema: Any) -> tuple[Any, Counter[str]]:
     """The rows of a group, and what is lost in them."""
-    from exhume.formats.clp_s.read.arrow_columns import Part
+    with ExitStack() as stack:
+        parts = [source.part(stack, rows) for source, rows in group]
+        rows = sum(len(part.rows) for part in parts)
+        lost: Counter[str] = Counter()
+        if not makers:  # records of nothing but empty objects have no columns, but their number
+            return pa.RecordBatch.from_struct_array(pa.array([{}] * rows, pa.struct([]))), lost
+        arrays = [maker.make(parts, rows, lost) for maker in makers]
+        return pa.RecordBatch.from_arrays(arrays, schema=schema), lost
 
-    parts = [Part(data.get(), rows) for data, rows in group]
-    rows = sum(len(part.rows) for part in parts)
-    lost: Counter[str] = Counter()
-    if not makers:  # records of nothing but empty objects have no columns, but their number
-        return pa.RecordBatch.from_struct_array(pa.array([{}] * rows, pa.struct([]))), lost
-    arrays = [maker.make(parts, rows, lost) for maker in makers]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema), lost
 
-
-def _groups(tables: Iterator[tuple[Table, Shared[TableData], Rows]], batch_rows: int) -> Iterator[Group | ExhumeError]:
+def _groups(tables: Iterator[tuple[Table, Source, Rows]], batch_rows: int) -> Iterator[Group | ExhumeError]:
     """The rows of the tables in groups of `batch_rows` (fewer where `GROUP_BYTES` are held), and the error of a table
     that cannot be read, behind the rows before it."""
     held: Group = []
@@ -267,7 +302,7 @@ def _groups(tables: Iterator[tuple[Table, Shared[TableData], Rows]], batch_rows:
     failure: ExhumeError | None = None
     while failure is None:
         try:
-            table, data, rows = next(tables)
+            table, source, rows = next(tables)
         except StopIteration:
             break
         except ExhumeError as error:
@@ -276,7 +311,7 @@ def _groups(tables: Iterator[tuple[Table, Shared[TableData], Rows]], batch_rows:
         start = 0
         while start < len(rows):
             part = rows[start : start + room]
-            held.append((data, part))
+            held.append((source, part))
             start += len(part)
             room -= len(part)
             if not room:
@@ -292,19 +327,18 @@ def _groups(tables: Iterator[tuple[Table, Shared[TableData], Rows]], batch_rows:
         yield failure
 
 
-def _tables(
-    archive: ClpSArchive, search: Search | None, nodes: set[int]
-) -> Iterator[tuple[Table, Shared[TableData], Rows]]:
+def _tables(archive: ClpSArchive, search: Search | None, nodes: set[int]) -> Iterator[tuple[Table, Source, Rows]]:
     """The tables with the selected rows, in stored order, each with the columns of these nodes at least; threads that
     make its first batches decompress them together.
     """
     if search is not None:
         for hits in search.hits(nodes):
             rows = range(hits.data.num_messages) if hits.rows is None else hits.rows
-            yield hits.data.table, Shared(partial(getattr, hits, "data")), rows
+            yield hits.data.table, Source(Shared(partial(getattr, hits, "data"))), rows
         return
     for table in archive.tables:
         if table.entry.problem is not None:
             raise table.entry.problem
         if table.num_messages:
-            yield table, Shared(partial(table.load, nodes), partial(table.share, nodes)), range(table.num_messages)
+            data = Shared(partial(table.load, nodes), partial(table.share, nodes))
+            yield table, Source(data, table, nodes), range(table.num_messages)

@@ -6,7 +6,8 @@ is and what it holds.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING, Final
 
 from exhume_ksy.fast._layout import LayoutError
 from exhume_ksy.fast.clp_s_table import CLP_S_TABLE_COLUMNS as CLP_S_TABLE_COLUMNS
@@ -27,8 +28,6 @@ from exhume.formats.clp_s.layout import NodeType, type_name
 from exhume.formats.clp_s.layout_packed import NUM_VARIABLES, WORD_SIZE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
-
     from exhume.formats.clp_s.read.template import SchemaLayout
 
     Stored = (
@@ -43,8 +42,38 @@ if TYPE_CHECKING:
     )
 
 
-_SIZED_INSIDE = frozenset({NodeType.CLP_STRING, NodeType.UNSTRUCTURED_ARRAY})
-"""Types of columns whose size is told among their bytes."""
+def _widths(kind: int) -> tuple[int, ...]:
+    row = memoryview(bytes(64))
+    stored, _ = CLP_S_TABLE_COLUMNS[kind](row, 0, len(row), 1)
+    found = [getattr(stored, name) for name in stored.__slots__]
+    return tuple(part.nbytes for part in found if isinstance(part, memoryview) and part.nbytes)
+
+
+WIDTHS: Final = {kind: _widths(kind) for kind in CLP_S_TABLE_COLUMNS}
+"""The arrays that a column of each type begins with: how many bytes of each a row takes."""
+
+SIZED_INSIDE: Final = frozenset({NodeType.CLP_STRING, NodeType.UNSTRUCTURED_ARRAY})
+"""Types of columns whose size is told among their bytes, behind their array: how many variables follow."""
+
+
+def located_columns(
+    types: bytes, rows: int, take: Callable[[int, int], memoryview], data: memoryview
+) -> list[int] | None:
+    """Where each column of these types ends; None where too much does not fit.
+
+    `take` fetches a range of the table's bytes, which then are in `data`, and is asked for what tells how long columns
+    are.  Spec: Table segments.
+    """
+    size = len(data)
+    try:
+        for index, kind in enumerate(types):
+            if kind in SIZED_INSIDE:
+                ends = ends_clp_s_table_columns(data, 0, size, rows, types[:index])
+                at = min(size, (ends[-1] if ends else 0) + rows * WORD_SIZE)
+                take(at, min(size, at + NUM_VARIABLES.size))
+        return ends_clp_s_table_columns(data, 0, size, rows, types)
+    except LayoutError:
+        return None
 
 
 def needed_columns(
@@ -52,23 +81,13 @@ def needed_columns(
 ) -> tuple[list[int], list[int]] | None:
     """Where each column of a table ends, up to the last one that one of the nodes has, and which of them have one.
 
-    `take` fetches a range of the table's bytes, which then are in `data`, and is asked for those columns, and for what
-    tells how long the others are.  None where too much does not fit, and for columns within structured arrays.  Spec:
-    Table segments.
+    `take` is asked for those columns, too.  None where too much does not fit, and for columns within structured arrays.
     """
     if not layout.runs.keys().isdisjoint(nodes):
         return None
     needed = [index for index, node in enumerate(layout.nodes) if node in nodes]
-    types = layout.node_types[: needed[-1] + 1 if needed else 0]
-    size = len(data)
-    try:
-        for index, kind in enumerate(types):
-            if kind in _SIZED_INSIDE:
-                ends = ends_clp_s_table_columns(data, 0, size, rows, types[:index])
-                at = min(size, (ends[-1] if ends else 0) + rows * WORD_SIZE)
-                take(at, min(size, at + NUM_VARIABLES.size))
-        ends = ends_clp_s_table_columns(data, 0, size, rows, types)
-    except LayoutError:
+    ends = located_columns(layout.node_types[: needed[-1] + 1 if needed else 0], rows, take, data)
+    if ends is None:
         return None
     for index in needed:
         take(ends[index - 1] if index else 0, ends[index])

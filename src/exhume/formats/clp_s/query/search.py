@@ -22,13 +22,14 @@ from exhume.formats.clp_s.query.requirement import Part, checks_of
 from exhume.formats.clp_s.query.resolve import LITERAL_TYPES
 from exhume.formats.clp_s.query.tree import EscapeError, Expression, Key, parse_column
 from exhume.formats.clp_s.read.decompressing import Ahead
-from exhume.formats.clp_s.read.records import Printed, Shared, blocks, printed, warm
+from exhume.formats.clp_s.read.records import Printed, Shared, Windowed, printed, printed_columns, warm
 from exhume.formats.clp_s.read.template import Roots
+from exhume.io.cached import cached_property
 from exhume.io.parallel import map_ordered
 
 if TYPE_CHECKING:
-    from exhume.formats.clp_s.read.render import TableRenderer
     from exhume.formats.clp_s.read.tables import Table, TableData
+    from exhume.formats.clp_s.read.windows import Rows
     from exhume.formats.clp_s.reader import ClpSArchive
 
 
@@ -84,8 +85,58 @@ def _looked_at(part: Part, nodes: Collection[int] | None) -> Collection[int] | N
     return None if nodes is None or None in searched else {*nodes, *(node for node in searched if node is not None)}
 
 
-def _load_renderer(data: Shared[TableData], nodes: Collection[int] | None) -> TableRenderer:
-    return data.get().renderer(nodes=nodes)
+class _Searched:
+    """A table whose blocks of rows are searched by threads that share it; `nodes`: those that are printed, or all.
+
+    Of a large table only the columns of the condition are read, and others of the rows that it is true of.
+    """
+
+    def __init__(
+        self, plan: Plan, table: Table, part: Part, data: Shared[TableData], nodes: Collection[int] | None = None
+    ) -> None:
+        self._plan, self._table, self._part, self._data, self._nodes = plan, table, part, data, nodes
+        self._windowed = Windowed(table)
+        self._renderer = Shared(lambda: data.get().renderer(nodes=nodes))
+
+    def blocks(self) -> Iterator[tuple[int, int]]:
+        """The rows in blocks."""
+        return self._windowed.blocks()
+
+    @cached_property
+    def _condition(self) -> Collection[int]:
+        layout, nodes = self._table.layout, _looked_at(self._part, ())
+        every = nodes is None or not layout.runs.keys().isdisjoint(nodes)
+        return [index for index, node in enumerate(layout.nodes) if every or node in (nodes or ())]
+
+    @cached_property
+    def _printed(self) -> Collection[int]:
+        return printed_columns(self._table.layout.tokens(complete=False, nodes=self._nodes))
+
+    def count(self, start: int, stop: int) -> int:
+        """How many of the rows match.  Raises what keeps one from being decoded."""
+        found = self._windowed.call(lambda rows: self._mask(rows.window(self._condition)).count(1), start, stop)
+        return self._mask(self._data.get(), start, stop).count(1) if found is None else found
+
+    def chunks(self, start: int, stop: int) -> Printed:
+        """The text of those that match, up to an error."""
+
+        def window(rows: Rows) -> Printed:
+            mask = None if self._part is True else self._mask(rows.window(self._condition))
+            if mask is not None and 1 not in mask:
+                return [], None
+            return list(rows.window(self._printed).renderer(nodes=self._nodes).chunks(mask=mask)), None
+
+        found = self._windowed.call(window, start, stop)
+        return printed(self._whole(start, stop)) if found is None else found
+
+    def _whole(self, start: int, stop: int) -> Iterator[bytes]:
+        mask = None if self._part is True else self._mask(self._data.get(), start, stop)
+        if mask is None or 1 in mask:
+            yield from self._renderer.get().chunks(start, stop, mask=mask)
+
+    def _mask(self, data: TableData, start: int = 0, stop: int | None = None) -> bytes:
+        """A byte for each of the rows: 1 for those that match."""
+        return Evaluator(data, self._plan, start, stop).run(self._part)
 
 
 class Search:
@@ -115,7 +166,8 @@ class Search:
         if jobs != 1 and self.plan.has_strings and self._filled:
             first = self._filled[0]  # the dictionary is searched meanwhile; that it rules the table out is rare
             nodes = resolve_projection(archive, projection) if projection else None
-            self._ahead.table(archive.tables[first.index], _looked_at(first.part, nodes if printing else ()))
+            if not self._ahead.table(archive.tables[first.index], _looked_at(first.part, nodes if printing else ())):
+                self._ahead.variables()
         elif printing:
             self._ahead.variables()
         self.plan.look_up(archive)
@@ -163,15 +215,12 @@ class Search:
         total = sum(planned.entry.num_messages for planned in self.plan.tables if planned.part is True)
         looked_at = [planned for planned in self._filled if planned.part is not True]
         pieces = (
-            (data, part, start, stop)
-            for table, part, data in self._loading(looked_at, (), jobs)
-            for start, stop in blocks(table)
+            partial(searched.count, start, stop)
+            for loading in self._loading(looked_at, (), jobs)
+            for searched in [_Searched(self.plan, *loading)]
+            for start, stop in searched.blocks()
         )
-        return total + sum(map_ordered(lambda piece: self._mask(*piece).count(1), pieces, jobs))
-
-    def _mask(self, data: Shared[TableData], part: Part, start: int, stop: int) -> bytes:
-        """A byte for each of the rows `[start, stop)` of a table: 1 for those that match."""
-        return Evaluator(data.get(), self.plan, start, stop).run(part)
+        return total + sum(map_ordered(lambda piece: piece(), pieces, jobs))
 
     def lines(
         self,
@@ -223,22 +272,14 @@ class Search:
             if jobs != 1 and self._filled:
                 yield partial(warm, self.archive)
             for table, part, data in self._loading(self._filled, nodes, jobs):
-                renderer = Shared(partial(_load_renderer, data, nodes))
-                for start, stop in blocks(table):
-                    yield partial(printed, self._matching(data, renderer, part, start, stop))
+                searched = _Searched(self.plan, table, part, data, nodes)
+                for start, stop in searched.blocks():
+                    yield partial(searched.chunks, start, stop)
 
         for out, error in map_ordered(lambda piece: piece(), pieces(), jobs):
             yield from out
             if error is not None:
                 raise error
-
-    def _matching(
-        self, data: Shared[TableData], renderer: Shared[TableRenderer], part: Part, start: int, stop: int
-    ) -> Iterator[bytes]:
-        """The text of those of the rows `[start, stop)` of a table that match."""
-        mask = None if part is True else self._mask(data, part, start, stop)
-        if mask is None or 1 in mask:
-            yield from renderer.get().chunks(start, stop, mask=mask)
 
     def ordered_chunks(self, nodes: Collection[int] | None = None, roots: Roots = ()) -> Iterator[bytes]:
         """The same in the order of the input, as far as the archive recorded it."""

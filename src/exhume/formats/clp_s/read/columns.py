@@ -159,13 +159,22 @@ class Column:
 
     __slots__ = ("_decoded", "_place", "_table", "rows", "spec", "stored")
 
-    def __init__(self, spec: ColumnSpec, data: memoryview, table: Table, start: int, end: int) -> None:
+    def __init__(
+        self,
+        spec: ColumnSpec,
+        data: memoryview,
+        table: Table,
+        start: int,
+        end: int,
+        rows: int,
+        decoded: memoryview[Any] | None = None,
+    ) -> None:
         self.spec = spec
-        self.rows = table.entry.num_messages
+        self.rows = rows
         self.stored: Stored = CLP_S_TABLE_COLUMNS[spec.type](data, start, end, self.rows)[0]
         """The column as its specification describes it."""
         self._table, self._place = table, (start, end)
-        self._decoded: memoryview[Any] | None = None
+        self._decoded = decoded  # the deltas summed up
 
     @property
     def texts(self) -> Texts:

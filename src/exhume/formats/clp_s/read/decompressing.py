@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from exhume.errors import ExhumeError
 from exhume.formats.clp_s.layout import DICTIONARY_HEAD
+from exhume.formats.clp_s.read.windows import has_windows
 from exhume.limits import cpu_count
 
 if TYPE_CHECKING:
@@ -35,11 +36,17 @@ class Ahead:
         self._archive = archive
         self._cores = threading.Semaphore(0 if archive.source.cost.wait else cpu_count() - 1)
 
-    def table(self, table: Table, nodes: Collection[int] | None = None) -> None:
-        """Decompresses a table: its stream, or what the columns of these nodes take of it."""
+    def table(self, table: Table, nodes: Collection[int] | None = None) -> bool:
+        """Decompresses a table: its stream, or what the columns of these nodes take of it.
+
+        False, and nothing done, for one that is not held as a whole.
+        """
         archive, stream_id = self._archive, table.entry.stream_id
         if table.entry.problem is None and archive.table_metadata.streams[stream_id].size >= WORTHWHILE:
+            if has_windows(table):
+                return False
             self._start(lambda: archive.stream_place(stream_id), lambda: table.load(nodes))
+        return True
 
     def variables(self) -> None:
         """Reads the variable dictionary, as nearly every record is printed with it."""

@@ -40,6 +40,7 @@ clps_disorder = _implementation.clps_disorder
 clps_merge_order = _implementation.clps_merge_order
 clps_render_merged = _implementation.clps_render_merged
 clps_undelta = _implementation.clps_undelta
+clps_variables_of = _implementation.clps_variables_of
 
 __all__ = [
     "BAD_FLOAT",
@@ -66,4 +67,5 @@ __all__ = [
     "clps_merge_order",
     "clps_render_merged",
     "clps_undelta",
+    "clps_variables_of",
 ]

@@ -1424,6 +1424,43 @@ def clps_undelta(values):
         PyBuffer_Release(&view)
 
 
+def clps_variables_of(words, ClpsLogTypes log_types not None):
+    cdef Py_buffer view
+    cdef Py_ssize_t i, count
+    cdef uint64_t word, ident, at, holes, low = <uint64_t>-1, high = 0
+    cdef bint known = True
+    cdef char* data
+    PyObject_GetBuffer(words, &view, PyBUF_SIMPLE)
+    try:
+        count = view.len // sizeof(uint64_t)
+        made = PyBytes_New(NULL, sizeof(uint64_t) * count)
+        data = PyBytes_AS_STRING(<PyObject*>made)
+        with nogil:
+            for i in range(count):
+                word = <uint64_t>load64(<const char*>view.buf, i)
+                ident = clp_s_table_clp_word_log_type_id(word)
+                if ident >= log_types.count:
+                    known = False
+                    break
+                holes = <uint64_t>(log_types.first[ident + 1] - log_types.first[ident] - 1)
+                if holes:
+                    at = clp_s_table_clp_word_ofs_variable(word)
+                    low = min(low, at)
+                    high = max(high, at + holes)
+            low = min(low, high)
+            for i in range(count if known else 0):
+                word = <uint64_t>load64(<const char*>view.buf, i)
+                ident = clp_s_table_clp_word_log_type_id(word)
+                if log_types.first[ident + 1] - log_types.first[ident] > 1:
+                    word -= low << CLP_S_TABLE_CLP_WORD_SHIFT_OFS_VARIABLE
+                else:
+                    word = ident
+                memcpy(data + sizeof(uint64_t) * i, &word, sizeof(uint64_t))
+        return (low, high, made) if known else None
+    finally:
+        PyBuffer_Release(&view)
+
+
 def clps_disorder(values):
     cdef Py_buffer view
     cdef Py_ssize_t i, count, found = -1

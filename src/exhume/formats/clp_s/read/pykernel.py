@@ -54,6 +54,7 @@ __all__ = [
     "clps_merge_order",
     "clps_render_merged",
     "clps_undelta",
+    "clps_variables_of",
 ]
 
 Buffer = bytes | bytearray | memoryview
@@ -226,6 +227,24 @@ def clps_disorder(values: Buffer) -> int:
     """The first of the int64 in a buffer that is not above the one before it; -1 when there is none."""
     found = _view(values, "q")
     return next((row for row in range(1, len(found)) if found[row] <= found[row - 1]), -1)
+
+
+def clps_variables_of(words: Buffer, log_types: ClpsLogTypes) -> tuple[int, int, bytes] | None:
+    """From which to which variable the words of encoded texts refer, and the same words if the first of these is the
+    variable 0; None when one of them names a log type that does not exist.
+    """
+    found = _view(words, "Q")
+    idents = [_log_type_id(word) for word in found]
+    if any(ident >= len(log_types) for ident in idents):
+        return None
+    holes = [len(log_types.holes(ident)) for ident in idents]
+    used = [(_ofs_variable(word), count) for word, count in zip(found, holes, strict=True) if count]
+    low, high = min((at for at, _ in used), default=0), max((at + count for at, count in used), default=0)
+    moved = (
+        ident | (_ofs_variable(word) - low if count else 0) << ClpWord.shift.ofs_variable
+        for word, ident, count in zip(found, idents, holes, strict=True)
+    )
+    return low, high, array("Q", moved).tobytes()
 
 
 def clps_undelta(values: Buffer) -> bytes:

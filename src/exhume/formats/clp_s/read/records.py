@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import chain, repeat
@@ -14,7 +14,10 @@ from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 from exhume.errors import ExhumeError
 from exhume.formats.clp_s.layout import NodeType
 from exhume.formats.clp_s.read import kernel
-from exhume.formats.clp_s.read.render import CHUNK_SIZE, TableRenderer
+from exhume.formats.clp_s.read.render import CHUNK_SIZE
+from exhume.formats.clp_s.read.template import Kind, Token
+from exhume.formats.clp_s.read.windows import Rows, Windows, is_large, open_windows
+from exhume.io.cached import cached_property
 from exhume.io.parallel import map_ordered
 
 if TYPE_CHECKING:
@@ -23,9 +26,13 @@ if TYPE_CHECKING:
     from exhume.formats.clp_s.reader import ClpSArchive
 
 T = TypeVar("T")
+R = TypeVar("R")
 
 BLOCK_BYTES: Final = 1 << 19
 """Decompressed bytes of a table that one thread searches or prints at a time."""
+
+WINDOW_BYTES: Final = 1 << 21
+"""The same of a table that is not held as a whole."""
 
 WITH_VARIABLES: Final = frozenset(
     (NodeType.VAR_STRING, NodeType.DICTIONARY_FLOAT, NodeType.CLP_STRING, NodeType.UNSTRUCTURED_ARRAY)
@@ -75,22 +82,78 @@ def _tables(archive: ClpSArchive) -> list[Table]:
     return chosen
 
 
-def blocks(table: Table) -> Iterator[tuple[int, int]]:
-    """The rows of a table in blocks `[start, stop)` that one thread goes through at a time."""
+def blocks(table: Table, size: int) -> Iterator[tuple[int, int]]:
+    """The rows of a table in blocks `[start, stop)` of some bytes, which one thread goes through at a time."""
     rows = table.num_messages
-    step = max(1, BLOCK_BYTES * max(1, rows) // max(1, table.size))
+    step = max(1, size * max(1, rows) // max(1, table.size))
     return ((start, min(start + step, rows)) for start in range(0, max(1, rows), step))
 
 
-def _load_renderer(table: Table, complete: bool) -> TableRenderer:
-    return table.load().renderer(complete=complete)
+def printed_columns(tokens: Iterable[Token]) -> Collection[int]:
+    """The places of the columns that records of these tokens have values of."""
+    return {token.column for token in tokens if token.kind is Kind.COLUMN}
 
 
-def _blocks(archive: ClpSArchive, complete: bool) -> Iterator[tuple[Shared[TableRenderer], int, int]]:
+class Windowed:
+    """The windows of a table for threads that share them, opened by the first of them: none of a small table."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self._opened = Shared(lambda: (open_windows(table),))
+        self._is_passed_over = not is_large(table)
+
+    def blocks(self) -> Iterator[tuple[int, int]]:
+        """The rows of the table in blocks for one thread at a time."""
+        return blocks(self._table, WINDOW_BYTES if is_large(self._table) else BLOCK_BYTES)
+
+    def get(self) -> Windows | None:
+        """The windows, where there are any."""
+        if not self._is_passed_over:
+            with suppress(ExhumeError):  # told of the table
+                return self._opened.get()[0]
+        return None
+
+    def call(self, function: Callable[[Rows], R], start: int, stop: int) -> R | None:
+        """The function of rows of the table; None where it is to be read as a whole: there are no windows, or something
+        is wrong in one, which is told of the table."""
+        windows = self.get()
+        if windows is not None:
+            with suppress(ExhumeError), windows.rows(start, stop) as rows:
+                return function(rows)
+            self._is_passed_over = True
+        return None
+
+
+class _Printer:
+    """Prints blocks of rows of a table."""
+
+    def __init__(self, table: Table, complete: bool) -> None:
+        self._table, self._complete = table, complete
+        self.windowed = Windowed(table)
+        self._whole = Shared(lambda: table.load().renderer(complete=complete), table.share)
+
+    @cached_property
+    def _indices(self) -> Collection[int]:
+        return printed_columns(self._table.layout.tokens(complete=self._complete))
+
+    def chunks(self, start: int, stop: int) -> Printed:
+        """The text of a block in pieces, up to an error."""
+
+        def window(rows: Rows) -> Printed:
+            return list(rows.window(self._indices).renderer(complete=self._complete).chunks()), None
+
+        found = self.windowed.call(window, start, stop)
+        return printed(self._whole_chunks(start, stop)) if found is None else found
+
+    def _whole_chunks(self, start: int, stop: int) -> Iterator[bytes]:
+        yield from self._whole.get().chunks(start, stop)
+
+
+def _blocks(archive: ClpSArchive, complete: bool) -> Iterator[tuple[_Printer, int, int]]:
     for table in _tables(archive):
-        shared = Shared(partial(_load_renderer, table, complete), table.share)
-        for start, stop in blocks(table):
-            yield shared, start, stop
+        printer = _Printer(table, complete)
+        for start, stop in printer.windowed.blocks():
+            yield printer, start, stop
 
 
 def warm(archive: ClpSArchive) -> Printed:
@@ -106,13 +169,9 @@ def warm(archive: ClpSArchive) -> Printed:
     return [], None
 
 
-def _print_block(block: tuple[Shared[TableRenderer], int, int]) -> Printed:
-    shared, start, stop = block
-
-    def chunks() -> Iterator[bytes]:
-        yield from shared.get().chunks(start, stop)
-
-    return printed(chunks())
+def _print_block(block: tuple[_Printer, int, int]) -> Printed:
+    printer, start, stop = block
+    return printer.chunks(start, stop)
 
 
 def printed(chunks: Iterable[bytes]) -> Printed:
@@ -132,11 +191,8 @@ def json_chunks(
     if ordered and archive.schema_tree.log_event_idx is not None:
         yield from _merged_chunks(archive, complete, jobs)
         return
-    if jobs == 1:
-        for table in _tables(archive):
-            yield from table.load().renderer(complete=complete).chunks()
-        return
-    pieces = chain([partial(warm, archive)], (partial(_print_block, one) for one in _blocks(archive, complete)))
+    first = [] if jobs == 1 else [partial(warm, archive)]
+    pieces = chain(first, (partial(_print_block, one) for one in _blocks(archive, complete)))
     for out, error in map_ordered(lambda piece: piece(), pieces, jobs):
         yield from out
         if error is not None:

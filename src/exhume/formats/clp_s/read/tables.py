@@ -156,7 +156,9 @@ class TableData:
         if made is None:
             assert self._only is None or index in self._only, "a column that was not asked for"
             start, end = self._ends[index - 1] if index else 0, self._ends[index]
-            made = self._made[index] = Column(self.layout.spec(index), self.data, self.table, start, end)
+            made = self._made[index] = Column(
+                self.layout.spec(index), self.data, self.table, start, end, self.num_messages
+            )
         return made
 
     def columns_of(self, node: int) -> Iterator[Column]:

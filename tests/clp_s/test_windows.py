@@ -1,0 +1,344 @@
+"""Large tables that are read a window of rows at a time: what is found, printed and told is that of whole tables."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import threading
+from collections.abc import Iterator
+from itertools import accumulate, pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import exhume
+from exhume.codecs.frames import Frames, Passage, frames_of
+from exhume.errors import CodecError, ExhumeError
+from exhume.formats.clp_s.query.search import Search, resolve_projection
+from exhume.formats.clp_s.read import records, windows
+from exhume.formats.clp_s.reader import ClpSArchive, open_archive
+from exhume.io.source import BytesSource
+from tests.clp_s.build import Built, clp, i64, tiny
+from tests.clp_s.test_frames import frame, lying
+
+ROWS = 6_000
+CUT = 2_000
+"""Bytes of a frame."""
+
+PAYLOAD = bytes(range(251)) * 100
+
+
+# ------------------------------------------------------------------------------------------------------- the passage
+
+
+class Counted:
+    """Frames of a payload, and which of them were read."""
+
+    def __init__(self, sizes: list[int]) -> None:
+        self.ends = [0, *accumulate(sizes)]
+        frames = [frame(PAYLOAD[start:stop]) for start, stop in pairwise(self.ends)]
+        stops = list(accumulate(map(len, frames), initial=0))
+        self.stored = b"".join(frames)
+        self.places = list(pairwise(stops))
+        self.read: list[int] = []
+
+    def passage(self) -> Passage:
+        def read(start: int, stop: int) -> bytes:
+            self.read.append(self.places.index((start, stop)))
+            return self.stored[start:stop]
+
+        return Passage(read, self.places, self.ends)
+
+
+@given(st.lists(st.integers(1, 400), min_size=2, max_size=20), st.data())
+def test_what_is_gathered_is_what_lies_there(sizes: list[int], data: st.DataObject) -> None:
+    passage = Counted(sizes).passage()
+    for _ in range(4):
+        wanted = [
+            sorted(pair) for pair in data.draw(st.lists(st.tuples(*[st.integers(0, sum(sizes))] * 2), max_size=5))
+        ]
+        with passage.stop() as here:
+            room = here.room(sum(stop - start for start, stop in wanted))
+            at = list(accumulate((stop - start for start, stop in wanted), initial=0))
+            here.gather([(start, stop, place) for (start, stop), place in zip(wanted, at, strict=False)], room)
+            assert room == b"".join(PAYLOAD[start:stop] for start, stop in wanted)
+
+
+def test_frames_are_given_up_when_others_were_used_since() -> None:
+    counted = Counted([100] * 20)
+    passage = counted.passage()
+    for start in range(0, 2000, 20):  # as rows are: each frame serves five windows
+        with passage.stop() as here:
+            here.gather([(start, start + 20, 0)], here.room(20))
+    assert counted.read == list(range(20)), "each of them once"
+    with passage.stop() as here:
+        here.gather([(0, 20, 0)], here.room(20))
+    assert counted.read == [*range(20), 0], "the first is not there any more"
+
+
+def test_frames_stay_while_they_are_used() -> None:
+    counted = Counted([100] * 4)
+    passage = counted.passage()
+    with passage.stop() as first:
+        first.gather([(0, 10, 0)], first.room(10))
+        for start in (100, 200, 300):
+            with passage.stop() as other:
+                other.gather([(start, start + 10, 0)], other.room(10))
+        first.gather([(10, 20, 0)], first.room(10))
+    assert counted.read == [0, 1, 2, 3]
+
+
+def test_threads_decompress_the_frames_that_they_all_need_once() -> None:
+    counted = Counted([500] * 40)
+    passage = counted.passage()
+    begin = threading.Barrier(4)
+    found: list[bool] = []
+
+    def work() -> None:
+        begin.wait(10)
+        for _ in range(3):
+            with passage.stop() as here:
+                room = here.room(20_000)
+                here.gather([(0, 20_000, 0)], room)
+                found.append(room == PAYLOAD[:20_000])
+
+    threads = [threading.Thread(target=work, daemon=True) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    assert found == [True] * 12
+    assert sorted(counted.read) == list(range(40))
+
+
+def test_a_damaged_frame_is_told_and_others_are_read() -> None:
+    counted = Counted([100, 100, 400])
+    bad = lying(PAYLOAD[200:599], 1)
+    counted.stored = counted.stored[: counted.places[2][0]] + bad
+    counted.places[2] = (counted.places[2][0], len(counted.stored))
+    passage = counted.passage()
+    with passage.stop() as here, pytest.raises(CodecError, match="zstd"):
+        here.gather([(150, 250, 0)], here.room(100))
+    with passage.stop() as here:
+        room = here.room(200)
+        here.gather([(0, 200, 0)], room)
+        assert room == PAYLOAD[:200]
+
+
+def test_frames_that_are_large_or_were_all_taken_have_no_passage(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("exhume.codecs.frames.PASSING_MOST", 100)
+
+    def frames(*pieces: bytes) -> Frames:
+        found = frames_of(b"".join(map(frame, pieces)), 1 << 30)
+        assert found is not None
+        return found
+
+    small = frames(b"one", b"two")
+    assert small.passage() is not None
+    small.take()
+    assert small.passage() is None
+    assert frames(bytes(100), b"two").passage() is not None
+    assert frames(bytes(101), b"two").passage() is None
+
+
+# --------------------------------------------------------------------------------------------------------- the tables
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every table counts as large, and windows have few rows."""
+    monkeypatch.setattr("exhume.formats.clp_s.reader.PARTS_LEAST", 1)
+    monkeypatch.setattr(windows, "WORTHWHILE", 1)
+    monkeypatch.setattr(windows, "AT_A_TIME", 1 << 12)
+    monkeypatch.setattr(records, "WINDOW_BYTES", 1 << 14)
+
+
+def lines() -> Iterator[str]:
+    begin = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
+    for row in range(ROWS):
+        record: dict[str, Any] = {
+            "at": (begin + datetime.timedelta(milliseconds=row * 7919 % 100_000)).isoformat(timespec="milliseconds"),
+            "number": row * 7919 % 1000 - 500,
+            "real": row / 8,
+            "flag": row % 3 == 0,
+            "name": f"n{row % 77}",
+            "text": f"job {row} of host-{row % 9} took {row % 1000}.5 ms" + " again and again" * (row % 50 == 0),
+            "list": [row % 5, "x", {"y": row}],
+            "nothing": None,
+        }
+        record["at"] = record["at"].replace("+00:00", "Z")
+        yield json.dumps(record)
+
+
+@pytest.fixture(scope="module", params=["0.3.1", "0.4.1", "0.5.1", "0.5.1 arrays"])
+def stored(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """An archive with every type of column, in many frames."""
+    version, _, arrays = request.param.partition(" ")
+    path = tmp_path_factory.mktemp("windows") / "one.clps"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("exhume.formats.clp_s.write.frames.LEAST", CUT)
+        patch.setattr("exhume.formats.clp_s.write.frames.MOST", CUT)
+        options: dict[str, Any] = {"version": version, "structurize_arrays": bool(arrays), "allow_loss": True}
+        with exhume.clps.create(path, timestamp_key="at", creator_id="x", **options) as writer:
+            for line in lines():
+                writer.write_json_line(line)
+    return path.read_bytes()
+
+
+def everything(stored: bytes, jobs: int) -> list[Any]:
+    """What the verbs that go through tables find; each of an archive that was opened anew."""
+
+    def opened() -> ClpSArchive:
+        return open_archive(BytesSource(stored))
+
+    queries = ("number > 480", "name: n5 AND flag: true", "text: *again*", "list: *3*", "number > 1000", "real < 12.5")
+    found: list[Any] = [b"".join(opened().json_chunks(jobs=jobs, complete=complete)) for complete in (False, True)]
+    found += [b"".join(opened().search(query).chunks(jobs=jobs)) for query in queries]
+    found += [opened().search(query).count(jobs=jobs) for query in queries]
+    archive = opened()
+    search = Search(archive, "flag: false", printing=True, projection=["name"], jobs=jobs)
+    found += [b"".join(search.chunks(resolve_projection(archive, ["name"]), jobs=jobs))]
+    for columns in (None, ["text", "at"], ["real"]):
+        found.append([batch.to_pydict() for batch in opened().to_arrow(columns=columns, jobs=jobs, batch_rows=3000)])
+    return found
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+@pytest.mark.usefixtures("small")
+def test_windows_hold_what_tables_hold(stored: bytes, jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+    init = windows.Window.__init__
+
+    def counting(self: windows.Window, *args: Any) -> None:
+        init(self, *args)
+        made.append(self.num_messages)
+
+    monkeypatch.setattr(windows.Window, "__init__", counting)
+    found = everything(stored, jobs)
+    assert sum(made) > 10 * ROWS, "windows were read"
+    monkeypatch.setattr(windows, "WORTHWHILE", 1 << 40)
+    before = len(made)
+    assert everything(stored, jobs) == found
+    assert len(made) == before, "whole tables"
+
+
+@pytest.mark.usefixtures("small")
+def test_memory_is_that_of_a_few_frames(stored: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    held: list[int] = []
+    gather = Passage.gather
+
+    def counting(self: Passage, *args: Any) -> None:
+        gather(self, *args)
+        held.append(len(self._made))
+
+    monkeypatch.setattr(Passage, "gather", counting)
+    with open_archive(BytesSource(stored)) as archive:
+        table = max(archive.tables, key=lambda one: one.size)
+        assert table.size // CUT > 200
+        for _ in archive.json_chunks():
+            pass
+    assert max(held) < 70, "two for each array of a column, and some of what variables take"
+
+
+# -------------------------------------------------------------------------------------------------- what is wrong
+
+
+def in_frames(data: bytes) -> bytes:
+    return b"".join(frame(data[start : start + CUT]) for start in range(0, len(data), CUT))
+
+
+def texts(words: list[tuple[int, int]], variables: list[int], **changes: Any) -> Built:
+    """A table of one column of texts with one integer each."""
+    return tiny(
+        nodes=[(-1, b"", 5), (0, b"a", 2)],
+        schemas=[(0, [1], [])],
+        streams=[[(0, len(words), clp(words, variables))]],
+        log_types=[b"took \x11 ms", b"nothing"],
+        compress=lambda data: in_frames(data) if len(data) > CUT else frame(data, sized=False),
+        **changes,
+    )
+
+
+def told(stored: bytes, jobs: int) -> list[Any]:
+    found: list[Any] = []
+    with open_archive(BytesSource(stored)) as archive:
+        for pieces in (archive.json_chunks(jobs=jobs), archive.search("a: took*").chunks(jobs=jobs)):
+            text = b""
+            try:
+                for piece in pieces:
+                    text += piece
+            except ExhumeError as error:
+                found.append(str(error))
+            found.append(text)
+    with open_archive(BytesSource(stored)) as archive:
+        rows = 0
+        try:
+            for batch in archive.to_arrow(jobs=jobs, batch_rows=500):
+                rows += batch.num_rows
+        except ExhumeError as error:
+            found.append(str(error))
+        found.append(rows)
+    return found
+
+
+GOOD = [(0, row) for row in range(3000)]
+DAMAGED = {
+    "no such log type": ([*GOOD[:2000], (7, 2000), *GOOD[2001:]], None),
+    "variables behind the end": ([*GOOD[:2000], (0, 9000), *GOOD[2001:]], None),
+    "variables anywhere": ([(0, row * 7919 % 3000) for row in range(3000)], None),
+    "texts without variables that point anywhere": (
+        [(1, 1 << 30) if row % 2 else (0, row) for row in range(3000)],
+        None,
+    ),
+    "a frame that does not decode": (GOOD, 9),
+    "a frame of variables that does not decode": (GOOD, 20),
+}
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+@pytest.mark.parametrize("kind", DAMAGED)
+@pytest.mark.usefixtures("small")
+def test_what_is_wrong_is_told_as_of_the_whole_table(kind: str, jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(records, "WINDOW_BYTES", 1 << 11)
+    words, bad = DAMAGED[kind]
+    stored = bytearray(texts(words, list(range(3000))).build())
+    if bad is not None:
+        with open_archive(BytesSource(bytes(stored))) as archive:
+            frames = archive.stream_parts(0)
+            assert isinstance(frames, Frames)
+            begin = archive.stream_place(0).start
+            start, stop = (begin + at for at in frames._places[bad])
+        stored[start + 12 : stop] = b"\xff" * (stop - start - 12)
+    found = told(bytes(stored), jobs)
+    monkeypatch.setattr(windows, "WORTHWHILE", 1 << 40)
+    monkeypatch.setattr(records, "BLOCK_BYTES", 1 << 11)
+    whole = told(bytes(stored), jobs)
+    if bad is None:
+        assert found == whole
+        assert any(isinstance(one, str) for one in found) == (kind in list(DAMAGED)[:2])
+        return
+    assert [one for one in found if isinstance(one, str)] == [one for one in whole if isinstance(one, str)]
+    assert whole[1::2] == [b"", b"", 0], "nothing of a table that cannot be decompressed"
+    good = "".join(f'{{"a":"took {row} ms"}}\n' for row in range(len(GOOD))).encode()
+    for text in found[1:4:2]:
+        assert good.startswith(text)
+        assert text.count(b"\n") > 500, "all rows in front of the damage"
+    assert found[5] >= 500
+
+
+@pytest.mark.usefixtures("small")
+def test_tables_without_windows() -> None:
+    """Those whose stream is one frame, and those whose columns take more or less than their bytes."""
+    rows = 3000
+    one = tiny(streams=[[(0, rows, i64(*range(rows)))]])
+    with open_archive(BytesSource(one.build())) as archive:
+        assert windows.open_windows(archive.tables[0]) is None
+        assert not windows.has_windows(archive.tables[0])
+        assert b"".join(archive.json_chunks()).count(b"\n") == rows
+    more = tiny(streams=[[(0, rows, i64(*range(rows + 1)))]], compress=in_frames)
+    with open_archive(BytesSource(more.build())) as archive:
+        assert windows.open_windows(archive.tables[0]) is None
+        with pytest.raises(ExhumeError, match="CLPS-348"):
+            list(archive.json_chunks())
