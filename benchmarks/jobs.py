@@ -2,11 +2,13 @@
 
     python -m benchmarks.jobs [--size 256M] [--jobs 2] [--dir DIR] [--results FILE] [--seconds N] [--write PAGE] [ROW]
 
-Before each row it waits until the machine is idle, and a row during which other processes took more than a twentieth of
-it is measured again, not printed.  Rows go to the results file as soon as they are done, and those that stand there are
-left out: with `--seconds`, and with `--dir`, which keeps what they read, the table is made in slices.  `--write`
-puts it between its markers in a page.  The serial share and what 16 cores would give follow from the two walls by
-Amdahl's law.  `--unwatched` measures on a busy machine too, for trying out rows: then nothing is kept or written.
+Before each row it waits until the machine is idle, and a row during which other processes took more than a twentieth
+of it is measured again, not printed.  Before each command it writes on the memory that the command may take: a
+virtual machine gives memory that lay free for some seconds back to its host, and has it returned, slowly, when it is
+touched.  Rows go to the results file as soon as they are done, and those that stand there are left out: with
+`--seconds`, and with `--dir`, which keeps what they read, the table is made in slices.  `--write` puts it between its
+markers in a page.  The serial share and what 16 cores would give follow from the two walls by Amdahl's law.
+`--unwatched` measures on a busy machine too, for trying out rows: then nothing is kept or written.
 Only for Linux (`/proc/stat`).
 
 Rows, rivals and floors are those of `benchmarks.rows`, `benchmarks.rivals` and `benchmarks.floors`.
@@ -17,7 +19,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
 import shutil
 import subprocess
 import sys
@@ -28,12 +29,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks.machine import BUSY, Watch, own_cpu, settle, wait_for_idle, warm
 from benchmarks.rows import Work, rows
 from benchmarks.scaling import write_page
 from exhume.limits import parse_size
-
-BUSY = 0.05
-"""The share of the machine that other processes may take."""
 
 LONG = 10.0
 """Seconds after which a command is not repeated."""
@@ -49,10 +48,6 @@ ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYT
 
 MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
 """Where commands write: into memory if possible, for a file system on a disk may itself take turns at making files."""
-
-TICKS = os.sysconf("SC_CLK_TCK")
-CORES = os.cpu_count() or 1
-
 
 Cost = tuple[float, float]
 """Wall and CPU seconds."""
@@ -93,41 +88,6 @@ class Row:
         return None if self.serial is None else self.serial + (1 - self.serial) / cores
 
 
-def machine_busy() -> float:
-    """CPU seconds that all processes of the machine have taken."""
-    fields = Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]
-    return sum(int(fields[at]) for at in (0, 1, 2, 5, 6)) / TICKS  # user, nice, system, interrupts
-
-
-def own_cpu() -> float:
-    """CPU seconds of this process and of those that it has waited for."""
-    both = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return sum(used.ru_utime + used.ru_stime for used in both)
-
-
-class Watch:
-    """What other processes take of the machine from here on."""
-
-    def __init__(self) -> None:
-        self._wall, self._busy, self._own = time.perf_counter(), machine_busy(), own_cpu()
-
-    def others(self) -> float:
-        """Their share of all cores: from 0 to 1."""
-        wall = max(1e-9, time.perf_counter() - self._wall)
-        return max(0.0, (machine_busy() - self._busy - (own_cpu() - self._own)) / wall / CORES)
-
-
-def wait_for_idle(until: float) -> bool:
-    """Whether other processes took little for a second, before the time `until`."""
-    while True:
-        watch = Watch()
-        time.sleep(1)
-        if watch.others() <= BUSY:
-            return True
-        if time.perf_counter() > until:
-            return False
-
-
 class JobsRefusedError(Exception):
     """The command refused its options."""
 
@@ -139,6 +99,7 @@ def timed(command: list[str], out: Path) -> Cost:
     """
     shutil.rmtree(out, ignore_errors=True)
     out.unlink(missing_ok=True)
+    settle()
     cpu, wall = own_cpu(), time.perf_counter()
     done = subprocess.run(
         command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False, env=ENVIRONMENT
@@ -151,29 +112,15 @@ def timed(command: list[str], out: Path) -> Cost:
     return wall, cpu
 
 
-def warm(path: Path) -> None:
-    """Reads files, so that the system has them in memory."""
-    for file in [path] if path.is_file() else path.rglob("*"):
-        if file.is_file():
-            with file.open("rb") as opened:
-                while opened.read(1 << 22):
-                    pass
+def best(commands: list[list[str]], out: Path, repeat: int) -> list[Cost]:
+    """The least of some repetitions of each command, one after the other and again; of one where that takes long.
 
-
-def best(command: list[str], out: Path, repeat: int) -> Cost:
-    """The least of some repetitions, of one where it takes long."""
-    found = [timed(command, out)]
-    while len(found) < repeat and sum(wall for wall, _ in found) < LONG:
-        found.append(timed(command, out))
-    return min(found)
-
-
-def with_jobs(command: list[str], jobs: int, out: Path, repeat: int) -> Cost | None:
-    """The same with `--jobs`; None when the command takes no such option."""
-    try:
-        return best([*command, "--jobs", str(jobs)], out, repeat)
-    except JobsRefusedError:
-        return None
+    Raises as `timed` does.
+    """
+    found = [[timed(command, out) for command in commands]]
+    while len(found) < repeat and sum(wall for costs in found for wall, _ in costs) < LONG * len(commands):
+        found.append([timed(command, out) for command in commands])
+    return [min(costs) for costs in zip(*found, strict=True)]
 
 
 def measure(name: str, work: Work, jobs: int, repeat: int, out: Path, until: float, watched: bool) -> Row | None:
@@ -181,14 +128,16 @@ def measure(name: str, work: Work, jobs: int, repeat: int, out: Path, until: flo
     warm(work.reads)
     while not watched or wait_for_idle(until):
         watch = Watch()
-        one = with_jobs(work.command, 1, out, repeat)
-        several = with_jobs(work.command, jobs, out, repeat) if one else None
-        wall, cpu = one or best(work.command, out, repeat)
+        several: Cost | None
+        try:
+            (wall, cpu), several = best([[*work.command, "--jobs", str(number)] for number in (1, jobs)], out, repeat)
+        except JobsRefusedError:
+            [(wall, cpu)], several = best([work.command], out, repeat), None
         wall_jobs, cpu_jobs = several or (None, None)
         row = Row(name, work.content or 0, jobs, wall, cpu, wall_jobs, cpu_jobs, 0.0)
         if work.rival is not None:
             row.rival = work.rival.name
-            row.wall_rival, row.cpu_rival = best(work.rival.command, out, 1)
+            [(row.wall_rival, row.cpu_rival)] = best([work.rival.command], out, 1)
         if work.floor is not None:
             row.floor = floor(*work.floor)
         row.others = watch.others()

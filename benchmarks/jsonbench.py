@@ -28,6 +28,7 @@ from typing import Any
 import zstandard
 
 import exhume
+from benchmarks.machine import settle, warm
 from benchmarks.scaling import write_page
 
 ENGINES = ("duckdb", "polars")
@@ -293,6 +294,8 @@ def compare(made: dict[str, Path], repeat: int) -> dict[str, dict[str, Any]]:
         for source in SOURCES:
             command = [sys.executable, "-m", "benchmarks.jsonbench", "--ask", engine, source, str(made[source])]
             rounds = repeat if source != "ndjson" else min(repeat, 2)
+            settle()
+            warm(made[source])
             done = subprocess.run([*command, "--repeat", str(rounds)], check=True, stdout=subprocess.PIPE, text=True)
             found[f"{engine} {source}"] = json.loads(done.stdout)
     answers = {json.dumps(one["rows"]): name for name, one in found.items()}

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import mmap
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from benchmarks import jobs
+from benchmarks import jobs, machine
 from benchmarks.floors import floor
 from benchmarks.jobs import JobsRefusedError, Row
 from benchmarks.rivals import Rival
@@ -39,7 +40,7 @@ def test_a_row_measured_under_load_is_measured_again(monkeypatch: pytest.MonkeyP
         return 1.0 / int(command[-1]), 1.0
 
     monkeypatch.setattr(jobs, "wait_for_idle", lambda until: True)
-    monkeypatch.setattr(jobs.Watch, "others", lambda self: next(loads))
+    monkeypatch.setattr(machine.Watch, "others", lambda self: next(loads))
     monkeypatch.setattr(jobs, "timed", timed)
     work = Work(["cat"], tmp_path)
     found = jobs.measure("zs cat", work, 2, 1, tmp_path / "out", 1e18, True)
@@ -66,7 +67,39 @@ def test_a_row_has_its_rival_and_its_floor(monkeypatch: pytest.MonkeyPatch, tmp_
     )
 
 
-def test_a_command_that_takes_no_jobs_is_told_from_one_that_fails(tmp_path: Path) -> None:
+def test_one_job_and_several_take_turns(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    walls = iter([3.0, 2.0, 1.0, 1.5, 2.0, 1.75, 9.0, 9.0, 20.0, 9.0])
+
+    def timed(command: list[str], out: Path) -> tuple[float, float]:
+        runs.append(command)
+        return next(walls), 1.0
+
+    runs: list[list[str]] = []
+    monkeypatch.setattr(jobs, "timed", timed)
+    assert jobs.best([["one"], ["two"]], tmp_path, 3) == [(1.0, 1.0), (1.5, 1.0)]
+    assert runs == [["one"], ["two"]] * 3
+    assert jobs.best([["one"], ["two"]], tmp_path, 1) == [(9.0, 1.0), (9.0, 1.0)]
+    assert jobs.best([["one"], ["two"]], tmp_path, 3) == [(20.0, 1.0), (9.0, 1.0)], "what takes long runs once"
+
+
+def test_memory_is_written_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+    room = mmap.mmap
+
+    def counting(file: int, size: int, **options: Any) -> mmap.mmap:
+        made.append(size)
+        return room(file, size, **options)
+
+    monkeypatch.setattr(mmap, "mmap", counting)
+    machine.settle(1 << 20)
+    machine.settle(0)
+    assert made == [1 << 20, mmap.PAGESIZE]
+
+
+def test_a_command_that_takes_no_jobs_is_told_from_one_that_fails(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(jobs, "settle", lambda: None)
     (tmp_path / "a.zs").write_bytes(b"")
     with pytest.raises(JobsRefusedError):
         jobs.timed([*EXHUME, "explain", str(tmp_path / "a.zs"), "--jobs", "2"], tmp_path / "out")
@@ -140,7 +173,7 @@ def test_nothing_of_a_busy_machine_is_kept(measured: list[str], tmp_path: Path) 
 
 @pytest.mark.skipif(not Path("/proc/stat").exists(), reason="needs /proc/stat")
 def test_the_share_of_others_is_a_share() -> None:
-    watch = jobs.Watch()
+    watch = machine.Watch()
     assert watch.others() >= 0
-    assert jobs.machine_busy() > 0
-    assert jobs.own_cpu() > 0
+    assert machine.machine_busy() > 0
+    assert machine.own_cpu() > 0
