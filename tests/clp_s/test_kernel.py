@@ -169,10 +169,43 @@ def test_texts(
         holes = [(logs.holes(i), logs.literals(i)) for i in range(len(types))]
         column = u64(*(ident | at << 24 for ident, at in words))
         program = kernel.ClpsProgram([(ops.TEXT, column, i64(*variables), logs, strings)], len(words))
-        return holes, program.render(0, len(words), 1 << 20)
+        found = program.check(0, len(words)), program.check(len(words) // 2, len(words))
+        return holes, program.render(0, len(words), 1 << 20), found
 
     one, two = both(show)
     assert one == two
+    assert one[1][2] == one[2][0], "what cannot be printed is what a check finds"
+
+
+@needs_kernel
+@given(
+    st.lists(
+        st.tuples(int64, st.integers(0, 4), st.sampled_from([5, 6]), int64, st.integers(0, 0xFFFF)),
+        min_size=1,
+        max_size=6,
+    )
+)
+def test_a_check_finds_the_first_row_that_cannot_be_printed(rows: list[tuple[int, int, int, int, int]]) -> None:
+    pattern = compile_milli_pattern(b"%Y-%m-%d")  # no year beyond 9999 can be printed
+
+    def find(kernel: ModuleType) -> Any:
+        numbers, ids, patterns, times, formats = zip(*rows, strict=True)
+        strings = kernel.ClpsStrings(dictionary([b"a", b"b", b"c"]), 3)
+        known = kernel.ClpsPatterns([(5, pattern.unit, pattern.shift, pattern.steps)])
+        operations = [
+            (ops.LITERAL, b"x"), (ops.INTEGER, i64(*numbers)), (ops.STRING, u64(*ids), strings),
+            (ops.FORMATTED, f64(*map(float, numbers)), u16(*formats)), (ops.TIME, i64(*times), u64(*patterns), known),
+        ]  # fmt: skip
+        program = kernel.ClpsProgram(operations, len(rows))
+        with pytest.raises(IndexError):
+            program.check(0, len(rows) + 1)
+        with pytest.raises(IndexError):
+            program.check(-1, len(rows))
+        return program.check(0, len(rows)), program.render(0, len(rows), 1 << 20)[2]
+
+    one, two = both(find)
+    assert one == two
+    assert one[0] == one[1]
 
 
 @given(st.integers(1, 16), st.integers(1, 16), st.integers(0, (1 << 54) - 1), st.booleans(), st.booleans())

@@ -1071,8 +1071,8 @@ cdef inline bint add_string(Out* out, const Op* op, uint64_t string) noexcept no
     return add(out, entry.text, entry.size)
 
 
-cdef int add_text(Out* out, const Op* op, uint64_t word, int64_t* detail) noexcept nogil:
-    """Prints encoded text; a fault kind or 0."""
+cdef inline int walk_text(Out* out, const Op* op, uint64_t word, int64_t* detail, bint prints) noexcept nogil:
+    """What `add_text` does, and the same without printing anything, for which `out` has to have room for a number."""
     cdef uint64_t ident = clp_s_table_clp_word_log_type_id(word), at = clp_s_table_clp_word_ofs_variable(word)
     cdef const Hole* hole
     cdef int64_t value
@@ -1086,16 +1086,20 @@ cdef int add_text(Out* out, const Op* op, uint64_t word, int64_t* detail) noexce
         detail[0] = <int64_t>at
         return F_OFFSET
     while True:
-        if not reserve(out, hole.size + 24):
-            return F_MEMORY
-        put(out, op.arena + hole.start, hole.size)
+        if prints:
+            if not reserve(out, hole.size + 24):
+                return F_MEMORY
+            put(out, op.arena + hole.start, hole.size)
+        else:
+            out.size = 0
         if hole.kind == 0:
             return F_NONE
         value = load64(op.more, <Py_ssize_t>at)
         at += 1
         if hole.kind == CLP_S_DICTIONARY_ENTRIES_MARKS_INTEGER:
             if op.core or not clp_s_table_classic_variable_is_id(value):
-                put_integer(out, value)
+                if prints:
+                    put_integer(out, value)
                 hole += 1
                 continue
             string = <uint64_t>clp_s_table_classic_variable_dictionary_id(value)
@@ -1110,9 +1114,38 @@ cdef int add_text(Out* out, const Op* op, uint64_t word, int64_t* detail) noexce
         if string >= op.strings.count:
             detail[0] = value
             return F_STRING
-        if not add_string(out, op, string):
+        if prints and not add_string(out, op, string):
             return F_MEMORY
         hole += 1
+
+
+cdef int add_text(Out* out, const Op* op, uint64_t word, int64_t* detail) noexcept nogil:
+    """Prints encoded text; a fault kind or 0."""
+    return walk_text(out, op, word, detail, True)
+
+
+cdef Py_ssize_t first_bad(Out* out, const Op* op, Py_ssize_t start, Py_ssize_t stop, Trouble* trouble) noexcept nogil:
+    """The first row with a value that cannot be printed, or `stop`; any number can be."""
+    cdef Py_ssize_t row
+    cdef int64_t detail = 0
+    cdef int found = F_NONE
+    for row in range(start, stop):
+        if op.kind == OP_STRING:
+            detail = load64(op.values, row)
+            if <uint64_t>detail >= op.strings.count:
+                found = F_STRING
+        elif op.kind == OP_TEXT:
+            found = walk_text(out, op, <uint64_t>load64(op.values, row), &detail, False)
+        elif op.kind == OP_TIME:
+            out.size = 0
+            detail = load64(op.more, row)
+            found = add_time(out, op, <uint64_t>detail, load64(op.values, row))
+        else:
+            break
+        if found != F_NONE:
+            trouble.kind, trouble.row, trouble.detail = found, row, detail
+            return row
+    return stop
 
 
 cdef int add_row(Out* out, const Op* ops, int count, Py_ssize_t row, Trouble* trouble) noexcept nogil:
@@ -1334,6 +1367,27 @@ cdef class ClpsProgram:
                     row += 1
             fault = self._fault(&trouble)
             return copied(out.data, out.size), row, fault
+        finally:
+            free(out.data)
+
+    def check(self, Py_ssize_t start, Py_ssize_t stop):
+        cdef Out out
+        cdef Trouble trouble
+        cdef Py_ssize_t last = stop, row
+        cdef int i
+        if start < 0 or stop > self.rows:
+            raise IndexError(stop)
+        trouble.kind = F_NONE
+        memset(&out, 0, sizeof(Out))
+        if not reserve(&out, 64):
+            raise MemoryError
+        try:
+            with nogil:
+                for i in range(self.count):
+                    row = first_bad(&out, &self.ops[i], start, last, &trouble)
+                    if row < last:
+                        last, trouble.operation = row, i
+            return self._fault(&trouble)
         finally:
             free(out.data)
 

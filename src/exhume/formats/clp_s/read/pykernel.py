@@ -301,6 +301,15 @@ class ClpsProgram:
                 return b"".join(out), row + 1, None
         return b"".join(out), stop, None
 
+    def check(self, start: int, stop: int) -> Fault | None:
+        """The fault of the first of the rows `[start, stop)` that cannot be printed.
+
+        Raises `IndexError` for rows that the table does not have.
+        """
+        if start < 0 or stop > self.rows:
+            raise IndexError(stop)
+        return next((line for row in range(start, stop) if isinstance(line := self._row(row), tuple)), None)
+
     def lines(self, rows: Sequence[int]) -> tuple[list[bytes], Fault | None]:
         """The text of each given row, up to the first that cannot be printed.
 

@@ -214,10 +214,6 @@ class TableData:
         from exhume.formats.clp_s.read.kernel import ClpsProgram
 
         column = self.column_at(index)
-        program = ClpsProgram([column.operation()], self.num_messages)
-        start = 0
-        while start < self.num_messages:
-            _, start, fault = program.render(start, self.num_messages, 1 << 20)
-            if fault is not None:
-                yield column.failure(fault)
-                return
+        fault = ClpsProgram([column.operation()], self.num_messages).check(0, self.num_messages)
+        if fault is not None:
+            yield column.failure(fault)
