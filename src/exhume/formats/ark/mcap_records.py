@@ -42,6 +42,7 @@ class ContentStream:
         self.data, self.count = data, 0
 
     def read(self, length: int) -> bytes:
+        """The next bytes, as many as there are.  Raises `EOFError` where there are none."""
         start = self.count
         self.count = end = start + length
         if length < 0 or (length and start >= len(self.data)):
