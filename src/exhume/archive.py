@@ -204,6 +204,15 @@ class Archive(abc.ABC):
         """A function that makes the reader of each table, by its name; most formats have one table, named ""."""
         return {"": functools.partial(self.to_arrow, **options)}
 
+    def arrow_together(
+        self, tables: Sequence[str], **options: Any
+    ) -> tuple[dict[str, Any], Callable[[], Iterator[tuple[str, Any]]]] | None:
+        """Several of `arrow_tables` in one pass: their schemas, and what reads the batches of all with their names.
+
+        None where each table is read by itself, as in most formats.
+        """
+        return None
+
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The Arrow PyCapsule protocol: DuckDB, Polars, pandas and pyarrow read the archive's table through it."""
         return self.to_arrow().__arrow_c_stream__(requested_schema)

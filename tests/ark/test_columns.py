@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import shutil
 import struct
 from array import array
@@ -256,3 +257,107 @@ def test_tables_are_those_of_decoded_messages_for_any_number_of_jobs(
     assert bool(one[2]) == (damaged and "skip_damaged" not in options)
     if topic == "/pose" and not damaged and not options:
         assert one[1]["times outside the range of Arrow"] == 18
+
+
+def damage(root: Path) -> None:
+    for split in sorted((root / "splits").iterdir()):
+        data = bytearray(split.read_bytes())
+        data[len(data) // 2] ^= 0x55
+        data[-40] ^= 0x55
+        split.write_bytes(data)
+
+
+def told_together(log: ArkReader, **options: Any) -> tuple[dict[str, bytes], Counter[str], str]:
+    """The batches of each table that one pass makes, what was lost, and the error."""
+    lost: Counter[str] = Counter()
+    found = log.arrow_together(list(log.arrow_tables()), lost=lost, batch_rows=20, **options)
+    assert found is not None
+    schemas, read = found
+    files = {name: io.BytesIO() for name in schemas}
+    error = ""
+    streams = {name: pa.ipc.new_stream(files[name], schema) for name, schema in schemas.items()}
+    try:
+        for name, batch in read():
+            streams[name].write_batch(batch)
+    except ExhumeError as raised:
+        error = str(raised)
+    for stream in streams.values():
+        stream.close()
+    return {name: file.getvalue() for name, file in files.items()}, +lost, error
+
+
+@pytest.mark.parametrize("options", [{}, {"start_ns": 3005, "columns": ["time_ns", "latched"]}])
+@pytest.mark.parametrize("damaged", [False, True])
+def test_one_pass_makes_the_tables_of_several(
+    log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], damaged: bool
+) -> None:
+    """With the batches of each by itself, whoever reads the messages, and where pieces are small."""
+    monkeypatch.setattr(query, "BATCH_MESSAGES", 64)
+    root = shutil.copytree(log, tmp_path / "log")
+    if damaged:
+        damage(root)
+        options = {**options, "skip_damaged": True}
+    with exhume.open(root) as opened:
+        assert isinstance(opened, ArkReader)
+        one = told_together(opened, **options)
+        lost: Counter[str] = Counter()
+        for topic in ("/pose", "/some"):
+            reader = opened.to_arrow(topic=topic, lost=lost, batch_rows=20, **options)
+            batches = pa.ipc.open_stream(one[0][topic])
+            assert all(mine.equals(other) for mine, other in zip(batches, reader, strict=True))
+        assert one[1] == +lost
+        assert bool(one[1]["damaged messages"]) == damaged
+        assert told_together(opened, jobs=3, **options) == one
+        monkeypatch.setattr("exhume.formats.ark.together.ark_tables", lambda *arguments: [None, None])
+        assert told_together(opened, **options) == one
+        monkeypatch.setattr("exhume.tabular.arrow.MOST_PIECES", 2)
+        monkeypatch.setattr(query, "BATCH_MESSAGES", 5)
+        small = told_together(opened, **options)
+        assert small[1:] == one[1:]
+        for topic, found in small[0].items():  # joined of other pieces, they may differ in what Arrow pads them with
+            assert list(pa.ipc.open_stream(found)) == list(pa.ipc.open_stream(one[0][topic]))
+
+
+def test_one_pass_raises_what_is_wrong_with_the_first_message(
+    log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = shutil.copytree(log, tmp_path / "log")
+    damage(root)
+    with exhume.open(root) as opened:
+        assert isinstance(opened, ArkReader)
+        findings: list[Any] = []
+        list(opened.messages(on_error="skip", findings=findings))
+        assert len(findings) > 1
+        for size in (7, 64, 1 << 14):
+            monkeypatch.setattr(query, "BATCH_MESSAGES", size)
+            for jobs in (1, 3):
+                error = told_together(opened, jobs=jobs)[2]
+                assert findings[0].code in error
+                assert str(findings[0].span) in error
+
+
+def test_tables_that_share_messages_are_read_by_themselves(tmp_path: Path) -> None:
+    with exhume.ark.create(tmp_path / "log") as writer:
+        first = writer.channel("/a", "t::Pose", IDL, column="a")
+        second = writer.channel("/b", "t::Pose", IDL, column="b", identifier=first.declaration.identifier)
+        for channel in (first, second):
+            channel.write(1, {"x": 1.0, "name": channel.name, "at": 1, "some": []})
+    with exhume.open(tmp_path / "log") as opened:
+        assert isinstance(opened, ArkReader)
+        assert opened.arrow_together(["/a", "/b"]) is None
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 16])
+def test_files_are_those_of_one_table_after_the_other(
+    at_once: int, log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from exhume.export import arrow
+
+    monkeypatch.setattr(arrow.ArrowFile, "at_once", at_once)
+    with exhume.open(log) as opened:
+        assert isinstance(opened, ArkReader)
+        report = arrow.export(opened, str(tmp_path / "out"), jobs=2)
+        assert dict(report.written) == {"files": 2, "rows": 1800}
+        for topic, name in (("/pose", "pose.arrow"), ("/some", "some.arrow")):
+            table = pa.ipc.open_stream((tmp_path / "out" / name).read_bytes()).read_all()
+            assert table.equals(opened.to_arrow(topic=topic).read_all())

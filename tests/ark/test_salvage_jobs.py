@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 
 import exhume
-from exhume.errors import ExhumeError
+from exhume.errors import ExhumeError, SourceError, Span
 from exhume.formats.ark import pieces, recover, salvage
 from exhume.formats.ark.layout import ENTRY_SIZE
+from exhume.io.output.atomic import AtomicFile
 from exhume.recovery import SalvageMode
 
 IDL = "namespace t; schema Pose { double x; string name; }"
@@ -130,3 +131,24 @@ def test_processes(log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert isinstance(one, tuple)
     assert one[0]["lost"]
     assert one == two == three
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_a_split_that_cannot_be_copied_ends_the_salvage(
+    jobs: int, log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where it is copied beside the check of the next ones: nothing is left, and nothing is written any more."""
+    begun: list[str] = []
+
+    class Full(AtomicFile):
+        def __init__(self, path: Path) -> None:
+            begun.append(path.name)
+            if len(begun) == 2:
+                raise SourceError("no space is left", span=Span(path.name, 0, 0))
+            super().__init__(path)
+
+    monkeypatch.setattr(salvage, "AtomicFile", Full)
+    with pytest.raises(SourceError, match="no space is left"):
+        exhume.salvage(log, tmp_path / "out", jobs=jobs)
+    assert len(begun) == 2
+    assert list(tmp_path.iterdir()) == []

@@ -205,9 +205,12 @@ def test_several_tables_need_a_directory(samples: Path, tmp_path: Path, exhume_c
     assert exhume_cli("export", samples / "ark/log", "--to", "arrow", "-o", tmp_path / "out").code == 1, "exists"
 
 
+@pytest.mark.parametrize("at_once", [1, 2, 16])
 def test_several_tables_replace_files_of_a_directory_when_asked(
-    samples: Path, tmp_path: Path, exhume_cli: Run, monkeypatch: pytest.MonkeyPatch
+    at_once: int, samples: Path, tmp_path: Path, exhume_cli: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """However many of them are written beside each other."""
+    monkeypatch.setattr(arrow.ArrowFile, "at_once", at_once)
     out = tmp_path / "out"
     command = ["export", samples / "ark/log", "--to", "arrow", "-o", out, "--overwrite"]
     assert exhume_cli(*command).code == 0, "a new directory"
@@ -216,7 +219,7 @@ def test_several_tables_replace_files_of_a_directory_when_asked(
         (out / name).write_bytes(b"precious")
     (out / "notes.txt").write_bytes(b"of another")
     with monkeypatch.context() as patch:
-        patch.setattr(_tables, "_copy", _fails_at(3))
+        patch.setattr(_tables, "_count", _fails_at(3))
         assert exhume_cli(*command).code == 1
     assert {file.name: file.read_bytes() for file in out.iterdir()} == (
         dict.fromkeys(made, b"precious") | {"notes.txt": b"of another"}
@@ -226,15 +229,15 @@ def test_several_tables_replace_files_of_a_directory_when_asked(
 
 
 def _fails_at(number: int) -> Callable[..., None]:
-    """What copies tables until the one of this number."""
-    copy, calls = _tables._copy, itertools.count(1)
+    """What counts the batches that were written until the one of this number."""
+    count, calls = _tables._count, itertools.count(1)
 
-    def copying(*arguments: Any) -> None:
+    def counting(*arguments: Any) -> None:
         if next(calls) == number:
             raise WriterError("no room")
-        copy(*arguments)
+        count(*arguments)
 
-    return copying
+    return counting
 
 
 def test_files_appear_whole_or_not_at_all(tmp_path: Path, exhume_cli: Run) -> None:

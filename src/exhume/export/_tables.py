@@ -40,6 +40,8 @@ class TableFile(ABC):
 
     suffix: ClassVar[str]
     is_text: ClassVar[bool]
+    at_once: ClassVar[int] = 1
+    """How many tables may be written beside each other: each holds a batch, or what the target gathers."""
     render: ClassVar[Any] = None
     """Makes the part of a file that a batch becomes, where that depends on nothing else: processes can do it then."""
 
@@ -122,14 +124,54 @@ def exporter(kind: type[TableFile]) -> Callable[..., ExportReport]:
         with contextlib.ExitStack() as stack:  # at whose end all files get their names, or none does
             there = Path(output) if overwrite and Path(output).is_dir() else None
             folder = there or stack.enter_context(AtomicDirectory(output)).temporary
-            for name, make in file_names(tables, kind.suffix).items():
-                atomic = stack.enter_context(AtomicFile(folder / name, overwrite=overwrite))
-                _copy(make, atomic.file, kind, report, progress, jobs)
-                atomic.seal()
-                report.written["files"] += 1
+            files = list(zip(tables, file_names(tables, kind.suffix), strict=True))
+            for at in range(0, len(files), kind.at_once):
+                part = dict(files[at : at + kind.at_once])
+                opened_files = {
+                    table: stack.enter_context(AtomicFile(folder / name, overwrite=overwrite))
+                    for table, name in part.items()
+                }
+                found = None
+                if len(part) > 1:
+                    found = archive.arrow_together(list(part), columns=columns or None, lost=report.lost, **options)
+                if found is not None:
+                    into = {table: atomic.file for table, atomic in opened_files.items()}
+                    _copy_together(*found, into, kind, report, progress, jobs)
+                for table, atomic in opened_files.items():
+                    if found is None:
+                        _copy(tables[table], atomic.file, kind, report, progress, jobs)
+                    atomic.seal()
+                    report.written["files"] += 1
         return report.without_zeros()
 
     return export
+
+
+def _copy_together(
+    schemas: Mapping[str, Any],
+    read: Callable[[], Iterator[tuple[str, Any]]],
+    files: Mapping[str, BinaryIO],
+    kind: type[TableFile],
+    report: ExportReport,
+    progress: Progress,
+    jobs: int,
+) -> None:
+    """Writes the tables of one pass, each to its file."""
+    pa = import_pyarrow()
+    with contextlib.ExitStack() as stack:
+        targets = {
+            table: stack.enter_context(kind(pa, file, schemas[table], report, jobs)) for table, file in files.items()
+        }
+        for table, batch in read():
+            targets[table].write(batch)
+            _count(report, schemas[table], batch, progress)
+
+
+def _count(report: ExportReport, schema: Any, batch: Any, progress: Progress) -> None:
+    report.written["rows"] += batch.num_rows
+    if not schema.names:
+        report.lost[NO_COLUMNS] += batch.num_rows  # no target can hold them
+    progress(report.written["rows"], None, "rows")
 
 
 def _copy(
@@ -147,10 +189,7 @@ def _copy(
                 target.write(batch)
             else:
                 target.file.write(part)
-            report.written["rows"] += batch.num_rows
-            if not reader.schema.names:
-                report.lost[NO_COLUMNS] += batch.num_rows  # no target can hold them
-            progress(report.written["rows"], None, "rows")
+            _count(report, reader.schema, batch, progress)
 
 
 def _rendered(reader: Any, render: Callable[[Any], bytes] | None, jobs: int) -> Iterator[tuple[Any, bytes | None]]:

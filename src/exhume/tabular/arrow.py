@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from exhume.archive import Entry, MemberArchive
 
 T = TypeVar("T")
+K = TypeVar("K")
 
 BATCH_ROWS: Final = 65_536
 """Rows of a batch at most, unless the caller says otherwise."""
@@ -98,34 +99,70 @@ def rebatched(
     """Batches of any numbers of rows, each with the sizes of its rows, as the batches that `batched` makes of the same
     rows, or what `form` makes of each: `jobs` threads join and form them (0: one per core).
     """
-    import pyarrow as pa
+    gathered = _gathered(((0, *piece) for piece in pieces), batch_rows)
 
-    def joined(held: list[Any]) -> Any:
-        batch = pa.Table.from_batches(held).combine_chunks().to_batches()[0]
+    def joined(found: tuple[Any, list[Any]]) -> Any:
+        batch = _joined(found[1])
         return batch if form is None else form(batch)
 
-    return map_ordered(joined, _gathered(pieces, batch_rows), jobs)
+    return map_ordered(joined, gathered, jobs)
 
 
-def _gathered(pieces: Iterable[tuple[Any, Any]], batch_rows: int) -> Iterator[list[Any]]:
-    """The slices that each batch is joined of."""
-    import numpy
+def rebatched_each(pieces: Iterable[tuple[K, Any, Any]], batch_rows: int, *, jobs: int = 1) -> Iterator[tuple[K, Any]]:
+    """`rebatched` for the pieces of several tables, which come with the key of theirs, as do the batches."""
+    return map_ordered(lambda found: (found[0], _joined(found[1])), _gathered(pieces, batch_rows), jobs)
 
-    held: list[Any] = []
-    rows, room = batch_rows, BATCH_BYTES
-    for batch, sizes in pieces:
+
+def _joined(held: list[Any]) -> Any:
+    import pyarrow as pa
+
+    return pa.Table.from_batches(held).combine_chunks().to_batches()[0]
+
+
+MOST_PIECES: Final = 64
+"""Pieces of a table that are held before they are joined: many small ones take more memory than their rows."""
+
+
+class _Gathering:
+    """The slices that the next batch of a table is joined of."""
+
+    def __init__(self, batch_rows: int) -> None:
+        self._batch_rows = batch_rows
+        self._begin()
+
+    def _begin(self) -> None:
+        self.held: list[Any] = []
+        self._rows, self._room = self._batch_rows, BATCH_BYTES
+
+    def add(self, batch: Any, sizes: Any) -> Iterator[list[Any]]:
+        """Adds rows; gives the slices of each batch that is complete."""
+        import numpy
+
         ends = numpy.cumsum(sizes)
         at = before = 0
-        while (stop := min(at + rows, int(numpy.searchsorted(ends, before + room)) + 1)) <= batch.num_rows:
-            yield [*held, batch.slice(at, stop - at)]
-            held, rows, room = [], batch_rows, BATCH_BYTES
+        while (stop := min(at + self._rows, int(numpy.searchsorted(ends, before + self._room)) + 1)) <= batch.num_rows:
+            yield [*self.held, batch.slice(at, stop - at)]
+            self._begin()
             at, before = stop, int(ends[stop - 1])
         if at < batch.num_rows:
-            held.append(batch.slice(at))
-            rows -= batch.num_rows - at
-            room -= int(ends[-1]) - before
-    if held:
-        yield held
+            self.held.append(batch.slice(at))
+            self._rows -= batch.num_rows - at
+            self._room -= int(ends[-1]) - before
+            if len(self.held) == MOST_PIECES:
+                self.held = [_joined(self.held)]
+
+
+def _gathered(pieces: Iterable[tuple[K, Any, Any]], batch_rows: int) -> Iterator[tuple[K, list[Any]]]:
+    """The slices that each batch is joined of, with the key of its table."""
+    tables: dict[K, _Gathering] = {}
+    for key, batch, sizes in pieces:
+        if key not in tables:
+            tables[key] = _Gathering(batch_rows)
+        for held in tables[key].add(batch, sizes):
+            yield key, held
+    for key, table in tables.items():
+        if table.held:
+            yield key, table.held
 
 
 def text_array(pa: Any, values: Any, lost: Counter[str] | None = None) -> Any:

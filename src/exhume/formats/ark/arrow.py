@@ -152,7 +152,7 @@ def _maybe(convert: Convert | None, value: Any) -> Any:
     return value if value is None or convert is None else convert(value)
 
 
-class _Rows(NamedTuple):
+class Rows(NamedTuple):
     """Makes record batches of the messages of some channels (GUIDs), of the type of one of them; picklable."""
 
     identifiers: frozenset[str]
@@ -160,7 +160,7 @@ class _Rows(NamedTuple):
     schema: Any
     columns: Columns | None
 
-    def made(self, messages: Iterable[ArkMessage]) -> _Made:
+    def made(self, messages: Iterable[ArkMessage]) -> Made:
         """The batch, the size in bytes of each row's message, and the number of values that did not fit."""
         pa = import_pyarrow()
         registry = self.channel.declaration.registry
@@ -176,13 +176,13 @@ class _Rows(NamedTuple):
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema), sizes, Counter(form.lost if form else ())
 
 
-_Made = tuple[Any, Sequence[int], Counter[str]]
+Made = tuple[Any, Sequence[int], Counter[str]]
 
 
 class _RowQuery(Query):
     """One pass over the messages of a table that makes record batches of them."""
 
-    def __init__(self, rows: _Rows, *query: Any) -> None:
+    def __init__(self, rows: Rows, *query: Any) -> None:
         super().__init__(*query)
         self._rows = rows
 
@@ -193,7 +193,7 @@ class _RowQuery(Query):
         for message in super().latched(references):
             yield self._rows.made([message])
 
-    def portion(self, batch: Batch, numbers: list[int], pieces: list[Block]) -> Iterator[_Made]:
+    def portion(self, batch: Batch, numbers: list[int], pieces: list[Block]) -> Iterator[Made]:
         """The rows of the pieces, in the order in which `numbers` names their cursors."""
         columns = self._rows.columns
         made = columns and columns.batch(self._rows.schema, numbers, Gathered(batch, pieces, VALUES).parts)
@@ -233,26 +233,11 @@ class ArkTable:
         batches (0: one per core): threads where the kernel is compiled, otherwise processes.  Raises as `messages`
         does, and `EntryNotFoundError` for an unknown column.
         """
-        pa = import_pyarrow()
         check_rows(batch_rows)
-        channel = self.channel
-        registry = channel.declaration.registry
-        form = ArrowForm(registry, channel.type) if registry is not None else None
-        fields = {field.name: field for field in form.fields} if form else {"data": pa.field("data", pa.binary())}
-        own = {"time_ns": pa.field("time_ns", pa.uint64()), "latched": pa.field("latched", pa.bool_())}
-        fields = {**own, **fields}  # a field of the type takes precedence over our own column of the same name
-        names = choose(fields, columns)
-        metadata = {"channel": channel.name, "type": channel.type, "identifier": channel.identifier}
-        schema = pa.schema([fields[name] for name in names], metadata=metadata)
-        query: dict[str, Any] = {
-            "topics": re.compile(re.escape(channel.name)),
-            "start_ns": start_ns,
-            "stop_ns": stop_ns,
-            "latched": latched,
-            "on_error": "skip" if skip_damaged else "raise",
-        }
+        rows = self.rows(columns)
+        topics = re.compile(re.escape(self.channel.name))
+        query = query_of(topics, start_ns, stop_ns, latched=latched, skip_damaged=skip_damaged)
         findings: list[Finding] = []
-        rows = _Rows(self.identifiers, channel, schema, columns_of(registry, channel.type, names))
 
         def counted() -> Iterator[tuple[Any, Sequence[int]]]:
             kind = partial(_RowQuery, rows)
@@ -268,11 +253,38 @@ class ArkTable:
             if lost is not None:
                 lost["damaged messages"] += len(findings)
 
-        return pa.RecordBatchReader.from_batches(schema, batches())
+        return import_pyarrow().RecordBatchReader.from_batches(rows.schema, batches())
+
+    def rows(self, columns: Iterable[str] | None = None) -> Rows:
+        """What makes the rows of the table.  Raises `EntryNotFoundError` for an unknown column."""
+        pa = import_pyarrow()
+        channel = self.channel
+        registry = channel.declaration.registry
+        form = ArrowForm(registry, channel.type) if registry is not None else None
+        fields = {field.name: field for field in form.fields} if form else {"data": pa.field("data", pa.binary())}
+        own = {"time_ns": pa.field("time_ns", pa.uint64()), "latched": pa.field("latched", pa.bool_())}
+        fields = {**own, **fields}  # a field of the type takes precedence over our own column of the same name
+        names = choose(fields, columns)
+        metadata = {"channel": channel.name, "type": channel.type, "identifier": channel.identifier}
+        schema = pa.schema([fields[name] for name in names], metadata=metadata)
+        return Rows(self.identifiers, channel, schema, columns_of(registry, channel.type, names))
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The Arrow PyCapsule protocol: DuckDB, Polars, pandas and pyarrow read the channel through it."""
         return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+
+def query_of(
+    topics: Topics, start_ns: int | None, stop_ns: int | None, *, latched: bool, skip_damaged: bool
+) -> dict[str, Any]:
+    """The options of `ArkReader.messages` for those of a table."""
+    return {
+        "topics": topics,
+        "start_ns": start_ns,
+        "stop_ns": stop_ns,
+        "latched": latched,
+        "on_error": "skip" if skip_damaged else "raise",
+    }
 
 
 def tables(log: ArkReader, topics: Topics = None) -> dict[str, ArkTable]:

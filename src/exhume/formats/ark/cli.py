@@ -104,9 +104,9 @@ def cat(run: Run, archive: Any, names: tuple[str, ...], options: dict[str, Any])
     """
     from exhume.findings import Finding
     from exhume.formats.ark.export import raw_bytes
-    from exhume.formats.ark.lines import lines_of
+    from exhume.formats.ark.lines import RawQuery, lines_of
     from exhume.formats.ark.messages import message_json
-    from exhume.formats.ark.pieces import is_packed, make_each
+    from exhume.formats.ark.pieces import is_packed, make_each, read_each
 
     say_findings(run, archive)
     raw = bool(options.get("raw"))
@@ -120,8 +120,12 @@ def cat(run: Run, archive: Any, names: tuple[str, ...], options: dict[str, Any])
         head = {"target": archive.name, "format": archive.format}
         run.items("records", head, "records", map(message_json, archive.messages(**query, findings=findings)))
     elif raw:
-        jobs = options.get("jobs", 1) if is_packed(archive) else 1
-        for data in make_each(archive, raw_bytes, query, findings=findings, jobs=jobs):
+        jobs = options.get("jobs", 1)
+        if is_packed(archive):
+            found = make_each(archive, raw_bytes, query, findings=findings, jobs=jobs)
+        else:  # there is nothing to compute
+            found = read_each(archive, RawQuery, query, findings=findings)
+        for data in found:
             run.out.write(data)
     else:
         for text, _ in lines_of(archive, query, findings=findings, jobs=options.get("jobs", 1)):

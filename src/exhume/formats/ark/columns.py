@@ -117,21 +117,24 @@ class Columns(NamedTuple):
 
         Also the size in bytes of each message, and the number of values that did not fit.
         """
+        made = ark_columns(order, pieces, self.packed, self.texts, ROOM)
+        return None if made is None else self.shaped(schema, made)
+
+    def shaped(self, schema: Any, made: Any) -> tuple[Any, Any, Counter[str]]:
+        """The record batch of what `ark_columns` made; see `batch`."""
         import numpy
 
-        made = ark_columns(order, pieces, self.packed, self.texts, ROOM)
-        if made is None:
-            return None
         pa = import_pyarrow()
         times, sizes, lost, found = made
-        own = {"time_ns": times, "latched": bytes(len(order) + 7 >> 3)}
+        count = len(sizes) // numpy.int64().itemsize
+        own = {"time_ns": times, "latched": bytes(count + 7 >> 3)}
         arrays = []
         for field in schema:
             if field.name in self.names:
                 place = self.shapes[0].child + self.names.index(field.name)
                 arrays.append(self._array(pa, found, place, field.type))
             else:
-                arrays.append(pa.Array.from_buffers(field.type, len(order), [None, pa.py_buffer(own[field.name])], 0))
+                arrays.append(pa.Array.from_buffers(field.type, count, [None, pa.py_buffer(own[field.name])], 0))
         batch = pa.RecordBatch.from_arrays(arrays, schema=schema)
         return batch, numpy.frombuffer(sizes, numpy.int64), Counter({BAD_TIME: lost})
 

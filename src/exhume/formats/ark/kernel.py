@@ -24,6 +24,7 @@ ark_runs = _implementation.ark_runs
 ark_scan = _implementation.ark_scan
 ark_statistics = _implementation.ark_statistics
 ark_stored = _implementation.ark_stored
+ark_tables = _implementation.ark_tables
 
 __all__ = [
     "RbufProgram",
@@ -39,4 +40,5 @@ __all__ = [
     "ark_scan",
     "ark_statistics",
     "ark_stored",
+    "ark_tables",
 ]

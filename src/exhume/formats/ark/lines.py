@@ -1,4 +1,4 @@
-"""Messages as JSON, which the kernel prints without the interpreter lock: so threads share the work.
+"""Messages as JSON, which the kernel prints without the interpreter lock: so threads share the work; and as they are.
 
 What the kernel does not vouch for is decoded as everywhere else, which raises the errors and notes what was skipped.
 
@@ -16,7 +16,7 @@ from exhume.formats.ark.jsonschema import message_json as plain_json
 from exhume.formats.ark.kernel import ark_json
 from exhume.formats.ark.merge import Batch
 from exhume.formats.ark.messages import ArkMessage, message_json
-from exhume.formats.ark.pieces import read_each
+from exhume.formats.ark.pieces import UpToError, read_each
 from exhume.formats.ark.query import Query, SplitCursor
 from exhume.formats.ark.rbuf.program import bytes_program, data_program, program_for
 from exhume.formats.ark.splits import Block
@@ -107,6 +107,47 @@ class LineQuery(Query):
             raise
         lines.append(text[shown:])
         yield b"".join(lines), count + len(numbers) - before
+
+
+class RawQuery(Query):
+    """One pass over the messages that gives their bytes, one after another, and makes no object of each if need be."""
+
+    def __init__(self, *asked: Any) -> None:
+        super().__init__(*asked)
+        self.decode = False
+
+    def latched(self, references: Any) -> Iterator[Any]:
+        for message in super().latched(references):
+            yield message.data
+
+    def portion(self, batch: Batch, numbers: list[int], pieces: list[Block]) -> Iterator[bytes]:
+        """The bytes of the pieces, in the order in which `numbers` names their cursors.
+
+        Raises the error of a damaged message behind the bytes of those before it.
+        """
+        whole = self._whole(batch, pieces)
+        if whole is not None:
+            yield whole
+            return
+        found = UpToError(super().portion(batch, numbers, pieces))
+        yield b"".join([message.data for message in found])
+        if found.error is not None:
+            raise found.error
+
+    @staticmethod
+    def _whole(batch: Batch, pieces: list[Block]) -> bytes | None:
+        """The bytes of messages as they lie in one split, if those of the portion do, without anything in between."""
+        import numpy
+
+        ((cursor, piece), *others) = [one for one in zip(batch.cursors, pieces, strict=True) if one[1].time]
+        assert isinstance(cursor, SplitCursor)
+        if others or cursor.unpack is not None:
+            return None
+        starts, sizes = numpy.array(piece.offset), numpy.array(piece.size)
+        ends = starts + sizes
+        if not numpy.array_equal(starts[1:], ends[:-1]):
+            return None
+        return cursor.split.source.read_at(int(starts[0]), int(ends[-1] - starts[0]))
 
 
 class ValueQuery(Query):

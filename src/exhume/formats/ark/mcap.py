@@ -9,23 +9,22 @@ channel become the metadata of the channel.
 from __future__ import annotations
 
 import base64
-import io
 import json
 import os
-import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO, Final, NamedTuple
 
 from exhume.archive import Progress, no_progress
-from exhume.errors import ExhumeError, FormatError, MissingDependencyError, Span
+from exhume.errors import ExhumeError, FormatError, Span
 from exhume.formats.ark.export import Selection
 from exhume.formats.ark.jsonform import FOREIGN_IDL, PART_BYTES, from_json
 from exhume.formats.ark.jsonschema import json_schema
-from exhume.formats.ark.manifest import ObjectDeclaration
+from exhume.formats.ark.mcap_records import chunk_messages, library, unreadable
 from exhume.formats.ark.messages import ArkMessage
 from exhume.formats.ark.pieces import is_packed, map_pieces
+from exhume.formats.ark.portions import Messages, Portion
 from exhume.formats.ark.rbuf.encoder import encoder_for
 from exhume.formats.ark.rbuf.idl import load_registry
 from exhume.formats.ark.rbuf.registry import Registry
@@ -40,15 +39,6 @@ LOG_RECORD: Final = "ark.log"
 METADATA_RECORD: Final = "ark.metadata"
 LIBRARY: Final = "exhume"
 PROGRESS_STEP: Final = 4096
-
-
-def _mcap(name: str) -> Any:
-    import importlib
-
-    try:
-        return importlib.import_module(f"mcap.{name}")
-    except ImportError as error:
-        raise MissingDependencyError("MCAP needs the extra `mcap`: pip install 'exhume[mcap]'") from error
 
 
 def export(
@@ -68,7 +58,7 @@ def export(
     Raises `MissingDependencyError` without the extra, and the error of the broken rule for damaged messages (unless
     they are skipped).
     """
-    writing = _mcap("writer")
+    writing = library("writer")
     as_json = payload == "json"
     refuse_options("mcap", {"columns": options.get("columns")})
     selection = Selection(log, options, ExportReport(), progress)
@@ -157,8 +147,7 @@ def import_mcap(path: Path, log: ArkWriter, *, progress: Progress = no_progress,
     `jobs` processes share the chunks of a file that has an index of them (0: one per core).  Raises `FormatError` for a
     file that `mcap` cannot read.
     """
-    reading = _mcap("reader")
-    adding: dict[int, tuple[Callable[[ObjectDeclaration, int, bytes], None], ObjectDeclaration]] = {}
+    reading = library("reader")
     schemas: dict[str, dict[str, str]] = {}
     count = 0
     with open_input(path) as file:
@@ -171,18 +160,10 @@ def import_mcap(path: Path, log: ArkWriter, *, progress: Progress = no_progress,
                 make = _Chunks(str(path), {}, {}, {})
                 file.seek(0)
                 made = _one_by_one(reading.make_reader(file).iter_messages(log_time_order=False), make)
-            for rows, error in made:
-                for number, time_ns, data in zip(*rows, strict=True):
-                    known = adding.get(number)
-                    if known is None:
-                        channel = make.channels[number]
-                        schema = make.schemas.get(channel.schema_id)
-                        writer = _import_channel(log, schema, channel, schemas)
-                        column = writer.column
-                        add = column.append if make.packings.get(number) is None else column.add
-                        known = adding[number] = add, writer.declaration
-                    known[0](known[1], time_ns, data)
-                count += len(rows[0])
+            adding = _Adding(log, make, schemas)
+            for portion, error in made:
+                adding.add(portion)
+                count += len(portion.numbers)
                 if error is not None:
                     raise error
                 progress(count, None, "messages")
@@ -191,20 +172,47 @@ def import_mcap(path: Path, log: ArkWriter, *, progress: Progress = no_progress,
                 _import_metadata(log, record)
         except ExhumeError:
             raise
-        except _unreadable() as error:
+        except unreadable() as error:
             raise _not_read(str(path), error) from error
     if schemas:
         log.set_metadata("mcap.schemas", list(schemas.values()))
     return count
 
 
-Rows = tuple[list[int], list[int], list[bytes]]
-"""The channels of messages by number, their times, and their bytes."""
+class _Adding:
+    """Adds portions of messages to a log, and each channel in front of its first message."""
 
+    def __init__(self, log: ArkWriter, make: _Chunks, schemas: dict[str, dict[str, str]]) -> None:
+        self._log, self._make, self._schemas = log, make, schemas
+        self._channels: dict[int, ChannelWriter] = {}
+        self._unpacked: set[int] = set()  # channels whose messages come as they are, for columns that compress
 
-def _unreadable() -> tuple[type[Exception], ...]:
-    """What the library raises for a file that is damaged."""
-    return _mcap("exceptions").McapError, struct.error, EOFError, ValueError, KeyError
+    def add(self, portion: Portion) -> None:
+        """Adds the messages of a portion.  Raises `WriterError` for one that fits into no split."""
+        messages = Messages(portion)
+        new = [(place, number) for number, place in messages.starting() if number not in self._channels]
+        for (start, number), stop in zip(
+            [(0, None), *new], [*(place for place, _ in new), len(portion.numbers)], strict=True
+        ):
+            if number is not None:
+                self._declare(number)
+            if start == stop:
+                continue
+            if self._unpacked.isdisjoint(messages.numbers[start:stop].tolist()):
+                messages.add(self._channels, start, stop)
+                continue
+            for one, time_ns, data in messages.one_by_one(start, stop):
+                channel = self._channels[one]
+                add = channel.column.append if one in self._unpacked else channel.column.add
+                add(channel.declaration, time_ns, data)
+
+    def _declare(self, number: int) -> None:
+        make = self._make
+        found = make.channels[number]
+        channel = _import_channel(self._log, make.schemas.get(found.schema_id), found, self._schemas)
+        self._channels[number] = channel
+        if make.packings.get(number) is None and channel.column.packing.codec is not None:
+            self._unpacked.add(number)
 
 
 def _not_read(name: str, error: Exception) -> FormatError:
@@ -228,7 +236,7 @@ def _stored_chunks(file: BinaryIO, indexes: Iterable[Any]) -> Iterator[list[byte
     size = 0
     for index in indexes:
         file.seek(min(end, index.chunk_start_offset))
-        stream = _mcap("data_stream").ReadDataStream(file)
+        stream = library("data_stream").ReadDataStream(file)
         stream.read1()
         chunks.append(file.read(min(stream.read8(), end)))
         size += index.uncompressed_size
@@ -239,16 +247,29 @@ def _stored_chunks(file: BinaryIO, indexes: Iterable[Any]) -> Iterator[list[byte
         yield chunks
 
 
-def _one_by_one(found: Iterator[Any], make: _Chunks) -> Iterator[tuple[Rows, None]]:
+def _one_by_one(found: Iterator[Any], make: _Chunks) -> Iterator[tuple[Portion, None]]:
     """Messages as the library finds them, in portions; their channels and schemas become known to `make`."""
     while part := list(islice(found, PROGRESS_STEP)):
-        rows: Rows = ([], [], [])
-        for schema, channel, message in part:
+        for schema, channel, _ in part:
             make.channels.setdefault(channel.id, channel)
             if schema is not None:
                 make.schemas.setdefault(schema.id, schema)
-            make.add(rows, message)
-        yield rows, None
+        rows = _Rows()
+        make.add(rows, [message for _, _, message in part])
+        yield rows.portion(), None
+
+
+class _Rows:
+    """Messages that were taken over: the numbers of their channels, their times, and their bytes."""
+
+    def __init__(self) -> None:
+        self.numbers: list[int] = []
+        self.times: list[int] = []
+        self.stored: list[bytes] = []
+
+    def portion(self) -> Portion:
+        """All of them."""
+        return Portion.of(self.numbers, self.times, self.stored)
 
 
 class _Chunks:
@@ -265,42 +286,51 @@ class _Chunks:
         packings: dict[int, Packing | None],
     ) -> None:
         self.name, self.channels, self.schemas, self.packings = name, channels, schemas, packings
-        self._convert: dict[int, Callable[[bytes], bytes]] = {}
+        self._convert: dict[int, Callable[[bytes], bytes] | None] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _Chunks, (self.name, self.channels, self.schemas, self.packings)
 
-    def __call__(self, chunks: list[bytes]) -> tuple[Rows, ExhumeError | None]:
-        streams, records, broken = _mcap("stream_reader"), _mcap("records"), _unreadable()
-        rows: Rows = ([], [], [])
+    def __call__(self, chunks: list[bytes]) -> tuple[Portion, ExhumeError | None]:
+        rows, broken = _Rows(), unreadable()
         try:
             for data in chunks:
                 try:
-                    chunk = records.Chunk.read(_mcap("data_stream").ReadDataStream(io.BytesIO(data)))
-                    found = streams.breakup_chunk(chunk)
+                    found = chunk_messages(data)
                 except Exception as error:  # codecs raise what is none of the library's errors
                     raise _not_read(self.name, error) from error
-                for record in found:
-                    if isinstance(record, records.Message):
-                        self.add(rows, record)
+                self.add(rows, found)
         except ExhumeError as error:
-            return rows, error
+            return rows.portion(), error
         except broken as error:
-            return rows, _not_read(self.name, error)
-        return rows, None
+            return rows.portion(), _not_read(self.name, error)
+        return rows.portion(), None
 
-    def add(self, rows: Rows, message: Any) -> None:
-        """Adds what becomes of a message.  Raises `WriterError` for a value that does not fit its type."""
-        number = message.channel_id
-        convert = self._convert.get(number)
-        if convert is None:
-            channel = self.channels[number]
-            kind = _kind(self.schemas[channel.schema_id] if channel.schema_id else None, channel)
-            convert = self._convert[number] = _converter(kind, self.packings.get(number))
-        data = convert(message.data)
-        rows[0].append(number)
-        rows[1].append(message.log_time)
-        rows[2].append(data)
+    def add(self, rows: _Rows, messages: Iterable[Any]) -> None:
+        """Adds what becomes of messages.  Raises `WriterError` for a value that does not fit its type."""
+        numbers, times, stored = rows.numbers, rows.times, rows.stored
+        known = self._convert
+        for message in messages:
+            number = message.channel_id
+            data = message.data
+            if number not in known:
+                known[number] = self._converter(number)
+            convert = known[number]
+            stored.append(data if convert is None else convert(data))
+            numbers.append(number)
+            times.append(message.log_time)
+
+    def _converter(self, number: int) -> Callable[[bytes], bytes] | None:
+        """What makes the stored bytes of a channel's messages of those in the file; None where these are they."""
+        channel, packing = self.channels[number], self.packings.get(number)
+        kind = _kind(self.schemas[channel.schema_id] if channel.schema_id else None, channel)
+        pack = packing.pack if packing is not None and packing.codec is not None else None
+        if kind.value is None or kind.registry is None:
+            return pack
+        value, encode = kind.value, encoder_for(load_registry(kind.registry), kind.type).encode
+        if pack is None:
+            return lambda data: encode(value(data))
+        return lambda data: pack(encode(value(data)))
 
 
 class _Kind(NamedTuple):
@@ -309,15 +339,6 @@ class _Kind(NamedTuple):
     type: str
     registry: str | None
     value: Callable[[bytes], Any] | None
-
-
-def _converter(kind: _Kind, packing: Packing | None) -> Callable[[bytes], bytes]:
-    """What makes the bytes of a message of those in the file."""
-    pack = packing.pack if packing is not None else bytes
-    if kind.value is None or kind.registry is None:
-        return pack
-    value, encode = kind.value, encoder_for(load_registry(kind.registry), kind.type).encode
-    return lambda data: pack(encode(value(data)))
 
 
 def _column(channel: Any) -> str:

@@ -252,3 +252,14 @@ def ark_columns(
     `order` and `pieces` are those of `ark_json`.
     """
     return None
+
+
+def ark_tables(
+    order: list[int], pieces: list[Piece], tables: list[tuple[bytes, bytes]], room: int
+) -> list[tuple[bytes, bytes, int, list[ColumnParts]] | None]:
+    """What `ark_columns` makes of the messages of each of several tables, given by their `shapes` and `texts`.
+
+    What is printed in front of a message's value in `ark_json` is one byte here: the number of its table.  The tables
+    share the `room`.
+    """
+    return [None] * len(tables)

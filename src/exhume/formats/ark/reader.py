@@ -5,7 +5,7 @@ Spec: ark_log.txt; decisions on what it leaves open: `docs/formats/ark.md`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
@@ -467,6 +467,15 @@ class ArkReader(RecordArchive):
         from exhume.formats.ark.arrow import tables
 
         return {name: partial(table.to_arrow, **options) for name, table in tables(self, topic).items()}
+
+    def arrow_together(
+        self, tables: Sequence[str], *, topic: Topics = None, **options: Any
+    ) -> tuple[dict[str, Any], Callable[[], Iterator[tuple[str, Any]]]] | None:
+        from exhume.formats.ark import arrow
+        from exhume.formats.ark.together import together
+
+        found = arrow.tables(self, topic)
+        return together(self, {name: found[name] for name in tables}, **options)
 
     def close(self) -> None:
         if self._section_map is not None:

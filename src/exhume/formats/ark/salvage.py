@@ -46,6 +46,7 @@ from exhume.io.files import naming
 from exhume.io.jsonout import dumps
 from exhume.io.output.atomic import AtomicDirectory, AtomicFile
 from exhume.io.output.scratch import scratch_directory
+from exhume.io.parallel import Beside
 from exhume.io.source import STREAM_CHUNK, Source
 from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
@@ -130,6 +131,7 @@ class _Salvage:
 
     def __init__(self, reader: ArkReader, root: Path, report: SalvageReport, progress: Progress, jobs: int) -> None:
         self.reader, self.root, self.report, self.progress, self.jobs = reader, root, report, progress, jobs
+        self.beside = Beside(jobs)  # a split is copied while the messages of the next are checked
 
     def run(self) -> None:
         """Writes the clean log."""
@@ -143,9 +145,12 @@ class _Salvage:
         references = list(reversed(named.values()))
         new: dict[str, SplitDeclaration | None] = {}
         surveyed = survey_splits(reader, references, self.jobs)
-        for done, (each, found) in enumerate(zip(references, surveyed, strict=True)):
-            new[each.identifier] = self._split(each, found)
-            self.progress(done + 1, len(references), "splits")
+        try:
+            for done, (each, found) in enumerate(zip(references, surveyed, strict=True)):
+                new[each.identifier] = self._split(each, found)
+                self.progress(done + 1, len(references), "splits")
+        finally:
+            self.beside.wait()  # behind an error, too: nothing may be written into a folder that is removed
         manifest = self._manifest(new)
         with AtomicFile(self.root / "manifests" / manifest.identifier) as file:
             file.file.write(build_manifest(manifest))
@@ -230,7 +235,7 @@ class _Salvage:
                 self._untimed(reference, source, None)
                 return None
             if found.is_whole:
-                self._copy(source, reference.identifier)
+                self.beside.call(self._copy, reference.identifier)
                 self._keep(reference, found)
                 end = self._last_byte(found)
                 report.account(source.span(0, end), Fate.RECOVERED, "split without damage")
@@ -241,10 +246,15 @@ class _Salvage:
             if source is not self.reader.single_split:
                 source.close()
 
-    def _copy(self, source: Source, identifier: str) -> None:
-        with AtomicFile(self.root / "splits" / identifier) as file:
-            for chunk in source.chunks(size=STREAM_CHUNK):
-                file.file.write(chunk)
+    def _copy(self, identifier: str) -> None:
+        source = self.reader.split_source(identifier)  # of its own: the caller closes that of the survey
+        try:
+            with AtomicFile(self.root / "splits" / identifier) as file:
+                for chunk in source.chunks(size=STREAM_CHUNK):
+                    file.file.write(chunk)
+        finally:
+            if source is not self.reader.single_split:
+                source.close()
 
     def _rewrite(self, reference: SplitReference, found: Survey) -> SplitDeclaration | None:
         report, split = self.report, found.split

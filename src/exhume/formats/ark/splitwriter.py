@@ -5,6 +5,8 @@ Spec: ark_log.txt, Split File Format; pre-allocated index and flush order: `docs
 
 from __future__ import annotations
 
+from array import array
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -52,10 +54,8 @@ class SplitWriter:
         self._end = self._data_offset
         self._written = self._data_offset
         self._shorts: dict[str, int] = {}
-        self._parts: list[bytes] = []
-        self._times: list[int] = []
-        self._sizes: list[int] = []
-        self._objects: list[int] = []
+        self._parts: list[bytes | memoryview] = []
+        self._begin_entries()
         self._pending = 0
         self._free = max_items
         self._index: list[Array] = []
@@ -69,6 +69,10 @@ class SplitWriter:
         except BaseException:
             self._file.remove()
             raise
+
+    def _begin_entries(self) -> None:
+        """New columns for the entries until the next flush; numpy looks at the old ones, which cannot be emptied."""
+        self._times, self._sizes, self._objects = array("Q"), array("Q"), bytearray()
 
     @property
     def count(self) -> int:
@@ -99,9 +103,48 @@ class SplitWriter:
             self._write_data()
         return True
 
+    def num_fitting(self, identifiers: Mapping[int, str], numbers: Array, sizes: Array) -> int:
+        """How many messages `extend` can take, from the first on: up to one that does not fit, or that is empty."""
+        sizes = sizes[: self._free]
+        count = int(np.searchsorted(np.cumsum(sizes), np.uint64(self._limit - self._end), "right"))
+        empty = np.flatnonzero(sizes[:count] == 0)
+        if len(empty):
+            count = int(empty[0])
+        new = self._new_objects(identifiers, numbers[:count])
+        room = self._max_objects - len(self._shorts)
+        return new[room][0] if len(new) > room else count
+
+    def _new_objects(self, identifiers: Mapping[int, str], numbers: Array) -> list[tuple[int, int]]:
+        """The place of the first message of each object that has no short identifier yet, and the object's number."""
+        known, places = np.unique(numbers, return_index=True)
+        first = zip(places.tolist(), known.tolist(), strict=True)
+        return sorted((place, number) for place, number in first if identifiers[number] not in self._shorts)
+
+    def extend(
+        self, identifiers: Mapping[int, str], numbers: Array, times: Array, sizes: Array, data: bytes | memoryview
+    ) -> None:
+        """Appends messages that fit: the numbers of their objects, which `identifiers` names; times and sizes; bytes.
+
+        Numbers are of 16 bits, times and sizes of 64, all without a sign.  `data` must not change any more.
+        """
+        for _, number in self._new_objects(identifiers, numbers):
+            self._shorts[identifiers[number]] = len(self._shorts)
+        shorts = np.zeros(int(numbers.max(initial=0)) + 1, np.uint8)
+        for number in np.unique(numbers).tolist():
+            shorts[number] = self._shorts[identifiers[number]]
+        self._times.frombytes(times.tobytes())
+        self._sizes.frombytes(sizes.tobytes())
+        self._objects += shorts[numbers].tobytes()
+        self._parts.append(data)
+        self._end += len(data)
+        self._free -= len(numbers)
+        self._pending += len(data)
+        if self._pending >= WRITE_BYTES:
+            self._write_data()
+
     def _write_data(self) -> None:
         if self._parts:
-            self._file.write_at(self._written, b"".join(self._parts))
+            self._file.write_at(self._written, self._parts[0] if len(self._parts) == 1 else b"".join(self._parts))
             self._written = self._end
             self._parts.clear()
             self._pending = 0
@@ -128,15 +171,13 @@ class SplitWriter:
     def _take_entries(self) -> Array:
         """The entries since the last flush, sorted by time (stable)."""
         entries = np.zeros(len(self._times), ENTRY_DTYPE)
-        sizes = np.array(self._sizes, np.uint64)
+        sizes: Array = np.frombuffer(self._sizes, np.uint64)
         ends = np.cumsum(sizes) + np.uint64(self._end - int(sizes.sum()))
-        entries["timestamp_ns"] = np.array(self._times, np.uint64)
+        entries["timestamp_ns"] = np.frombuffer(self._times, np.uint64)
         entries["ofs_data"] = ends - sizes
         entries["len_data"] = sizes
-        entries["object_identifier"] = self._objects
-        self._times.clear()
-        self._sizes.clear()
-        self._objects.clear()
+        entries["object_identifier"] = np.frombuffer(self._objects, np.uint8)
+        self._begin_entries()
         time = entries["timestamp_ns"]
         if bool(np.any(time[1:] < time[:-1])):
             entries = entries[np.argsort(time, kind="stable")]

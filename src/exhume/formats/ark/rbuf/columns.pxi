@@ -328,10 +328,15 @@ cdef object column_bytes(Out* out):
     return held
 
 
-def ark_columns(list order not None, list pieces not None, bytes shapes not None, bytes texts not None, int64_t room):
-    cdef Py_ssize_t count = len(order), number, within, columns = len(shapes) // sizeof(RbufShape)
+cdef inline bint rbuf_is_of(RbufMessage* one, int table) noexcept nogil:
+    """Whether a message belongs to a table, which its head names; -1: to any."""
+    return table < 0 or (one.head_size == 1 and <uint8_t>one.head[0] == table)
+
+
+cdef object rbuf_table(RbufMessage* found, Py_ssize_t count, int table, bytes shapes, bytes texts, int64_t* room):
+    """What `ark_columns` returns, of those messages that belong to a table; `room` is what is left of it."""
+    cdef Py_ssize_t number, within, columns = len(shapes) // sizeof(RbufShape), rows = 0, row = 0
     cdef const RbufShape* shape = <const RbufShape*>PyBytes_AS_STRING(<PyObject*>shapes)
-    cdef RbufMessage* found = <RbufMessage*>malloc((count + 1) * sizeof(RbufMessage))
     cdef RbufColumn* made = <RbufColumn*>calloc(columns + 1, sizeof(RbufColumn))
     cdef RbufColumn* c
     cdef RbufWalk w
@@ -342,7 +347,7 @@ def ark_columns(list order not None, list pieces not None, bytes shapes not None
     cdef list out = []
     memset(&w, 0, sizeof(w))
     try:
-        if found == NULL or made == NULL:
+        if made == NULL:
             raise MemoryError
         if columns == 0 or len(shapes) % sizeof(RbufShape):
             raise ValueError("not whole columns")
@@ -364,24 +369,29 @@ def ark_columns(list order not None, list pieces not None, bytes shapes not None
                 raise ValueError("a column that cannot be")
             if not 0 <= c.shape.size <= len(texts) - c.shape.text:
                 raise ValueError("a column that cannot be")
-        rbuf_gather(order, pieces, found)
-        times, sizes = PyBytes_New(NULL, count * sizeof(uint64_t)), PyBytes_New(NULL, count * sizeof(int64_t))
+        for number in range(count):
+            rows += rbuf_is_of(&found[number], table)
+        times, sizes = PyBytes_New(NULL, rows * sizeof(uint64_t)), PyBytes_New(NULL, rows * sizeof(int64_t))
         time = <uint64_t*>PyBytes_AS_STRING(<PyObject*>times)
         size = <int64_t*>PyBytes_AS_STRING(<PyObject*>sizes)
-        w.columns, w.room, w.texts = made, room, PyBytes_AS_STRING(<PyObject*>texts)
+        w.columns, w.room, w.texts = made, room[0], PyBytes_AS_STRING(<PyObject*>texts)
         with nogil:
             for number in range(columns):
                 if made[number].shape.kind in (c"s", c"g", c"j", c"l", c"m"):
                     is_whole = is_whole and column_end(&w, &made[number], 0)
             for number in range(count):
+                if not rbuf_is_of(&found[number], table):
+                    continue
                 is_whole = is_whole and rbuf_add(&found[number], &w)
                 if not is_whole:
                     break
-                time[number], size[number] = found[number].time, found[number].size
+                time[row], size[row] = found[number].time, found[number].size
+                row += 1
         if w.is_full:
             raise MemoryError
         if not is_whole:
             return None
+        room[0] = w.room
         for number in range(columns):
             c = &made[number]
             out.append((c.length, c.nulls, column_bytes(&c.bits), column_bytes(&c.ends), column_bytes(&c.data)))
@@ -393,4 +403,33 @@ def ark_columns(list order not None, list pieces not None, bytes shapes not None
                 give_out(&made[number].ends)
                 give_out(&made[number].data)
         free(made)
+
+
+def ark_columns(list order not None, list pieces not None, bytes shapes not None, bytes texts not None, int64_t room):
+    cdef Py_ssize_t count = len(order)
+    cdef RbufMessage* found = <RbufMessage*>malloc((count + 1) * sizeof(RbufMessage))
+    try:
+        if found == NULL:
+            raise MemoryError
+        rbuf_gather(order, pieces, found)
+        return rbuf_table(found, count, -1, shapes, texts, &room)
+    finally:
+        free(found)
+
+
+def ark_tables(list order not None, list pieces not None, list tables not None, int64_t room):
+    cdef Py_ssize_t count = len(order)
+    cdef RbufMessage* found = <RbufMessage*>malloc((count + 1) * sizeof(RbufMessage))
+    cdef bytes shapes, texts
+    cdef int number = 0
+    cdef list out = []
+    try:
+        if found == NULL:
+            raise MemoryError
+        rbuf_gather(order, pieces, found)
+        for shapes, texts in tables:
+            out.append(rbuf_table(found, count, number, shapes, texts, &room))
+            number += 1
+        return out
+    finally:
         free(found)

@@ -1,0 +1,154 @@
+"""Several tables of a log in one pass over its splits, for whoever wants all of them: each message is read once.
+
+Spec: none; the tables are those of `arrow`.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from exhume.errors import ExhumeError
+from exhume.findings import Finding
+from exhume.formats.ark.arrow import BATCH_ROWS, ArkTable, Made, Rows, query_of
+from exhume.formats.ark.columns import ROOM
+from exhume.formats.ark.kernel import ark_tables
+from exhume.formats.ark.lines import VALUES, Gathered
+from exhume.formats.ark.merge import Batch
+from exhume.formats.ark.pieces import UpToError, read_each
+from exhume.formats.ark.query import Query
+from exhume.formats.ark.splits import Block
+from exhume.tabular.arrow import check_rows, rebatched_each
+
+if TYPE_CHECKING:
+    from exhume.formats.ark.reader import ArkReader, Channel, SplitReference
+
+MOST: Final = 256
+"""Tables that one pass can make: a byte names each."""
+
+
+class _TablesQuery(Query):
+    """One pass over the messages of several tables that makes record batches of them, each with its table's number."""
+
+    def __init__(self, rows: Sequence[Rows], *query: Any) -> None:
+        super().__init__(*query)
+        self._rows = rows
+        self._tables = {identifier: number for number, one in enumerate(rows) for identifier in one.identifiers}
+
+    def accepts(self, reference: SplitReference, channel: Channel) -> bool:
+        table = self._tables.get(channel.identifier)
+        named = table is not None and channel.name == self._rows[table].channel.name
+        return named and super().accepts(reference, channel)
+
+    def latched(self, references: Any) -> Iterator[Any]:
+        for message in super().latched(references):
+            table = self._tables[message.identifier]
+            yield table, self._rows[table].made([message])
+
+    def portion(self, batch: Batch, numbers: list[int], pieces: list[Block]) -> Iterator[tuple[int, Made]]:
+        """The rows of the pieces, in the order in which `numbers` names their cursors, table by table.
+
+        Raises the error of the first message that cannot be read, behind the rows of all others.
+        """
+        gathered = Gathered(batch, pieces, VALUES)
+        owners = [[self._tables.get(identifier) for identifier in cursor.identifiers] for cursor in gathered.cursors]
+        heads = [[None if table is None else bytes([table]) for table in owner] for owner in owners]
+        parts = [(*part[:4], head) for part, head in zip(gathered.parts, heads, strict=True)]
+        columns = [rows.columns for rows in self._rows]
+        tables = ark_tables(numbers, parts, [(one.packed, one.texts) for one in columns if one is not None], ROOM)
+        unread: list[int] = []
+        for number, (rows, made) in enumerate(zip(self._rows, tables, strict=True)):
+            if made is None:
+                unread.append(number)
+            elif made[0]:
+                assert rows.columns is not None
+                yield number, rows.columns.shaped(rows.schema, made)
+        errors: list[tuple[int, ExhumeError]] = []
+        for number in unread:
+            places, sources, blocks = _chosen(numbers, pieces, owners, number)
+            found = UpToError(super().portion(batch, sources, blocks)) if places else UpToError(())
+            rows_made = self._rows[number].made(found)
+            if rows_made[0].num_rows:
+                yield number, rows_made
+            if found.error is not None:
+                errors.append((places[rows_made[0].num_rows], found.error))
+        if errors:
+            raise min(errors, key=lambda one: one[0])[1]
+
+
+def _chosen(
+    numbers: list[int], pieces: list[Block], owners: list[list[int | None]], table: int
+) -> tuple[list[int], list[int], list[Block]]:
+    """The messages of a table: their places in a portion, their pieces' numbers, and of each piece what is left."""
+    at = [0] * len(pieces)
+    taken: list[list[int]] = [[] for _ in pieces]
+    places, sources = [], []
+    for place, source in enumerate(numbers):
+        here = at[source]
+        at[source] += 1
+        if owners[source][pieces[source].object[here]] == table:
+            places.append(place)
+            sources.append(source)
+            taken[source].append(here)
+    blocks = [
+        Block(
+            array("Q", map(piece.time.__getitem__, mine)),
+            array("q", map(piece.offset.__getitem__, mine)),
+            array("q", map(piece.size.__getitem__, mine)),
+            bytes(map(piece.object.__getitem__, mine)),
+            [piece.taken[one] for one in mine],
+            bytes(map(piece.bad.__getitem__, mine)),
+            piece.places,
+        )
+        for piece, mine in zip(pieces, taken, strict=True)
+    ]
+    return places, sources, blocks
+
+
+def together(
+    log: ArkReader,
+    tables: Mapping[str, ArkTable],
+    *,
+    columns: Any = None,
+    start_ns: int | None = None,
+    stop_ns: int | None = None,
+    latched: bool = True,
+    skip_damaged: bool = False,
+    batch_rows: int = BATCH_ROWS,
+    lost: Counter[str] | None = None,
+    jobs: int = 1,
+) -> tuple[dict[str, Any], Callable[[], Iterator[tuple[str, Any]]]] | None:
+    """The schema of each table, and what reads the batches of all of them, each with its table's name.
+
+    The batches of a table are those of `ArkTable.to_arrow`, whose options it takes.  None where messages may belong to
+    several tables, or a type is too large for the kernel: then each table is read by itself.  A message that is skipped
+    counts once for all tables.  Raises as `ArkTable.to_arrow` does.
+    """
+    check_rows(batch_rows)
+    rows = [table.rows(columns) for table in tables.values()]
+    names = list(tables)
+    distinct = len(frozenset().union(*(one.identifiers for one in rows))) == sum(len(one.identifiers) for one in rows)
+    if not distinct or len(rows) > MOST or any(one.columns is None for one in rows):
+        return None
+    findings: list[Finding] = []
+    query = query_of(None, start_ns, stop_ns, latched=latched, skip_damaged=skip_damaged)
+
+    def counted() -> Iterator[tuple[int, Any, Sequence[int]]]:
+        kind = partial(_TablesQuery, rows)
+        for table, (batch, sizes, misfits) in read_each(log, kind, query, findings=findings, jobs=jobs):
+            if lost is not None:
+                lost.update(misfits)
+            yield table, batch, sizes
+
+    def batches() -> Iterator[tuple[str, Any]]:
+        if lost is not None:
+            lost["missing splits"] = sum(not each.is_hidden for each in log.missing_splits())
+        for table, batch in rebatched_each(counted(), batch_rows, jobs=jobs):
+            yield names[table], batch
+        if lost is not None:
+            lost["damaged messages"] += len(findings)
+
+    return {name: one.schema for name, one in zip(names, rows, strict=True)}, batches

@@ -1,0 +1,122 @@
+"""The bytes of messages, one after another: those of the messages themselves, whether or not each becomes an object."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import exhume
+from exhume.errors import ExhumeError
+from exhume.findings import Finding
+from exhume.formats.ark import query
+from exhume.formats.ark.lines import RawQuery
+from exhume.formats.ark.pieces import read_each
+from exhume.formats.ark.reader import ArkReader
+
+Cli = Callable[..., Any]
+
+IDL = "namespace t; schema Pose { double x; string name; }"
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One channel alone, then two columns at the same times, and messages that do not decode but are bytes as well."""
+    root = tmp_path_factory.mktemp("raw") / "log"
+    with exhume.ark.create(root) as writer:
+        writer.column("first", split_items=70)
+        writer.column("packed", "zstd", split_items=90)
+        alone = writer.channel("/alone", "t::Pose", IDL, column="first", latched=True)
+        beside = writer.channel("/beside", "t::Pose", IDL, column="first")
+        packed = writer.channel("/packed", "t::Pose", IDL, column="packed")
+        for number in range(400):
+            alone.write(number * 10, b"no pose" if number % 9 == 8 else {"x": number / 8, "name": "n" * (number % 7)})
+            if number >= 200:
+                beside.write(number * 10 + 1, {"x": 1.5, "name": f"beside {number}"})
+                packed.write(number * 10, {"x": 2.5, "name": f"packed {number}"})
+    return root
+
+
+def told(log: ArkReader, **asked: Any) -> tuple[bytes, list[str], str]:
+    """The bytes, what was skipped, and the error."""
+    findings: list[Finding] = []
+    found, error = [], ""
+    try:
+        for data in read_each(log, RawQuery, asked, findings=findings):
+            found.append(data)  # noqa: PERF402 - there may be an error behind it
+    except ExhumeError as raised:
+        error = str(raised)
+    return b"".join(found), [str(finding) for finding in findings], error
+
+
+def expected(log: ArkReader, **asked: Any) -> tuple[bytes, list[str], str]:
+    findings: list[Finding] = []
+    found, error = [], ""
+    try:
+        for message in log.messages(**asked, decode=False, findings=findings):
+            found.append(message.data)  # noqa: PERF401 - there may be an error behind it
+    except ExhumeError as raised:
+        error = str(raised)
+    return b"".join(found), [str(finding) for finding in findings], error
+
+
+@pytest.mark.parametrize("portion", [7, 1 << 14])
+@pytest.mark.parametrize("on_error", ["raise", "skip"])
+@pytest.mark.parametrize("damaged", [False, True])
+def test_bytes_are_those_of_the_messages(
+    damaged: bool, on_error: str, portion: int, log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of all, of some, backwards, and with what is replayed in front; entries and stored bytes may be damaged."""
+    monkeypatch.setattr(query, "BATCH_MESSAGES", portion)
+    root = shutil.copytree(log, tmp_path / "log")
+    if damaged:
+        for split in sorted((root / "splits").iterdir()):
+            data = bytearray(split.read_bytes())
+            data[1024 + 30 * 18 + 12 : 1024 + 30 * 18 + 16] = b"\0\0\0\0"  # the size in an entry of the index
+            data[-3] ^= 0x55
+            split.write_bytes(data)
+    asked: list[dict[str, Any]] = [
+        {},
+        {"topics": "/alone"},
+        {"topics": ["/beside", "/packed"]},
+        {"reverse": True},
+        {"start_ns": 1005, "stop_ns": 2505},
+    ]
+    told_of = 0
+    with exhume.open(root) as opened:
+        assert isinstance(opened, ArkReader)
+        for one in asked:
+            found = told(opened, **one, on_error=on_error)
+            assert found == expected(opened, **one, on_error=on_error)
+            assert found[0] or (found[2] and one)  # backwards, the first message is damaged
+            told_of += bool(found[1]) + bool(found[2])
+    assert bool(told_of) == damaged
+
+
+def test_messages_that_lie_together_are_not_cut(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of one column's splits are read as they are, and what has something in between is not."""
+    made: list[int] = []
+    plain = query.Query.portion
+
+    def portion(self: Any, batch: Any, numbers: list[int], pieces: Any) -> Any:
+        made.append(len(numbers))
+        return plain(self, batch, numbers, pieces)
+
+    monkeypatch.setattr(query.Query, "portion", portion)
+    with exhume.open(log) as opened:
+        assert isinstance(opened, ArkReader)
+        told(opened, stop_ns=1990)
+        assert made == []
+        told(opened, topics="/alone", start_ns=2000, latched=False)
+        assert sum(made) == 200
+
+
+def test_the_command(log: Path, exhume_cli: Cli) -> None:
+    with exhume.open(log) as opened:
+        assert isinstance(opened, ArkReader)
+        data = expected(opened, topics="/alone")[0]
+    ran = exhume_cli("cat", log, "--raw", "--topic", "/alone")
+    assert (ran.code, ran.out) == (0, data)
