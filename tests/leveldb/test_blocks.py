@@ -9,7 +9,7 @@ from exhume.errors import CodecError, Span, StructureError, UnsupportedFeatureEr
 from exhume.formats.leveldb.blocks import block_checksum, codec_name, decode_block, seal_block
 from exhume.formats.leveldb.layout import parse_tail
 from exhume.formats.leveldb.model import Verdict
-from exhume.formats.leveldb.table import Block
+from exhume.formats.leveldb.table_blocks import Block
 from exhume.formats.leveldb.wire import Handle, build_varint
 from exhume.io.source import BytesSource
 

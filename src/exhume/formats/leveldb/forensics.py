@@ -16,7 +16,8 @@ from exhume.formats.leveldb.checks import Report
 from exhume.formats.leveldb.kernel import LeveldbRows
 from exhume.formats.leveldb.model import Verdict
 from exhume.formats.leveldb.ranges import PIECE
-from exhume.formats.leveldb.table import KNOWN_TYPES, Block, Item, Table
+from exhume.formats.leveldb.table import KNOWN_TYPES, Item, Table
+from exhume.formats.leveldb.table_blocks import Block
 from exhume.formats.leveldb.wire import Handle
 from exhume.native import kernel
 

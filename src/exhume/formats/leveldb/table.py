@@ -1,5 +1,6 @@
-"""Tables (`.ldb`, `.sst`): footer, metaindex, properties, index, data blocks, and their entries in order, from any key
-on.
+"""Tables (`.ldb`, `.sst`): metaindex, properties, index, data blocks, and their entries in order, from any key on.
+
+Footer and blocks as such are read in `table_blocks.py`.
 
 The `Report` decides what happens at damage: `strict` raises, a collector continues with the next index entry.  How a
 damaged table is read is in `forensics.py`.
@@ -10,42 +11,24 @@ Spec: LevelDB doc/table_format.md; RocksDB table/format.h, block_based/.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
-from itertools import chain, islice
-from typing import Any, NamedTuple
+from itertools import chain
+from typing import Any
 
-from exhume.counts import counted
-from exhume.errors import CodecError, ExhumeError, FormatError, LimitExceededError, Span, UnsupportedFeatureError
-from exhume.findings import Check, CheckOutcome
+from exhume.errors import ExhumeError, FormatError
 from exhume.formats.leveldb import checks, layout
-from exhume.formats.leveldb.blocks import (
-    ALGORITHMS,
-    PROBLEMS,
-    block_checksum,
-    codec_name,
-    context_modifier,
-    decode_block,
-)
 from exhume.formats.leveldb.checks import Report
 from exhume.formats.leveldb.kernel import LeveldbRows, block_handles
-from exhume.formats.leveldb.layout_facts import (
-    CHECKSUMMED,
-    FOOTER_CHECKSUM,
-    LEVELDB_FOOTER,
-    NUM_RESTARTS,
-    RESTART,
-    ROCKSDB_FOOTER,
-    user_key,
-)
-from exhume.formats.leveldb.model import Footer, Place, ValueTypes, Verdict
+from exhume.formats.leveldb.layout_facts import user_key
+from exhume.formats.leveldb.model import Place, ValueTypes, Verdict
+from exhume.formats.leveldb.table_blocks import Block, BlockFile
 from exhume.formats.leveldb.wire import Handle
 from exhume.io.cached import cached_property
 from exhume.io.source import BytesSource, Source
-from exhume.layout.measured import note_payload
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.native import kernel
-from exhume.native.kernel import BLOCK_BOMB, COMPILED
+from exhume.native.kernel import COMPILED
 
 Item = tuple[bytes, int, int, int, bytes, Any]
 """(user key, 2^64 - 1 - packed sequence and type, rank, offset in block, value, place): sorts as LevelDB sorts."""
@@ -53,8 +36,6 @@ Item = tuple[bytes, int, int, int, bytes, Any]
 KNOWN_TYPES = frozenset(ValueTypes)
 KNOWN_FLAGS = bytes(kind in KNOWN_TYPES for kind in range(256))
 """A flag for each value type."""
-READ_AHEAD = 256 << 10
-"""Bytes of neighbouring blocks that are fetched with one read."""
 
 MOST_AT_ONCE = 256 << 20
 """Bytes of keys and values above which blocks are read one by one."""
@@ -63,58 +44,7 @@ MOST_KEPT = 64
 """Blocks whose entries a table keeps for the next look-up."""
 
 
-class Block(NamedTuple):
-    """A block that was read: its place, codec, checksum verdict and decompressed contents."""
-
-    handle: Handle
-    source: Source
-    codec: str
-    verdict: Verdict
-    data: bytes
-
-    @property
-    def span(self) -> Span:
-        """The range in the file, with the trailer."""
-        return self.source.span(self.handle.offset, self.handle.stop)
-
-    @property
-    def payload_span(self) -> Span:
-        """The decompressed contents."""
-        return self.span.in_payload(0, len(self.data))
-
-    @property
-    def entries_end(self) -> int:
-        """Where the entries end, as in `tail`; computed directly for the plain form, because every block that is read
-        needs it.
-        """
-        last = len(self.data) - NUM_RESTARTS.size
-        end = last - RESTART.size * NUM_RESTARTS.unpack_from(self.data, last)[0] if last >= 0 else -1
-        return end if end >= 0 else self.tail.end
-
-    @property
-    def tail(self) -> layout.Tail:
-        """Where its entries end, and its restart points; raises `StructureError` when they do not fit."""
-        return layout.parse_tail(self.data, self.payload_span)
-
-
-class _Rules(NamedTuple):
-    """What the footer says about all blocks; each block must end before `room`."""
-
-    checksum: str
-    family: str
-    version: int
-    base_context: int
-    room: int
-
-
-def _compared(kind: str, stored: int, computed: int | None) -> Check:
-    """The verdict on a checksum of that kind; None stands for a checksum that cannot be computed."""
-    if computed is None:
-        return Check.skipped("the table has none" if kind == "none" else f"a kind that exhume does not know, {kind}")
-    return Check.compare(f"{stored:08x}", f"{computed:08x}", ALGORITHMS[kind])
-
-
-class Table:
+class Table(BlockFile):
     """One table file.  `level` and `referenced` are what the manifest says about it.  Thread-safe."""
 
     def __init__(
@@ -127,180 +57,12 @@ class Table:
         column_family: int = 0,
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
-        self.source = source
+        super().__init__(source, limits=limits)
         self.number = number
         self.level = level
         self.referenced = referenced
         self.column_family = column_family
-        self.limits = limits
         self._seen: dict[int, list[Item]] = {}
-
-    @cached_property
-    def footer(self) -> Footer | None:
-        """The footer, None when the magic number is missing.  Raises `StructureError` for unreadable handles."""
-        size = self.source.size
-        start = max(0, size - ROCKSDB_FOOTER)
-        return layout.parse_footer(self.source.read_at(start, size - start), self.source.span(start, size))
-
-    def check_footer(self, report: Report) -> Footer | None:
-        """The footer, after its own rules were checked and reported; None when it is unusable."""
-        whole = self.source.span(0, self.source.size)
-        if self.source.size < LEVELDB_FOOTER:
-            report(
-                checks.TABLE_SHORT,
-                span=whole,
-                expected=f"at least {LEVELDB_FOOTER} bytes",
-                actual=self.source.size,
-            )
-            return None
-        tail = self.source.span(max(0, self.source.size - ROCKSDB_FOOTER), self.source.size)
-        try:
-            footer = self.footer
-        except FormatError as error:
-            if error.code == checks.BAD_VERSION.code:
-                report(checks.BAD_VERSION, span=error.span, expected=error.expected, actual=error.actual)
-            else:
-                checks.tell(report, checks.HANDLE, error, "unreadable handles in the footer: ")
-            return None
-        if footer is None:
-            report(checks.BAD_MAGIC, span=tail)
-            return None
-        if footer.checksum.startswith("type-"):
-            report(checks.CHECKSUM_TYPE, span=tail, actual=footer.checksum)
-        if any(footer.padding):
-            report(checks.FOOTER_FILL, span=tail)
-        if footer.footer_checksum is not None:
-            check = self.check_sealed_footer()
-            if check.outcome is CheckOutcome.MISMATCH:
-                report(checks.FOOTER_CRC, span=tail, expected=check.expected, actual=check.actual)
-        return footer
-
-    def check_sealed_footer(self) -> Check:
-        """The checksum of a footer of RocksDB version 6 and later, which covers itself as zeros.
-
-        RocksDB adds the part that depends on the footer's place even when the checksum type is "none" and the value is
-        0.
-        """
-        kind, _, _, base, room = self._rules
-        data = bytearray(self.source.read_at(room, ROCKSDB_FOOTER))
-        stored = 0 if self.footer is None else self.footer.footer_checksum or 0
-        start, stop = FOOTER_CHECKSUM
-        data[start:stop] = bytes(stop - start)
-        if kind == "none":
-            return _compared(kind, stored, context_modifier(base, room))
-        return _compared(kind, stored, block_checksum(kind, bytes(data), base_context=base, offset=room))
-
-    @cached_property
-    def _rules(self) -> _Rules:
-        footer = self.footer
-        if footer is None:
-            return _Rules("crc32c", "leveldb", 0, 0, self.source.size)
-        room = footer.offset - self.source.origin
-        return _Rules(footer.checksum, footer.family, footer.version, footer.base_context, room)
-
-    def read_block(
-        self, handle: Handle, report: Report = checks.strict, *, stored: bytes | None = None
-    ) -> Block | None:
-        """A block, its checksum compared and its contents decompressed; None when it cannot be read, which is reported.
-
-        `stored` are its bytes with the trailer, if the caller has them.  With `checks.strict` it raises what would
-        be reported.
-        """
-        kind, family, version, base, room = self._rules
-        source = self.source
-        offset, size = handle
-        end = handle.stop
-        if end > room:
-            span = source.span(min(offset, source.size), source.size)
-            report(
-                checks.HANDLE,
-                span=span,
-                expected=f"a block within {counted(room, 'bytes')}",
-                actual=f"[{offset}, {end})",
-            )
-            return None
-        if size > self.limits.payload_size:
-            most = f"at most {counted(self.limits.payload_size, 'bytes')} (limit payload_size)"
-            report(checks.TOO_LARGE, span=source.span(offset, end), expected=most, actual=size)
-            return None
-        if stored is None:
-            stored = source.read_at(offset, end - offset)
-        verdict = Verdict.NONE
-        _, compression, found = layout.flat_block_trailer(stored, size, len(stored))
-        checksum = block_checksum(kind, stored[: size + CHECKSUMMED], base_context=base, offset=offset)
-        if checksum is not None:
-            verdict = Verdict.GOOD if checksum == found else Verdict.BAD
-            if checksum != found:
-                span = source.span(offset, end)
-                report(checks.BLOCK_CRC, span=span, expected=f"{found:08x}", actual=f"{checksum:08x}")
-        try:
-            data = decode_block(
-                stored[:size], compression, family=family, version=version, max_size=self.limits.payload_budget(size)
-            )
-        except UnsupportedFeatureError as error:
-            span = source.span(offset, end)
-            report(checks.UNSUPPORTED_CODEC, error.message, span=span, actual=error.actual or compression)
-            return None
-        except LimitExceededError as error:
-            span = source.span(offset, end)
-            report(checks.TOO_LARGE, error.message, span=span, expected=error.expected, actual=error.actual)
-            return None
-        except CodecError as error:
-            report(checks.BLOCK_CODEC, error.message, span=source.span(offset, end), actual=error.actual)
-            return None
-        note_payload(source.span(offset, end), len(data))
-        return Block(handle, source, codec_name(compression), verdict, data)
-
-    def check_block(self, handle: Handle) -> Check:
-        """The checksum of a block that lies before the footer, computed and compared."""
-        kind, _, _, base, _ = self._rules
-        stored = self.source.read_at(handle.offset, handle.stop - handle.offset)
-        found = layout.flat_block_trailer(stored, handle.size, len(stored))[2]
-        checked = stored[: handle.size + CHECKSUMMED]
-        return _compared(kind, found, block_checksum(kind, checked, base_context=base, offset=handle.offset))
-
-    def read_blocks(self, handles: list[Handle], report: Report = checks.strict) -> Iterator[Block | None]:
-        """`read_block` of each handle; blocks that follow one another in the file are fetched together."""
-        window, first, ahead = b"", 0, True
-        for number, handle in enumerate(handles):
-            start, end = handle.offset - first, handle.stop - first
-            if ahead and not 0 <= start < end <= len(window):
-                try:
-                    window, first = self._read_ahead(islice(handles, number, None)), handle.offset
-                except ExhumeError:  # from here on, each block is read, and refused, by itself
-                    window, ahead = b"", False
-                start, end = 0, handle.stop - first
-            whole = 0 <= start < end <= len(window)
-            yield self.read_block(handle, report, stored=window[start:end] if whole else None)
-
-    def _read_ahead(self, handles: Iterable[Handle]) -> bytes:
-        """The bytes of the first blocks, as long as they are adjacent, inside the file and not too large together."""
-        start = end = -1
-        room = self._rules.room
-        for handle in handles:
-            stop = handle.stop
-            if start < 0:
-                start = end = handle.offset
-            if handle.offset != end or stop > room or stop - start > READ_AHEAD:
-                break
-            end = stop
-        return self.source.read_at(start, end - start) if end > start else b""
-
-    def split_block(self, block: Block, report: Report = checks.strict) -> list[tuple[bytes, bytes, int]]:
-        """`(key, value, offset)` of a block whose keys are plain names (metaindex, index)."""
-        try:
-            end = block.entries_end
-        except FormatError as error:
-            checks.tell(report, checks.BLOCK, error)
-            return []
-        out, stop, problem = kernel.block_entries(block.data, end, self.limits.structure_size)
-        self._report_problem(block, stop, end, problem, report)
-        return out
-
-    def _report_problem(self, block: Block, stop: int, end: int, problem: int, report: Report) -> None:
-        if problem:
-            rule = checks.KEY_BOMB if problem == BLOCK_BOMB else checks.BLOCK
-            report(rule, PROBLEMS[problem], span=block.span.in_payload(stop, end))
 
     def metaindex(self, report: Report = checks.strict) -> dict[str, Handle]:
         """The handles of the meta blocks by name; empty when the metaindex cannot be read, which `report` is told."""
@@ -412,7 +174,7 @@ class Table:
     @property
     def verdict(self) -> Verdict:
         """The verdict on sound blocks."""
-        return Verdict.NONE if self._rules.checksum == "none" else Verdict.GOOD
+        return Verdict.NONE if self.rules.checksum == "none" else Verdict.GOOD
 
     def hold(self, room: int) -> int:
         """Reads the table as a whole, so that it need not be read again, if it has at most `room` bytes; returns its
@@ -452,7 +214,7 @@ class Table:
         limits = self.limits
         caps = limits.payload_size, limits.expansion_floor, limits.expansion, limits.structure_size, MOST_AT_ONCE
         base, end = blocks[0][1].offset, blocks[-1][1].stop
-        kind, _, _, context, room = self._rules
+        kind, _, _, context, room = self.rules
         if end > room or end - base != sum(handle.size + layout.BLOCK_TRAILER for _, handle in blocks):
             return False
         stored = self.source.read_at(base, end - base)
@@ -482,7 +244,7 @@ class Table:
         items, stop, problem, disorder = kernel.internal_entries(
             block.data, end, self.limits.structure_size, rank, self.place(block.handle, block.verdict, block.codec)
         )
-        self._report_problem(block, stop, end, problem, report)
+        self.report_problem(block, stop, end, problem, report)
         if disorder >= 0:
             report(checks.KEY_ORDER, span=block.span.in_payload(disorder, end))
         return items, disorder < 0
@@ -547,13 +309,6 @@ class Table:
                     self._seen.pop(next(iter(self._seen)), None)
                 self._seen[number] = items
             yield items[bisect_left(items, (start,)) :] if number == first else items
-
-    def footer_or_none(self) -> Footer | None:
-        """The footer; None when it is missing or cannot be read."""
-        try:
-            return self.footer
-        except FormatError:
-            return None
 
     def range_deletions(self, report: Report) -> list[tuple[bytes, bytes, int]]:
         """`(first key, key it ends before, sequence)` of RocksDB's range deletion block."""

@@ -22,7 +22,8 @@ from exhume.formats.leveldb.layout_facts import user_key
 from exhume.formats.leveldb.manifest import replay
 from exhume.formats.leveldb.model import BYTEWISE, Role, TableFile
 from exhume.formats.leveldb.ranges import PIECE
-from exhume.formats.leveldb.table import KNOWN_TYPES, Block, Item, Table, property_number
+from exhume.formats.leveldb.table import KNOWN_TYPES, Item, Table, property_number
+from exhume.formats.leveldb.table_blocks import Block
 from exhume.formats.leveldb.wire import Handle
 from exhume.io.parallel import map_ordered
 from exhume.layout.measured import is_measuring
