@@ -177,10 +177,9 @@ def _say(run: Run, image: str, found: list[Carved], folder: Path | None) -> None
         ]
         for c in found
     )
-    for line in table(
-        rows, ["offset", "length", "format", "verdict", "proved by", "intact", "confidence", "nested in"]
-    ):
-        run.say(line)
+    run.say_lines(
+        table(rows, ["offset", "length", "format", "verdict", "proved by", "intact", "confidence", "nested in"])
+    )
     for carved in found:
         for finding in carved.findings if run.verbose else ():
             run.say(f"  {carved.offset}: {printable(str(finding))}")

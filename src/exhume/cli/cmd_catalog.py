@@ -90,8 +90,7 @@ def find(run: Run, database: str, patterns: tuple[str, ...], cat: bool, exit_sta
         run.items("catalog", {"catalog": database}, "locations", (place.to_dict() for place in found))
     else:
         rows = [[place.start_byte, place.size, place.location, place.file_path] for place in found]
-        for line in table(rows, ["offset", "size", "chunk", "path"]) if rows else ():
-            run.say(line)
+        run.say_lines(table(rows, ["offset", "size", "chunk", "path"]) if rows else ())
     return Outcome.NO if exit_status and not found else Outcome.DONE
 
 

@@ -35,10 +35,9 @@ def command(run: Run) -> None:
     if run.machine:
         run.items("formats", {} if run.ndjson else {"installation": here.to_dict()}, "formats", rows)
         return
-    for line in table(
-        ([row[k] for k in ("id", "title", "can", "codecs")] for row in rows), ["id", "title", "can", "codecs"]
-    ):
-        run.say(line)
+    run.say_lines(
+        table(([row[k] for k in ("id", "title", "can", "codecs")] for row in rows), ["id", "title", "can", "codecs"])
+    )
     for row in rows:
         for limitation in row["limitations"]:
             run.say(f"{row['id']}: {limitation}")

@@ -121,8 +121,7 @@ def _list_long(run: Run, found: Iterator[Entry]) -> None:
         ]
         for entry in entries
     )
-    for line in table(rows, header):
-        run.say(line)
+    run.say_lines(table(rows, header))
 
 
 def _list_sections(run: Run, target: str, archive: Inspection, jobs: int) -> Outcome:
@@ -135,6 +134,5 @@ def _list_sections(run: Run, target: str, archive: Inspection, jobs: int) -> Out
             [s.span.source, s.span.start, s.span.size, s.kind, s.codec, ("  " if s.parent else "") + s.name, s.note]
             for s in found
         )
-        for line in table(rows, ["file", "offset", "size", "kind", "codec", "section", "note"]):
-            run.say(line)
+        run.say_lines(table(rows, ["file", "offset", "size", "kind", "codec", "section", "note"]))
     return Outcome.LOSS if any(s.kind is SectionKind.UNREAD for s in found) else outcome

@@ -28,8 +28,7 @@ def command(run: Run, specification: str | None, bundle: bool) -> None:
         else:
             from exhume.cli.render import table
 
-            for line in table(([one["name"], one["title"]] for one in found), ["name", "title"]):
-                run.say(line)
+            run.say_lines(table(([one["name"], one["title"]] for one in found), ["name", "title"]))
         return
     text = text_of(specification, bundle=bundle)
     if run.machine:

@@ -39,8 +39,7 @@ def tell_sections(run: Run, items: Iterable[Any]) -> None:
             damaged.append(item)
     several = len({row[0] for row in rows}) > 1
     header = ["file", "offset", "size", "kind", "codec", "section", "what it is"]
-    for line in table((row if several else row[1:] for row in rows), header if several else header[1:]):
-        run.say(line)
+    run.say_lines(table((row if several else row[1:] for row in rows), header if several else header[1:]))
     printed: set[str] = set()
     for item in damaged:
         run.say()
@@ -118,8 +117,7 @@ def tell_fields(run: Run, item: Any, depth: int | None, selection: Any, told: se
         if title:
             run.say(f"-- {title} of {printable(section.name)}: +offset counts from its start")
         rows = list(_rows(tree, depth, selection, told))
-        for line in table(rows, ["offset", "size", "field", "type", "value", "meaning"])[0 if not title else 1 :]:
-            run.say(line)
+        run.say_lines(table(rows, ["offset", "size", "field", "type", "value", "meaning"])[0 if not title else 1 :])
 
 
 def _rows(tree: Any, depth: int | None, selection: Any, told: set[str]) -> Iterator[list[str]]:

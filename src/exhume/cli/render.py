@@ -25,6 +25,8 @@ def human_size(size: int | None) -> str:
 
 def cell(value: Any) -> str:
     """One value as text."""
+    if isinstance(value, str):
+        return printable(str(value))
     if value is None:
         return "-"
     if isinstance(value, bool):
@@ -44,17 +46,18 @@ def cell(value: Any) -> str:
 
 def table(rows: Iterable[Sequence[Any]], header: Sequence[str]) -> list[str]:
     """Aligned lines under a header; columns whose values are all numbers are right-aligned."""
-    raw = [list(row) for row in rows]
-    right = {i for i in range(len(header)) if raw and all(_is_number(row[i]) for row in raw)}
-    lines = [list(header), *([cell(value) for value in row] for row in raw)]
-    widths = [max(len(line[i]) for line in lines) for i in range(len(header))]
-    return [
-        "  ".join(
-            text.rjust(width) if i in right else text.ljust(width)
-            for i, (text, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in lines
-    ]
+    columns = list(zip(*rows, strict=True)) or [()] * len(header)
+    shown = [_column(name, values) for name, values in zip(header, columns, strict=True)]
+    return ["  ".join(line).rstrip() for line in zip(*shown, strict=True)]
+
+
+def _column(name: str, values: Sequence[Any]) -> list[str]:
+    """The header and the values as texts of the same length."""
+    texts = [name, *map(cell, values)]
+    width = max(map(len, texts))
+    if values and all(map(_is_number, values)):
+        return [text.rjust(width) for text in texts]
+    return [text.ljust(width) for text in texts]
 
 
 def _is_number(value: Any) -> bool:

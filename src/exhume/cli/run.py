@@ -183,6 +183,11 @@ class Run:
         """Prints a line of the answer, for people."""
         self.out.text(text + "\n")
 
+    def say_lines(self, lines: Sequence[str]) -> None:
+        """Prints lines of the answer, some thousands at a time."""
+        for start in range(0, len(lines), 4096):
+            self.say("\n".join(lines[start : start + 4096]))
+
     def note(self, text: str) -> None:
         """Prints a line about the work on standard error, unless --quiet."""
         if not self.quiet:
