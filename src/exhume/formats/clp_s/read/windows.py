@@ -16,7 +16,13 @@ from exhume.codecs.frames import Frames
 from exhume.errors import CodecError, ExhumeError
 from exhume.formats.clp_s.layout import NodeType
 from exhume.formats.clp_s.layout_packed import NUM_VARIABLES, VARIABLE_SIZE, WORD_SIZE
-from exhume.formats.clp_s.layout_table import SIZED_INSIDE, WIDTHS, located_columns
+from exhume.formats.clp_s.layout_table import (
+    CLP_S_TABLE_COLUMNS,
+    SIZED_INSIDE,
+    WIDTHS,
+    IntegerColumn,
+    located_columns,
+)
 from exhume.formats.clp_s.read.columns import Column
 from exhume.formats.clp_s.read.kernel import clps_undelta, clps_variables_of
 from exhume.formats.clp_s.read.tables import Table, TableData
@@ -80,7 +86,10 @@ class Windows:
                     start = self.start(index) + at
                     with self._passage.stop() as here:
                         here.gather([(start, start + len(part), 0)], part)
-                self._sums[index] = memoryview(clps_undelta(deltas)).cast("q")
+                summed = memoryview(clps_undelta(deltas))
+                integers, _ = CLP_S_TABLE_COLUMNS[NodeType.INTEGER](summed, 0, len(summed), self.table.num_messages)
+                assert isinstance(integers, IntegerColumn)
+                self._sums[index] = integers.values
             return self._sums[index]
 
     @contextmanager
