@@ -54,7 +54,7 @@ def wait_for_idle(until: float) -> bool:
             return False
 
 
-def settle(most: int = 8 << 30) -> None:
+def settle(most: int = 2 << 30) -> None:
     """Writes on up to so many bytes of free memory, so that the machine under this one has them in place."""
     free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     with mmap.mmap(-1, max(mmap.PAGESIZE, min(most, free // 2)), access=mmap.ACCESS_COPY) as room:
