@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import sys
 import threading
 from collections.abc import Iterator
 from itertools import accumulate, pairwise
@@ -111,6 +112,34 @@ def test_threads_decompress_the_frames_that_they_all_need_once() -> None:
         thread.join(20)
     assert found == [True] * 12
     assert sorted(counted.read) == list(range(40))
+
+
+def test_frames_that_others_use_stay_whenever_threads_change() -> None:
+    passage = Counted([100] * 60).passage()
+    wrong: list[object] = []
+
+    def work(number: int) -> None:
+        try:
+            for start in range(number * 20, 5_900, 20):
+                with passage.stop() as here:
+                    room = here.room(60)
+                    here.gather([(start, start + 60, 0)], room)
+                    if room != PAYLOAD[start : start + 60]:
+                        wrong.append(start)
+        except Exception as error:
+            wrong.append(error)
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=work, args=(number,), daemon=True) for number in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(30)
+    finally:
+        sys.setswitchinterval(before)
+    assert wrong == []
 
 
 def test_a_damaged_frame_is_told_and_others_are_read() -> None:

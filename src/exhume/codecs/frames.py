@@ -81,7 +81,8 @@ class Passage:
     def __init__(self, read: Reading, places: list[tuple[int, int]], ends: list[int]) -> None:
         self._read, self._places, self._ends = read, places, ends
         self._locks = [threading.Lock() for _ in places]
-        self._made: dict[int, bytearray] = {}  # in the order of their last use
+        self._made: dict[int, bytearray] = {}  # read without the lock: what somebody uses stays in it
+        self._recent: dict[int, None] = {}  # those, in the order of their last use
         self._users: Counter[int] = Counter()
         self._most = 0  # frames that one stop needed
         self._lock = threading.Lock()
@@ -99,9 +100,11 @@ class Passage:
                 self._users.subtract(here.frames)
                 for number in here.frames:
                     if number in self._made:
-                        self._made[number] = self._made.pop(number)
-                idle = [number for number in self._made if not self._users[number]]
-                for number in idle[: max(0, len(self._made) - self._most - self._most // 2)]:
+                        self._recent.pop(number, None)
+                        self._recent[number] = None
+                idle = [number for number in self._recent if not self._users[number]]
+                for number in idle[: max(0, len(self._recent) - self._most - self._most // 2)]:
+                    del self._recent[number]
                     self._rooms.append(self._made.pop(number))
                 self._rooms += here.rooms
 
