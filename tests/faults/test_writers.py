@@ -5,6 +5,7 @@ Spec: none; docs/trust.md, "Failing disks".
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import shutil
@@ -12,14 +13,15 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
 
 from exhume.errors import SourceError
 from exhume.io.files import RawFile, open_input
-from exhume.io.output.atomic import AtomicFile
-from exhume.io.output.scratch import discard, scratch_directory, scratch_file
+from exhume.io.output.atomic import AtomicDirectory, AtomicFile
+from exhume.io.output.scratch import ScratchDirectory, discard, scratch_file
 from exhume.io.output.tree import UNFINISHED, OutputTree
 from exhume.registry import formats
 from exhume.testing.faults import CALLS, EMPTY, FULL, SHORT, Disk, ways
@@ -192,7 +194,7 @@ def test_scratch(tmp_path: Path) -> None:
         file.seek(0)
         assert file.read() == b"abc"
         assert os.listdir(tmp_path) == []
-    with scratch_directory(tmp_path / "made") as folder:
+    with ScratchDirectory(tmp_path / "made") as folder:
         (folder / "x").touch()
         assert folder.parent == tmp_path
         assert folder.name.startswith(".made.")
@@ -242,7 +244,57 @@ def test_an_interruption_while_a_scratch_directory_is_made_or_removed_leaves_not
     for module, name, call in ((os, "mkdir", interrupted_when_made), (shutil, "rmtree", interrupted_when_removed)):
         with monkeypatch.context() as patch:
             patch.setattr(module, name, call)
-            with pytest.raises(KeyboardInterrupt), scratch_directory(tmp_path / "made") as folder:
+            with pytest.raises(KeyboardInterrupt), ScratchDirectory(tmp_path / "made") as folder:
                 (folder / "file").write_bytes(b"")
         assert list(tmp_path.iterdir()) == []
     assert len(calls) == 2
+
+
+def _write_file(path: Path) -> None:
+    with AtomicFile(path) as file:
+        file.file.write(b"all of it")
+
+
+def _write_directory(path: Path) -> None:
+    with AtomicDirectory(path) as folder, folder.create("f") as file:
+        file.write(b"all of it")
+
+
+def _use_scratch(path: Path) -> None:
+    with ScratchDirectory(path):
+        pass
+
+
+@pytest.mark.parametrize("write", [_write_file, _write_directory, _use_scratch])
+def test_an_interruption_between_any_two_instructions_leaves_nothing_or_all(
+    write: Callable[[Path], None], tmp_path: Path
+) -> None:
+    """Also before `with` knows what it entered, and inside of what cleans up."""
+    ours = {write.__code__.co_filename, "atomic.py", "scratch.py"}
+    before = sys.gettrace()
+    for moment in itertools.count():
+        seen = 0
+
+        def trace(frame: FrameType, event: str, value: object, moment: int = moment) -> Any:
+            nonlocal seen
+            frame.f_trace_opcodes = True
+            if event == "opcode" and (frame.f_code is write.__code__ or Path(frame.f_code.co_filename).name in ours):
+                seen += 1
+                if seen == moment:
+                    raise KeyboardInterrupt
+            return trace
+
+        interrupted = False
+        sys.settrace(trace)
+        try:
+            write(tmp_path / "made")
+        except KeyboardInterrupt:
+            interrupted = True
+        finally:
+            sys.settrace(before)
+        left = [path.relative_to(tmp_path).as_posix() for path in sorted(tmp_path.rglob("*"))]
+        assert left in ([], ["made"], ["made", "made/f"]), moment
+        if not interrupted and moment:
+            break
+        discard(tmp_path / "made")
+    assert moment > 50

@@ -17,7 +17,7 @@ from exhume.findings import Severity
 from exhume.io.files import naming
 from exhume.io.opening import Target
 from exhume.io.output.atomic import exists_error, sync_directory, tell
-from exhume.io.output.scratch import scratch_directory
+from exhume.io.output.scratch import ScratchDirectory
 from exhume.io.parallel import map_ordered
 from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
@@ -89,7 +89,7 @@ def recode(
         described = get_format(archive.format)
         hook = described.hook("recode")
         check_keywords(f"recode() of {described.id} archives", options, hook, recode)
-        with scratch_directory(path) as scratch:
+        with ScratchDirectory(path) as scratch:
             made = scratch / path.name
             with _told_as(made, path):
                 hook(archive, made, stored=stored, limits=limits, progress=progress, jobs=jobs, **options)

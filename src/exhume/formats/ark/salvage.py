@@ -45,7 +45,7 @@ from exhume.formats.ark.verify import named_splits
 from exhume.io.files import naming
 from exhume.io.jsonout import dumps
 from exhume.io.output.atomic import AtomicDirectory, AtomicFile
-from exhume.io.output.scratch import scratch_directory
+from exhume.io.output.scratch import ScratchDirectory
 from exhume.io.parallel import Beside
 from exhume.io.source import STREAM_CHUNK, Source
 from exhume.io.tree import Tree
@@ -77,7 +77,7 @@ def salvage(
         with AtomicDirectory(output) as folder:
             _Salvage(reader, folder.temporary, report, progress, jobs).run()
     else:
-        with scratch_directory(output) as scratch:
+        with ScratchDirectory(output) as scratch:
             root = scratch / "log"
             _Salvage(reader, root, report, progress, jobs).run()
             _write_lines(root, output, limits, jobs)

@@ -37,7 +37,7 @@ from exhume.formats.clp_s.write.frames import Framing, Payload, whole
 from exhume.formats.clp_s.write.rewrap import write_container
 from exhume.io.local import FileSource
 from exhume.io.output.atomic import AtomicFile
-from exhume.io.output.scratch import discard, scratch_directory, scratch_file
+from exhume.io.output.scratch import ScratchDirectory, discard, scratch_file
 from exhume.io.parallel import map_ordered
 from exhume.io.source import Source
 from exhume.io.tree import Tree
@@ -68,7 +68,7 @@ def salvage(
         return report
     dropped: frozenset[int] = frozenset()
     bare: dict[int, bytes] | None = None
-    with scratch_directory(Path(output)) as scratch:
+    with ScratchDirectory(Path(output)) as scratch:
         draft = scratch / "draft"
         with scratch_file(scratch) as file:
             kept = _Kept(file)

@@ -8,15 +8,13 @@ import errno
 import io
 import os
 import re
-import tempfile
-import threading
 from pathlib import Path
 from typing import BinaryIO, Self
 
 from exhume.errors import OutputExistsError, SourceError, Span
 from exhume.io import witness
 from exhume.io.files import RawFile, naming
-from exhume.io.output.scratch import discard
+from exhume.io.output.scratch import discard, stem, unused, watch
 from exhume.io.portable import BINARY, CLOEXEC, DIRECTORY, pwrite
 from exhume.io.source import STREAM_CHUNK, source_error
 
@@ -68,9 +66,10 @@ class AtomicFile(_Atomic):
         self.overwrite = overwrite
         if not overwrite and os.path.lexists(self.path):
             raise exists_error(self.path)
+        self.temporary = unused(self.path)
+        self._watch = watch(self, self.temporary)
         with naming(self.path):
-            fd, name = tempfile.mkstemp(prefix=f".{self.path.name[:100]}.", suffix=".part", dir=self.path.parent)
-        self.temporary = Path(name)
+            fd = os.open(self.temporary, _NEW, 0o666)
         self._raw = RawFile(fd, self.path)
         self.file: BinaryIO = io.BufferedRandom(self._raw, STREAM_CHUNK)
         self._done = self._placed = False
@@ -86,8 +85,6 @@ class AtomicFile(_Atomic):
         if self.file.closed:
             return
         with naming(self.path):
-            if hasattr(os, "fchmod"):  # elsewhere new files are everybody's who may enter the directory
-                os.fchmod(self.file.fileno(), 0o666 & ~_umask())
             self.sync()
             self.file.close()
 
@@ -98,6 +95,7 @@ class AtomicFile(_Atomic):
         self.seal()
         put_in_place(self.temporary, self.path, overwrite=self.overwrite)
         self._done = self._placed = True
+        self._watch.detach()
         tell(self.path)
         sync_directory(self.path.parent)
 
@@ -108,6 +106,7 @@ class AtomicFile(_Atomic):
             with contextlib.suppress(OSError):
                 self._raw.close()  # what the buffer still holds is not wanted any more, and may have no room
             discard(self.temporary)
+            self._watch.detach()
 
     def withdraw(self) -> None:
         """`abort`; after `commit`, removes the file again, because the output that it is part of failed."""
@@ -123,7 +122,7 @@ def remove_leftovers(path: str | os.PathLike[str]) -> None:
     Only for a caller who knows that nobody else is writing the file now.
     """
     target = Path(path)
-    ours = re.compile(rf"\.{re.escape(target.name[:100])}\.[a-z0-9_]{{8}}\.part")  # as `tempfile` makes them
+    ours = re.compile(rf"\.{re.escape(stem(target.name))}\.[a-z0-9_]{{8}}\.part")
     for each in target.parent.iterdir():
         if ours.fullmatch(each.name):
             each.unlink(missing_ok=True)
@@ -136,10 +135,10 @@ class AtomicDirectory(_Atomic):
         self.path = Path(path)
         if os.path.lexists(self.path) and not (self.path.is_dir() and not any(self.path.iterdir())):
             raise exists_error(self.path)
+        self.temporary = unused(self.path)
+        self._watch = watch(self, self.temporary)
         with naming(self.path):
-            self.temporary = Path(
-                tempfile.mkdtemp(prefix=f".{self.path.name[:100]}.", suffix=".part", dir=self.path.parent)
-            )
+            self.temporary.mkdir()
         self._done = self._placed = False
 
     def create(self, name: str) -> BinaryIO:
@@ -162,7 +161,6 @@ class AtomicDirectory(_Atomic):
                 for file in files:
                     _sync(Path(folder) / file)
                 sync_directory(Path(folder))
-            self.temporary.chmod(0o777 & ~_umask())
         try:
             if self.path.is_dir():
                 self.path.rmdir()  # empty, checked at the start
@@ -172,6 +170,7 @@ class AtomicDirectory(_Atomic):
                 raise exists_error(self.path) from None
             raise source_error(error, os.fspath(self.path)) from error
         self._done = self._placed = True
+        self._watch.detach()
         tell(self.path)
         sync_directory(self.path.parent)
 
@@ -180,6 +179,7 @@ class AtomicDirectory(_Atomic):
         if not self._done:
             self._done = True
             discard(self.temporary)
+            self._watch.detach()
 
     def withdraw(self) -> None:
         """`abort`; after `commit`, removes the directory again."""
@@ -281,13 +281,3 @@ def _sync(path: Path) -> None:
         os.fsync(fd)
     finally:
         os.close(fd)
-
-
-_umask_lock = threading.Lock()
-
-
-def _umask() -> int:
-    with _umask_lock:
-        mask = os.umask(0o077)
-        os.umask(mask)
-    return mask

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+import weakref
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from exhume.io.files import RawFile, naming
 from exhume.io.portable import BINARY, CLOEXEC
@@ -55,22 +54,58 @@ def scratch_file(folder: str | os.PathLike[str] | None = None) -> BinaryIO:
     return io.BufferedRandom(RawFile(fd, where), STREAM_CHUNK)
 
 
-def _unused(beside: Path) -> Path:
+LONGEST = 200
+"""Bytes of a name that a temporary name repeats: with what is added it stays below the 255 that systems take."""
+
+
+def stem(name: str) -> str:
+    """What temporary names of an output begin with, behind the dot."""
+    while len(os.fsencode(name)) > LONGEST:
+        name = name[:-1]
+    return name
+
+
+def unused(beside: Path) -> Path:
+    """A temporary name next to `beside`, which says what it belongs to, and that it is unfinished."""
     while True:
-        path = beside.parent / f".{beside.name[:40]}.{os.urandom(8).hex()}.part"
+        path = beside.parent / f".{stem(beside.name)}.{os.urandom(4).hex()}.part"
         if not os.path.lexists(path):
             return path
 
 
-@contextlib.contextmanager
-def scratch_directory(beside: Path) -> Iterator[Path]:
-    """A temporary directory next to `beside`, removed with its content in the end.  Its name says what it belongs to,
-    and that it is unfinished.  Raises `SourceError`.
+def watch(owner: object, path: Path) -> weakref.finalize[..., Any]:
+    """Has `path` removed when `owner` is forgotten or the process ends, until it is detached.
+
+    Ctrl-C can strike between any two instructions, also before a `with` statement knows what it entered: what is
+    unfinished must be known before it is made, and be removed even then.
     """
-    folder = _unused(beside)
-    try:  # its name is known before it is made: an interruption of `mkdir` itself leaves nothing either
-        with naming(beside):
-            folder.mkdir(0o700)
-        yield folder
-    finally:
-        discard(folder)
+    return weakref.finalize(owner, _discard_ours, path, os.getpid())
+
+
+def _discard_ours(path: Path, process: int) -> None:
+    if os.getpid() == process:  # not a copy that somebody forked
+        discard(path)
+
+
+class ScratchDirectory:
+    """A context manager: a temporary directory next to `beside`, removed with its content in the end.
+
+    Entering it gives its path, or raises `SourceError`.
+    """
+
+    def __init__(self, beside: Path) -> None:
+        self._beside, self._path = beside, unused(beside)
+        self._watch = watch(self, self._path)
+
+    def __enter__(self) -> Path:
+        try:
+            with naming(self._beside):
+                self._path.mkdir(0o700)
+        except BaseException:
+            self.__exit__()
+            raise
+        return self._path
+
+    def __exit__(self, *exc: object) -> None:
+        discard(self._path)
+        self._watch.detach()

@@ -18,6 +18,7 @@ from exhume.io.output.atomic import exists_error, tell
 from exhume.io.output.copying import copy_range, write_all
 from exhume.io.output.names import NAME_MAX, PATH_MAX, foreign_to_windows, safe_parts
 from exhume.io.output.quota import Quota
+from exhume.io.output.scratch import stem
 from exhume.io.portable import WINDOWS_NAMES
 from exhume.io.small_files import write_files
 from exhume.io.source import Source, close_quietly, source_error
@@ -179,7 +180,7 @@ class OutputTree:
                     raise self._clash(error, name) from None
                 if not self.overwrite or (there.st_dev, there.st_ino) in self._ours:
                     raise exists_error(self.root / name) from None
-                target = f".{leaf[:100]}.{os.getpid()}-{threading.get_ident()}.part"
+                target = f".{stem(leaf)}.{os.getpid()}-{threading.get_ident()}.part"
                 fd = folders.create(folder, target)
             try:
                 try:
