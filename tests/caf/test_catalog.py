@@ -264,6 +264,24 @@ open_catalog(sys.argv[1], create=True).build(sys.argv[2:] * 2, progress=kill)
     assert all((tmp_path / name).exists() for name in others)
 
 
+def test_a_new_catalog_has_its_name_only_when_it_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its tables are there before anybody sees it: what is interrupted leaves neither an empty file nor some tables."""
+    from exhume.formats.caf import catalog_store
+
+    path = tmp_path / "c.db"
+    with monkeypatch.context() as patch:
+        patch.setattr(catalog_store, "INDEX", "no statement")
+        with pytest.raises(SourceError, match="database failed"):
+            open_catalog(str(path), create=True)
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(SourceError, match="No such file or directory"):
+        open_catalog(str(tmp_path / "missing/c.db"), create=True)
+    path.touch()  # what others left
+    with open_catalog(str(path), create=True) as catalog:
+        assert catalog.count() == 0
+    assert list(tmp_path.iterdir()) == [path]
+
+
 def test_a_rebuild_keeps_links_modes_and_the_tables_of_others(tmp_path: Path, chunks: list[str]) -> None:
     path, link = tmp_path / "c.db", tmp_path / "link.db"
     link.symlink_to(path)

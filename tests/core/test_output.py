@@ -394,3 +394,13 @@ def test_a_damaged_member_does_not_forge_a_tar() -> None:
         TarSink(io.BytesIO()).write("x", 100, broken())  # type: ignore[arg-type]
     with pytest.raises(SourceError, match=r"broke the tar stream.*x: .*unexpected end of data"):
         TarSink(io.BytesIO()).write("x", 100, [b"some"])
+
+
+def test_a_name_that_is_long_in_bytes(tmp_path: Path) -> None:
+    """What the temporary name adds does not make it too long for the system."""
+    name = "檔" * 83  # 249 bytes; 255 are the most
+    with AtomicFile(tmp_path / name) as file:
+        file.file.write(b"x")
+    with AtomicDirectory(tmp_path / (name + ".d")) as folder:
+        folder.create("f").close()
+    assert sorted(path.name for path in tmp_path.iterdir()) == [name, name + ".d"]

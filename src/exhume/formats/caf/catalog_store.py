@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from exhume.errors import MissingDependencyError, SourceError, Span, shorten
+from exhume.errors import MissingDependencyError, OutputExistsError, SourceError, Span, shorten
 from exhume.io.files import naming
 from exhume.io.output.atomic import AtomicFile, remove_leftovers, tell
 
@@ -107,6 +107,8 @@ class SqliteStore(Store):
 
     def __init__(self, path: str, *, create: bool, data: bytes | None = None) -> None:
         self.name = path
+        if create and data is None and not os.path.exists(path):  # noqa: PTH110 - pathlib raises for odd names
+            self._create_file(path)
         self._connection = self._connect(path if data is None else None, "rwc" if create else "ro")
         if create:
             tell(Path(path))
@@ -134,9 +136,21 @@ class SqliteStore(Store):
         with self._guard():
             return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
 
+    def _create_file(self, path: str) -> None:
+        """An empty catalog, unless somebody else makes one meanwhile; what is no catalog yet never has the name."""
+        with contextlib.suppress(OutputExistsError), self._guard(), AtomicFile(os.path.realpath(path)) as aside:
+            self._connection = self._connect(str(aside.temporary), "rw")
+            try:
+                self._connection.execute("PRAGMA journal_mode = OFF")  # no second file that could stay behind
+                self._create()
+            finally:
+                self._connection.close()
+
     def _create(self) -> None:
+        self._connection.execute("BEGIN IMMEDIATE")  # all of it, or nothing
         for statement in (*TABLES, INDEX):
             self._connection.execute(statement)
+        self._connection.execute("COMMIT")
 
     @contextlib.contextmanager
     def _guard(self) -> Iterator[None]:
