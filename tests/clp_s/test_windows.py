@@ -231,7 +231,17 @@ def everything(stored: bytes, jobs: int) -> list[Any]:
     found += [b"".join(search.chunks(resolve_projection(archive, ["name"]), jobs=jobs))]
     for columns in (None, ["text", "at"], ["real"]):
         found.append([batch.to_pydict() for batch in opened().to_arrow(columns=columns, jobs=jobs, batch_rows=3000)])
-    return found
+    return [*found, verified(stored, jobs)]
+
+
+def verified(stored: bytes, jobs: int) -> list[str]:
+    """What `verify` finds, and the records that it says it has gone through last."""
+    told = [0]
+    with open_archive(BytesSource(stored)) as archive:
+        found = [str(one) for one in archive.verify(jobs=jobs, progress=lambda done, _total, _unit: told.append(done))]
+        assert sorted(told) == told
+        assert told[-1] <= archive.num_messages
+    return [*found, str(told[-1])]
 
 
 @pytest.mark.parametrize("jobs", [1, 3])
@@ -340,10 +350,12 @@ def test_what_is_wrong_is_told_as_of_the_whole_table(kind: str, jobs: int, monke
             begin = archive.stream_place(0).start
             start, stop = (begin + at for at in frames._places[bad])
         stored[start + 12 : stop] = b"\xff" * (stop - start - 12)
-    found = told(bytes(stored), jobs)
+    found, findings = told(bytes(stored), jobs), verified(bytes(stored), jobs)
     monkeypatch.setattr(windows, "WORTHWHILE", 1 << 40)
     monkeypatch.setattr(records, "BLOCK_BYTES", 1 << 11)
     whole = told(bytes(stored), jobs)
+    assert findings[:-1] == verified(bytes(stored), jobs)[:-1]
+    assert bool(findings[:-1]) == (bad is not None or kind in list(DAMAGED)[:2])
     if bad is None:
         assert found == whole
         assert any(isinstance(one, str) for one in found) == (kind in list(DAMAGED)[:2])
@@ -371,3 +383,67 @@ def test_tables_without_windows() -> None:
         assert windows.open_windows(archive.tables[0]) is None
         with pytest.raises(ExhumeError, match="CLPS-348"):
             list(archive.json_chunks())
+
+
+def ordered(positions: list[int], moments: list[int], **changes: Any) -> Built:
+    """A table with the places of its records in their input, and their timestamps."""
+    rows = len(positions)
+    return tiny(
+        version=(0, 3, 1),
+        nodes=[(-1, b"", 10), (0, b"log_event_idx", 0), (-1, b"", 5), (2, b"t", 8)],
+        schemas=[(0, [1, 3], [])],
+        streams=[[(0, rows, i64(*positions) + i64(*moments) + i64(*[0] * rows))]],
+        ranges=[(b"t", [3], 1, 0, 10**6)],
+        patterns=[(0, b"%Y-%m-%d %H:%M:%S,%3")],
+        original_size=16,
+        compress=lambda data: in_frames(data) if len(data) > CUT else frame(data, sized=False),
+        **changes,
+    )
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+@pytest.mark.usefixtures("small")
+def test_verify_finds_what_lies_between_windows(jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The order of records across two windows, bounds of timestamps, and frames that no window had anything of."""
+    monkeypatch.setattr(records, "WINDOW_BYTES", 1 << 11)
+    rows = list(range(3000))
+    size = len(ordered(rows, rows).streams[0][0][2])
+    step = (1 << 11) * len(rows) // size
+    swapped = list(rows)
+    swapped[step * 4 - 1], swapped[step * 4] = swapped[step * 4], swapped[step * 4 - 1]
+    late = [*rows[:-1], 10**7]
+    unused = bytearray(texts([(0, row % 10) for row in rows], [*range(10), *rows]).build())
+    with open_archive(BytesSource(bytes(unused))) as archive:
+        frames = archive.stream_parts(0)
+        assert isinstance(frames, Frames)
+        start, stop = frames._places[-2]
+        begin = archive.stream_place(0).start
+    unused[begin + start + 12 : begin + stop] = b"\xff" * (stop - start - 12)
+    cases = [
+        ("", ordered(rows, rows).build()),
+        ("CLPS-413", ordered(swapped, rows).build()),
+        ("CLPS-412", ordered(rows, late).build()),
+        ("stream 0", bytes(unused)),
+    ]
+    for code, stored in cases:
+        found = verified(stored, jobs)
+        assert any(code in one for one in found[:-1]) == bool(code), found
+        with monkeypatch.context() as patch:
+            patch.setattr(windows, "WORTHWHILE", 1 << 40)
+            assert verified(stored, jobs)[:-1] == found[:-1]
+
+
+@pytest.mark.usefixtures("small")
+def test_verify_holds_a_few_frames_of_a_table_without_damage(stored: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole: list[object] = []
+
+    def counting(*args: Any) -> tuple[()]:
+        whole.append(args)
+        return ()
+
+    monkeypatch.setattr("exhume.formats.clp_s.verify.check_stream", counting)
+    with open_archive(BytesSource(stored)) as archive:
+        large = [table for table in archive.tables if windows.has_windows(table)]
+        list(archive.verify())
+        assert large
+        assert len(whole) == len(archive.table_metadata.streams) - len({table.entry.stream_id for table in large})

@@ -81,6 +81,7 @@ class Passage:
     def __init__(self, read: Reading, places: list[tuple[int, int]], ends: list[int]) -> None:
         self._read, self._places, self._ends = read, places, ends
         self._locks = [threading.Lock() for _ in places]
+        self._left = set(range(len(places)))  # which were never decompressed
         self._made: dict[int, bytearray] = {}  # read without the lock: what somebody uses stays in it
         self._recent: dict[int, None] = {}  # those, in the order of their last use
         self._users: Counter[int] = Counter()
@@ -107,6 +108,13 @@ class Passage:
                     del self._recent[number]
                     self._rooms.append(self._made.pop(number))
                 self._rooms += here.rooms
+
+    def finish(self, start: int, stop: int) -> None:
+        """Decompresses the frames of these bytes that nobody asked for.  Raises `CodecError` as `Frames.take` does."""
+        for number in numbers_within(self._ends, start, stop):
+            if number in self._left:
+                with self.stop() as here:
+                    here.gather([(self._ends[number], self._ends[number] + 1, 0)], memoryview(bytearray(1)))
 
     def gather(self, ranges: Iterable[tuple[int, int, int]], room: memoryview, here: Stop) -> None:
         """See `Stop.gather`."""
@@ -139,6 +147,7 @@ class Passage:
         room = self.room(size)
         decompress(self._read(*self._places[number]), memoryview(room)[:size])
         self._made[number] = room
+        self._left.discard(number)
 
 
 class Stop:

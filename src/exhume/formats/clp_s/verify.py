@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from exhume.archive import Progress
@@ -25,7 +26,7 @@ from exhume.formats.clp_s.layout import (
 )
 from exhume.formats.clp_s.names import DICTIONARIES, KNOWN_VERSIONS, SECTION_NAMES, TABLE_SECTIONS
 from exhume.formats.clp_s.read.packets import range_entries
-from exhume.formats.clp_s.verify_tables import Task, check_frames, check_stream, check_table_list, table_tasks
+from exhume.formats.clp_s.verify_tables import Passing, Task, check_frames, check_stream, check_table_list, table_tasks
 from exhume.io.parallel import map_ordered
 from exhume.layout.measured import note_payload
 from exhume.limits import cpu_count
@@ -33,6 +34,7 @@ from exhume.limits import cpu_count
 if TYPE_CHECKING:
     from exhume.formats.clp_s.read.kernel import ClpsStrings
     from exhume.formats.clp_s.read.places import Place
+    from exhume.formats.clp_s.read.tables import Table
     from exhume.formats.clp_s.reader import ClpSArchive
 
 
@@ -58,11 +60,12 @@ def verify(archive: ClpSArchive, quick: bool, jobs: int, progress: Progress) -> 
         with suppress(ExhumeError):  # reported with the structures
             note_payload(archive.file_entry("/0").span, sum(stream.size for stream in archive.table_metadata.streams))
     total = 0
-    for found, records in _map_tasks(_tasks(archive, files, quick), jobs):
-        yield from found
-        if records:
-            total += records
-            progress(total, archive.num_messages, "records")
+    for tasks in _stages(archive, files, quick):
+        for found, records in _map_tasks(tasks, jobs):
+            yield from found
+            if records:
+                total += records
+                progress(total, archive.num_messages, "records")
     yield from _ranges(archive)
 
 
@@ -75,7 +78,21 @@ def _map_tasks(tasks: Iterable[Task], jobs: int) -> Iterator[tuple[list[Finding]
     return map_ordered(done, tasks, jobs, ahead=AHEAD * (jobs or cpu_count()))
 
 
-def _tasks(archive: ClpSArchive, files: Sequence[Place], quick: bool) -> Iterator[Task]:
+def _stages(archive: ClpSArchive, files: Sequence[Place], quick: bool) -> Iterator[Iterable[Task]]:
+    """All tasks; those of a stage are known when the stage before it is done."""
+    sections = _section_tasks(archive, files, quick)
+    try:
+        tables = archive.tables
+    except ExhumeError:  # reported with the structures
+        yield sections
+        return
+    archive.hint_streams()
+    passing = Passing(archive, () if quick else tables)
+    yield chain(sections, [Task(partial(check_table_list, archive, tables))], passing.tasks())
+    yield _stream_tasks(archive, tables, passing, quick)
+
+
+def _section_tasks(archive: ClpSArchive, files: Sequence[Place], quick: bool) -> Iterator[Task]:
     for entry in files:
         if entry.name not in archive.section_problems and not entry.is_cut:
             yield Task(partial(_frames, archive, entry, quick))
@@ -83,17 +100,19 @@ def _tasks(archive: ClpSArchive, files: Sequence[Place], quick: bool) -> Iterato
     if not quick:
         for name in DICTIONARIES:
             yield Task(partial(_dictionary, archive, name))
-    try:
-        tables = archive.tables
-    except ExhumeError:
-        return  # reported with the structures
-    yield Task(partial(check_table_list, archive, tables))
-    archive.hint_streams()
-    for index in range(len(archive.table_metadata.streams)):
-        yield Task(partial(check_stream, archive, index, quick))
+
+
+def _stream_tasks(archive: ClpSArchive, tables: Sequence[Table], passing: Passing, quick: bool) -> Iterator[Task]:
+    """What is left to check of streams, and of the tables in them."""
+    done = passing.done()
+    streams = range(len(archive.table_metadata.streams))
+    for index in streams:
+        if index not in done:
+            yield Task(partial(check_stream, archive, index, quick))
     archive.hint_streams()
     for table in tables:
-        yield from table_tasks(table, quick)
+        if table.entry.problem is not None or table.entry.stream_id not in done:
+            yield from table_tasks(table, quick, counted=table.entry.stream_id not in passing.tried)
 
 
 def _header(archive: ClpSArchive) -> Iterator[Finding]:

@@ -6,9 +6,10 @@ Spec: clp_s.txt, Files section; the rules are in `checks`.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from exhume.codecs import zstd
@@ -18,10 +19,13 @@ from exhume.findings import Finding
 from exhume.formats.clp_s import checks
 from exhume.formats.clp_s.layout import NodeType, TimestampEncoding
 from exhume.formats.clp_s.read.kernel import clps_disorder
+from exhume.formats.clp_s.read.records import Windowed
+from exhume.formats.clp_s.read.windows import has_windows
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.read.places import Place
     from exhume.formats.clp_s.read.tables import Table, TableData
+    from exhume.formats.clp_s.read.windows import Rows
     from exhume.formats.clp_s.reader import ClpSArchive
     from exhume.limits import Limits
 
@@ -135,19 +139,71 @@ class _Loaded:
             return data
 
 
-def table_tasks(table: Table, quick: bool) -> Iterator[Task]:
-    """Structure and every reference of one table, a column at a time."""
+def table_tasks(table: Table, quick: bool, *, counted: bool = True) -> Iterator[Task]:
+    """Structure and every reference of one table, a column at a time; not `counted`: its records were before."""
+    records = table.num_messages if counted else 0
     try:
         columns = len(table.layout.nodes)
     except ExhumeError:
         columns = 0
     if quick:
-        yield Task(partial(_told, _quick_table, table), table.num_messages)
+        yield Task(partial(_told, _quick_table, table), records)
         return
     loaded = _Loaded(table, columns + 1)
     for index in range(columns):
         yield Task(partial(_told, _column, loaded, index))
-    yield Task(partial(_told, _rows, loaded), table.num_messages)
+    yield Task(partial(_told, _rows, loaded), records)
+
+
+class Passing:
+    """Streams of large tables of which a window of rows is checked at a time, and which are done when all is well.
+
+    Where something is not, they are checked as a whole, which tells what and where.
+    """
+
+    def __init__(self, archive: ClpSArchive, tables: Sequence[Table]) -> None:
+        self._streams: dict[int, list[Windowed]] = {}
+        for index, stream in enumerate(archive.table_metadata.streams):
+            inside = [table for table in tables if table.entry.stream_id == index and table.entry.problem is None]
+            ends = [0, *(table.entry.end for table in inside)]
+            if (
+                inside
+                and (index or not stream.offset)
+                and [table.entry.start for table in inside] == ends[:-1]
+                and ends[-1] == stream.size
+                and all(map(has_windows, inside))
+            ):
+                self._streams[index] = [Windowed(table) for table in inside]
+        self.tried: Collection[int] = self._streams.keys()
+        """The streams that are checked so."""
+        self._unsound: set[int] = set()
+
+    def tasks(self) -> Iterator[Task]:
+        """The windows of all of these streams; they find nothing, but say so when all is not well."""
+        for index, tables in self._streams.items():
+            for windowed in tables:
+                for start, stop in windowed.blocks():
+                    yield Task(partial(self._check, index, windowed, start, stop), stop - start)
+
+    def _check(self, stream: int, windowed: Windowed, start: int, stop: int) -> tuple[()]:
+        def is_sound(rows: Rows) -> bool:
+            data = rows.window(range(len(rows.layout.nodes)))
+            return next(chain(faults(data), _bounds(data)), None) is None
+
+        # With the row in front of it, for the order of records.
+        if stream not in self._unsound and not windowed.call(is_sound, max(0, start - 1), stop):
+            self._unsound.add(stream)
+        return ()
+
+    def done(self) -> Collection[int]:
+        """The streams in which all is well, once all tasks are done."""
+        for index, tables in self._streams.items():
+            try:
+                for windows in filter(None, (windowed.get() for windowed in tables)):
+                    windows.finish()
+            except CodecError:  # told of the stream
+                self._unsound.add(index)
+        return self._streams.keys() - self._unsound
 
 
 def _told(check: Callable[..., Iterable[Finding]], *about: Any) -> Iterator[Finding]:

@@ -92,6 +92,10 @@ class Windows:
                 self._sums[index] = integers.values
             return self._sums[index]
 
+    def finish(self) -> None:
+        """Decompresses what no window had anything of.  Raises `CodecError` where a frame is damaged."""
+        self._passage.finish(self.table.entry.start, self.table.entry.end)
+
     @contextmanager
     def rows(self, start: int, stop: int) -> Iterator[Rows]:
         """The rows `[start, stop)`, until the context ends."""
@@ -104,6 +108,7 @@ class Rows:
 
     def __init__(self, windows: Windows, here: Stop, start: int, stop: int) -> None:
         self._windows, self._here, self._start, self._stop = windows, here, start, stop
+        self.layout = windows.layout
 
     def window(self, indices: Collection[int]) -> Window:
         """The columns at these places of the table's layout.
