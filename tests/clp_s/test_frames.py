@@ -87,6 +87,36 @@ def test_what_is_not_several_frames_that_state_their_sizes_is_left_to_others() -
     assert found(bomb, bomb, most=1 << 30) is None, "what so few bytes state is not believed in advance"
 
 
+def test_frames_are_looked_for_as_far_as_anybody_asks() -> None:
+    data, asked = stored(), list[tuple[int, int]]()
+    places = frame_places(data)
+    largest = max(stop - start for start, stop in places)
+
+    def opened(data: bytes, size: int) -> Frames | None:
+        def read(start: int, end: int) -> bytes:
+            asked.append((start, end))
+            return data[start:end]
+
+        return frames_at(read, len(data), 1 << 20, size, windows=(largest,))
+
+    frames = opened(data, len(PAYLOAD))
+    assert frames is not None
+    assert frames.size == len(PAYLOAD)
+    assert max(end for _, end in asked) < places[-1][1], "not to the end"
+    assert frames.take(0, 10) == PAYLOAD[:10]
+    assert max(end for _, end in asked) < places[-1][1]
+    assert frames.take() == PAYLOAD
+    broken = bytearray(data)
+    broken[places[-1][0]] ^= 1
+    for stored_bytes, size in ((bytes(broken), len(PAYLOAD)), (data, len(PAYLOAD) + 1), (data, len(PAYLOAD) - 1)):
+        frames = opened(stored_bytes, size)
+        assert frames is not None
+        assert frames.take(0, 10) == PAYLOAD[:10], "what lies in front of it is there"
+        for _ in range(2):
+            with pytest.raises(CodecError):
+                frames.take()
+
+
 def test_frames_are_read_when_they_are_needed() -> None:
     data, asked = stored(), list[tuple[int, int]]()
     places = frame_places(data)
@@ -98,9 +128,9 @@ def test_frames_are_read_when_they_are_needed() -> None:
         return data[start:end]
 
     largest = max(stop - start for start, stop in places)
-    assert frames_at(read, len(data), 1 << 20, (8, largest - 1)) is None
+    assert frames_at(read, len(data), 1 << 20, windows=(8, largest - 1)) is None
     asked.clear()
-    frames = frames_at(read, len(data), 1 << 20, (8, largest))
+    frames = frames_at(read, len(data), 1 << 20, windows=(8, largest))
     assert frames is not None
     assert all(stop - start <= largest for start, stop in asked)
     asked.clear()

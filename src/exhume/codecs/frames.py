@@ -6,8 +6,9 @@ import mmap
 import threading
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from itertools import accumulate, pairwise
 
 import zstandard
@@ -27,48 +28,109 @@ PASSING_MOST = 4 << 20
 """Decompressed bytes of the largest frame with which a `Passage` is worth while."""
 
 
+class Places:
+    """Where the frames of a payload lie, and what of the payload each becomes; looked for as far as anybody asks.
+
+    Where the payload's `size` is not told, all of them are looked for at once.
+    """
+
+    def __init__(
+        self, read: Reading, stored: int, max_size: int, windows: Sequence[int], size: int | None = None
+    ) -> None:
+        self.read = read
+        self.stored: list[tuple[int, int]] = []
+        """Where each lies."""
+        self.ends = [0]
+        """Frame `n` becomes what lies between the `n`th of these and the next."""
+        self._left, self._max_size, self._windows = stored, max_size, windows
+        self._at = self._reach = 0
+        self._lock = threading.Lock()
+        while self._left and (size is None or len(self.stored) < 2):
+            self._look(size)
+        self.size = self.ends[-1] if size is None else size
+        """Bytes of the payload."""
+        if len(self.stored) < 2 or self.size > max_size or not is_plausible(self.size, stored):
+            raise CodecError("zstd: not several frames")
+
+    @property
+    def are_all_known(self) -> bool:
+        """Whether no more are to be looked for."""
+        return not self._left
+
+    def within(self, start: int, stop: int) -> range:
+        """Which frames the bytes `[start, stop)` lie in.  Raises `CodecError` where something else is stored, and what
+        reading raises.
+        """
+        while self.ends[-1] < stop:
+            with self._lock:
+                if self.ends[-1] < stop:
+                    self._look(self.size)
+        return range(bisect_right(self.ends, start) - 1, bisect_left(self.ends, stop))
+
+    def _look(self, size: int | None) -> None:
+        """Finds the frames of the next window."""
+        view = memoryview(self.read(self._at, self._at + min(self._windows[self._reach], self._left)))
+        try:
+            first = zstd_frame_size(view, self._max_size) if view else None
+            found = frame_places(view) if first is not None else []
+            if first is not None and not found and self._reach + 1 < len(self._windows):
+                self._reach += 1
+                return
+            sizes = [zstd_frame_size(view[start:end], self._max_size) for start, end in found]
+        except (LimitExceededError, UnsupportedFeatureError) as error:
+            raise CodecError("zstd: not such a frame") from error
+        if not found or not all(sizes):
+            raise CodecError("zstd: no frame that states its size")
+        ends = list(accumulate(filter(None, sizes), initial=self.ends[-1]))[1:]
+        stop = found[-1][1]
+        if size is not None and (ends[-1] > size or (self._left == stop and ends[-1] != size)):
+            raise CodecError("zstd: wrong decompressed size", expected=size, actual=ends[-1])
+        self.stored += [(self._at + start, self._at + end) for start, end in found]  # before the ends that tell of them
+        self.ends += ends
+        self._at += stop
+        self._left -= stop
+
+
 class Frames:
-    """The payload of such frames, each of which becomes what lies between two of the `ends` (a 0 in front).
+    """The payload of such frames.
 
     Several threads that ask for the same bytes share the work: each goes on with a frame that nobody has begun.  What
     was not asked for takes no memory, only addresses.
     """
 
-    def __init__(self, read: Reading, places: list[tuple[int, int]], ends: list[int]) -> None:
-        self.size = ends[-1]
+    def __init__(self, places: Places) -> None:
+        self.size = places.size
         """Bytes of the payload."""
         self._buffer = _room(self.size)
         self.view = self._buffer.toreadonly()
         """All of it; what was not taken yet is not there."""
-        self._read: Reading | None = read
-        self._places, self._ends = places, ends
-        self._locks = [threading.Lock() for _ in places]
-        self._left = set(range(len(places)))
+        self._places: Places | None = places
+        self._locks: dict[int, threading.Lock] = {}
+        self._done: set[int] = set()
 
     def take(self, start: int = 0, stop: int | None = None) -> memoryview:
         """The bytes `[start, stop)`, or all.  Raises `CodecError` where a frame does not become what it states, and as
         reading does.
         """
-        end = self.size if stop is None else min(stop, self.size)
-        needed = numbers_within(self._ends, start, end)
-        together(needed, self._locks, self._left.__contains__, self._decompress)
+        places = self._places
+        if places is not None:
+            needed = places.within(start, self.size if stop is None else min(stop, self.size))
+            together(needed, self._locks, self._done, partial(self._decompress, places))
+            if places.are_all_known and len(self._done) == len(places.stored):
+                self._places = None
         return self.view[start:stop]
 
     def passage(self) -> Passage | None:
         """A reader that goes through the payload; None where all of it was taken already, or a frame is large."""
-        read, ends = self._read, self._ends
-        if read is None or any(end - start > PASSING_MOST for start, end in pairwise(ends)):
+        places = self._places
+        if places is None or any(end - start > PASSING_MOST for start, end in pairwise(places.ends)):
             return None
-        return Passage(read, self._places, ends)
+        return Passage(places)
 
-    def _decompress(self, number: int) -> None:
-        read = self._read
-        if read is None:
-            return
-        decompress(read(*self._places[number]), self._buffer[self._ends[number] : self._ends[number + 1]])
-        self._left.discard(number)
-        if not self._left:
-            self._read = None
+    def _decompress(self, places: Places, number: int) -> None:
+        room = self._buffer[places.ends[number] : places.ends[number + 1]]
+        decompress(places.read(*places.stored[number]), room)
+        self._done.add(number)
 
 
 class Passage:
@@ -78,10 +140,10 @@ class Passage:
     used again: to touch memory that is new to the process takes as long as to decompress what goes into it.
     """
 
-    def __init__(self, read: Reading, places: list[tuple[int, int]], ends: list[int]) -> None:
-        self._read, self._places, self._ends = read, places, ends
-        self._locks = [threading.Lock() for _ in places]
-        self._left = set(range(len(places)))  # which were never decompressed
+    def __init__(self, places: Places) -> None:
+        self._places = places
+        self._locks: dict[int, threading.Lock] = {}
+        self._seen: set[int] = set()  # all that were ever decompressed
         self._made: dict[int, bytearray] = {}  # read without the lock: what somebody uses stays in it
         self._recent: dict[int, None] = {}  # those, in the order of their last use
         self._users: Counter[int] = Counter()
@@ -111,24 +173,26 @@ class Passage:
 
     def finish(self, start: int, stop: int) -> None:
         """Decompresses the frames of these bytes that nobody asked for.  Raises `CodecError` as `Frames.take` does."""
-        for number in numbers_within(self._ends, start, stop):
-            if number in self._left:
+        for number in self._places.within(start, stop):
+            if number not in self._seen:
+                begin = self._places.ends[number]
                 with self.stop() as here:
-                    here.gather([(self._ends[number], self._ends[number] + 1, 0)], memoryview(bytearray(1)))
+                    here.gather([(begin, begin + 1, 0)], memoryview(bytearray(1)))
 
     def gather(self, ranges: Iterable[tuple[int, int, int]], room: memoryview, here: Stop) -> None:
         """See `Stop.gather`."""
         wanted = [(start, stop, at) for start, stop, at in ranges if start < stop]
-        numbers = (number for start, stop, _ in wanted for number in numbers_within(self._ends, start, stop))
+        numbers = (number for start, stop, _ in wanted for number in self._places.within(start, stop))
         needed = dict.fromkeys((number for number in numbers if number not in here.frames), 1)
         with self._lock:
             self._users.update(needed)
             here.frames |= needed
-        together(needed, self._locks, lambda number: number not in self._made, self._decompress)
+        together(needed, self._locks, self._made, self._decompress)
+        ends = self._places.ends
         for start, stop, at in wanted:
-            for number in numbers_within(self._ends, start, stop):
-                before = self._ends[number]
-                first, last = max(start, before), min(stop, self._ends[number + 1])
+            for number in self._places.within(start, stop):
+                before = ends[number]
+                first, last = max(start, before), min(stop, ends[number + 1])
                 frame = memoryview(self._made[number])
                 room[at + first - start : at + last - start] = frame[first - before : last - before]
 
@@ -143,11 +207,12 @@ class Passage:
         return bytearray(size)
 
     def _decompress(self, number: int) -> None:
-        size = self._ends[number + 1] - self._ends[number]
+        places = self._places
+        size = places.ends[number + 1] - places.ends[number]
         room = self.room(size)
-        decompress(self._read(*self._places[number]), memoryview(room)[:size])
+        decompress(places.read(*places.stored[number]), memoryview(room)[:size])
         self._made[number] = room
-        self._left.discard(number)
+        self._seen.add(number)
 
 
 class Stop:
@@ -171,26 +236,23 @@ class Stop:
         return memoryview(self.rooms[-1])[:size]
 
 
-def numbers_within(ends: Sequence[int], start: int, stop: int) -> range:
-    """Which frames the bytes `[start, stop)` lie in."""
-    return range(bisect_right(ends, start) - 1, bisect_left(ends, stop))
-
-
 def together(
     needed: Iterable[int],
-    locks: Sequence[threading.Lock],
-    is_left: Callable[[int], bool],
+    locks: dict[int, threading.Lock],
+    done: Container[int],
     decompress: Callable[[int], None],
 ) -> None:
-    """Has the frames that are left decompressed: first those that no other thread is at."""
+    """Has the frames that are not done decompressed: first those that no other thread is at."""
     for wait in (False, True):
         for number in needed:
-            if is_left(number) and locks[number].acquire(wait):
-                try:
-                    if is_left(number):
-                        decompress(number)
-                finally:
-                    locks[number].release()
+            if number not in done:
+                lock = locks.setdefault(number, threading.Lock())
+                if lock.acquire(wait):
+                    try:
+                        if number not in done:
+                            decompress(number)
+                    finally:
+                        lock.release()
 
 
 def decompress(stored: Buffer, room: memoryview) -> None:
@@ -208,38 +270,24 @@ def decompress(stored: Buffer, room: memoryview) -> None:
 def frames_of(data: Buffer, max_size: int) -> Frames | None:
     """The payload of `data`; None where it is not several frames that state their sizes, or these are not plausible."""
     view = memoryview(data)
-    return frames_at(lambda start, end: view[start:end], len(view), max_size, (len(view),))
+    return frames_at(lambda start, end: view[start:end], len(view), max_size, windows=(len(view),))
 
 
-def frames_at(read: Reading, size: int, max_size: int, windows: Sequence[int] = FRAME_WINDOWS) -> Frames | None:
-    """The same of `size` bytes, of which `read` gives those from an offset to another: a window at a time to find the
-    frames, and then each frame when it is decompressed.  None where a frame is larger than all of the windows, too.
+def frames_at(
+    read: Reading, stored: int, max_size: int, size: int | None = None, *, windows: Sequence[int] = FRAME_WINDOWS
+) -> Frames | None:
+    """The same of so many `stored` bytes, of which `read` gives those from an offset to another: a window at a time to
+    find the frames, and then each frame when it is decompressed.  None where a frame is larger than all of the windows,
+    too.  Where the `size` of the payload is told, frames are looked for no further than somebody asks for bytes.
 
     Raises what reading raises.
     """
-    places: list[tuple[int, int]] = []
-    ends, at, reach = [0], 0, 0
     try:
-        while at < size:
-            view = memoryview(read(at, min(at + windows[reach], size)))
-            if zstd_frame_size(view, max_size) is None:
-                return None
-            found = frame_places(view)
-            if not found and reach + 1 < len(windows):
-                reach += 1
-                continue
-            sizes = [zstd_frame_size(view[start:end], max_size) for start, end in found]
-            if not found or not all(sizes):
-                return None
-            places += [(at + start, at + end) for start, end in found]
-            ends += accumulate(filter(None, sizes[1:]), initial=ends[-1] + (sizes[0] or 0))
-            at = places[-1][1]
-    except (CodecError, LimitExceededError, UnsupportedFeatureError):
-        return None
-    if len(places) < 2 or ends[-1] > max_size or not is_plausible(ends[-1], size):
+        places = Places(read, stored, max_size, windows, size)
+    except CodecError:
         return None
     try:
-        return Frames(read, places, ends)
+        return Frames(places)
     except OSError:  # not so many addresses
         return None
 

@@ -271,7 +271,7 @@ class ClpSArchive(Container):
         size = self.table_metadata.streams[stream_id].size
         if place.is_cut or not PARTS_LEAST <= size <= self.limits.payload_budget(place.size):
             return None
-        found = self.frames(place)
+        found = self.frames(place, None if whole else size)
         if found is not None:
             return found if found.size == size else None
         if whole or self.source.cost.wait or not is_plausible(size, place.size):

@@ -241,15 +241,16 @@ class Container(RecordArchive):
                     self._frames[place] = self.frames(place)
         return self._frames[place]
 
-    def frames(self, place: Place) -> Frames | None:
+    def frames(self, place: Place, size: int | None = None) -> Frames | None:
         """The same for the caller alone.  What was read of it is kept for `inflate` where that has to do it.
 
         Of a large place that is at hand, each frame is read when it is decompressed: that the memory for all of them is
-        new takes longer than to read them.
+        new takes longer than to read them.  Where the `size` of the payload is told elsewhere, frames are looked for no
+        further than anybody asks for bytes.
         """
         budget = self.limits.payload_budget(place.size)
         if place.size > FRAME_WINDOWS[0] and not (place in self._fetched or place.is_cut or place.source.cost.wait):
-            found = frames_at(lambda start, end: place.part(start, end).read(), place.size, budget)
+            found = frames_at(lambda start, end: place.part(start, end).read(), place.size, budget, size)
             if found is not None:
                 return found
         stored = self.fetched(place)

@@ -506,20 +506,29 @@ cdef inline bint needs_escape(const char* text, Py_ssize_t size) noexcept nogil:
 
 
 cdef inline uint64_t clps_hash(const uint8_t* text, Py_ssize_t size) noexcept nogil:
-    """Eight bytes at a time, each multiplied in."""
-    cdef uint64_t value = <uint64_t>size * <uint64_t>0x9E3779B97F4A7C15, word
-    cdef Py_ssize_t at = 0
+    """Eight bytes at a time, each multiplied in; the last of them overlap those before."""
+    cdef uint64_t value = <uint64_t>size * <uint64_t>0x9E3779B97F4A7C15, word = 0
+    cdef uint32_t low, high
+    cdef Py_ssize_t at = 8
     while at < size:
-        word = 0
-        memcpy(&word, text + at, 8 if size - at >= 8 else size - at)
+        memcpy(&word, text + at - 8, 8)
         value = (value ^ word) * <uint64_t>0xFF51AFD7ED558CCD
         value ^= value >> 32
         at += 8
-    return value
+    if size >= 8:
+        memcpy(&word, text + size - 8, 8)
+    elif size >= 4:
+        memcpy(&low, text, 4)
+        memcpy(&high, text + size - 4, 4)
+        word = <uint64_t>high << 32 | low
+    elif size:
+        word = <uint64_t>text[0] << 16 | <uint64_t>text[size >> 1] << 8 | text[size - 1]
+    value = (value ^ word) * <uint64_t>0xFF51AFD7ED558CCD
+    return value ^ value >> 32
 
 
 cdef enum:
-    REPEATED_BATCH = 32
+    REPEATED_PART = 1 << 14  # entries of which a table is made at a time
     NUMBERED_AHEAD = 24
 
 
@@ -664,47 +673,73 @@ cdef class ClpsStrings:
             PyBuffer_Release(&view)
 
     def first_repeated(self):
-        # A table with open addressing: half of a hash, and the number of the entry that has it from 1 on.  Where a lookup
-        # looks lies anywhere in it, so it is asked for a batch ahead.  Whoever chooses the entries could choose them to
-        # collide: then a set decides, whose hashes nobody can know.
-        cdef uint64_t slots = 16, at, slot
-        cdef uint64_t hashes[REPEATED_BATCH]
-        cdef Py_ssize_t start = 0, number, index, found = -1, steps = 0, most = 64 * self.count + 1024
-        cdef Slice one, other
-        cdef uint64_t* table
-        while slots < <uint64_t>(self.count + self.count // 3):
-            slots *= 2
+        # The entries in parts by their hash, so that a table of those of a part, with open addressing, stays in the
+        # processor: half of the hash, and the number of the entry that has it from 1 on.  Whoever chooses the entries
+        # could choose them to collide: then a set decides, whose hashes nobody can know.
+        cdef Py_ssize_t parts = 1, part, index, found = self.count, steps = 0, most = 64 * self.count + 1024
+        cdef Py_ssize_t start, largest = 0
+        cdef uint64_t slots = 16, mask, at, one, slot
+        cdef Slice text, other
+        cdef uint64_t* hashes = NULL
+        cdef uint64_t* entries = NULL
+        cdef uint64_t* table = NULL
+        cdef Py_ssize_t* ends = NULL
         if self.count >= 1 << 31:
             return self._first_repeated()
-        table = <uint64_t*>exh_large(slots * sizeof(uint64_t))
-        if table == NULL:
-            raise MemoryError
-        with nogil:
-            # Not with calloc: a page that is read before it is written on is mapped twice, which interrupts all threads.
-            memset(table, 0, slots * sizeof(uint64_t))
-            while start < self.count and found < 0 and steps <= most:
-                number = min(<Py_ssize_t>REPEATED_BATCH, self.count - start)
-                for index in range(number):
-                    one = string_at(&self.strings, start + index)
-                    hashes[index] = clps_hash(<const uint8_t*>one.text, one.size)
-                    EXH_PREFETCH(&table[hashes[index] & (slots - 1)])
-                for index in range(number):
-                    one = string_at(&self.strings, start + index)
-                    at = hashes[index] & (slots - 1)
-                    while (slot := table[at]) != 0:
-                        steps += 1
-                        if slot >> 32 == hashes[index] >> 32:
-                            other = string_at(&self.strings, (slot & <uint64_t>0xFFFFFFFF) - 1)
-                            if other.size == one.size and memcmp(other.text, one.text, one.size) == 0:
-                                found = start + index
-                                break
-                        at = (at + 1) & (slots - 1)
-                    if found >= 0 or steps > most:
-                        break
-                    table[at] = hashes[index] >> 32 << 32 | <uint64_t>(start + index + 1)
-                start += number
-        free(table)
-        return self._first_repeated() if found < 0 and steps > most else found
+        while self.count // parts > REPEATED_PART:
+            parts *= 2
+        mask = <uint64_t>parts - 1
+        hashes = <uint64_t*>exh_large((self.count + 1) * sizeof(uint64_t))
+        entries = <uint64_t*>exh_large((self.count + 1) * sizeof(uint64_t))
+        ends = <Py_ssize_t*>calloc(parts + 1, sizeof(Py_ssize_t))
+        try:
+            if hashes == NULL or entries == NULL or ends == NULL:
+                raise MemoryError
+            with nogil:
+                for index in range(self.count):
+                    text = string_at(&self.strings, index)
+                    hashes[index] = clps_hash(<const uint8_t*>text.text, text.size)
+                    ends[(hashes[index] & mask) + 1] += 1
+                for part in range(parts):
+                    largest = max(largest, ends[part + 1])
+                    ends[part + 1] += ends[part]
+                for index in range(self.count):  # `ends` of a part moves from its start to its end
+                    one = hashes[index]
+                    entries[ends[one & mask]] = one >> 32 << 32 | <uint64_t>(index + 1)
+                    ends[one & mask] += 1
+            while slots < <uint64_t>(largest + largest // 3):
+                slots *= 2
+            table = <uint64_t*>malloc(slots * sizeof(uint64_t))
+            if table == NULL:
+                raise MemoryError
+            with nogil:
+                start = 0
+                for part in range(parts):
+                    memset(table, 0, slots * sizeof(uint64_t))
+                    for index in range(start, ends[part]):
+                        one = entries[index]
+                        if <Py_ssize_t>(one & <uint64_t>0xFFFFFFFF) > found or steps > most:
+                            break  # one that comes earlier is repeated already
+                        at = one >> 32 & (slots - 1)
+                        while (slot := table[at]) != 0:
+                            steps += 1
+                            if slot >> 32 == one >> 32:
+                                text = string_at(&self.strings, (one & <uint64_t>0xFFFFFFFF) - 1)
+                                other = string_at(&self.strings, (slot & <uint64_t>0xFFFFFFFF) - 1)
+                                if other.size == text.size and memcmp(other.text, text.text, text.size) == 0:
+                                    found = <Py_ssize_t>(one & <uint64_t>0xFFFFFFFF) - 1
+                                    break
+                            at = (at + 1) & (slots - 1)
+                        table[at] = one
+                    start = ends[part]
+        finally:
+            free(hashes)
+            free(entries)
+            free(ends)
+            free(table)
+        if steps > most:
+            return self._first_repeated()
+        return found if found < self.count else -1
 
     cdef Py_ssize_t _first_repeated(self) except -2:
         seen = set()

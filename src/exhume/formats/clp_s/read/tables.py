@@ -214,6 +214,7 @@ class TableData:
         from exhume.formats.clp_s.read.kernel import ClpsProgram
 
         column = self.column_at(index)
-        fault = ClpsProgram([column.operation()], self.num_messages).check(0, self.num_messages)
+        # Without escapes, for it is not printed: to look for them takes longer than many a table.
+        fault = ClpsProgram([column.operation(raw=True)], self.num_messages).check(0, self.num_messages)
         if fault is not None:
             yield column.failure(fault)
