@@ -376,14 +376,26 @@ def test_a_repeated_entry_is_found_in_the_same_batch_and_in_later_ones(first: in
 
 
 @needs_kernel
+@pytest.mark.parametrize("again", [[], [4], [39_999], [39_999, 39_998, 20_000, 20_001], list(range(100, 40_000, 7))])
+def test_repeated_entries_of_a_dictionary_that_is_looked_at_in_parts(again: list[int]) -> None:
+    """Of several, in several parts, the one that comes first in the dictionary is told."""
+    entries = [b"%d" % number for number in range(40_000)]
+    for at in again:
+        entries[at] = b"%d" % (at % 4)
+    assert (
+        both(lambda k: k.ClpsStrings(dictionary(entries), len(entries)).first_repeated())
+        == (min(again, default=-1),) * 2
+    )
+
+
+@needs_kernel
 def test_entries_made_to_collide_are_told_apart_by_a_set() -> None:
-    """Texts of 8 bytes whose products agree in their low bits all want the same slot of the table."""
+    """Texts of 8 bytes whose hashes agree in the bits that choose a slot all want the same one."""
     inverse = pow(0xFF51AFD7ED558CCD, -1, 1 << 64)
     start = 8 * 0x9E3779B97F4A7C15 % (1 << 64)
 
     def text(number: int) -> bytes:
-        mixed = number << 32  # the high half is folded onto the low one: here onto zeros
-        mixed ^= number
+        mixed = number << 44  # above the bits of the high half that choose one of 4096 slots
         return ((mixed * inverse % (1 << 64)) ^ start).to_bytes(8, "little")
 
     entries = [text(number) for number in range(1, 2000)]

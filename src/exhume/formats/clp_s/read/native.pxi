@@ -511,15 +511,15 @@ cdef inline uint64_t clps_hash(const uint8_t* text, Py_ssize_t size) noexcept no
     cdef uint32_t low, high
     cdef Py_ssize_t at = 8
     while at < size:
-        memcpy(&word, text + at - 8, 8)
+        memcpy(&word, text + at - 8, sizeof(word))
         value = (value ^ word) * <uint64_t>0xFF51AFD7ED558CCD
         value ^= value >> 32
         at += 8
     if size >= 8:
-        memcpy(&word, text + size - 8, 8)
+        memcpy(&word, text + size - 8, sizeof(word))
     elif size >= 4:
-        memcpy(&low, text, 4)
-        memcpy(&high, text + size - 4, 4)
+        memcpy(&low, text, sizeof(low))
+        memcpy(&high, text + size - 4, sizeof(high))
         word = <uint64_t>high << 32 | low
     elif size:
         word = <uint64_t>text[0] << 16 | <uint64_t>text[size >> 1] << 8 | text[size - 1]
