@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from exhume.errors import ExhumeError, StructureError
+from exhume.errors import CodecError, ExhumeError, StructureError
 from exhume.formats.clp_s import verify_tables
 from exhume.formats.clp_s.layout import NodeType, TimestampEncoding
 from exhume.formats.clp_s.read.tables import Table
@@ -70,6 +70,80 @@ def test_the_tasks_of_a_table_share_one_load(monkeypatch: pytest.MonkeyPatch) ->
             assert [finding for task in tasks for finding in task.work()] == []
             assert tasks[-1].work.args[1]._data is None  # type: ignore[attr-defined]
         assert loads == [table.index for table in archive.tables]
+
+
+def test_records_are_counted_once() -> None:
+    with open_archive(BytesSource(demo().build())) as archive:
+        table = archive.tables[0]
+        for quick in (False, True):
+            for counted, records in ((True, table.num_messages), (False, 0)):
+                tasks = list(verify_tables.table_tasks(table, quick, counted=counted))
+                assert sum(task.records for task in tasks) == records
+
+
+class Large:
+    """A large table, and its rows: those whose check finds something are `bad`."""
+
+    def __init__(self, stream: int, start: int, end: int, *, problem: object = None, large: bool = True) -> None:
+        self.entry = SimpleNamespace(stream_id=stream, start=start, end=end, problem=problem)
+        self.large = large
+        self.asked: list[tuple[int, int]] = []
+        self.bad: list[int] = []
+        self.rest: Exception | None = None
+
+    def blocks(self) -> list[tuple[int, int]]:
+        return [(0, 10), (10, 20), (20, 25)]
+
+    def call(self, function: object, start: int, stop: int) -> bool | None:
+        self.asked.append((start, stop))
+        return not any(start <= row < stop for row in self.bad) or None
+
+    def get(self) -> Any:
+        return self
+
+    def finish(self) -> None:
+        if self.rest:
+            raise self.rest
+
+
+@pytest.fixture
+def passing(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """What passes through some tables in streams of these offsets and sizes."""
+    monkeypatch.setattr(verify_tables, "has_windows", lambda table: table.large)
+    monkeypatch.setattr(verify_tables, "Windowed", lambda table: table)
+
+    def made(streams: list[tuple[int, int]], *tables: Large) -> verify_tables.Passing:
+        places = [SimpleNamespace(offset=offset, size=size) for offset, size in streams]
+        archive: Any = SimpleNamespace(table_metadata=SimpleNamespace(streams=places))
+        chosen: Any = tables
+        return verify_tables.Passing(archive, chosen)
+
+    return made
+
+
+def test_streams_that_large_tables_fill_are_passed_through(passing: Any) -> None:
+    two = [(0, 100), (70, 50)]
+    assert set(passing(two, Large(0, 0, 60), Large(0, 60, 100), Large(1, 0, 50)).tried) == {0, 1}
+    assert set(passing(two, Large(0, 0, 100)).tried) == {0}, "nothing is in the other"
+    assert set(passing(two, Large(0, 0, 100), Large(1, 0, 50, large=False)).tried) == {0}
+    assert set(passing(two, Large(0, 1, 100), Large(1, 0, 49)).tried) == set(), "bytes of no table"
+    assert set(passing(two, Large(0, 0, 60), Large(0, 61, 100), Large(1, 0, 50)).tried) == {1}
+    assert set(passing(two, Large(0, 0, 100, problem=1), Large(1, 0, 50)).tried) == {1}
+    assert set(passing([(3, 100), (70, 50)], Large(0, 0, 100), Large(1, 0, 50)).tried) == {1}, "bytes in front of it"
+
+
+def test_windows_are_looked_at_with_the_row_before_them_until_one_is_not_sound(passing: Any) -> None:
+    good, bad, late = Large(0, 0, 100), Large(1, 0, 50), Large(2, 0, 50)
+    bad.bad = [12]
+    late.rest = CodecError("a frame that nobody needed")
+    through = passing([(0, 100), (70, 50), (80, 50)], good, bad, late)
+    tasks = list(through.tasks())
+    assert [task.records for task in tasks] == [10, 10, 5] * 3
+    assert [list(task.work()) for task in tasks] == [[]] * 9
+    assert good.asked == late.asked == [(0, 10), (9, 20), (19, 25)]
+    assert bad.asked == [(0, 10), (9, 20)], "what is left of it is looked at as a whole"
+    assert set(through.done()) == {0}
+    assert set(through.tried) == {0, 1, 2}
 
 
 def test_a_column_that_has_no_times_hides_none_behind_it() -> None:
