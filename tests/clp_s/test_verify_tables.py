@@ -65,7 +65,7 @@ def test_the_tasks_of_a_table_share_one_load(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(Table, "load", counted)
     with open_archive(BytesSource(demo().build())) as archive:
         for table in archive.tables:
-            tasks = list(verify_tables.table_tasks(table, quick=False))
+            tasks = list(verify_tables.table_tasks(table, quick=False, counted=True))
             assert len(tasks) == len(table.layout.nodes) + 1
             assert [finding for task in tasks for finding in task.work()] == []
             assert tasks[-1].work.args[1]._data is None  # type: ignore[attr-defined]

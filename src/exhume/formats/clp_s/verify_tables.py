@@ -139,7 +139,7 @@ class _Loaded:
             return data
 
 
-def table_tasks(table: Table, quick: bool, *, counted: bool = True) -> Iterator[Task]:
+def table_tasks(table: Table, quick: bool, *, counted: bool) -> Iterator[Task]:
     """Structure and every reference of one table, a column at a time; not `counted`: its records were before."""
     records = table.num_messages if counted else 0
     try:
