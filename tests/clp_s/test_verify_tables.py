@@ -109,12 +109,16 @@ class Large:
 @pytest.fixture
 def passing(monkeypatch: pytest.MonkeyPatch) -> Any:
     """What passes through some tables in streams of these offsets and sizes."""
-    monkeypatch.setattr(verify_tables, "has_windows", lambda table: table.large)
+    monkeypatch.setattr(verify_tables, "is_large", lambda table: table.large)
     monkeypatch.setattr(verify_tables, "Windowed", lambda table: table)
 
-    def made(streams: list[tuple[int, int]], *tables: Large) -> verify_tables.Passing:
+    def made(streams: list[tuple[int, int]], *tables: Large, wait: float = 0) -> verify_tables.Passing:
+        frames = [None if size == 1 else object() for _, size in streams]
         places = [SimpleNamespace(offset=offset, size=size) for offset, size in streams]
-        archive: Any = SimpleNamespace(table_metadata=SimpleNamespace(streams=places))
+        source = SimpleNamespace(cost=SimpleNamespace(wait=wait))
+        archive: Any = SimpleNamespace(
+            table_metadata=SimpleNamespace(streams=places), source=source, stream_frames=lambda index: frames[index]
+        )
         chosen: Any = tables
         return verify_tables.Passing(archive, chosen)
 
@@ -130,6 +134,8 @@ def test_streams_that_large_tables_fill_are_passed_through(passing: Any) -> None
     assert set(passing(two, Large(0, 0, 60), Large(0, 61, 100), Large(1, 0, 50)).tried) == {1}
     assert set(passing(two, Large(0, 0, 100, problem=1), Large(1, 0, 50)).tried) == {1}
     assert set(passing([(3, 100), (70, 50)], Large(0, 0, 100), Large(1, 0, 50)).tried) == {1}, "bytes in front of it"
+    assert set(passing([(0, 1), (70, 50)], Large(0, 0, 1), Large(1, 0, 50)).tried) == {1}, "one frame"
+    assert set(passing(two, Large(0, 0, 100), Large(1, 0, 50), wait=1).tried) == set(), "fetched one after the other"
 
 
 def test_windows_are_looked_at_with_the_row_before_them_until_one_is_not_sound(passing: Any) -> None:

@@ -297,8 +297,7 @@ def texts(words: list[tuple[int, int]], variables: list[int], **changes: Any) ->
         schemas=[(0, [1], [])],
         streams=[[(0, len(words), clp(words, variables))]],
         log_types=[b"took \x11 ms", b"nothing"],
-        compress=lambda data: in_frames(data) if len(data) > CUT else frame(data, sized=False),
-        **changes,
+        **{"compress": lambda data: in_frames(data) if len(data) > CUT else frame(data, sized=False), **changes},
     )
 
 
@@ -417,11 +416,16 @@ def test_verify_finds_what_lies_between_windows(jobs: int, monkeypatch: pytest.M
         place = archive.stream_place(0)
         start, stop = (place.start + at for at in frame_places(place.read())[-2])
     unused[start + 12 : stop] = b"\xff" * (stop - start - 12)
+
+    def behind(data: bytes) -> bytes:
+        return in_frames(data) + b"bytes behind it" if len(data) > CUT else frame(data, sized=False)
+
     cases = [
         ("", ordered(rows, rows).build()),
         ("CLPS-413", ordered(swapped, rows).build()),
         ("CLPS-412", ordered(rows, late).build()),
         ("stream 0", bytes(unused)),
+        ("CLPS-310", texts([(0, row) for row in rows], rows, compress=behind).build()),
     ]
     for code, stored in cases:
         found = verified(stored, jobs)

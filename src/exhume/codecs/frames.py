@@ -83,7 +83,7 @@ class Places:
             raise CodecError("zstd: no frame that states its size")
         ends = list(accumulate(filter(None, sizes), initial=self.ends[-1]))[1:]
         stop = found[-1][1]
-        if size is not None and (ends[-1] > size or (self._left == stop and ends[-1] != size)):
+        if size is not None and (ends[-1] > size or (ends[-1] == size) != (stop == self._left)):
             raise CodecError("zstd: wrong decompressed size", expected=size, actual=ends[-1])
         self.stored += [(self._at + start, self._at + end) for start, end in found]  # before the ends that tell of them
         self.ends += ends

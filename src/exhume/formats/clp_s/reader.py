@@ -266,17 +266,29 @@ class ClpSArchive(Container):
                 self._streams.put(stream_id, found)
         return found if isinstance(found, Frames) or (isinstance(found, Beginning) and not whole) else None
 
-    def _opened_stream(self, stream_id: int, whole: bool) -> Frames | Beginning | None:
-        place = self.stream_place(stream_id)
-        size = self.table_metadata.streams[stream_id].size
-        if place.is_cut or not PARTS_LEAST <= size <= self.limits.payload_budget(place.size):
+    def _parted(self, stream_id: int) -> tuple[Place, int] | None:
+        """Where a stream lies, and the size that is told of it, if these allow to decompress parts of it."""
+        place, size = self.stream_place(stream_id), self.table_metadata.streams[stream_id].size
+        return (
+            None if place.is_cut or not PARTS_LEAST <= size <= self.limits.payload_budget(place.size) else (place, size)
+        )
+
+    def stream_frames(self, stream_id: int, *, whole: bool = False) -> Frames | None:
+        """A packed stream, opened anew, of which each frame can be decompressed alone; None where that cannot be."""
+        parted = self._parted(stream_id)
+        if parted is None:
             return None
+        place, size = parted
         found = self.frames(place, None if whole else size)
-        if found is not None:
-            return found if found.size == size else None
-        if whole or self.source.cost.wait or not is_plausible(size, place.size):
-            return None
-        return Beginning(self.fetched(place), size)
+        return found if found is not None and found.size == size else None
+
+    def _opened_stream(self, stream_id: int, whole: bool) -> Frames | Beginning | None:
+        found = self.stream_frames(stream_id, whole=whole)
+        parted = self._parted(stream_id)
+        if found is not None or parted is None or whole or self.source.cost.wait:
+            return found
+        place, size = parted
+        return Beginning(self.fetched(place), size) if is_plausible(size, place.size) else None
 
     def hint_streams(self) -> None:
         """Announces that the streams of all tables will be read, in their order."""

@@ -20,7 +20,7 @@ from exhume.formats.clp_s import checks
 from exhume.formats.clp_s.layout import NodeType, TimestampEncoding
 from exhume.formats.clp_s.read.kernel import clps_disorder
 from exhume.formats.clp_s.read.records import Windowed
-from exhume.formats.clp_s.read.windows import has_windows
+from exhume.formats.clp_s.read.windows import is_large
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.read.places import Place
@@ -155,15 +155,54 @@ def table_tasks(table: Table, quick: bool, *, counted: bool) -> Iterator[Task]:
     yield Task(partial(_told, _rows, loaded), records)
 
 
+class _Windows:
+    """A large table for the tasks that check its windows; the last of them checks what no window had anything of."""
+
+    def __init__(self, table: Table) -> None:
+        self._windowed = Windowed(table)
+        self.blocks = list(self._windowed.blocks())
+        self._left = len(self.blocks)
+        self._lock = threading.Lock()
+
+    def are_sound(self, start: int, stop: int) -> bool:
+        """Whether all is well in some rows, and then in all that is left, if these are the last.
+
+        Called once for each of the blocks, unless one of them is not sound.
+        """
+        # With the row in front of them, for the order of records.
+        sound = self._windowed.call(_is_sound, max(0, start - 1), stop)
+        with self._lock:
+            self._left -= 1
+        if sound and not self._left:
+            try:
+                for windows in filter(None, [self._windowed.get()]):
+                    windows.finish()
+            except CodecError:
+                return False
+        return bool(sound)
+
+
+def _is_sound(rows: Rows) -> bool:
+    data = rows.window(range(len(rows.layout.nodes)))
+    return next(chain(faults(data), _bounds(data)), None) is None
+
+
+def _has_frames(archive: ClpSArchive, index: int) -> bool:
+    with suppress(ExhumeError):  # told of the stream
+        return archive.stream_frames(index) is not None
+    return False
+
+
 class Passing:
     """Streams of large tables of which a window of rows is checked at a time, and which are done when all is well.
 
-    Where something is not, they are checked as a whole, which tells what and where.
+    Where something is not, they are checked as a whole, which tells what and where.  Streams of remote archives are:
+    they are fetched one after the other.
     """
 
     def __init__(self, archive: ClpSArchive, tables: Sequence[Table]) -> None:
-        self._streams: dict[int, list[Windowed]] = {}
-        for index, stream in enumerate(archive.table_metadata.streams):
+        self._streams: dict[int, list[Table]] = {}
+        for index, stream in enumerate(() if archive.source.cost.wait else archive.table_metadata.streams):
             inside = [table for table in tables if table.entry.stream_id == index and table.entry.problem is None]
             ends = [0, *(table.entry.end for table in inside)]
             if (
@@ -171,9 +210,10 @@ class Passing:
                 and (index or not stream.offset)
                 and [table.entry.start for table in inside] == ends[:-1]
                 and ends[-1] == stream.size
-                and all(map(has_windows, inside))
+                and all(map(is_large, inside))
+                and _has_frames(archive, index)
             ):
-                self._streams[index] = [Windowed(table) for table in inside]
+                self._streams[index] = inside
         self.tried: Collection[int] = self._streams.keys()
         """The streams that are checked so."""
         self._unsound: set[int] = set()
@@ -181,28 +221,18 @@ class Passing:
     def tasks(self) -> Iterator[Task]:
         """The windows of all of these streams; they find nothing, but say so when all is not well."""
         for index, tables in self._streams.items():
-            for windowed in tables:
-                for start, stop in windowed.blocks():
-                    yield Task(partial(self._check, index, windowed, start, stop), stop - start)
+            for table in tables:
+                windows = _Windows(table)
+                for start, stop in windows.blocks:
+                    yield Task(partial(self._check, index, windows, start, stop), stop - start)
 
-    def _check(self, stream: int, windowed: Windowed, start: int, stop: int) -> tuple[()]:
-        def is_sound(rows: Rows) -> bool:
-            data = rows.window(range(len(rows.layout.nodes)))
-            return next(chain(faults(data), _bounds(data)), None) is None
-
-        # With the row in front of it, for the order of records.
-        if stream not in self._unsound and not windowed.call(is_sound, max(0, start - 1), stop):
+    def _check(self, stream: int, windows: _Windows, start: int, stop: int) -> tuple[()]:
+        if stream not in self._unsound and not windows.are_sound(start, stop):
             self._unsound.add(stream)
         return ()
 
     def done(self) -> Collection[int]:
         """The streams in which all is well, once all tasks are done."""
-        for index, tables in self._streams.items():
-            try:
-                for windows in filter(None, (windowed.get() for windowed in tables)):
-                    windows.finish()
-            except CodecError:  # told of the stream
-                self._unsound.add(index)
         return self._streams.keys() - self._unsound
 
 

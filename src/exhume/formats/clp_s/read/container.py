@@ -246,12 +246,12 @@ class Container(RecordArchive):
 
         Of a large place that is at hand, each frame is read when it is decompressed: that the memory for all of them is
         new takes longer than to read them.  Where the `size` of the payload is told elsewhere, frames are looked for no
-        further than anybody asks for bytes.
+        further than anybody asks for bytes, and nothing is kept where there are none.
         """
         budget = self.limits.payload_budget(place.size)
         if place.size > FRAME_WINDOWS[0] and not (place in self._fetched or place.is_cut or place.source.cost.wait):
             found = frames_at(lambda start, end: place.part(start, end).read(), place.size, budget, size)
-            if found is not None:
+            if found is not None or size is not None:
                 return found
         stored = self.fetched(place)
         found = frames_of(stored, budget)
