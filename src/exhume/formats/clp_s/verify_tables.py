@@ -173,10 +173,11 @@ class _Windows:
         sound = self._windowed.call(_is_sound, max(0, start - 1), stop)
         with self._lock:
             self._left -= 1
-        if sound and not self._left:
+            is_last = not self._left
+        windows = self._windowed.get() if sound and is_last else None
+        if windows is not None:
             try:
-                for windows in filter(None, [self._windowed.get()]):
-                    windows.finish()
+                windows.finish()
             except CodecError:
                 return False
         return bool(sound)

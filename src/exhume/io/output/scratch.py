@@ -68,7 +68,7 @@ def stem(name: str) -> str:
 def unused(beside: Path) -> Path:
     """A temporary name next to `beside`, which says what it belongs to, and that it is unfinished."""
     while True:
-        path = beside.parent / f".{stem(beside.name)}.{os.urandom(4).hex()}.part"
+        path = beside.parent / f".{stem(beside.name)}.{os.urandom(8).hex()}.part"
         if not os.path.lexists(path):
             return path
 
