@@ -253,7 +253,12 @@ open_catalog(sys.argv[1], create=True).build(sys.argv[2:] * 2, progress=kill)
     with open_catalog(str(path)) as catalog:
         assert catalog.count() == 12
     (left,) = tmp_path.glob(".*.part")
-    others = [".c.db.bak.abcdefgh.part", ".c.db.part", ".c.db.abcdefgh.parts", "c.db.abcdefgh.part"]
+    others = [
+        ".c.db.bak.0123456789abcdef.part",
+        ".c.db.part",
+        ".c.db.0123456789abcdef.parts",
+        "c.db.0123456789abcdef.part",
+    ]
     for name in others:
         (tmp_path / name).write_bytes(b"not of this catalog")
     with open_catalog(str(path), create=True) as catalog:

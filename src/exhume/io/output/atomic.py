@@ -122,9 +122,7 @@ def remove_leftovers(path: str | os.PathLike[str]) -> None:
     Only for a caller who knows that nobody else is writing the file now.
     """
     target = Path(path)
-    ours = re.compile(
-        rf"\.{re.escape(stem(target.name))}\.(?:[a-z0-9_]{{8}}){{1,2}}\.part"
-    )  # the shorter ones are those of former versions
+    ours = re.compile(rf"\.{re.escape(stem(target.name))}\.[0-9a-f]{{16}}\.part")
     for each in target.parent.iterdir():
         if ours.fullmatch(each.name):
             each.unlink(missing_ok=True)
