@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -78,6 +79,56 @@ def test_mcap_and_back(log: Path, tmp_path: Path, exhume_cli: Callable[..., Ran]
         assert {(c.name, c.column, c.compression) for c in new.channels()} == {
             (c.name, c.column, c.compression) for c in old.channels()
         }
+
+
+@pytest.mark.parametrize("payload", ["rbuf", "json"])
+@pytest.mark.parametrize("size", [1, 300, 1 << 30])
+def test_an_mcap_file_of_pieces_has_its_summary(
+    log: Path, tmp_path: Path, payload: str, size: int, monkeypatch: pytest.MonkeyPatch, exhume_cli: Callable[..., Ran]
+) -> None:
+    """Whatever the pieces are, each index says where what it names lies, and the numbers are those of the whole."""
+    reading = pytest.importorskip("mcap.reader")
+    monkeypatch.setattr("exhume.formats.ark.mcap_export.PIECE_BYTES", size)
+    file = tmp_path / "log.mcap"
+    assert exhume_cli("export", log, "--to", "mcap", "--payload", payload, "-o", file).code == 0
+    data = file.read_bytes()
+    whole = reading.NonSeekingReader(io.BytesIO(data), validate_crcs=True)
+    logged = [(m.log_time, c.topic) for _, c, m in whole.iter_messages(log_time_order=False)]
+    assert logged == [(time_ns, channel) for time_ns, channel, _ in messages(log)]
+    summary = reading.make_reader(io.BytesIO(data)).get_summary()
+    kinds, at = {}, 8
+    while at < len(data) - 8:
+        kinds[at] = data[at]
+        at += 9 + int.from_bytes(data[at + 1 : at + 9], "little")
+    chunks = [at for at, kind in kinds.items() if kind == 6]
+    assert [index.chunk_start_offset for index in summary.chunk_indexes] == chunks
+    assert (len(chunks) == 1) == (size > 300)
+    indexes = [at for index in summary.chunk_indexes for at in index.message_index_offsets.values()]
+    assert sorted(indexes) == [at for at, kind in kinds.items() if kind == 7]
+    statistics = summary.statistics
+    assert statistics.message_count == sum(statistics.channel_message_counts.values()) == len(logged)
+    assert (statistics.message_start_time, statistics.message_end_time) == (logged[0][0], max(logged)[0])
+    assert (statistics.chunk_count, statistics.metadata_count) == (len(chunks), len(summary.metadata_indexes))
+    assert (statistics.schema_count, statistics.channel_count) == (len(summary.schemas), len(summary.channels))
+    for group in (at for at, kind in kinds.items() if kind == 14):
+        assert kinds[int.from_bytes(data[group + 10 : group + 18], "little")] == data[group + 9]
+    footer = next(at for at, kind in kinds.items() if kind == 2)
+    start = int.from_bytes(data[footer + 9 : footer + 17], "little")
+    assert zlib.crc32(data[start:-12]) == int.from_bytes(data[-12:-8], "little")
+
+
+def test_an_mcap_file_without_messages_names_the_channels(
+    log: Path, tmp_path: Path, exhume_cli: Callable[..., Ran]
+) -> None:
+    reading = pytest.importorskip("mcap.reader")
+    file = tmp_path / "log.mcap"
+    ran = exhume_cli("export", log, "--to", "mcap", "--to-ns", 0, "-o", file)
+    assert ran.code == 0, ran.err
+    with file.open("rb") as stream:
+        summary = reading.make_reader(stream).get_summary()
+    assert summary.statistics.message_count == 0
+    assert summary.chunk_indexes == []
+    assert "/nav/pose" in {channel.topic for channel in summary.channels.values()}
 
 
 def assert_plain(schema: dict[str, Any]) -> None:

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from exhume.errors import ExhumeError
-from exhume.formats.ark import jsonform, mcap, pieces
+from exhume.formats.ark import jsonform, mcap_import, pieces
 from exhume.formats.ark.jsonform import import_jsonl
-from exhume.formats.ark.mcap import import_mcap
+from exhume.formats.ark.mcap_import import import_mcap
 from exhume.formats.ark.rbuf.idl import load_registry
 from exhume.formats.ark.writer import ArkWriter
 
@@ -104,7 +104,7 @@ def made(root: Path, source: Path, jobs: int, codec: str | None = None, **more: 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small parts, which travel and are worked on here."""
-    for module in (jsonform, mcap):
+    for module in (jsonform, mcap_import):
         monkeypatch.setattr(module, "PART_BYTES", 1500)
     monkeypatch.setattr(pieces, "WORTH", 3)
     monkeypatch.setattr(pieces, "map_processes", here)
@@ -113,7 +113,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 def same(tmp_path: Path, source: Path, codec: str | None, monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes] | str:
     """What is made in parts, which is what is made in one."""
     parts = made(tmp_path / "parts", source, 2, codec)
-    for module in (jsonform, mcap):
+    for module in (jsonform, mcap_import):
         monkeypatch.setattr(module, "PART_BYTES", 1 << 30)
     assert made(tmp_path / "one", source, 1, codec) == parts
     return parts
@@ -138,12 +138,12 @@ def test_mcap(codec: str | None, columns: tuple[str, ...], tmp_path: Path, monke
         source.write_bytes(mcap_file(chunks=chunks, columns=columns))
         (tmp_path / str(number)).mkdir()
         assert isinstance(same(tmp_path / str(number), source, codec, monkeypatch), dict)
-        monkeypatch.setattr(mcap, "PART_BYTES", 1500)
+        monkeypatch.setattr(mcap_import, "PART_BYTES", 1500)
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "mcap"])
 def test_processes(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (jsonform, mcap):
+    for module in (jsonform, mcap_import):
         monkeypatch.setattr(module, "PART_BYTES", 3000)
     monkeypatch.setattr(pieces, "WORTH", 1)
     source = tmp_path / f"in.{kind}"

@@ -25,7 +25,7 @@ _SKIP = click.Option(["--skip-damaged", "skip_damaged"], is_flag=True, help="Go 
 EXPORTS = {
     "jsonl": "export:export_jsonl",
     "csv": "export:export_csv",
-    "mcap": "mcap:export",
+    "mcap": "mcap_export:export",
 }
 
 OPTIONS = {

@@ -57,7 +57,7 @@ def create(
     import json
 
     from exhume.formats.ark.jsonform import import_jsonl
-    from exhume.formats.ark.mcap import import_mcap
+    from exhume.formats.ark.mcap_import import import_mcap
     from exhume.formats.ark.rbuf.idl import load_registry
     from exhume.formats.ark.writer import ArkWriter
     from exhume.io.files import open_input

@@ -13,10 +13,9 @@ from typing import Any, NamedTuple, TypeVar
 from exhume.archive import Progress, no_progress
 from exhume.findings import Finding
 from exhume.formats.ark.filters import topic_matcher, unmatched
-from exhume.formats.ark.lines import LineQuery, ValueQuery
+from exhume.formats.ark.lines import lines_of
 from exhume.formats.ark.messages import ArkMessage
-from exhume.formats.ark.pieces import make_each, read_each
-from exhume.formats.ark.query import Query
+from exhume.formats.ark.pieces import Read, make_each, read_spans
 from exhume.formats.ark.rbuf.registry import Field, Registry
 from exhume.formats.ark.reader import ArkReader, Channel
 from exhume.io.jsonout import dumps
@@ -63,18 +62,15 @@ class Selection:
         found = make_each(self.log, make, self._asked(decode), findings=findings, jobs=jobs)
         return self._counted(found, findings)
 
-    def lines(self, jobs: int) -> Iterator[bytes]:
+    def lines(self, jobs: int) -> Iterator[bytes | memoryview]:
         """The messages as lines of JSON, piece by piece and in order; see `make_each`."""
-        return self._read_each(LineQuery, jobs)
-
-    def values(self, jobs: int) -> Iterator[list[tuple[str, int, bytes]]]:
-        """The GUID of the channel, the time and the JSON of the value of the messages; see `make_each`."""
-        return self._read_each(ValueQuery, jobs)
-
-    def _read_each(self, kind: type[Query], jobs: int) -> Iterator[Any]:
         findings: list[Finding] = []
-        found = read_each(self.log, kind, self._asked(True), findings=findings, jobs=jobs)
-        return self._counted(found, findings)
+        return self._counted(lines_of(self.log, self._asked(True), findings=findings, jobs=jobs), findings)
+
+    def spans(self, read: Read[tuple[R, int]], jobs: int, *, decode: bool) -> Iterator[R]:
+        """What `read` makes of spans of the messages, the same ones whatever `jobs` is; see `make_each`."""
+        findings: list[Finding] = []
+        return self._counted(read_spans(self.log, read, self._asked(decode), findings=findings, jobs=jobs), findings)
 
     def _asked(self, decode: bool) -> dict[str, Any]:
         return {**self.query, "decode": decode, "on_error": "skip" if self._skip else "raise"}

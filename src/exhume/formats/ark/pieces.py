@@ -185,7 +185,9 @@ def make_each(
     those before it.
     """
     alone, shared = (partial(_read_messages, make, part) for part in (PART, None))
-    return _by_processes(log, alone, shared, query, findings, jobs)
+    if (jobs or cpu_count()) == 1:
+        return alone(log, query, findings)
+    return read_spans(log, shared, query, findings=findings, jobs=jobs, whole=alone)
 
 
 def read_each(
@@ -196,15 +198,12 @@ def read_each(
     `jobs` are threads where the kernel is compiled, otherwise processes.  Skipped messages add to `findings`.  Raises
     as `make_each` does.
     """
-    if KERNEL is None:
-        read = partial(_read_query, kind)
-        yield from _by_processes(log, read, read, query, findings, jobs)
-        return
-    threads = jobs if can_travel(log) else 1
-    yield from _read_query(kind, log, query, findings, threads)
+    if KERNEL is None and (jobs or cpu_count()) > 1:
+        return read_spans(log, partial(read_query, kind), query, findings=findings, jobs=jobs)
+    return read_query(kind, log, query, findings, jobs if KERNEL is not None and can_travel(log) else 1)
 
 
-def _read_query(
+def read_query(
     kind: Callable[..., Query], log: ArkReader, query: dict[str, Any], findings: list[Finding], jobs: int = 1
 ) -> Iterator[Any]:
     start = query.get("start_ns")
@@ -240,25 +239,30 @@ def _told(pieces: Iterable[Made[list[R]]], findings: list[Finding]) -> Iterator[
             raise made.error
 
 
-def _by_processes(
+def read_spans(
     log: ArkReader,
-    alone: Read[R],
-    shared: Read[R],
+    read: Read[R],
     query: dict[str, Any],
+    *,
     findings: list[Finding],
-    jobs: int,
+    jobs: int = 1,
+    whole: Read[R] | None = None,
 ) -> Iterator[R]:
-    spans = _spans(log, query) if (jobs or cpu_count()) > 1 and can_travel(log) else None
+    """What `read` makes of spans of time that divide a query, in order; the spans do not depend on `jobs`, processes.
+
+    Where a log is not worth dividing, or cannot be, all of it is one span, for `whole` if that is given.
+    """
+    spans = _spans(log, query) if can_travel(log) else None
     if spans is None:
-        yield from alone(log, query, findings)
+        yield from (whole or read)(log, query, findings)
         return
     start, reverse = query.get("start_ns"), bool(query.get("reverse"))
     replayed = {**query, "stop_ns": start}  # of no span: latched messages only
     if start is not None and not reverse:
-        yield from shared(log, replayed, findings)
-    yield from _told(map_processes(_Piece(log, shared, query), reversed(spans) if reverse else spans, jobs), findings)
+        yield from read(log, replayed, findings)
+    yield from _told(map_processes(_Piece(log, read, query), reversed(spans) if reverse else spans, jobs), findings)
     if start is not None and reverse:
-        yield from shared(log, replayed, findings)
+        yield from read(log, replayed, findings)
 
 
 def _spans(log: ArkReader, query: dict[str, Any]) -> list[tuple[int, int]] | None:

@@ -1,9 +1,6 @@
-"""Ark logs as MCAP files, and MCAP files as Ark logs, with the official `mcap` library (extra `mcap`).
+"""MCAP files as Ark logs, with the official `mcap` library (extra `mcap`); `mcap_export` is the way back.
 
-A channel becomes a channel, the indexed time the log time (nanoseconds of the log's steady clock, not of a calendar).
-Messages stay rbuf (schema encoding and message encoding `rbuf`, the schema is the registry's JSON text), or become JSON
-(`jsonschema`), which viewers can show.  Log identifiers and metadata become metadata records; other attributes of a
-channel become the metadata of the channel.
+Spec: none of ours; https://mcap.dev/spec.
 """
 
 from __future__ import annotations
@@ -12,131 +9,30 @@ import base64
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, Final, NamedTuple
 
 from exhume.archive import Progress, no_progress
 from exhume.errors import ExhumeError, FormatError, Span
-from exhume.formats.ark.export import Selection
 from exhume.formats.ark.jsonform import FOREIGN_IDL, PART_BYTES, from_json
-from exhume.formats.ark.jsonschema import json_schema
-from exhume.formats.ark.mcap_records import chunk_messages, library, unreadable
-from exhume.formats.ark.messages import ArkMessage
-from exhume.formats.ark.pieces import is_packed, map_pieces
+from exhume.formats.ark.mcap_records import (
+    ENCODING,
+    LOG_RECORD,
+    METADATA_RECORD,
+    chunk_messages,
+    library,
+    unreadable,
+)
+from exhume.formats.ark.pieces import map_pieces
 from exhume.formats.ark.portions import Messages, Portion
 from exhume.formats.ark.rbuf.encoder import encoder_for
 from exhume.formats.ark.rbuf.idl import load_registry
 from exhume.formats.ark.rbuf.registry import Registry
-from exhume.formats.ark.reader import ArkReader, Channel
 from exhume.formats.ark.writer import ArkWriter, ChannelWriter, Packing
 from exhume.io.files import open_input
-from exhume.io.output.stream import binary_output
-from exhume.tabular.report import ExportReport, refuse_options
 
-ENCODING: Final = "rbuf"
-LOG_RECORD: Final = "ark.log"
-METADATA_RECORD: Final = "ark.metadata"
-LIBRARY: Final = "exhume"
 PROGRESS_STEP: Final = 4096
-
-
-def export(
-    log: ArkReader,
-    output: str,
-    *,
-    overwrite: bool = False,
-    progress: Progress = no_progress,
-    payload: str | None = None,
-    jobs: int = 1,
-    **options: Any,
-) -> ExportReport:
-    """Writes the chosen messages as an MCAP file; `payload` is `rbuf` (default: bytes unaltered) or `json`.
-
-    `jobs` share the work of decompressing messages and making their JSON (0: one per core).
-
-    Raises `MissingDependencyError` without the extra, and the error of the broken rule for damaged messages (unless
-    they are skipped).
-    """
-    writing = library("writer")
-    as_json = payload == "json"
-    refuse_options("mcap", {"columns": options.get("columns")})
-    selection = Selection(log, options, ExportReport(), progress)
-    with binary_output(output, overwrite=overwrite) as file:
-        writer = writing.Writer(file)
-        writer.start(profile="", library=LIBRARY)
-        manifest = log.manifest
-        writer.add_metadata(
-            LOG_RECORD,
-            {
-                "log_identifier": manifest.identifier,
-                "common_identifier": manifest.common_identifier,
-                "name": manifest.name,
-                "clock": "steady",
-            },
-        )
-        if manifest.metadata:
-            writer.add_metadata(METADATA_RECORD, dict(manifest.metadata))
-        ids = _register(log, writer, as_json)
-        counts: dict[int, int] = {}
-        if as_json:
-            parts = selection.values(jobs)
-        else:
-            parts = selection.make_each(_bytes, jobs if is_packed(log) else 1, decode=False)
-        for identifier, time_ns, data in chain.from_iterable(parts):
-            channel = ids[identifier]
-            counts[channel] = sequence = counts.get(channel, -1) + 1
-            writer.add_message(channel, time_ns, data, time_ns, sequence & 0xFFFF_FFFF)
-        writer.finish()
-    if not as_json:
-        selection.report.notes.append("messages are rbuf, which viewers do not know: --payload json gives them JSON")
-    return selection.finish()
-
-
-Part = tuple[list[tuple[str, int, bytes]], int]
-"""Messages of a file, by the GUID of their channel, their time and their bytes; and their number."""
-
-
-def _bytes(messages: Iterable[ArkMessage]) -> Part:
-    found = [(each.identifier, each.time_ns, each.data) for each in messages]
-    return found, len(found)
-
-
-def _register(log: ArkReader, writer: Any, as_json: bool) -> dict[str, int]:
-    """Registers every channel; returns the MCAP channel numbers by the channel's GUID."""
-    schemas: dict[tuple[str, str], int] = {}
-    ids: dict[str, int] = {}
-    for channel in log.channels():
-        if channel.identifier in ids:
-            continue
-        key = (channel.type, channel.declaration.schema_registry)
-        if key not in schemas:
-            schemas[key] = _schema(writer, channel, as_json)
-        metadata = {
-            "ark.identifier": channel.identifier,
-            "ark.latched": "true" if channel.latched else "false",
-            "ark.column": channel.column,
-            "ark.compression": channel.compression,
-            "ark.type": channel.type,
-        }
-        if as_json and channel.declaration.schema_registry:
-            metadata["ark.registry"] = channel.declaration.schema_registry
-        ids[channel.identifier] = writer.register_channel(
-            channel.name, "json" if as_json else ENCODING, schemas[key], metadata
-        )
-    return ids
-
-
-def _schema(writer: Any, channel: Channel, as_json: bool) -> int:
-    registry = channel.declaration.registry
-    if registry is None and as_json:
-        return 0
-    if as_json and registry is not None:
-        text = json.dumps(json_schema(registry, channel.type), separators=(",", ":"))
-        number: int = writer.register_schema(channel.type, "jsonschema", text.encode())
-    else:
-        number = writer.register_schema(channel.type, ENCODING, channel.declaration.schema_registry.encode())
-    return number
 
 
 def import_mcap(path: Path, log: ArkWriter, *, progress: Progress = no_progress, jobs: int = 1) -> int:

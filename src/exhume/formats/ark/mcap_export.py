@@ -1,0 +1,157 @@
+"""Ark logs as MCAP files, with the official `mcap` library (extra `mcap`); `mcap_import` is the way back.
+
+A channel becomes a channel, the indexed time the log time (nanoseconds of the log's steady clock, not of a calendar).
+Messages stay rbuf (schema encoding and message encoding `rbuf`, the schema is the registry's JSON text), or become JSON
+(`jsonschema`), which viewers can show.  A log numbers no messages, so their sequence is 0.  Its identifiers and
+metadata become metadata records; other attributes of a channel become the metadata of the channel.
+
+Spec: none of ours; https://mcap.dev/spec.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import Any, Final
+
+from exhume.archive import Progress, no_progress
+from exhume.findings import Finding
+from exhume.formats.ark.export import Selection
+from exhume.formats.ark.jsonschema import json_schema
+from exhume.formats.ark.lines import ValueQuery
+from exhume.formats.ark.mcap_records import (
+    ENCODING,
+    LOG_RECORD,
+    METADATA_RECORD,
+    Joined,
+    Piece,
+    head_piece,
+    library,
+    message_piece,
+)
+from exhume.formats.ark.pieces import read_query
+from exhume.formats.ark.reader import ArkReader, Channel
+from exhume.io.output.stream import binary_output
+from exhume.tabular.report import ExportReport, refuse_options
+
+PIECE_BYTES: Final = 8 << 20
+"""Bytes of messages that become chunks at a time."""
+
+
+def export(
+    log: ArkReader,
+    output: str,
+    *,
+    overwrite: bool = False,
+    progress: Progress = no_progress,
+    payload: str | None = None,
+    jobs: int = 1,
+    **options: Any,
+) -> ExportReport:
+    """Writes the chosen messages as an MCAP file; `payload` is `rbuf` (default: bytes unaltered) or `json`.
+
+    `jobs` processes share the work (0: one per core); the file is that of one.
+
+    Raises `MissingDependencyError` without the extra, and the error of the broken rule for damaged messages (unless
+    they are skipped).
+    """
+    library("writer")
+    as_json = payload == "json"
+    refuse_options("mcap", {"columns": options.get("columns")})
+    selection = Selection(log, options, ExportReport(), progress)
+    pieces = Pieces(log, as_json)
+    with binary_output(output, overwrite=overwrite) as file:
+        joined = Joined(file, head_piece(pieces.declare))
+        for piece in selection.spans(pieces, jobs, decode=as_json):
+            joined.add(piece)
+        joined.finish()
+    if not as_json:
+        selection.report.notes.append("messages are rbuf, which viewers do not know: --payload json gives them JSON")
+    return selection.finish()
+
+
+class Pieces:
+    """Makes pieces of an MCAP file of the messages of a log; other processes do so too."""
+
+    def __init__(self, log: ArkReader, as_json: bool) -> None:
+        self._as_json = as_json
+        self._metadata = {
+            LOG_RECORD: {
+                "log_identifier": log.manifest.identifier,
+                "common_identifier": log.manifest.common_identifier,
+                "name": log.manifest.name,
+                "clock": "steady",
+            }
+        }
+        if log.manifest.metadata:
+            self._metadata[METADATA_RECORD] = dict(log.manifest.metadata)
+        self._schemas: dict[tuple[str, str, bytes] | None, int] = {None: 0}
+        self._channels: dict[str, tuple[str, str, int, dict[str, str]]] = {}
+        for channel in log.channels():
+            if channel.identifier not in self._channels:
+                schema = _schema(channel, as_json)
+                number = self._schemas.setdefault(schema, len(self._schemas))
+                encoding = "json" if as_json else ENCODING
+                self._channels[channel.identifier] = (channel.name, encoding, number, _metadata(channel, as_json))
+        self._numbers = {identifier: number for number, identifier in enumerate(self._channels, 1)}
+
+    def declare(self, writer: Any) -> None:
+        """Tells a writer all that a file holds besides messages."""
+        for name, metadata in self._metadata.items():
+            writer.add_metadata(name, metadata)
+        for schema in self._schemas:
+            if schema is not None:
+                writer.register_schema(*schema)
+        for channel in self._channels.values():
+            writer.register_channel(*channel)
+
+    def __call__(
+        self, log: ArkReader, query: dict[str, Any], findings: list[Finding]
+    ) -> Iterator[tuple[Piece, int]]:
+        """The messages of a query as pieces of a file, with their number.  Raises the error of a damaged message."""
+        held: list[tuple[int, int, bytes]] = []
+        size = 0
+        for message in self._messages(log, query, findings):
+            held.append(message)
+            size += len(message[-1])
+            if size >= PIECE_BYTES:
+                yield message_piece(self.declare, held), len(held)
+                held, size = [], 0
+        if held:
+            yield message_piece(self.declare, held), len(held)
+
+    def _messages(
+        self, log: ArkReader, query: dict[str, Any], findings: list[Finding]
+    ) -> Iterable[tuple[int, int, bytes]]:
+        numbers = self._numbers
+        if self._as_json:
+            parts = read_query(ValueQuery, log, query, findings)
+            values = chain.from_iterable(values for values, _ in parts)
+            return ((numbers[identifier], time_ns, value) for identifier, time_ns, value in values)
+        messages = log.messages(**query, findings=findings)
+        return ((numbers[message.identifier], message.time_ns, message.data) for message in messages)
+
+
+def _metadata(channel: Channel, as_json: bool) -> dict[str, str]:
+    found = {
+        "ark.identifier": channel.identifier,
+        "ark.latched": "true" if channel.latched else "false",
+        "ark.column": channel.column,
+        "ark.compression": channel.compression,
+        "ark.type": channel.type,
+    }
+    if as_json and channel.declaration.schema_registry:
+        found["ark.registry"] = channel.declaration.schema_registry
+    return found
+
+
+def _schema(channel: Channel, as_json: bool) -> tuple[str, str, bytes] | None:
+    """The name, the encoding and the data of the schema of a channel, if it has one."""
+    if not as_json:
+        return channel.type, ENCODING, channel.declaration.schema_registry.encode()
+    registry = channel.declaration.registry
+    if registry is None:
+        return None
+    text = json.dumps(json_schema(registry, channel.type), separators=(",", ":"))
+    return channel.type, "jsonschema", text.encode()
