@@ -27,9 +27,10 @@ import time
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
-from benchmarks.machine import BUSY, Watch, own_cpu, settle, wait_for_idle, warm
+from benchmarks.machine import BUSY, Watch, beside, own_cpu, settle, wait_for_idle, warm
 from benchmarks.rows import Work, rows
 from benchmarks.scaling import write_page
 from exhume.limits import parse_size
@@ -56,8 +57,8 @@ Cost = tuple[float, float]
 @dataclass
 class Row:
     """One verb of one format: wall and CPU seconds with one job, with several, and of its rival; `content` is in bytes,
-    `others` the share of other processes meanwhile, `floor` CPU seconds.  None is what is not there: a verb that takes
-    no `--jobs`."""
+    `others` the share of other processes meanwhile, `floor` CPU seconds, `loops` what as many loops take beside each
+    other (`machine.beside`).  None is what is not there: a verb that takes no `--jobs`."""
 
     name: str
     content: int
@@ -71,6 +72,7 @@ class Row:
     wall_rival: float | None = None
     cpu_rival: float | None = None
     floor: float | None = None
+    loops: float | None = None
 
     @property
     def ratio(self) -> float | None:
@@ -129,6 +131,7 @@ def measure(name: str, work: Work, jobs: int, repeat: int, out: Path, until: flo
     while not watched or wait_for_idle(until):
         watch = Watch()
         several: Cost | None
+        loops = [beside(jobs)]
         try:
             (wall, cpu), several = best([[*work.command, "--jobs", str(number)] for number in (1, jobs)], out, repeat)
         except JobsRefusedError:
@@ -140,6 +143,8 @@ def measure(name: str, work: Work, jobs: int, repeat: int, out: Path, until: flo
             [(row.wall_rival, row.cpu_rival)] = best([work.rival.command], out, 1)
         if work.floor is not None:
             row.floor = floor(*work.floor)
+        if several is not None:
+            row.loops = mean([*loops, beside(jobs)])
         row.others = watch.others()
         if not watched or row.others <= BUSY:
             return row
@@ -156,15 +161,15 @@ def floor(format: str, work: str, path: Path) -> float | None:
 def table(rows: Iterable[Row]) -> Iterator[str]:
     """The lines of the table."""
     yield (
-        "| verb | MB | jobs | wall of one, s | wall, s | of one job | CPU of one job | serial share | on 16 cores "
-        "| rival | wall of rival | CPU of rival | CPU of floor |"
+        "| verb | MB | jobs | wall of one, s | wall, s | of one job | two loops | CPU of one job "
+        "| serial share | on 16 cores | rival | wall of rival | CPU of rival | CPU of floor |"
     )
-    yield "| --- " + "| --: " * 8 + "| --- " + "| --: " * 3 + "|"
+    yield "| --- " + "| --: " * 9 + "| --- " + "| --: " * 3 + "|"
     for row in rows:
         wall = row.wall if row.wall_jobs is None else row.wall_jobs
         cells = [
             row.name, f"{row.content / 1e6:.0f}", "-" if row.wall_jobs is None else str(row.jobs), f"{row.wall:.2f}",
-            _number(row.wall_jobs), _number(row.ratio), _ratio(row.cpu_jobs, row.cpu),
+            _number(row.wall_jobs), _number(row.ratio), _number(row.loops), _ratio(row.cpu_jobs, row.cpu),
             "-" if row.serial is None else f"{row.serial:.0%}", _number(row.on(16)), row.rival or "-",
             _ratio(wall, row.wall_rival), _ratio(row.cpu, row.cpu_rival),
             _ratio(row.cpu, row.floor if row.floor and row.floor > LEAST else None),

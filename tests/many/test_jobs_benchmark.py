@@ -32,7 +32,7 @@ def test_what_stays_serial_is_serial_on_more_cores() -> None:
 
 
 def test_a_row_measured_under_load_is_measured_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    loads = iter([0.5, 0.01])
+    loads, loops = iter([0.5, 0.01]), iter([0.9, 0.9, 0.5, 0.6])
     runs: list[list[str]] = []
 
     def timed(command: list[str], out: Path) -> tuple[float, float]:
@@ -42,11 +42,12 @@ def test_a_row_measured_under_load_is_measured_again(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(jobs, "wait_for_idle", lambda until: True)
     monkeypatch.setattr(machine.Watch, "others", lambda self: next(loads))
     monkeypatch.setattr(jobs, "timed", timed)
+    monkeypatch.setattr(jobs, "beside", lambda count: next(loops))
     work = Work(["cat"], tmp_path)
     found = jobs.measure("zs cat", work, 2, 1, tmp_path / "out", 1e18, True)
     assert [command[-1] for command in runs] == ["1", "2", "1", "2"], "two that were thrown away, two that count"
     assert found is not None
-    assert (found.ratio, found.others) == (0.5, 0.01)
+    assert (found.ratio, found.others, found.loops) == (0.5, 0.01, 0.55), "loops before and after what counts"
     monkeypatch.setattr(jobs, "wait_for_idle", lambda until: False)
     assert jobs.measure("zs cat", work, 2, 1, tmp_path / "out", 0, True) is None
 
@@ -59,11 +60,12 @@ def test_a_row_has_its_rival_and_its_floor(monkeypatch: pytest.MonkeyPatch, tmp_
 
     monkeypatch.setattr(jobs, "timed", timed)
     monkeypatch.setattr(jobs, "floor", lambda *_: 0.5)
+    monkeypatch.setattr(jobs, "beside", lambda count: 0.5)
     work = Work(["recode"], tmp_path, Rival("the other", ["theirs"]), Floor("zs", "read", tmp_path), 2_000_000)
     found = jobs.measure("zs recode", work, 2, 3, tmp_path / "out", 0, False)
     assert found is not None
     assert list(jobs.table([found]))[-1] == (
-        "| zs recode | 2 | - | 2.00 | - | - | - | - | - | the other | 0.50 | 0.50 | 2.00 |"
+        "| zs recode | 2 | - | 2.00 | - | - | - | - | - | - | the other | 0.50 | 0.50 | 2.00 |"
     )
 
 
@@ -144,7 +146,7 @@ def test_slices_add_up_to_one_table(measured: list[str], tmp_path: Path, capsys:
     results.write_text(json.dumps(made))
     assert jobs.main(["--results", str(results), "--dir", str(tmp_path / "made"), "b"]) == 0
     assert measured == ["b"]
-    assert "| b | 7 | 2 | 1.00 | 0.50 | 0.50 | 1.00 | 0% | 0.06 | - | - | - | - |" in capsys.readouterr().out
+    assert "| b | 7 | 2 | 1.00 | 0.50 | 0.50 | - | 1.00 | 0% | 0.06 | - | - | - | - |" in capsys.readouterr().out
     assert jobs.main(["--results", str(results), "--dir", str(tmp_path / "made"), "--write", str(page)]) == 1
     assert measured == ["b", "c"], "what is there is not measured again"
     assert "not idle" in capsys.readouterr().err
@@ -177,3 +179,11 @@ def test_the_share_of_others_is_a_share() -> None:
     assert watch.others() >= 0
     assert machine.machine_busy() > 0
     assert machine.own_cpu() > 0
+
+
+def test_loops_beside_each_other_take_their_share(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "LOOP", "pass")
+    assert machine.beside(2) > 0
+    walls = {1: 2.0, 4: 3.0}
+    monkeypatch.setattr(machine, "_loops", walls.__getitem__)
+    assert machine.beside(4) == 3 / 8
