@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import csv
+import importlib
 import io
 import json
 import zlib
 from collections.abc import Callable
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ import pytest
 
 import exhume
 from exhume.errors import ExhumeError, FormatError, QueryError
+from exhume.formats.ark import mcap_export
 from exhume.formats.ark.reader import ArkReader
 from exhume.formats.ark.writer import ArkWriter
 from tests.ark import make_samples
@@ -129,6 +132,38 @@ def test_an_mcap_file_without_messages_names_the_channels(
     assert summary.statistics.message_count == 0
     assert summary.chunk_indexes == []
     assert "/nav/pose" in {channel.topic for channel in summary.channels.values()}
+
+
+@pytest.mark.parametrize("payload", ["rbuf", "json"])
+def test_messages_before_damage_are_in_the_mcap_file_that_ends_there(
+    tmp_path: Path, payload: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is written to a pipe keeps all that came before the damage."""
+    reading = pytest.importorskip("mcap.reader")
+    with ArkWriter(tmp_path / "log") as log:
+        plain = log.channel("/plain", "t::A", "namespace t; schema A { uint32 a; }")
+        for number in range(20):
+            plain.write(number, {"a": number})
+    with exhume.open(tmp_path / "log") as opened:
+        assert isinstance(opened, ArkReader)
+        places = [message.offset for message in opened.messages()]
+    (split,) = (tmp_path / "log" / "splits").iterdir()
+    index = split.read_bytes().index((places[7]).to_bytes(4, "little"), 1024)
+    data = bytearray(split.read_bytes())
+    data[index : index + 4] = b"\xff" * 4
+    split.write_bytes(data)
+    written = io.BytesIO()
+    monkeypatch.setattr(mcap_export, "binary_output", lambda *_, **__: nullcontext(written))
+    with exhume.open(tmp_path / "log") as opened, pytest.raises(ExhumeError, match="ARK-325"):
+        assert isinstance(opened, ArkReader)
+        mcap_export.export(opened, "-", payload=payload)
+    times = []
+    with suppress(importlib.import_module("mcap.exceptions").EndOfFile):
+        for _, _, message in reading.NonSeekingReader(io.BytesIO(written.getvalue())).iter_messages(
+            log_time_order=False
+        ):
+            times.append(message.log_time)
+    assert times == list(range(7))
 
 
 def assert_plain(schema: dict[str, Any]) -> None:

@@ -16,6 +16,7 @@ from itertools import chain
 from typing import Any, Final
 
 from exhume.archive import Progress, no_progress
+from exhume.errors import ExhumeError
 from exhume.findings import Finding
 from exhume.formats.ark.export import Selection
 from exhume.formats.ark.jsonschema import json_schema
@@ -106,20 +107,26 @@ class Pieces:
         for channel in self._channels.values():
             writer.register_channel(*channel)
 
-    def __call__(
-        self, log: ArkReader, query: dict[str, Any], findings: list[Finding]
-    ) -> Iterator[tuple[Piece, int]]:
-        """The messages of a query as pieces of a file, with their number.  Raises the error of a damaged message."""
+    def __call__(self, log: ArkReader, query: dict[str, Any], findings: list[Finding]) -> Iterator[tuple[Piece, int]]:
+        """The messages of a query as pieces of a file, with their number.
+
+        Raises the error of a damaged message behind the piece of those before it.
+        """
         held: list[tuple[int, int, bytes]] = []
-        size = 0
-        for message in self._messages(log, query, findings):
-            held.append(message)
-            size += len(message[-1])
-            if size >= PIECE_BYTES:
-                yield message_piece(self.declare, held), len(held)
-                held, size = [], 0
+        size, damage = 0, None
+        try:
+            for message in self._messages(log, query, findings):
+                held.append(message)
+                size += len(message[-1])
+                if size >= PIECE_BYTES:
+                    yield message_piece(self.declare, held), len(held)
+                    held, size = [], 0
+        except ExhumeError as error:
+            damage = error
         if held:
             yield message_piece(self.declare, held), len(held)
+        if damage is not None:
+            raise damage
 
     def _messages(
         self, log: ArkReader, query: dict[str, Any], findings: list[Finding]

@@ -99,9 +99,7 @@ class Joined:
         shift = self._size - piece.start
         for index in piece.summary.chunk_indexes:
             places = {channel: place + shift for channel, place in index.message_index_offsets.items()}
-            shifted = replace(
-                index, chunk_start_offset=index.chunk_start_offset + shift, message_index_offsets=places
-            )
+            shifted = replace(index, chunk_start_offset=index.chunk_start_offset + shift, message_index_offsets=places)
             self._summary.chunk_indexes.append(shifted)
         total, more = self._summary.statistics, piece.summary.statistics
         for channel, count in more.channel_message_counts.items():
@@ -140,7 +138,7 @@ class Joined:
         footer = records.Footer(self._size, self._size + start, summary_crc=0)
         data = builder.end()
         footer.write(builder)
-        footer.summary_crc = zlib.crc32(builder.end()[: -CRC_SIZE], zlib.crc32(data))
+        footer.summary_crc = zlib.crc32(builder.end()[:-CRC_SIZE], zlib.crc32(data))
         footer.write(builder)
         self._put(data + builder.end() + library("writer").MCAP0_MAGIC)
 
