@@ -12,6 +12,7 @@ import pytest
 import exhume
 from exhume.errors import ExhumeError, LimitExceededError, UnrecognizedFormatError
 from exhume.findings import Severity
+from exhume.formats.clp_s import verify
 from exhume.formats.clp_s.checks import RULES
 from exhume.formats.clp_s.layout import PacketType
 from exhume.formats.clp_s.reader import open_archive
@@ -391,3 +392,49 @@ def test_a_damaged_dictionary_costs_only_the_columns_that_use_it() -> None:
 def test_directories_are_refused(tmp_path: Any) -> None:
     with pytest.raises(UnrecognizedFormatError):
         exhume.open(tmp_path, format="clp-s")
+
+
+DICTIONARIES_IN_PARTS = {
+    "sound": [b"%d" % number for number in range(200)],
+    "none": [],
+    "one": [b"alone"],
+    "repeated": [*(b"%d" % number for number in range(200)), b"90", b"17"],
+    "not text": [b"a", *(b"%d" % number for number in range(100)), b"\xff", b"\xfe"],
+    "both": [*(b"%d" % number for number in range(200)), b"\xff", b"\xff", b"5"],
+}
+
+
+@pytest.mark.parametrize("entries", DICTIONARIES_IN_PARTS.values(), ids=DICTIONARIES_IN_PARTS)
+def test_a_dictionary_that_is_checked_in_parts(entries: list[bytes], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the parts and the shares, the first entry that is repeated is told, and the first that is no text."""
+    data = tiny(variables=entries).build()
+    texts = [not is_text(entry) for entry in entries]
+    wanted = [("CLPS-351", f"entries[{at}]") for at, entry in enumerate(entries) if entry in entries[:at]][:1]
+    wanted += [("CLPS-414", f"entries[{texts.index(True)}]")] if True in texts else []
+    monkeypatch.setattr(verify, "LARGE_DICTIONARY", 1)
+    for parts, jobs in ((1, 1), (3, 1), (7, 2), (7, 16), (64, 5)):
+        monkeypatch.setattr(verify, "DICTIONARY_PARTS", parts)
+        found = exhume.verify(data, format="clp-s", jobs=jobs)
+        assert [(one.code, one.field_path) for one in found] == wanted
+
+
+def is_text(entry: bytes) -> bool:
+    try:
+        entry.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def test_damage_of_a_dictionary_that_is_checked_in_parts_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verify, "LARGE_DICTIONARY", 1)
+    entries = u64(1) + b"a" + u64(99)
+    data = demo(stored_sections={"/var.dict": u64(2) + build.zstd(entries)}).build()
+    told = [(one.code, one.field_path) for one in exhume.verify(data, format="clp-s") if one.code == "CLPS-350"]
+    assert len(told) == 1
+    assert told == [
+        (one.code, one.field_path) for one in exhume.verify(data, format="clp-s", jobs=4) if one.code == "CLPS-350"
+    ]
+    more = stored("/var.dict", u64(1) + b"a" + b"more", built=tiny(variables=[b"a"]))
+    for jobs in (1, 4):
+        assert [one.code for one in exhume.verify(more, format="clp-s", jobs=jobs)] == ["CLPS-310"]

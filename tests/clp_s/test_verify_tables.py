@@ -38,7 +38,7 @@ class Loads:
 
 def test_a_table_is_loaded_once_and_dropped_with_the_last_that_needs_it() -> None:
     table: Any = Loads()
-    loaded = verify_tables._Loaded(table, 3)
+    loaded = verify_tables.Loaded(table.load, table.share, 3)
     for left in (2, 1, 0):
         assert loaded.take() is table
         assert (loaded._data is None) == (left == 0)
@@ -47,7 +47,7 @@ def test_a_table_is_loaded_once_and_dropped_with_the_last_that_needs_it() -> Non
 
 def test_a_table_that_cannot_be_loaded_is_tried_once() -> None:
     table: Any = Loads(StructureError("broken"))
-    loaded = verify_tables._Loaded(table, 3)
+    loaded = verify_tables.Loaded(table.load, table.share, 3)
     for _ in range(3):
         with pytest.raises(StructureError, match="broken"):
             loaded.take()

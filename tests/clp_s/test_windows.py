@@ -144,6 +144,42 @@ def test_frames_that_others_use_stay_whenever_threads_change() -> None:
     assert wrong == []
 
 
+def test_who_would_wait_for_a_frame_decompresses_the_next() -> None:
+    """While one thread is at the frame that both need, the other goes on with the frames that will be needed next, and
+    no further."""
+    counted = Counted([100] * 10)
+    passage = counted.passage()
+    began, go_on = threading.Event(), threading.Event()
+    decompress = passage._decompress
+
+    def slow(number: int) -> None:
+        if number == 0:
+            began.set()
+            assert go_on.wait(10)
+        decompress(number)
+        if number == 2:
+            go_on.set()
+
+    passage._decompress = slow  # type: ignore[method-assign]
+    found: list[bool] = []
+
+    def work(start: int, stop: int) -> None:
+        with passage.stop() as here:
+            room = here.room(stop - start)
+            here.gather([(start, stop, 0)], room)
+            found.append(room == PAYLOAD[start:stop])
+
+    first = threading.Thread(target=work, args=(0, 100), daemon=True)
+    first.start()
+    assert began.wait(10)
+    work(50, 150)
+    first.join(10)
+    assert found == [True, True]
+    assert counted.read == [1, 2, 0], "frame 3 lies behind what comes next"
+    work(200, 300)
+    assert counted.read == [1, 2, 0], "it is there already"
+
+
 def test_a_damaged_frame_is_told_and_others_are_read() -> None:
     counted = Counted([100, 100, 400])
     bad = lying(PAYLOAD[200:599], 1)
@@ -182,7 +218,8 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every table counts as large, and windows have few rows."""
     monkeypatch.setattr("exhume.formats.clp_s.reader.PARTS_LEAST", 1)
     monkeypatch.setattr(windows, "WORTHWHILE", 1)
-    monkeypatch.setattr(windows, "AT_A_TIME", 1 << 12)
+    monkeypatch.setattr(windows, "SUMMED_ROWS", 100)
+    monkeypatch.setattr(windows, "SUMS_AT_A_TIME", 3)
     monkeypatch.setattr(records, "WINDOW_BYTES", 1 << 14)
 
 

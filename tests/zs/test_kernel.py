@@ -172,3 +172,21 @@ def test_values_are_the_records_and_where_each_ends(twin: Any, records: list[byt
     assert found[0] == 0
     assert [values[start:end] for start, end in pairwise(found)] == records
     assert values == b"".join(records)
+
+
+@TWIN
+@given(
+    st.integers(0, 40),
+    st.lists(st.tuples(st.integers(-2, 40), st.binary(max_size=20), st.integers(-2, 22), st.integers(-2, 22))),
+)
+def test_parts_are_copied_or_refused(twin: Any, size: int, parts: list[tuple[int, bytes, int, int]]) -> None:
+    room, wanted = bytearray(size), bytearray(size)
+    for at, data, start, stop in parts:
+        if not (0 <= start <= stop <= len(data) and 0 <= at <= size - (stop - start)):
+            with pytest.raises(ValueError, match="outside"):
+                twin.copy_parts(room, parts)
+            break
+        wanted[at : at + stop - start] = data[start:stop]
+    else:
+        twin.copy_parts(memoryview(room), parts)
+    assert room == wanted

@@ -141,6 +141,9 @@ class Passage:
     """
 
     def __init__(self, places: Places) -> None:
+        from exhume.native.kernel import copy_parts  # most archives are too small to need it
+
+        self._copy = copy_parts
         self._places = places
         self._locks: dict[int, threading.Lock] = {}
         self._seen: set[int] = set()  # all that were ever decompressed
@@ -184,17 +187,30 @@ class Passage:
         wanted = [(start, stop, at) for start, stop, at in ranges if start < stop]
         numbers = (number for start, stop, _ in wanted for number in self._places.within(start, stop))
         needed = dict.fromkeys((number for number in numbers if number not in here.frames), 1)
-        with self._lock:
-            self._users.update(needed)
-            here.frames |= needed
-        together(needed, self._locks, self._made, self._decompress)
+        self._use(here, needed)
+        together(needed, self._locks, self._made, self._decompress, self._following(wanted, here))
         ends = self._places.ends
+        parts = []
         for start, stop, at in wanted:
             for number in self._places.within(start, stop):
                 before = ends[number]
                 first, last = max(start, before), min(stop, ends[number + 1])
-                frame = memoryview(self._made[number])
-                room[at + first - start : at + last - start] = frame[first - before : last - before]
+                parts.append((at + first - start, self._made[number], first - before, last - before))
+        self._copy(room, parts)
+
+    def _following(self, ranges: Iterable[tuple[int, int, int]], here: Stop) -> Iterator[int]:
+        """Frames that nobody needed yet, and that whoever goes on behind the ranges will need next."""
+        size = self._places.size
+        for start, stop, _ in ranges:
+            for number in self._places.within(stop, min(2 * stop - start, size)):
+                if number not in self._seen and number not in here.frames:
+                    self._use(here, {number: 1})
+                    yield number
+
+    def _use(self, here: Stop, numbers: dict[int, int]) -> None:
+        with self._lock:
+            self._users.update(numbers)
+            here.frames |= numbers
 
     def room(self, size: int) -> bytearray:
         """So many bytes or more, with anything in them: one that is no longer used, if there is one."""
@@ -241,18 +257,30 @@ def together(
     locks: dict[int, threading.Lock],
     done: Container[int],
     decompress: Callable[[int], None],
+    following: Iterable[int] = (),
 ) -> None:
-    """Has the frames that are not done decompressed: first those that no other thread is at."""
-    for wait in (False, True):
-        for number in needed:
-            if number not in done:
-                lock = locks.setdefault(number, threading.Lock())
-                if lock.acquire(wait):
-                    try:
-                        if number not in done:
-                            decompress(number)
-                    finally:
-                        lock.release()
+    """Has the frames that are not done decompressed: first those that no other thread is at, then, rather than to wait
+    for those that one is at, others that are `following`.
+    """
+
+    def have(number: int, wait: bool) -> None:
+        if number not in done:
+            lock = locks.setdefault(number, threading.Lock())
+            if lock.acquire(wait):
+                try:
+                    if number not in done:
+                        decompress(number)
+                finally:
+                    lock.release()
+
+    left = list(needed)
+    for number in left:
+        have(number, wait=False)
+    more = iter(following)
+    while any(number not in done for number in left) and (number := next(more, -1)) >= 0:
+        have(number, wait=False)
+    for number in left:
+        have(number, wait=True)
 
 
 def decompress(stored: Buffer, room: memoryview) -> None:

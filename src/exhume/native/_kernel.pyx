@@ -8,7 +8,7 @@ from libc.string cimport memchr, memcmp, memcpy, memset
 
 from exhume.native.types import OVERLONG, Scan, malformed_records
 
-VERSION = 29
+VERSION = 30
 
 cdef extern from *:
     """
@@ -359,6 +359,17 @@ def take_records(const unsigned char[::1] data not None, Py_ssize_t budget):
     if error.reason == OVERLONG:
         raise error
     return start
+
+
+def copy_parts(unsigned char[::1] room not None, list parts not None):
+    cdef Py_ssize_t at, start, stop
+    cdef const unsigned char[::1] data
+    for at, data, start, stop in parts:
+        if not 0 <= start <= stop <= data.shape[0] or not 0 <= at <= room.shape[0] - (stop - start):
+            raise ValueError("a part outside its buffer")
+        if start < stop:
+            with nogil:
+                memcpy(&room[at], &data[start], stop - start)
 
 
 def next_block(const unsigned char[::1] data not None, int64_t start, int64_t stop, uint64_t largest, int highest):

@@ -33,6 +33,7 @@ record_values = _implementation.record_values
 frame_records = _implementation.frame_records
 frame_terminated = _implementation.frame_terminated
 take_records = _implementation.take_records
+copy_parts = _implementation.copy_parts
 block_entries = _implementation.block_entries
 internal_entries = _implementation.internal_entries
 find_blocks = _implementation.find_blocks
@@ -50,6 +51,7 @@ __all__ = [
     "Scan",
     "block_entries",
     "build_uleb128",
+    "copy_parts",
     "find_blocks",
     "find_patterns",
     "find_range",

@@ -10,6 +10,7 @@ relative to the payload.
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from itertools import accumulate, pairwise
 from typing import Any
 
@@ -293,3 +294,16 @@ def find_patterns(data: Buffer, patterns: list[bytes]) -> list[tuple[int, int]]:
             at = raw.find(pattern, at + 1)
     hits.sort()
     return hits
+
+
+def copy_parts(room: bytearray | memoryview, parts: Sequence[tuple[int, Buffer, int, int]]) -> None:
+    """Copies bytes `[start, stop)` of each buffer to where they go in the room: `(at, buffer, start, stop)`.
+
+    Raises:
+        ValueError: for a part that does not lie in its buffer, or not in the room; those before it were copied.
+    """
+    view = memoryview(room)
+    for at, data, start, stop in parts:
+        if not 0 <= start <= stop <= len(data) or not 0 <= at <= len(view) - (stop - start):
+            raise ValueError("a part outside its buffer")
+        view[at : at + stop - start] = memoryview(data)[start:stop]

@@ -97,16 +97,14 @@ def to_arrow(
     pyarrow; damage is raised by the batch that meets it.
     """
     check_rows(batch_rows)
-    search = archive.chosen(query, options) if query is not None or options else None
+    search = archive.chosen(query, options, jobs) if query is not None or options else None
     by_name = {item.name: item for item in _fields(archive)}
     fields = [by_name[name] for name in choose(by_name, columns)]
     nodes = {node for item in fields for node in item.nodes}
     if jobs != 1 and search is None and "pyarrow" not in sys.modules:  # it takes as long to load
         first = next((table for table in archive.tables if table.num_messages), None)
         if first is not None:
-            ahead = Ahead(archive)
-            if not ahead.table(first, nodes) and _used(fields) & WHOLE_DICTIONARY:
-                ahead.variables()
+            Ahead(archive, jobs).table(first, nodes, variables=bool(_used(fields) & WHOLE_DICTIONARY))
     pa = import_pyarrow()
     for item in fields:
         item.arrow_type = _arrow_type(pa, archive, item, dictionaries)

@@ -352,17 +352,20 @@ class ClpSArchive(Container):
 
         Raises `QueryError`.
         """
+        return self._search(query, options, 1)
+
+    def _search(self, query: str, options: dict[str, Any], jobs: int) -> Search:
         from exhume.formats.clp_s.query.options import Options
         from exhume.formats.clp_s.query.search import Search
 
         check_keywords("search()", options, Options)
-        return Search(self, query, Options(**options))
+        return Search(self, query, Options(**options), jobs=jobs)
 
-    def chosen(self, query: str | None, options: dict[str, Any]) -> Search:
+    def chosen(self, query: str | None, options: dict[str, Any], jobs: int = 1) -> Search:
         """The records that a query, or without one the options of a query, choose; raises `QueryError`."""
         if query is None and "ignore_case" in options:
             raise QueryError("ignore_case has no effect without a query")
-        return self.search("*" if query is None else query, **options)
+        return self._search("*" if query is None else query, options, jobs)
 
     def json_chunks(self, *, ordered: bool = False, complete: bool = False, jobs: int = 1) -> Iterator[bytes]:
         """The exact text of `clp-s x` (`ordered`: of `clp-s x --ordered`) in pieces of whole records.

@@ -5,6 +5,7 @@ Spec: clp_s.txt; the rules are in `checks`.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -25,8 +26,17 @@ from exhume.formats.clp_s.layout import (
     PacketType,
 )
 from exhume.formats.clp_s.names import DICTIONARIES, KNOWN_VERSIONS, SECTION_NAMES, TABLE_SECTIONS
+from exhume.formats.clp_s.read.kernel import ClpsRepeated
 from exhume.formats.clp_s.read.packets import range_entries
-from exhume.formats.clp_s.verify_tables import Passing, Task, check_frames, check_stream, check_table_list, table_tasks
+from exhume.formats.clp_s.verify_tables import (
+    Loaded,
+    Passing,
+    Task,
+    check_frames,
+    check_stream,
+    check_table_list,
+    table_tasks,
+)
 from exhume.io.parallel import map_ordered
 from exhume.layout.measured import note_payload
 from exhume.limits import cpu_count
@@ -38,8 +48,14 @@ if TYPE_CHECKING:
     from exhume.formats.clp_s.reader import ClpSArchive
 
 
-AHEAD = 16
+AHEAD = 256
 """Tasks for each thread that are begun before the first of them is done; what they hold is a few findings."""
+
+LARGE_DICTIONARY = 1 << 20
+"""Stored bytes from which on the entries of a dictionary are checked in parts."""
+
+DICTIONARY_PARTS = 32
+"""How many these are."""
 
 
 def verify(archive: ClpSArchive, quick: bool, jobs: int, progress: Progress) -> Iterator[Finding]:
@@ -60,7 +76,7 @@ def verify(archive: ClpSArchive, quick: bool, jobs: int, progress: Progress) -> 
         with suppress(ExhumeError):  # reported with the structures
             note_payload(archive.file_entry("/0").span, sum(stream.size for stream in archive.table_metadata.streams))
     total = 0
-    for tasks in _stages(archive, files, quick):
+    for tasks in _stages(archive, files, quick, jobs):
         for found, records in _map_tasks(tasks, jobs):
             yield from found
             if records:
@@ -78,18 +94,22 @@ def _map_tasks(tasks: Iterable[Task], jobs: int) -> Iterator[tuple[list[Finding]
     return map_ordered(done, tasks, jobs, ahead=AHEAD * (jobs or cpu_count()))
 
 
-def _stages(archive: ClpSArchive, files: Sequence[Place], quick: bool) -> Iterator[Iterable[Task]]:
-    """All tasks; those of a stage are known when the stage before it is done."""
-    sections = _section_tasks(archive, files, quick)
+def _stages(archive: ClpSArchive, files: Sequence[Place], quick: bool, jobs: int) -> Iterator[Iterable[Task]]:
+    """All tasks; those of a stage are known, or can be done, when the stage before it is done."""
+    dictionaries = [] if quick else [_Dictionary(archive, name, jobs) for name in DICTIONARIES]
+    parts = chain.from_iterable(one.parts() for one in dictionaries)
+    shares = chain.from_iterable(one.shares() for one in dictionaries)
     try:
         tables = archive.tables
     except ExhumeError:  # reported with the structures
-        yield sections
+        yield chain(_section_tasks(archive, files, quick), parts)
+        yield shares
         return
     archive.hint_streams()
     passing = Passing(archive, () if quick else tables)
-    yield chain(sections, [Task(partial(check_table_list, archive, tables))], passing.tasks())
-    yield _stream_tasks(archive, tables, passing, quick)
+    yield chain(passing.openings(), _section_tasks(archive, files, quick), parts, passing.tasks())
+    table_list = Task(partial(check_table_list, archive, tables))
+    yield chain(shares, [table_list], _stream_tasks(archive, tables, passing, quick))
 
 
 def _section_tasks(archive: ClpSArchive, files: Sequence[Place], quick: bool) -> Iterator[Task]:
@@ -97,9 +117,6 @@ def _section_tasks(archive: ClpSArchive, files: Sequence[Place], quick: bool) ->
         if entry.name not in archive.section_problems and not entry.is_cut:
             yield Task(partial(_frames, archive, entry, quick))
     yield Task(partial(_structures, archive))
-    if not quick:
-        for name in DICTIONARIES:
-            yield Task(partial(_dictionary, archive, name))
 
 
 def _stream_tasks(archive: ClpSArchive, tables: Sequence[Table], passing: Passing, quick: bool) -> Iterator[Task]:
@@ -265,21 +282,68 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(item)
 
 
-def _dictionary(archive: ClpSArchive, name: str) -> Iterator[Finding]:
-    try:
-        entry = archive.file_entry(name)
+class _Dictionary:
+    """A dictionary whose entries are checked in parts, and then looked through for repeated ones in shares."""
+
+    def __init__(self, archive: ClpSArchive, name: str, jobs: int) -> None:
+        self._archive, self._name = archive, name
+        self._parts = 1
+        with suppress(ExhumeError):  # told by the first part
+            self._parts = DICTIONARY_PARTS if archive.file_entry(name).size >= LARGE_DICTIONARY else 1
+        self._shares = min(jobs or cpu_count(), self._parts)
+        share = archive.share_variables if name == "/var.dict" else tuple
+        self._loaded = Loaded(self._load, share, self._parts + self._shares)
+        self._lock = threading.Lock()
+        self._repeated: list[int] = []
+        self._not_utf8: list[int] = []
+
+    def parts(self) -> Iterator[Task]:
+        """What to do first."""
+        return (Task(partial(self._part, number)) for number in range(self._parts))
+
+    def shares(self) -> Iterator[Task]:
+        """What to do when all parts are done; what is found is told by the last."""
+        return (Task(partial(self._share, number)) for number in range(self._shares))
+
+    def _load(self) -> tuple[ClpsStrings, ClpsRepeated]:
         kept = {"/var.dict": "variables", "/log.dict": "log_types"}  # the others may be left out, with a reason or not
-        found: ClpsStrings = getattr(archive, kept[name]) if name in kept else archive.dictionary(name)
-    except ExhumeError as error:
-        yield Finding.from_error(error)
-        return
-    span = entry.span
-    if found.end < found.size:
-        where = span.sub(DICTIONARY_HEAD, span.size).in_payload(found.end, found.size)
-        yield checks.TRAILING_PAYLOAD.finding(name, span=where, actual=counted(found.size - found.end, "bytes"))
-    for rule, index in ((checks.REPEATED_ENTRY, found.first_repeated()), (checks.NOT_UTF8, found.first_not_utf8())):
-        if index >= 0:
-            yield rule.finding(name, span=span, field_path=f"entries[{index}]", actual=found[index])
+        name = self._name
+        found: ClpsStrings = getattr(self._archive, kept[name]) if name in kept else self._archive.dictionary(name)
+        return found, ClpsRepeated(found)
+
+    def _part(self, number: int) -> Iterator[Finding]:
+        try:
+            found, repeated = self._loaded.take()
+        except ExhumeError as error:
+            if not number:
+                yield Finding.from_error(error)
+            return
+        if not number and found.end < found.size:
+            span = self._archive.section_span(self._name)
+            where = span.sub(DICTIONARY_HEAD, span.size).in_payload(found.end, found.size)
+            yield checks.TRAILING_PAYLOAD.finding(
+                self._name, span=where, actual=counted(found.size - found.end, "bytes")
+            )
+        start, stop = (len(found) * at // self._parts for at in (number, number + 1))
+        repeated.add(start, stop)
+        self._not_utf8.append(found.first_not_utf8(start, stop))
+
+    def _share(self, number: int) -> Iterator[Finding]:
+        try:
+            found, repeated = self._loaded.take()
+        except ExhumeError:  # told by the first part
+            return
+        first = repeated.first(number, self._shares)
+        with self._lock:
+            self._repeated.append(first)
+            is_last = len(self._repeated) == self._shares
+        if not is_last:
+            return
+        for rule, indices in ((checks.REPEATED_ENTRY, self._repeated), (checks.NOT_UTF8, self._not_utf8)):
+            index = min((one for one in indices if one >= 0), default=None)
+            if index is not None:
+                span = self._archive.section_span(self._name)
+                yield rule.finding(self._name, span=span, field_path=f"entries[{index}]", actual=found[index])
 
 
 def _ranges(archive: ClpSArchive) -> Iterator[Finding]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Generator, Iterable, Iterator,
 from contextlib import suppress
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from exhume.codecs import zstd
 from exhume.counts import counted
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from exhume.formats.clp_s.reader import ClpSArchive
     from exhume.limits import Limits
 
+
+T = TypeVar("T")
 
 RAW_TYPES: Mapping[int, tuple[int, ...]] = {
     TimestampEncoding.EPOCH: (NodeType.INTEGER, NodeType.DATE_STRING),
@@ -109,27 +111,30 @@ def check_frames(name: str, stored: bytes, place: Place, limits: Limits) -> Gene
     return size
 
 
-class _Loaded:
-    """A table that is loaded by the first of so many tasks that need it, and dropped with the last."""
+class Loaded(Generic[T]):
+    """What so many tasks need: loaded by the first of them, dropped with the last.
 
-    def __init__(self, table: Table, tasks: int) -> None:
-        self._table = table
+    `share` is what all of them that are waiting for it do together.
+    """
+
+    def __init__(self, load: Callable[[], T], share: Callable[[], object], tasks: int) -> None:
+        self._load, self._share = load, share
         self._left = tasks
         self._lock = threading.Lock()
-        self._data: TableData | None = None
+        self._data: T | None = None
         self._error: ExhumeError | None = None
 
-    def take(self) -> TableData:
-        """What the table holds, for one task.  Raises as `Table.load`."""
+    def take(self) -> T:
+        """What it is, for one task.  Raises what keeps it from being loaded."""
         if self._data is None and self._error is None:
-            self._table.share()
+            self._share()
         with self._lock:
             self._left -= 1
-            if self._error is not None:  # which took as long to find as the table takes to load
+            if self._error is not None:  # which took as long to find as it takes to load
                 raise self._error
             if self._data is None:
                 try:
-                    self._data = self._table.load()
+                    self._data = self._load()
                 except ExhumeError as error:
                     self._error = error
                     raise
@@ -149,7 +154,7 @@ def table_tasks(table: Table, quick: bool, *, counted: bool) -> Iterator[Task]:
     if quick:
         yield Task(partial(_told, _quick_table, table), records)
         return
-    loaded = _Loaded(table, columns + 1)
+    loaded = Loaded(table.load, table.share, columns + 1)
     for index in range(columns):
         yield Task(partial(_told, _column, loaded, index))
     yield Task(partial(_told, _rows, loaded), records)
@@ -163,6 +168,11 @@ class _Windows:
         self.blocks = list(self._windowed.blocks())
         self._left = len(self.blocks)
         self._lock = threading.Lock()
+
+    def open(self) -> tuple[()]:
+        """Finds the frames of the table."""
+        self._windowed.get()
+        return ()
 
     def are_sound(self, start: int, stop: int) -> bool:
         """Whether all is well in some rows, and then in all that is left, if these are the last.
@@ -217,15 +227,18 @@ class Passing:
                 self._streams[index] = inside
         self.tried: Collection[int] = self._streams.keys()
         """The streams that are checked so."""
+        self._windows = [(index, _Windows(table)) for index, inside in self._streams.items() for table in inside]
         self._unsound: set[int] = set()
+
+    def openings(self) -> Iterator[Task]:
+        """What is best done first, for nothing of a table can be checked before."""
+        return (Task(windows.open) for _, windows in self._windows)
 
     def tasks(self) -> Iterator[Task]:
         """The windows of all of these streams; they find nothing, but say so when all is not well."""
-        for index, tables in self._streams.items():
-            for table in tables:
-                windows = _Windows(table)
-                for start, stop in windows.blocks:
-                    yield Task(partial(self._check, index, windows, start, stop), stop - start)
+        for index, windows in self._windows:
+            for start, stop in windows.blocks:
+                yield Task(partial(self._check, index, windows, start, stop), stop - start)
 
     def _check(self, stream: int, windows: _Windows, start: int, stop: int) -> tuple[()]:
         if stream not in self._unsound and not windows.are_sound(start, stop):
@@ -252,11 +265,11 @@ def _quick_table(table: Table) -> Iterable[Finding]:
     return ()
 
 
-def _column(loaded: _Loaded, index: int) -> Iterator[Finding]:
+def _column(loaded: Loaded[TableData], index: int) -> Iterator[Finding]:
     yield from map(Finding.from_error, loaded.take().iter_faults(index))
 
 
-def _rows(loaded: _Loaded) -> Iterator[Finding]:
+def _rows(loaded: Loaded[TableData]) -> Iterator[Finding]:
     data = loaded.take()
     yield from _order(data)
     yield from _bounds(data)

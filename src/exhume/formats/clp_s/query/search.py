@@ -140,8 +140,9 @@ class _Searched:
 
 
 class Search:
-    """One query on one archive; `printing`: matches will be printed, so that their dictionary may be read ahead; with
-    several `jobs`, the first table while the query's strings are looked up, of which a `projection` prints few columns.
+    """One query on one archive, with which so many `jobs` may be busy.  `printing`: matches will be printed, so that
+    their dictionary is read ahead; if strings of the query are looked up, so is the first table, of which a
+    `projection` prints few columns.
 
     Raises `QueryError` for time bounds that the archive has no column for, and the archive's own errors.
     """
@@ -159,35 +160,35 @@ class Search:
         self.archive = archive
         self.query = query if isinstance(query, str) else ""
         expression = compile_query(query)
-        self._ahead = Ahead(archive)
+        self._ahead = Ahead(archive, jobs)
         self.plan: Plan = make_plan(archive, archive.header.version, expression, options, query=self.query)
         if not self.plan.tables:
             return
-        if jobs != 1 and self.plan.has_strings and self._filled:
+        if self.plan.has_strings and self._filled:
             first = self._filled[0]  # the dictionary is searched meanwhile; that it rules the table out is rare
             nodes = resolve_projection(archive, projection) if projection else None
-            if not self._ahead.table(archive.tables[first.index], _looked_at(first.part, nodes if printing else ())):
-                self._ahead.variables()
+            looked_at = _looked_at(first.part, nodes if printing else ())
+            self._ahead.table(archive.tables[first.index], looked_at, variables=True)
         elif printing:
             self._ahead.variables()
         self.plan.look_up(archive)
 
     def _loading(
-        self, tables: Sequence[TablePlan], nodes: Collection[int] | None = None, jobs: int = 1
+        self, tables: Sequence[TablePlan], nodes: Collection[int] | None = None, *, shared: bool = False
     ) -> Iterator[tuple[Table, Part, Shared[TableData]]]:
         """The tables, what their records have to fulfil, and their data, which is loaded when it is asked for.
 
-        With `nodes`, only the columns of these are needed beside those of the condition.  One job has the next stream
-        decompressed meanwhile; the threads of several do that together when they are there.
+        With `nodes`, only the columns of these are needed beside those of the condition.  The next stream is
+        decompressed meanwhile; where threads share the tables, they do that together when they are there.
         """
-        following = _following_streams(tables) if jobs == 1 else {}
+        following = {} if shared else _following_streams(tables)
         stored = self.archive.tables
         for place, planned in enumerate(tables):
             if place in following:
                 later = following[place]
                 self._ahead.table(stored[later.index], _looked_at(later.part, nodes))
             table, wanted = stored[planned.index], _looked_at(planned.part, nodes)
-            share = None if jobs == 1 else partial(table.share, wanted)
+            share = partial(table.share, wanted) if shared else None
             yield table, planned.part, Shared(partial(table.load, wanted), share)
 
     @property
@@ -216,7 +217,7 @@ class Search:
         looked_at = [planned for planned in self._filled if planned.part is not True]
         pieces = (
             partial(searched.count, start, stop)
-            for loading in self._loading(looked_at, (), jobs)
+            for loading in self._loading(looked_at, (), shared=jobs != 1)
             for searched in [_Searched(self.plan, *loading)]
             for start, stop in searched.blocks()
         )
@@ -271,7 +272,7 @@ class Search:
         def pieces() -> Iterator[Callable[[], Printed]]:
             if jobs != 1 and self._filled:
                 yield partial(warm, self.archive)
-            for table, part, data in self._loading(self._filled, nodes, jobs):
+            for table, part, data in self._loading(self._filled, nodes, shared=jobs != 1):
                 searched = _Searched(self.plan, table, part, data, nodes)
                 for start, stop in searched.blocks():
                     yield partial(searched.chunks, start, stop)

@@ -209,10 +209,6 @@ class Container(RecordArchive):
         """Where a section lies."""
         return self.file_entry(name).span
 
-    def fetch(self, place: Place) -> None:
-        """Reads the stored bytes of a dictionary or stream, which whoever decompresses it then takes from here."""
-        self._fetched[place] = place.read()
-
     def fetched(self, place: Place) -> bytes:
         """The stored bytes there, which are read unless they were already, and are the caller's from now on."""
         return self._fetched.pop(place, None) or place.read()
@@ -220,10 +216,6 @@ class Container(RecordArchive):
     def keep(self, place: Place, payload: bytes) -> None:
         """Keeps what was decompressed of a place for whoever asks for it next."""
         self._whole[place] = payload
-
-    def forget(self, place: Place) -> None:
-        """Drops what was fetched, if nobody took it."""
-        self._fetched.pop(place, None)
 
     def lock_of(self, what: Place | int) -> threading.Lock:
         """Held by whoever decompresses a dictionary, or the stream of that number."""

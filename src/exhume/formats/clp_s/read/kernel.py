@@ -35,6 +35,7 @@ ClpsStrings = _implementation.ClpsStrings
 ClpsLogTypes = _implementation.ClpsLogTypes
 ClpsPatterns = _implementation.ClpsPatterns
 ClpsProgram = _implementation.ClpsProgram
+ClpsRepeated = _implementation.ClpsRepeated
 clps_count = _implementation.clps_count
 clps_disorder = _implementation.clps_disorder
 clps_merge_order = _implementation.clps_merge_order
@@ -60,6 +61,7 @@ __all__ = [
     "ClpsLogTypes",
     "ClpsPatterns",
     "ClpsProgram",
+    "ClpsRepeated",
     "ClpsStrings",
     "Fault",
     "clps_count",

@@ -482,26 +482,35 @@ cdef bint put_decimal(Out* out, int digits, int point, uint64_t value, bint nega
 
 # -- dictionaries -----------------------------------------------------------------------------------------------------
 
+cdef inline bint word_needs_escape(uint64_t word) noexcept nogil:
+    cdef uint64_t quote = word ^ <uint64_t>0x2222222222222222, slash = word ^ <uint64_t>0x5C5C5C5C5C5C5C5C, high
+    # The top bit of a byte stays set where it is below 0x20, or zero after the exclusive or.
+    high = (word - <uint64_t>0x2020202020202020) & ~word
+    high |= (quote - <uint64_t>0x0101010101010101) & ~quote
+    high |= (slash - <uint64_t>0x0101010101010101) & ~slash
+    return high & <uint64_t>0x8080808080808080 != 0
+
+
 cdef inline bint needs_escape(const char* text, Py_ssize_t size) noexcept nogil:
-    """Whether a JSON string holds an escape for some byte: eight bytes at a time, as dictionaries have millions."""
-    cdef uint64_t word, quote, slash, high
-    while size >= 8:
-        memcpy(&word, text, sizeof(word))
-        quote = word ^ <uint64_t>0x2222222222222222
-        slash = word ^ <uint64_t>0x5C5C5C5C5C5C5C5C
-        # The top bit of a byte stays set where it is below 0x20, or zero after the exclusive or.
-        high = (word - <uint64_t>0x2020202020202020) & ~word
-        high |= (quote - <uint64_t>0x0101010101010101) & ~quote
-        high |= (slash - <uint64_t>0x0101010101010101) & ~slash
-        if high & <uint64_t>0x8080808080808080:
+    """Whether a JSON string holds an escape for some byte: eight at a time, the last of which overlap those before."""
+    cdef uint64_t word
+    cdef uint32_t low, high
+    cdef Py_ssize_t at = 8
+    while at < size:
+        memcpy(&word, text + at - 8, sizeof(word))
+        if word_needs_escape(word):
             return 1
-        text += 8
-        size -= 8
-    while size > 0:
-        if ESCAPE[<uint8_t>text[0]]:
+        at += 8
+    if size >= 8:
+        memcpy(&word, text + size - 8, sizeof(word))
+        return word_needs_escape(word)
+    if size >= 4:
+        memcpy(&low, text, sizeof(low))
+        memcpy(&high, text + size - 4, sizeof(high))
+        return word_needs_escape(<uint64_t>high << 32 | low)
+    for at in range(size):
+        if ESCAPE[<uint8_t>text[at]]:
             return 1
-        text += 1
-        size -= 1
     return 0
 
 
@@ -672,49 +681,95 @@ cdef class ClpsStrings:
             free(used)
             PyBuffer_Release(&view)
 
-    def first_repeated(self):
+    def first_not_utf8(self, Py_ssize_t start, Py_ssize_t stop):
+        cdef Py_ssize_t index, found = -1
+        cdef Slice one
+        with nogil:
+            for index in range(max(0, start), min(stop, self.count)):
+                one = string_at(&self.strings, index)
+                if not ir_is_utf8(<const uint8_t*>one.text, one.size):
+                    found = index
+                    break
+        return found
+
+    def escaped(self):
+        # Whether one has to be is seen when it is printed: a copy of a large dictionary, or a look at all of it, would
+        # cost a search of a few records more than all that it prints.
+        cdef ClpsStrings made
+        if self.escape:
+            return self
+        made = ClpsStrings.__new__(ClpsStrings)
+        made.starts, made.count, made.end, made.size = self.starts, self.count, self.end, self.size
+        made.strings = self.strings
+        made.escape = 1
+        made.owner = self
+        return made
+
+
+cdef class ClpsRepeated:
+    cdef ClpsStrings strings
+    cdef uint64_t* hashes
+
+    def __cinit__(self, ClpsStrings strings not None):
+        self.strings = strings
+        self.hashes = <uint64_t*>exh_large((strings.count + 1) * sizeof(uint64_t))
+        if self.hashes == NULL:
+            raise MemoryError
+
+    def __dealloc__(self):
+        free(self.hashes)
+
+    def add(self, Py_ssize_t start, Py_ssize_t stop):
+        cdef Py_ssize_t index
+        cdef Slice text
+        with nogil:
+            for index in range(max(0, start), min(stop, self.strings.count)):
+                text = string_at(&self.strings.strings, index)
+                self.hashes[index] = clps_hash(<const uint8_t*>text.text, text.size)
+
+    def first(self, Py_ssize_t share, Py_ssize_t shares):
         # The entries in parts by their hash, so that a table of those of a part, with open addressing, stays in the
         # processor: half of the hash, and the number of the entry that has it from 1 on.  Whoever chooses the entries
         # could choose them to collide: then a set decides, whose hashes nobody can know.
-        cdef Py_ssize_t parts = 1, part, index, found = self.count, steps = 0, most = 64 * self.count + 1024
-        cdef Py_ssize_t start, largest = 0
-        cdef uint64_t slots = 16, mask, at, one, slot
+        cdef Py_ssize_t parts = 1, part, index, count = self.strings.count, found = count, steps = 0
+        cdef Py_ssize_t most = 64 * count + 1024, start = 0, largest = 0
+        cdef uint64_t slots = 16, mask, at, one, slot, low, width
         cdef Slice text, other
-        cdef uint64_t* hashes = NULL
         cdef uint64_t* entries = NULL
         cdef uint64_t* table = NULL
         cdef Py_ssize_t* ends = NULL
-        if self.count >= 1 << 31:
-            return self._first_repeated()
-        while self.count // parts > REPEATED_PART:
+        if not 0 <= share < shares:
+            raise ValueError(share)
+        while parts < shares or count // parts > REPEATED_PART:
             parts *= 2
         mask = <uint64_t>parts - 1
-        hashes = <uint64_t*>exh_large((self.count + 1) * sizeof(uint64_t))
-        entries = <uint64_t*>exh_large((self.count + 1) * sizeof(uint64_t))
-        ends = <Py_ssize_t*>calloc(parts + 1, sizeof(Py_ssize_t))
+        low = <uint64_t>(parts * share // shares)
+        width = <uint64_t>(parts * (share + 1) // shares) - low
+        if count >= 1 << 31:
+            return self._first(mask, low, width)
+        ends = <Py_ssize_t*>calloc(width + 2, sizeof(Py_ssize_t))
         try:
-            if hashes == NULL or entries == NULL or ends == NULL:
+            if ends == NULL:
                 raise MemoryError
-            with nogil:
-                for index in range(self.count):
-                    text = string_at(&self.strings, index)
-                    hashes[index] = clps_hash(<const uint8_t*>text.text, text.size)
-                    ends[(hashes[index] & mask) + 1] += 1
-                for part in range(parts):
+            with nogil:  # without branches: entries of other shares count as those of a part behind the last
+                for index in range(count):
+                    ends[min((self.hashes[index] & mask) - low, width) + 1] += 1
+                for part in range(<Py_ssize_t>width):
                     largest = max(largest, ends[part + 1])
                     ends[part + 1] += ends[part]
-                for index in range(self.count):  # `ends` of a part moves from its start to its end
-                    one = hashes[index]
-                    entries[ends[one & mask]] = one >> 32 << 32 | <uint64_t>(index + 1)
-                    ends[one & mask] += 1
+            entries = <uint64_t*>exh_large((ends[width] + 1) * sizeof(uint64_t))
             while slots < <uint64_t>(largest + largest // 3):
                 slots *= 2
             table = <uint64_t*>malloc(slots * sizeof(uint64_t))
-            if table == NULL:
+            if entries == NULL or table == NULL:
                 raise MemoryError
             with nogil:
-                start = 0
-                for part in range(parts):
+                for index in range(count):  # `ends` of a part moves from its start to its end
+                    one = self.hashes[index]
+                    at = min((one & mask) - low, width)
+                    entries[ends[at]] = one >> 32 << 32 | <uint64_t>(index + 1)
+                    ends[at] += at < width
+                for part in range(<Py_ssize_t>width):
                     memset(table, 0, slots * sizeof(uint64_t))
                     for index in range(start, ends[part]):
                         one = entries[index]
@@ -724,8 +779,8 @@ cdef class ClpsStrings:
                         while (slot := table[at]) != 0:
                             steps += 1
                             if slot >> 32 == one >> 32:
-                                text = string_at(&self.strings, (one & <uint64_t>0xFFFFFFFF) - 1)
-                                other = string_at(&self.strings, (slot & <uint64_t>0xFFFFFFFF) - 1)
+                                text = string_at(&self.strings.strings, (one & <uint64_t>0xFFFFFFFF) - 1)
+                                other = string_at(&self.strings.strings, (slot & <uint64_t>0xFFFFFFFF) - 1)
                                 if other.size == text.size and memcmp(other.text, text.text, text.size) == 0:
                                     found = <Py_ssize_t>(one & <uint64_t>0xFFFFFFFF) - 1
                                     break
@@ -733,56 +788,23 @@ cdef class ClpsStrings:
                         table[at] = one
                     start = ends[part]
         finally:
-            free(hashes)
             free(entries)
             free(ends)
             free(table)
         if steps > most:
-            return self._first_repeated()
-        return found if found < self.count else -1
+            return self._first(mask, low, width)
+        return found if found < count else -1
 
-    cdef Py_ssize_t _first_repeated(self) except -2:
-        seen = set()
-        for index, text in enumerate(self):
-            if text in seen:
-                return index
-            seen.add(text)
-        return -1
-
-    def first_not_utf8(self):
-        cdef Py_ssize_t index, found = -1
-        cdef Slice one
-        with nogil:
-            for index in range(self.count):
-                one = string_at(&self.strings, index)
-                if not ir_is_utf8(<const uint8_t*>one.text, one.size):
-                    found = index
-                    break
-        return found
-
-    def escaped(self):
-        # The same entries, escaped as they are printed: a copy of a large dictionary would cost a search of a few records
-        # more than all that it prints.
+    cdef Py_ssize_t _first(self, uint64_t mask, uint64_t low, uint64_t width) except -2:
         cdef Py_ssize_t index
-        cdef bint touched = 0
-        cdef Slice one
-        cdef ClpsStrings made
-        if self.escape:
-            return self
-        with nogil:
-            for index in range(self.count):
-                if touched:
-                    break
-                one = string_at(&self.strings, index)
-                touched = needs_escape(one.text, one.size)
-        if not touched:
-            return self
-        made = ClpsStrings.__new__(ClpsStrings)
-        made.starts, made.count, made.end, made.size = self.starts, self.count, self.end, self.size
-        made.strings = self.strings
-        made.escape = 1
-        made.owner = self
-        return made
+        seen = set()
+        for index in range(self.strings.count):
+            if (self.hashes[index] & mask) - low < width:
+                text = self.strings[index]
+                if text in seen:
+                    return index
+                seen.add(text)
+        return -1
 
 
 cdef class ClpsLogTypes:
@@ -1493,10 +1515,10 @@ cdef class ClpsProgram:
             free(out.data)
 
 
-def clps_undelta(values):
+def clps_undelta(values, total=0):
     cdef Py_buffer view
     cdef Py_ssize_t i, count
-    cdef uint64_t total = 0, step
+    cdef uint64_t sum = total & <uint64_t>-1, step
     cdef char* data
     PyObject_GetBuffer(values, &view, PyBUF_SIMPLE)
     try:
@@ -1506,8 +1528,8 @@ def clps_undelta(values):
         with nogil:
             for i in range(count):
                 memcpy(&step, <const char*>view.buf + sizeof(uint64_t) * i, sizeof(uint64_t))
-                total += step
-                memcpy(data + sizeof(uint64_t) * i, &total, sizeof(uint64_t))
+                sum += step
+                memcpy(data + sizeof(uint64_t) * i, &sum, sizeof(uint64_t))
         return made
     finally:
         PyBuffer_Release(&view)

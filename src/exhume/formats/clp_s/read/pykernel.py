@@ -9,7 +9,7 @@ from __future__ import annotations
 import heapq
 from array import array
 from collections.abc import Callable, Iterator, Sequence
-from itertools import accumulate
+from itertools import accumulate, islice
 from typing import Any
 
 from exhume.formats.clp_s.layout import parse_dictionary
@@ -110,33 +110,48 @@ class ClpsStrings:
             raise OverflowError(ends[-1])
         return codes.tobytes(), array("i", ends).tobytes(), b"".join(used)
 
-    def first_repeated(self) -> int:
-        """The first entry that is like one before it; -1 when there is none."""
-        seen: set[bytes] = set()
-        for index, text in enumerate(self._entries):
-            if text in seen:
-                return index
-            seen.add(text)
-        return -1
-
-    def first_not_utf8(self) -> int:
-        """The first entry that is not UTF-8; -1 when there is none."""
-        for index, text in enumerate(self._entries):
+    def first_not_utf8(self, start: int, stop: int) -> int:
+        """The first of the entries `[start, stop)` that is not UTF-8; -1 when there is none."""
+        for index in range(start, stop):
             try:
-                text.decode()
+                self._entries[index].decode()
             except UnicodeDecodeError:
                 return index
         return -1
 
     def escaped(self) -> ClpsStrings:
-        """The same entries as JSON string content (this object itself when nothing has to be escaped)."""
+        """The same entries as JSON string content."""
         entries = [clps_escape(entry) for entry in self._entries]
-        if entries == self._entries:
-            return self
         made = object.__new__(type(self))
         made._entries = entries  # noqa: SLF001 - its own class
         made.end, made.size = self.end, self.size
         return made
+
+
+class ClpsRepeated:
+    """Entries that are like one before them, looked for by threads: each adds some, and when all are there, looks among
+    a share of the different texts.
+    """
+
+    def __init__(self, strings: ClpsStrings) -> None:
+        self._strings = strings
+        self._hashes = [0] * len(strings)
+
+    def add(self, start: int, stop: int) -> None:
+        """Notes the entries `[start, stop)`."""
+        for index in range(start, stop):
+            self._hashes[index] = hash(self._strings[index])
+
+    def first(self, share: int, shares: int) -> int:
+        """The first entry that is like one before it among those of a share, from 0 on; -1 when there is none."""
+        seen: set[bytes] = set()
+        for index, number in enumerate(self._hashes):
+            if number % shares == share:
+                text = self._strings[index]
+                if text in seen:
+                    return index
+                seen.add(text)
+        return -1
 
 
 class ClpsLogTypes:
@@ -247,9 +262,10 @@ def clps_variables_of(words: Buffer, log_types: ClpsLogTypes) -> tuple[int, int,
     return low, high, array("Q", moved).tobytes()
 
 
-def clps_undelta(values: Buffer) -> bytes:
-    """Running sums modulo 2^64 of int64 differences."""
-    return array("Q", accumulate(_view(values, "Q"), lambda total, step: total + step & _MASK)).tobytes()
+def clps_undelta(values: Buffer, total: int = 0) -> bytes:
+    """Running sums modulo 2^64 of int64 differences, from `total` on."""
+    sums = accumulate(_view(values, "Q"), lambda total, step: total + step & _MASK, initial=total & _MASK)
+    return array("Q", islice(sums, 1, None)).tobytes()
 
 
 Operation = tuple[Any, ...]

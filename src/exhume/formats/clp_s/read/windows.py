@@ -8,11 +8,11 @@ telling what is wrong: whoever meets damage in a window reads the table as a who
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from exhume.codecs.frames import Frames
+from exhume.codecs.frames import Frames, together
 from exhume.errors import CodecError, ExhumeError
 from exhume.formats.clp_s.layout import NodeType
 from exhume.formats.clp_s.layout_packed import NUM_VARIABLES, VARIABLE_SIZE, WORD_SIZE
@@ -35,10 +35,13 @@ WORTHWHILE: Final = 8 << 20
 """Decompressed bytes of a table below which it is held as a whole."""
 
 DELTAS: Final = frozenset({NodeType.DELTA_INTEGER, NodeType.TIMESTAMP})
-"""Types whose first array holds differences: it is summed up once, for a window does not know what came before."""
+"""Types whose first array holds differences, which a window can only sum up where it knows what comes before it."""
 
-AT_A_TIME: Final = 1 << 20
-"""Bytes of such an array that are copied at a time; items do not lie on a border."""
+SUMMED_ROWS: Final = 1 << 13
+"""Rows of such an array after each of which the sum is kept."""
+
+SUMS_AT_A_TIME: Final = 16
+"""How many of these sums one thread makes at a time."""
 
 VARIABLES_PER_ROW: Final = 256
 """More variables than rows of a text have: a window that refers to more is damaged, or of another kind of writer."""
@@ -66,31 +69,55 @@ class Windows:
         self.ends = ends
         """Where each column ends in the table."""
         self._passage = passage
-        self._sums: dict[int, memoryview[Any]] = {}
-        self._lock = threading.Lock()
+        self._sums: dict[int, Sequence[int]] = {}
+        self._made: dict[int, tuple[dict[int, threading.Lock], dict[int, list[int]]]] = {}
 
     def start(self, index: int) -> int:
         """Where a column begins in the payload of the stream."""
         return self.table.entry.start + (self.ends[index - 1] if index else 0)
 
-    def sums(self, index: int) -> memoryview[Any] | None:
-        """The deltas of a column of these, summed up.  Raises `CodecError` where a frame is damaged."""
+    def summed(self, index: int, start: int, stop: int, here: Stop) -> memoryview[Any] | None:
+        """The rows `[start, stop)` of a column of deltas, summed up; None of another column.
+
+        Raises `CodecError` where a frame is damaged.
+        """
         if self.layout.node_types[index] not in DELTAS:
             return None
-        with self._lock:
-            if index not in self._sums:
-                width = WIDTHS[self.layout.node_types[index]][0]
-                deltas = memoryview(bytearray(width * self.table.num_messages))
-                for at in range(0, len(deltas), AT_A_TIME):
-                    part = deltas[at : at + AT_A_TIME]
-                    start = self.start(index) + at
-                    with self._passage.stop() as here:
-                        here.gather([(start, start + len(part), 0)], part)
-                summed = memoryview(clps_undelta(deltas))
-                integers, _ = CLP_S_TABLE_COLUMNS[NodeType.INTEGER](summed, 0, len(summed), self.table.num_messages)
-                assert isinstance(integers, IntegerColumn)
-                self._sums[index] = integers.values
-            return self._sums[index]
+        before = start // SUMMED_ROWS
+        first = before * SUMMED_ROWS
+        return self._added(index, first, stop, self._sums_of(index)[before], here)[start - first :]
+
+    def _added(self, index: int, start: int, stop: int, total: int, here: Stop) -> memoryview[Any]:
+        """The deltas of these rows, added to a number one after the other."""
+        width = WIDTHS[self.layout.node_types[index]][0]
+        at, size = self.start(index), width * (stop - start)
+        deltas = here.room(size)
+        here.gather([(at + width * start, at + width * stop, 0)], deltas)
+        integers, _ = CLP_S_TABLE_COLUMNS[NodeType.INTEGER](
+            memoryview(clps_undelta(deltas, total)), 0, size, stop - start
+        )
+        assert isinstance(integers, IntegerColumn)
+        return integers.values
+
+    def _sums_of(self, index: int) -> Sequence[int]:
+        """What the deltas before each `SUMMED_ROWS` come to, which threads that ask for it add up together."""
+        if index not in self._sums:
+            rows, step = self.table.num_messages, SUMMED_ROWS * SUMS_AT_A_TIME
+            locks, made = self._made.setdefault(index, ({}, {}))
+
+            def add(number: int) -> None:
+                start = number * step
+                with self._passage.stop() as here:
+                    added = self._added(index, start, min(start + step, rows), 0, here)
+                made[number] = added[SUMMED_ROWS - 1 :: SUMMED_ROWS].tolist()
+
+            together(range(-(-rows // step)), locks, made, add)
+            sums = [0]
+            for number in sorted(made):
+                before = sums[-1]
+                sums += [before + one for one in made[number]]
+            self._sums[index] = sums
+        return self._sums[index]
 
     def finish(self) -> None:
         """Decompresses what no window had anything of.  Raises `CodecError` where a frame is damaged."""
@@ -117,14 +144,14 @@ class Rows:
         """
         windows, here, count = self._windows, self._here, self._stop - self._start
         table, types = windows.table, windows.layout.node_types
-        sums = {index: windows.sums(index) for index in indices}
+        summed = {index: windows.summed(index, self._start, self._stop, here) for index in indices}
         ranges: list[tuple[int, int, int]] = []
         places: dict[int, tuple[int, int]] = {}
         size = 0
         for index in indices:
             at, first = windows.start(index), size
             for width in WIDTHS[types[index]]:
-                if sums[index] is None or size > first:
+                if summed[index] is None or size > first:
                     ranges.append((at + width * self._start, at + width * self._stop, size))
                 at += width * table.num_messages
                 size += width * count
@@ -135,9 +162,7 @@ class Rows:
         columns = {}
         for index, (first, last) in places.items():
             data, at, end = texts.get(index, (room, first, last))
-            summed = sums[index]
-            decoded = None if summed is None else summed[self._start : self._stop]
-            columns[index] = Column(windows.layout.spec(index), data, table, at, end, count, decoded)
+            columns[index] = Column(windows.layout.spec(index), data, table, at, end, count, summed[index])
         return Window(table, windows.layout, windows.ends, columns, count)
 
     def _texts(self, room: memoryview, places: dict[int, tuple[int, int]]) -> dict[int, tuple[memoryview, int, int]]:
