@@ -5,9 +5,10 @@
 Before each row it waits until the machine is idle, and a row during which other processes took more than a twentieth
 of it is measured again, not printed.  Before each command it writes on the memory that the command may take: a
 virtual machine gives memory that lay free for some seconds back to its host, and has it returned, slowly, when it is
-touched.  Rows go to the results file as soon as they are done, and those that stand there are left out: with
-`--seconds`, and with `--dir`, which keeps what they read, the table is made in slices.  `--write` puts it between its
-markers in a page.  The serial share and what 16 cores would give follow from the two walls by Amdahl's law.
+touched.  Copies of the command with one job take their turn beside each other: they share nothing, so that as many jobs
+can hardly take less.  Rows go to the results file as soon as they are done, and those that stand there are left out:
+with `--seconds`, and with `--dir`, which keeps what they read, the table is made in slices.  `--write` puts it between
+its markers in a page.  The serial share and what 16 cores would give follow from the two walls by Amdahl's law.
 `--unwatched` measures on a busy machine too, for trying out rows: then nothing is kept or written.
 Only for Linux (`/proc/stat`).
 
@@ -24,13 +25,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
-from statistics import mean
 from typing import Any
 
-from benchmarks.machine import BUSY, Watch, beside, own_cpu, settle, wait_for_idle, warm
+from benchmarks.machine import BUSY, Watch, own_cpu, settle, wait_for_idle, warm
 from benchmarks.rows import Work, rows
 from benchmarks.scaling import write_page
 from exhume.limits import parse_size
@@ -57,8 +58,8 @@ Cost = tuple[float, float]
 @dataclass
 class Row:
     """One verb of one format: wall and CPU seconds with one job, with several, and of its rival; `content` is in bytes,
-    `others` the share of other processes meanwhile, `floor` CPU seconds, `loops` what as many loops take beside each
-    other (`machine.beside`).  None is what is not there: a verb that takes no `--jobs`."""
+    `others` the share of other processes meanwhile, `floor` CPU seconds, `copies` the wall of as many copies with one
+    job beside each other.  None is what is not there: a verb that takes no `--jobs`."""
 
     name: str
     content: int
@@ -72,12 +73,17 @@ class Row:
     wall_rival: float | None = None
     cpu_rival: float | None = None
     floor: float | None = None
-    loops: float | None = None
+    copies: float | None = None
 
     @property
     def ratio(self) -> float | None:
         """Wall with several jobs over wall with one."""
         return None if self.wall_jobs is None else self.wall_jobs / self.wall
+
+    @property
+    def ceiling(self) -> float | None:
+        """The same of copies of the command: of what shares nothing."""
+        return None if self.copies is None else self.copies / self.jobs / self.wall
 
     @property
     def serial(self) -> float | None:
@@ -94,34 +100,48 @@ class JobsRefusedError(Exception):
     """The command refused its options."""
 
 
-def timed(command: list[str], out: Path) -> Cost:
-    """Wall and CPU seconds of a command; what it writes to is removed before.
+def timed(command: list[str], out: Path, copies: int = 1) -> Cost:
+    """Wall and CPU seconds of a command, or of copies of it beside each other; what they write to is removed before.
 
     Raises `JobsRefusedError` when it ends with the exit code of wrong usage, and `SystemExit` when it fails.
     """
-    shutil.rmtree(out, ignore_errors=True)
-    out.unlink(missing_ok=True)
+    outs = [out, *(out.with_name(f"{out.name}-{number}") for number in range(1, copies))]
+    for each in outs:
+        shutil.rmtree(each, ignore_errors=True)
+        each.unlink(missing_ok=True)
     settle()
     cpu, wall = own_cpu(), time.perf_counter()
-    done = subprocess.run(
-        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False, env=ENVIRONMENT
-    )
+    running = [
+        subprocess.Popen(
+            [str(each) if word == str(out) else word for word in command],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=ENVIRONMENT,
+        )
+        for each in outs
+    ]
+    told = "".join(one.communicate()[1] for one in running)
     wall, cpu = time.perf_counter() - wall, own_cpu() - cpu
-    if done.returncode == USAGE and "jobs" in done.stderr:
+    for each in outs[1:]:
+        shutil.rmtree(each, ignore_errors=True)
+        each.unlink(missing_ok=True)
+    failed = next((one.returncode for one in running if one.returncode), 0)
+    if failed == USAGE and "jobs" in told:
         raise JobsRefusedError
-    if done.returncode:
-        raise SystemExit(f"failed ({done.returncode}): {' '.join(command)}\n{done.stderr}")
+    if failed:
+        raise SystemExit(f"failed ({failed}): {' '.join(command)}\n{told}")
     return wall, cpu
 
 
-def best(commands: list[list[str]], out: Path, repeat: int) -> list[Cost]:
-    """The least of some repetitions of each command, one after the other and again; of one where that takes long.
+def best(trials: Sequence[Callable[[], Cost]], repeat: int) -> list[Cost]:
+    """The least of some repetitions of each, one after the other and again; of one where that takes long.
 
     Raises as `timed` does.
     """
-    found = [[timed(command, out) for command in commands]]
-    while len(found) < repeat and sum(wall for costs in found for wall, _ in costs) < LONG * len(commands):
-        found.append([timed(command, out) for command in commands])
+    found = [[trial() for trial in trials]]
+    while len(found) < repeat and sum(wall for costs in found for wall, _ in costs) < LONG * len(trials):
+        found.append([trial() for trial in trials])
     return [min(costs) for costs in zip(*found, strict=True)]
 
 
@@ -130,21 +150,19 @@ def measure(name: str, work: Work, jobs: int, repeat: int, out: Path, until: flo
     warm(work.reads)
     while not watched or wait_for_idle(until):
         watch = Watch()
-        several: Cost | None
-        loops = [beside(jobs)]
+        one, several = ([*work.command, "--jobs", str(number)] for number in (1, jobs))
+        trials = [partial(timed, one, out), partial(timed, several, out), partial(timed, one, out, jobs)]
         try:
-            (wall, cpu), several = best([[*work.command, "--jobs", str(number)] for number in (1, jobs)], out, repeat)
+            (wall, cpu), (wall_jobs, cpu_jobs), (copies, _) = best(trials, repeat)
+            row = Row(name, work.content or 0, jobs, wall, cpu, wall_jobs, cpu_jobs, 0.0, copies=copies)
         except JobsRefusedError:
-            [(wall, cpu)], several = best([work.command], out, repeat), None
-        wall_jobs, cpu_jobs = several or (None, None)
-        row = Row(name, work.content or 0, jobs, wall, cpu, wall_jobs, cpu_jobs, 0.0)
+            [(wall, cpu)] = best([partial(timed, work.command, out)], repeat)
+            row = Row(name, work.content or 0, jobs, wall, cpu, None, None, 0.0)
         if work.rival is not None:
             row.rival = work.rival.name
-            [(row.wall_rival, row.cpu_rival)] = best([work.rival.command], out, 1)
+            row.wall_rival, row.cpu_rival = timed(work.rival.command, out)
         if work.floor is not None:
             row.floor = floor(*work.floor)
-        if several is not None:
-            row.loops = mean([*loops, beside(jobs)])
         row.others = watch.others()
         if not watched or row.others <= BUSY:
             return row
@@ -161,7 +179,7 @@ def floor(format: str, work: str, path: Path) -> float | None:
 def table(rows: Iterable[Row]) -> Iterator[str]:
     """The lines of the table."""
     yield (
-        "| verb | MB | jobs | wall of one, s | wall, s | of one job | two loops | CPU of one job "
+        "| verb | MB | jobs | wall of one, s | wall, s | of one job | two copies | CPU of one job "
         "| serial share | on 16 cores | rival | wall of rival | CPU of rival | CPU of floor |"
     )
     yield "| --- " + "| --: " * 9 + "| --- " + "| --: " * 3 + "|"
@@ -169,7 +187,7 @@ def table(rows: Iterable[Row]) -> Iterator[str]:
         wall = row.wall if row.wall_jobs is None else row.wall_jobs
         cells = [
             row.name, f"{row.content / 1e6:.0f}", "-" if row.wall_jobs is None else str(row.jobs), f"{row.wall:.2f}",
-            _number(row.wall_jobs), _number(row.ratio), _number(row.loops), _ratio(row.cpu_jobs, row.cpu),
+            _number(row.wall_jobs), _number(row.ratio), _number(row.ceiling), _ratio(row.cpu_jobs, row.cpu),
             "-" if row.serial is None else f"{row.serial:.0%}", _number(row.on(16)), row.rival or "-",
             _ratio(wall, row.wall_rival), _ratio(row.cpu, row.cpu_rival),
             _ratio(row.cpu, row.floor if row.floor and row.floor > LEAST else None),

@@ -9,16 +9,11 @@ import contextlib
 import mmap
 import os
 import resource
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 BUSY = 0.05
 """The share of the machine that other processes may take."""
-
-LOOP = "for number in range(20_000_000): pass"
-"""Half a second or so of one core."""
 
 TICKS = os.sysconf("SC_CLK_TCK")
 CORES = os.cpu_count() or 1
@@ -59,25 +54,6 @@ def wait_for_idle(until: float) -> bool:
             return True
         if time.perf_counter() > until:
             return False
-
-
-def beside(count: int) -> float:
-    """Wall of so many loops beside each other over that of the same loops one after the other.
-
-    A loop of numbers shares nothing with another: where this is more than 1 / `count`, the cores are less than whole
-    (two may be threads of one core, or the host may use them too), and nothing else can take less.
-    """
-    one, several = _loops(1), _loops(count)
-    return several / (count * one)
-
-
-def _loops(count: int) -> float:
-    """Wall seconds of loops beside each other."""
-    start = time.perf_counter()
-    running = [subprocess.Popen([sys.executable, "-I", "-S", "-c", LOOP]) for _ in range(count)]
-    for each in running:
-        each.wait()
-    return time.perf_counter() - start
 
 
 def settle(most: int = 2 << 30) -> None:

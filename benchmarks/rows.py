@@ -1,8 +1,8 @@
 """The rows of `benchmarks.jobs`: each verb of each format, the archives it works on, its rival and its floor.
 
 Archives are made once per folder, out of the same content everywhere; that of ZS holds text, which does not compress as
-well as the records of a log.  Where a format's commands would else be over within a second, of which the start is a
-good part, there is `MORE` times as much of it.  Commands write to `out`, which is removed before each of them.
+well as the records of a log.  Where commands would else be over within a second, of which the start is a good part,
+there is `MORE` or `MOST` times as much of it.  Commands write to `out`, which is removed before each of them.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from benchmarks.zs import make_text
 from exhume.formats.leveldb.table_writer import write_database
 
 EXHUME = [sys.executable, "-m", "exhume"]
-MORE = 4
-"""How many times as much content the formats have that take a second or less for `--size`."""
+MORE, MOST = 4, 8
+"""How many times as much content commands have that take a second or less for `--size`, or for `MORE` times that."""
 
 CHUNKS, CHUNK_MEMBERS, MEMBER = 32, 4000, b"%010d"
 """What `catalog build` reads: chunks, the members of each, and what is in them."""
@@ -64,11 +64,12 @@ class Work(NamedTuple):
 def rows(folder: Path, size: int, out: Path) -> dict[str, Work]:
     """Every row by its name; makes what it reads where that is missing."""
     some, more = Inputs(folder, size), Inputs(folder / "more", MORE * size)
+    most = Inputs(folder / "most", MOST * size)
     found = {}
     for format, listed, made in (
-        ("zs", zs, more), ("zs", zs_lzma, some), ("clp-s", clp_s, more), ("kv-ir", kv_ir, some), ("ark", ark, some),
-        ("ark", ark_plain, more), ("ark", ark_typed, more), ("caf", caf, more), ("databundle", databundle, more),
-        ("leveldb", leveldb, more), ("", carve, more),
+        ("zs", zs, more), ("zs", zs_lzma, some), ("clp-s", clp_s_read, most), ("clp-s", clp_s, more),
+        ("kv-ir", kv_ir, some), ("ark", ark_plain, more), ("ark", ark, some), ("ark", ark_typed, more),
+        ("caf", caf, more), ("databundle", databundle, more), ("leveldb", leveldb, more), ("", carve, more),
     ):  # fmt: skip
         for verb, work in listed(out, made):
             content = made.size if work.content is None else work.content
@@ -122,9 +123,9 @@ def _zs_create(codec: str, lines: Path, out: Path, floor: Floor) -> tuple[str, W
     return f"create, {codec}", Work(exhume("create", "zs", lines, "--codec", codec, "-o", out), lines, rival, floor)
 
 
-def clp_s(out: Path, made: Inputs) -> Iterator[tuple[str, Work]]:
-    path, logs = made["clp-s"], made["logs"]
-    read, write = Floor("clp-s", "read", path), Floor("clp-s", "write", path)
+def clp_s_read(out: Path, made: Inputs) -> Iterator[tuple[str, Work]]:
+    path = made["clp-s"]
+    read = Floor("clp-s", "read", path)
     unpack, to_arrow = (
         rivals.clp_s("clp-s x", "x", path, out),
         rivals.python("clp-s to_arrow", "clp-s x, pyarrow.json", "yscope_clp_core", path),
@@ -132,10 +133,16 @@ def clp_s(out: Path, made: Inputs) -> Iterator[tuple[str, Work]]:
     yield "cat", Work(exhume("cat", path), path, unpack, read)
     yield "verify", Work(exhume("verify", path), path, unpack, read)
     yield "search", Work(exhume("search", path, QUERY), path, rivals.clp_s("clp-s s", "s", path, QUERY), read)
-    pack = rivals.clp_s("clp-s c", "c", "--single-file-archive", out, logs)
-    yield "create", Work(exhume("create", "clp-s", logs, "-o", out), logs, pack, write)
     yield "to_arrow", Work(script("to_arrow", path), path, to_arrow, read)
     yield "to_arrow, 2 columns", Work(script("two_columns", path), path, to_arrow, read)
+
+
+def clp_s(out: Path, made: Inputs) -> Iterator[tuple[str, Work]]:
+    path, logs = made["clp-s"], made["logs"]
+    read, write = Floor("clp-s", "read", path), Floor("clp-s", "write", path)
+    to_arrow = rivals.python("clp-s to_arrow", "clp-s x, pyarrow.json", "yscope_clp_core", path)
+    pack = rivals.clp_s("clp-s c", "c", "--single-file-archive", out, logs)
+    yield "create", Work(exhume("create", "clp-s", logs, "-o", out), logs, pack, write)
     yield "export parquet", Work(exhume("export", path, "--to", "parquet", "-o", out), path, to_arrow, read)
     yield _recode("clp-s", path, out)
     yield from _common("clp-s", path, out)
@@ -156,7 +163,6 @@ def ark(out: Path, made: Inputs) -> Iterator[tuple[str, Work]]:
     path, mcap = made["ark"], made["mcap"]
     read = Floor("ark", "read", path)
     copy = rivals.python("mcap copy", "mcap, read and written", "mcap", mcap, out)
-    yield "create", Work(exhume("create", "ark", mcap, "-o", out), mcap, copy)
     yield "create, zstd", Work(exhume("create", "ark", mcap, "--compression", "zstd", "-o", out), mcap, copy)
     yield "export mcap", Work(exhume("export", path, "--to", "mcap", "-o", out), path, copy, read)
     yield from _common("ark", path, out)
@@ -170,9 +176,11 @@ def ark(out: Path, made: Inputs) -> Iterator[tuple[str, Work]]:
 
 
 def ark_plain(out: Path, made: Inputs) -> Iterator[tuple[str, Work]]:
-    path = made["ark"]
-    reading = rivals.python("mcap read", "mcap, read", "mcap", made["mcap"])
+    path, mcap = made["ark"], made["mcap"]
+    reading = rivals.python("mcap read", "mcap, read", "mcap", mcap)
+    copy = rivals.python("mcap copy", "mcap, read and written", "mcap", mcap, out)
     read = Floor("ark", "read", path)
+    yield "create", Work(exhume("create", "ark", mcap, "-o", out), mcap, copy)
     yield "cat --raw", Work(exhume("cat", "--raw", path), path, reading, read)
     yield "verify", Work(exhume("verify", path), path, reading, read)
 

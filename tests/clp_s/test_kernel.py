@@ -376,6 +376,30 @@ def test_what_verify_asks_of_a_dictionary(entries: list[bytes]) -> None:
 
 
 @needs_kernel
+@given(st.integers(-1, 4), st.integers(-1, 4))
+def test_entries_and_shares_that_are_not_there_are_refused(one: int, two: int) -> None:
+    def refused(kernel: Any) -> list[bool]:
+        found = kernel.ClpsStrings(dictionary([b"a", b"b"]), 2)
+        repeated = kernel.ClpsRepeated(found)
+        repeated.add(0, 2)
+        calls = (
+            (lambda: found.first_not_utf8(one, two), IndexError),
+            (lambda: repeated.add(one, two), IndexError),
+            (lambda: repeated.first(one, two), ValueError),
+        )
+        return [outcome(call, error) for call, error in calls]
+
+    def outcome(call: Any, error: type[Exception]) -> bool:
+        try:
+            call()
+        except error:
+            return True
+        return False
+
+    assert both(refused) == ([not 0 <= one <= two <= 2] * 2 + [not 0 <= one < two],) * 2
+
+
+@needs_kernel
 @pytest.mark.parametrize(("first", "again"), [(0, 1), (0, 31), (31, 32), (0, 64), (33, 63), (5, 99)])
 def test_a_repeated_entry_is_found_in_the_same_batch_and_in_later_ones(first: int, again: int) -> None:
     entries = [b"%d" % number for number in range(100)]

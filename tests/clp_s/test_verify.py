@@ -426,6 +426,12 @@ def is_text(entry: bytes) -> bool:
     return True
 
 
+def test_dictionaries_are_checked_where_the_list_of_tables_is_damaged() -> None:
+    data = payload(tiny(variables=[b"a", b"a"]), "/table_metadata", 32, u64(1 << 60))
+    found = [one.code for one in exhume.verify(data, format="clp-s")]
+    assert found == ["CLPS-340", "CLPS-351"]
+
+
 def test_damage_of_a_dictionary_that_is_checked_in_parts_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(verify, "LARGE_DICTIONARY", 1)
     entries = u64(1) + b"a" + u64(99)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from exhume.errors import CodecError, ExhumeError, StructureError
-from exhume.formats.clp_s import verify_tables
+from exhume.formats.clp_s import verify, verify_tables
 from exhume.formats.clp_s.layout import NodeType, TimestampEncoding
 from exhume.formats.clp_s.read.tables import Table
 from exhume.formats.clp_s.reader import open_archive
@@ -123,6 +123,35 @@ def passing(monkeypatch: pytest.MonkeyPatch) -> Any:
         return verify_tables.Passing(archive, chosen)
 
     return made
+
+
+def test_a_stream_that_is_nowhere_has_no_frames() -> None:
+    def stream_frames(index: int) -> object:
+        raise StructureError(f"stream {index} lies behind the end")
+
+    archive: Any = SimpleNamespace(stream_frames=stream_frames)
+    assert verify_tables._has_frames(archive, 0) is False
+
+
+def test_of_streams_that_were_passed_through_only_what_was_not_looked_at_is_left(
+    passing: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All is well with stream 0, and with its table; the second has a problem, and the third lies in another stream."""
+    tables: Any = [Large(0, 0, 100), Large(0, 0, 9, problem=1), Large(1, 0, 50, large=False)]
+    passed = passing([(0, 100), (70, 50)], *tables)
+    for task in passed.tasks():
+        assert list(task.work()) == []
+    told: list[object] = []
+
+    def tasks(table: object, quick: bool, *, counted: bool) -> tuple[()]:
+        told.append((table, quick, counted))
+        return ()
+
+    monkeypatch.setattr(verify, "table_tasks", tasks)
+    archive: Any = SimpleNamespace(table_metadata=SimpleNamespace(streams=range(2)), hint_streams=lambda: None)
+    left = list(verify._stream_tasks(archive, tables, passed, quick=False))
+    assert [task.work.args[1] for task in left] == [1]  # type: ignore[attr-defined]
+    assert told == [(tables[1], False, False), (tables[2], False, True)]
 
 
 def test_streams_that_large_tables_fill_are_passed_through(passing: Any) -> None:

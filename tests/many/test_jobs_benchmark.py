@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import mmap
+import sys
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,35 +34,33 @@ def test_what_stays_serial_is_serial_on_more_cores() -> None:
 
 
 def test_a_row_measured_under_load_is_measured_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    loads, loops = iter([0.5, 0.01]), iter([0.9, 0.9, 0.5, 0.6])
-    runs: list[list[str]] = []
+    loads = iter([0.5, 0.01])
+    runs: list[tuple[str, int]] = []
 
-    def timed(command: list[str], out: Path) -> tuple[float, float]:
-        runs.append(command)
-        return 1.0 / int(command[-1]), 1.0
+    def timed(command: list[str], out: Path, copies: int = 1) -> tuple[float, float]:
+        runs.append((command[-1], copies))
+        return 1.2 if copies > 1 else 1.0 / int(command[-1]), 1.0
 
     monkeypatch.setattr(jobs, "wait_for_idle", lambda until: True)
     monkeypatch.setattr(machine.Watch, "others", lambda self: next(loads))
     monkeypatch.setattr(jobs, "timed", timed)
-    monkeypatch.setattr(jobs, "beside", lambda count: next(loops))
     work = Work(["cat"], tmp_path)
     found = jobs.measure("zs cat", work, 2, 1, tmp_path / "out", 1e18, True)
-    assert [command[-1] for command in runs] == ["1", "2", "1", "2"], "two that were thrown away, two that count"
+    assert runs == [("1", 1), ("2", 1), ("1", 2)] * 2, "those that were thrown away, and those that count"
     assert found is not None
-    assert (found.ratio, found.others, found.loops) == (0.5, 0.01, 0.55), "loops before and after what counts"
+    assert (found.ratio, found.others, found.ceiling) == (0.5, 0.01, 0.6)
     monkeypatch.setattr(jobs, "wait_for_idle", lambda until: False)
     assert jobs.measure("zs cat", work, 2, 1, tmp_path / "out", 0, True) is None
 
 
 def test_a_row_has_its_rival_and_its_floor(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    def timed(command: list[str], out: Path) -> tuple[float, float]:
+    def timed(command: list[str], out: Path, copies: int = 1) -> tuple[float, float]:
         if "--jobs" in command:
             raise JobsRefusedError
         return (4.0, 2.0) if command == ["theirs"] else (2.0, 1.0)
 
     monkeypatch.setattr(jobs, "timed", timed)
     monkeypatch.setattr(jobs, "floor", lambda *_: 0.5)
-    monkeypatch.setattr(jobs, "beside", lambda count: 0.5)
     work = Work(["recode"], tmp_path, Rival("the other", ["theirs"]), Floor("zs", "read", tmp_path), 2_000_000)
     found = jobs.measure("zs recode", work, 2, 3, tmp_path / "out", 0, False)
     assert found is not None
@@ -69,19 +69,41 @@ def test_a_row_has_its_rival_and_its_floor(monkeypatch: pytest.MonkeyPatch, tmp_
     )
 
 
-def test_one_job_and_several_take_turns(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_one_job_and_several_take_turns() -> None:
     walls = iter([3.0, 2.0, 1.0, 1.5, 2.0, 1.75, 9.0, 9.0, 20.0, 9.0])
+    runs: list[str] = []
 
-    def timed(command: list[str], out: Path) -> tuple[float, float]:
-        runs.append(command)
+    def trial(name: str) -> tuple[float, float]:
+        runs.append(name)
         return next(walls), 1.0
 
-    runs: list[list[str]] = []
-    monkeypatch.setattr(jobs, "timed", timed)
-    assert jobs.best([["one"], ["two"]], tmp_path, 3) == [(1.0, 1.0), (1.5, 1.0)]
-    assert runs == [["one"], ["two"]] * 3
-    assert jobs.best([["one"], ["two"]], tmp_path, 1) == [(9.0, 1.0), (9.0, 1.0)]
-    assert jobs.best([["one"], ["two"]], tmp_path, 3) == [(20.0, 1.0), (9.0, 1.0)], "what takes long runs once"
+    trials = [partial(trial, "one"), partial(trial, "two")]
+    assert jobs.best(trials, 3) == [(1.0, 1.0), (1.5, 1.0)]
+    assert runs == ["one", "two"] * 3
+    assert jobs.best(trials, 1) == [(9.0, 1.0), (9.0, 1.0)]
+    assert jobs.best(trials, 3) == [(20.0, 1.0), (9.0, 1.0)], "what takes long runs once"
+
+
+def test_copies_run_beside_each_other_and_write_to_places_of_their_own(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(jobs, "settle", lambda: None)
+    out, log = tmp_path / "out", tmp_path / "log"
+    script = """
+import pathlib, sys, time
+log, out = map(pathlib.Path, sys.argv[1:])
+out.mkdir()
+with log.open("a") as file:
+    file.write(out.name + "\\n")
+until = time.monotonic() + 30
+while len(log.read_text().split()) < 3:
+    assert time.monotonic() < until, "nothing runs beside this"
+"""
+    for _ in range(2):
+        log.unlink(missing_ok=True)
+        jobs.timed([sys.executable, "-c", script, str(log), str(out)], out, 3)
+        assert sorted(log.read_text().split()) == ["out", "out-1", "out-2"]
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["log", "out"], "copies are not kept"
 
 
 def test_memory_is_written_on(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,11 +201,3 @@ def test_the_share_of_others_is_a_share() -> None:
     assert watch.others() >= 0
     assert machine.machine_busy() > 0
     assert machine.own_cpu() > 0
-
-
-def test_loops_beside_each_other_take_their_share(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine, "LOOP", "pass")
-    assert machine.beside(2) > 0
-    walls = {1: 2.0, 4: 3.0}
-    monkeypatch.setattr(machine, "_loops", walls.__getitem__)
-    assert machine.beside(4) == 3 / 8

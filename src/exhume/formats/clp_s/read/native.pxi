@@ -684,8 +684,10 @@ cdef class ClpsStrings:
     def first_not_utf8(self, Py_ssize_t start, Py_ssize_t stop):
         cdef Py_ssize_t index, found = -1
         cdef Slice one
+        if not 0 <= start <= stop <= self.count:
+            raise IndexError(stop)
         with nogil:
-            for index in range(max(0, start), min(stop, self.count)):
+            for index in range(start, stop):
                 one = string_at(&self.strings, index)
                 if not ir_is_utf8(<const uint8_t*>one.text, one.size):
                     found = index
@@ -722,8 +724,10 @@ cdef class ClpsRepeated:
     def add(self, Py_ssize_t start, Py_ssize_t stop):
         cdef Py_ssize_t index
         cdef Slice text
+        if not 0 <= start <= stop <= self.strings.count:
+            raise IndexError(stop)
         with nogil:
-            for index in range(max(0, start), min(stop, self.strings.count)):
+            for index in range(start, stop):
                 text = string_at(&self.strings.strings, index)
                 self.hashes[index] = clps_hash(<const uint8_t*>text.text, text.size)
 

@@ -111,7 +111,12 @@ class ClpsStrings:
         return codes.tobytes(), array("i", ends).tobytes(), b"".join(used)
 
     def first_not_utf8(self, start: int, stop: int) -> int:
-        """The first of the entries `[start, stop)` that is not UTF-8; -1 when there is none."""
+        """The first of the entries `[start, stop)` that is not UTF-8; -1 when there is none.
+
+        Raises `IndexError` where there are fewer.
+        """
+        if not 0 <= start <= stop <= len(self):
+            raise IndexError(stop)
         for index in range(start, stop):
             try:
                 self._entries[index].decode()
@@ -138,12 +143,19 @@ class ClpsRepeated:
         self._hashes = [0] * len(strings)
 
     def add(self, start: int, stop: int) -> None:
-        """Notes the entries `[start, stop)`."""
+        """Notes the entries `[start, stop)`.  Raises `IndexError` where there are fewer."""
+        if not 0 <= start <= stop <= len(self._hashes):
+            raise IndexError(stop)
         for index in range(start, stop):
             self._hashes[index] = hash(self._strings[index])
 
     def first(self, share: int, shares: int) -> int:
-        """The first entry that is like one before it among those of a share, from 0 on; -1 when there is none."""
+        """The first entry that is like one before it among those of a share, from 0 on; -1 when there is none.
+
+        Raises `ValueError` where there are fewer shares.
+        """
+        if not 0 <= share < shares:
+            raise ValueError(share)
         seen: set[bytes] = set()
         for index, number in enumerate(self._hashes):
             if number % shares == share:
