@@ -167,13 +167,18 @@ class ClpSArchive(Container):
     @cached_property
     def variables(self) -> ClpsStrings:
         """The variable dictionary: a sequence of byte strings, the id is the position.  Raises CLPS-350."""
+        self._share_variables()  # before `dictionary`, which lets nobody else do so
         return self.dictionary("/var.dict")
 
     def share_variables(self) -> None:
         """Decompresses the variable dictionary together with all threads that are about to need it, where it consists
         of frames that state their sizes; what is wrong with it is raised where it is used.
         """
-        if "variables" not in self.__dict__ and not self.source.cost.wait:
+        if "variables" not in self.__dict__:
+            self._share_variables()
+
+    def _share_variables(self) -> None:
+        if not self.source.cost.wait:
             with suppress(ExhumeError):
                 place = self.file_entry("/var.dict")
                 frames = self.shared_frames(place.part(DICTIONARY_HEAD)) if place.size > DICTIONARY_HEAD else None
