@@ -17,6 +17,7 @@ from exhume.codecs.common import Buffer
 from exhume.codecs.layout import frame_places
 from exhume.codecs.zstd import ZSTD_WINDOW_MAX, is_plausible, zstd_frame_size
 from exhume.errors import CodecError, LimitExceededError, UnsupportedFeatureError
+from exhume.native.compiled import pick
 
 Reading = Callable[[int, int], Buffer]
 """Gives the stored bytes from an offset to another."""
@@ -141,9 +142,7 @@ class Passage:
     """
 
     def __init__(self, places: Places) -> None:
-        from exhume.native.kernel import copy_parts  # most archives are too small to need it
-
-        self._copy = copy_parts
+        self._copy = pick("exhume.native.pykernel").copy_parts
         self._places = places
         self._locks: dict[int, threading.Lock] = {}
         self._seen: set[int] = set()  # all that were ever decompressed
