@@ -67,9 +67,10 @@ def rows(folder: Path, size: int, out: Path) -> dict[str, Work]:
     most = Inputs(folder / "most", MOST * size)
     found = {}
     for format, listed, made in (
-        ("zs", zs, more), ("zs", zs_lzma, some), ("clp-s", clp_s_read, most), ("clp-s", clp_s, more),
-        ("kv-ir", kv_ir, some), ("ark", ark_plain, more), ("ark", ark, some), ("ark", ark_typed, more),
-        ("caf", caf, more), ("databundle", databundle, more), ("leveldb", leveldb, more), ("", carve, more),
+        ("zs", zs_read, most), ("zs", zs, more), ("zs", zs_lzma, some), ("clp-s", clp_s_read, most),
+        ("clp-s", clp_s, more), ("kv-ir", kv_ir, some), ("ark", ark_plain, more), ("ark", ark, some),
+        ("ark", ark_typed, more), ("caf", caf, more), ("databundle", databundle, more), ("leveldb", leveldb, more),
+        ("", carve, more),
     ):  # fmt: skip
         for verb, work in listed(out, made):
             content = made.size if work.content is None else work.content
@@ -100,13 +101,18 @@ def _recode(format: str, path: Path, out: Path) -> tuple[str, Work]:
     return "recode", Work(exhume("recode", path, "-o", out), path, None, Floor(format, "write", path))
 
 
-def zs(out: Path, made: Inputs) -> Iterator[tuple[str, Work]]:
-    path, lines = made["zs"], made["lines"]
+def zs_read(out: Path, made: Inputs) -> Iterator[tuple[str, Work]]:
+    path = made["zs"]
     read = Floor("zs", "read", path)
     yield "cat", Work(exhume("cat", path), path, rivals.zs("zs dump", "dump", "-j0", path), read)
     validate = rivals.zs("zs validate", "validate", "-j0", path)
     yield "verify", Work(exhume("verify", path), path, validate, Floor("zs", "verify", path))
     yield "search --count", Work(exhume("search", path, "", "--count"), path, None, read)
+
+
+def zs(out: Path, made: Inputs) -> Iterator[tuple[str, Work]]:
+    path, lines = made["zs"], made["lines"]
+    read = Floor("zs", "read", path)
     yield _zs_create("deflate", lines, out, Floor("zs", "write", path))
     for kind in ("arrow", "parquet"):
         yield f"export {kind}", Work(exhume("export", path, "--to", kind, "-o", out), path, None, read)

@@ -18,7 +18,7 @@ from exhume.formats.data_bundle.index import FileRow
 from exhume.formats.data_bundle.shard import Shard
 from exhume.io.heap import keep_freed_memory
 from exhume.io.parallel import map_ordered
-from exhume.io.source import Source
+from exhume.io.source import STREAM_CHUNK, Source
 
 STRETCH = 1 << 20
 """Bytes of a stream that a thread checks at a time."""
@@ -151,7 +151,7 @@ def check_record(shard: Shard, index: int) -> tuple[list[Finding], bytes | None]
     if not shard.header.data_offset <= place <= shard.bounds[index]:
         return [], None  # reported together with its place
     try:
-        data, end = shard.decode(index)
+        data, end, after = shard.decode(index)
     except ExhumeError as error:
         return [Finding.from_error(error)], None
     size, alignment = shard.source.size, max(1, shard.header.record_alignment)
@@ -160,7 +160,9 @@ def check_record(shard: Shard, index: int) -> tuple[list[Finding], bytes | None]
         return [
             checks.RECORD_FILL.finding("it is cut", span=where, expected=f"a multiple of {alignment}", actual=size)
         ], data
-    for at, chunk in pieces(shard.source, end, shard.bounds[index]):
+    room = shard.bounds[index] - end
+    fill = [(end, after[:room])] if room <= min(len(after), STREAM_CHUNK) else pieces(shard.source, end, end + room)
+    for at, chunk in fill:
         if chunk.count(0) != len(chunk):
             return [checks.RECORD_FILL.finding(span=shard.source.span(at, at + len(chunk)))], data
     return [], data

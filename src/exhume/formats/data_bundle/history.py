@@ -121,7 +121,7 @@ class History:
             if shard.places[index] is None:
                 continue
             try:
-                yield start, start + len(shard.decode(index)[0])
+                yield start, start + len(shard.decode(index).data)
             except ExhumeError:
                 continue
 

@@ -85,8 +85,8 @@ def _record_sections(shard: Shard, index: int, place: int) -> tuple[Section, Sec
     name, source, bound = shard.source.name, shard.source, shard.bounds[index]
     size: int | None
     try:
-        data, end = shard.decode(index)
-        size, note = len(data), ""
+        found = shard.decode(index)
+        size, end, note = len(found.data), found.end, ""
     except ExhumeError as error:
         size, end, note = None, bound, str(error)
     record = Section(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from exhume.codecs import decompress_prefix
 from exhume.errors import CodecError, LimitExceededError, Span, UnsupportedFeatureError
@@ -29,6 +30,15 @@ DEFAULT_RECORD_SIZE = 256 << 10
 
 LARGE_FILE = 1 << 20
 """A file of at least this size starts its own record."""
+
+
+class Record(NamedTuple):
+    """A stored record: its decoded bytes, where the stored ones end (absolute in the shard, in front of the padding),
+    and what was read behind them, up to the next record at most."""
+
+    data: bytes
+    end: int
+    after: bytes
 
 
 class RecordCache(Lru[tuple[int, int], bytes]):
@@ -199,12 +209,12 @@ class Shard:
             with self._cache.lock(key):
                 found = self._cache.get(key)
                 if found is None:
-                    found, _ = self.decode(index)
+                    found = self.decode(index).data
                     self._cache.put(key, found, len(found))
         return found
 
-    def decode(self, index: int) -> tuple[bytes, int]:
-        """A stored record decompressed, and where its stored bytes end (before the padding), absolute in the shard.
+    def decode(self, index: int) -> Record:
+        """A stored record decompressed.
 
         Raises the rules for its place, order, codec and length, `LimitExceededError` when it is too large, and
         `ValueError` for a record of zeros, which stores nothing.
@@ -253,4 +263,4 @@ class Shard:
             raise
         if length is not None and len(decoded.data) != length:
             raise checks.RECORD_LENGTH.error(span=span, expected=length, actual=len(decoded.data))
-        return decoded.data, place + decoded.consumed
+        return Record(decoded.data, place + decoded.consumed, stored[decoded.consumed :])
