@@ -238,6 +238,12 @@ def clps_read(data: bytes) -> None:
     with contextlib.suppress(IndexError):
         codes, ends, _ = texts.numbered(memoryview(_words(rest)[0]).cast("Q"), array("i", [how] * len(texts)))
         assert (len(codes), len(ends) % 4) == (4 * (len(rest) // 8), 0)
+    repeated, shares = read.ClpsRepeated(texts), 1 + how % 5
+    repeated.add(0, len(texts))
+    first = min((at for at in map(repeated.first, range(shares), [shares] * shares) if at >= 0), default=-1)
+    entries = list(texts)
+    assert first == next((at for at, one in enumerate(entries) if one in entries[:at]), -1)
+    assert 0 <= texts.first_not_utf8(0, len(texts)) + 1 <= len(texts)
     escaped = texts.escaped()
     logs = read.ClpsLogTypes(texts, bool(how & 1), bool(how & 2))
     for index in range(len(logs)):
