@@ -30,6 +30,7 @@ instances:
 types:
   frame:
     doc: One Zstandard frame or one skippable frame.
+    -columns: true
     -webide-representation: '{magic}'
     seq:
       - id: magic

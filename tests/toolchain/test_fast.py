@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import random
+import re
 import struct
 import sys
 from pathlib import Path
@@ -223,9 +224,30 @@ def _same(columns: Any, index: int, one: Any, prefix: str = "") -> None:
         if hasattr(value, "__slots__") and not isinstance(value, (bytes, memoryview)):
             _same(columns, index, value, f"{prefix}{name}_")
         elif hasattr(columns, f"{prefix}{name}_start"):
-            assert getattr(columns, prefix + name)(index) == value
+            held = getattr(columns, prefix + name)(index)
+            assert _plain(_read_up_to_last(type(value[0]), held) if isinstance(value, list) else held) == _plain(value)
         elif hasattr(columns, prefix + name):
             assert getattr(columns, prefix + name)[index] == (value or 0)
+
+
+def _read_up_to_last(kind: Any, held: memoryview) -> list[Any]:
+    """The structures in the bytes of a column of those that are repeated until one is the last."""
+    module = importlib.import_module(kind.__module__)
+    read = getattr(module, "read_" + re.sub("(?<=.)(?=[A-Z])", "_", kind.__name__).lower())
+    at, found = 0, []
+    while at < len(held):
+        one, at = read(held, at, len(held))
+        found.append(one)
+    return found
+
+
+def _plain(value: Any) -> Any:
+    """Structures as what they hold."""
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
+    if hasattr(value, "__slots__") and not isinstance(value, (bytes, memoryview)):
+        return {name: _plain(getattr(value, name)) for name in value.__slots__ if not name.startswith("_")}
+    return value
 
 
 def test_a_reader_says_which_field_is_wrong_and_where() -> None:

@@ -1509,6 +1509,234 @@ cdef inline int64_t read_zs_index_block_entry(const uint8_t *p, int64_t at, int6
     return at
 
 
+cdef struct ZstdFrameFrame:
+    uint32_t magic
+    int64_t skippable_data_start
+    int64_t skippable_data_end
+    uint8_t body_descriptor_content_size_flag
+    uint8_t body_descriptor_is_single_segment
+    uint8_t body_descriptor_unused
+    uint8_t body_descriptor_reserved
+    uint8_t body_descriptor_has_checksum
+    uint8_t body_descriptor_dictionary_id_flag
+    uint8_t body_window_exponent
+    uint8_t body_window_mantissa
+    uint8_t body_dictionary_id1
+    uint16_t body_dictionary_id2
+    uint32_t body_dictionary_id4
+    uint8_t body_content_size1
+    uint16_t body_content_size2
+    uint32_t body_content_size4
+    uint64_t body_content_size8
+    int64_t body_blocks_start
+    int64_t body_blocks_end
+    uint32_t body_checksum
+
+
+cdef inline int64_t read_zstd_frame_frame(const uint8_t *p, int64_t at, int64_t end, ZstdFrameFrame *out) noexcept nogil:
+    cdef wide size
+    cdef uint32_t magic_ = 0
+    cdef int64_t skippable_rest_ = 0
+    cdef uint32_t skippable_len_data_ = 0
+    cdef int64_t skippable_at_data_ = 0
+    cdef int64_t skippable_end_data_ = 0
+    cdef int64_t body_rest_ = 0
+    cdef int64_t body_descriptor_rest_ = 0
+    cdef uint64_t body_descriptor_content_size_flag_bits_ = 0
+    cdef uint64_t body_descriptor_content_size_flag_ = 0
+    cdef uint64_t body_descriptor_is_single_segment_ = 0
+    cdef uint64_t body_descriptor_unused_ = 0
+    cdef uint64_t body_descriptor_reserved_ = 0
+    cdef uint64_t body_descriptor_has_checksum_ = 0
+    cdef uint64_t body_descriptor_dictionary_id_flag_ = 0
+    cdef int64_t body_window_rest_ = 0
+    cdef uint64_t body_window_exponent_bits_ = 0
+    cdef uint64_t body_window_exponent_ = 0
+    cdef uint64_t body_window_mantissa_ = 0
+    cdef uint8_t body_dictionary_id1_ = 0
+    cdef uint16_t body_dictionary_id2_ = 0
+    cdef uint32_t body_dictionary_id4_ = 0
+    cdef uint8_t body_content_size1_ = 0
+    cdef uint16_t body_content_size2_ = 0
+    cdef uint32_t body_content_size4_ = 0
+    cdef uint64_t body_content_size8_ = 0
+    cdef int64_t body_at_blocks_ = 0
+    cdef int64_t body_end_blocks_ = 0
+    cdef int64_t body_blocks_header_rest_ = 0
+    cdef uint64_t body_blocks_header_is_last_bits_ = 0
+    cdef uint64_t body_blocks_header_is_last_ = 0
+    cdef uint64_t body_blocks_header_kind_ = 0
+    cdef uint64_t body_blocks_header_len_block_ = 0
+    cdef int64_t body_blocks_content_rest_ = 0
+    cdef int64_t body_blocks_content_base_ = 0
+    cdef int64_t body_blocks_content_at_data_ = 0
+    cdef int64_t body_blocks_content_end_data_ = 0
+    cdef uint32_t body_checksum_ = 0
+    if end - at < 4:
+        return -1
+    memcpy(&magic_, p + at, 4)
+    at += 4
+    if not ((((((((((((((((<uint64_t> magic_ == <uint64_t> 407710288 or <uint64_t> magic_ == <uint64_t> 407710289) or <uint64_t> magic_ == <uint64_t> 407710290) or <uint64_t> magic_ == <uint64_t> 407710291) or <uint64_t> magic_ == <uint64_t> 407710292) or <uint64_t> magic_ == <uint64_t> 407710293) or <uint64_t> magic_ == <uint64_t> 407710294) or <uint64_t> magic_ == <uint64_t> 407710295) or <uint64_t> magic_ == <uint64_t> 407710296) or <uint64_t> magic_ == <uint64_t> 407710297) or <uint64_t> magic_ == <uint64_t> 407710298) or <uint64_t> magic_ == <uint64_t> 407710299) or <uint64_t> magic_ == <uint64_t> 407710300) or <uint64_t> magic_ == <uint64_t> 407710301) or <uint64_t> magic_ == <uint64_t> 407710302) or <uint64_t> magic_ == <uint64_t> 407710303) or <uint64_t> magic_ == <uint64_t> 4247762216):
+        return -1
+    if <wide> magic_ != <wide> 4247762216:
+        if end - at < 4:
+            return -1
+        memcpy(&skippable_len_data_, p + at, 4)
+        at += 4
+        if not (<uint64_t> skippable_len_data_ <= <uint64_t> (end - at)):
+            return -1
+        size = <wide> skippable_len_data_
+        skippable_at_data_ = at
+        at += <int64_t> size
+        skippable_end_data_ = at
+    else:
+        skippable_at_data_ = 0
+        skippable_end_data_ = 0
+    if <wide> magic_ == <wide> 4247762216:
+        if end - at < 1:
+            return -1
+        body_descriptor_content_size_flag_bits_ = (<uint64_t> p[at + 0] << 0)
+        at += 1
+        body_descriptor_content_size_flag_ = (body_descriptor_content_size_flag_bits_ >> 6) & 0x3
+        body_descriptor_is_single_segment_ = (body_descriptor_content_size_flag_bits_ >> 5) & 0x1
+        body_descriptor_unused_ = (body_descriptor_content_size_flag_bits_ >> 4) & 0x1
+        body_descriptor_reserved_ = (body_descriptor_content_size_flag_bits_ >> 3) & 0x1
+        body_descriptor_has_checksum_ = (body_descriptor_content_size_flag_bits_ >> 2) & 0x1
+        body_descriptor_dictionary_id_flag_ = (body_descriptor_content_size_flag_bits_ >> 0) & 0x3
+        if not <wide> body_descriptor_is_single_segment_:
+            if end - at < 1:
+                return -1
+            body_window_exponent_bits_ = (<uint64_t> p[at + 0] << 0)
+            at += 1
+            body_window_exponent_ = (body_window_exponent_bits_ >> 3) & 0x1f
+            body_window_mantissa_ = (body_window_exponent_bits_ >> 0) & 0x7
+        else:
+            body_window_exponent_ = 0
+            body_window_mantissa_ = 0
+        if <wide> body_descriptor_dictionary_id_flag_ == <wide> 1:
+            if end - at < 1:
+                return -1
+            memcpy(&body_dictionary_id1_, p + at, 1)
+            at += 1
+        else:
+            body_dictionary_id1_ = 0
+        if <wide> body_descriptor_dictionary_id_flag_ == <wide> 2:
+            if end - at < 2:
+                return -1
+            memcpy(&body_dictionary_id2_, p + at, 2)
+            at += 2
+        else:
+            body_dictionary_id2_ = 0
+        if <wide> body_descriptor_dictionary_id_flag_ == <wide> 3:
+            if end - at < 4:
+                return -1
+            memcpy(&body_dictionary_id4_, p + at, 4)
+            at += 4
+        else:
+            body_dictionary_id4_ = 0
+        if <wide> body_descriptor_content_size_flag_ == <wide> 0 and <wide> body_descriptor_is_single_segment_:
+            if end - at < 1:
+                return -1
+            memcpy(&body_content_size1_, p + at, 1)
+            at += 1
+        else:
+            body_content_size1_ = 0
+        if <wide> body_descriptor_content_size_flag_ == <wide> 1:
+            if end - at < 2:
+                return -1
+            memcpy(&body_content_size2_, p + at, 2)
+            at += 2
+        else:
+            body_content_size2_ = 0
+        if <wide> body_descriptor_content_size_flag_ == <wide> 2:
+            if end - at < 4:
+                return -1
+            memcpy(&body_content_size4_, p + at, 4)
+            at += 4
+        else:
+            body_content_size4_ = 0
+        if <wide> body_descriptor_content_size_flag_ == <wide> 3:
+            if end - at < 8:
+                return -1
+            memcpy(&body_content_size8_, p + at, 8)
+            at += 8
+        else:
+            body_content_size8_ = 0
+        body_at_blocks_ = at
+        while True:
+            if end - at < 3:
+                return -1
+            body_blocks_header_is_last_bits_ = (<uint64_t> p[at + 0] << 0) | (<uint64_t> p[at + 1] << 8) | (<uint64_t> p[at + 2] << 16)
+            at += 3
+            body_blocks_header_is_last_ = (body_blocks_header_is_last_bits_ >> 0) & 0x1
+            body_blocks_header_kind_ = (body_blocks_header_is_last_bits_ >> 1) & 0x3
+            body_blocks_header_len_block_ = (body_blocks_header_is_last_bits_ >> 3) & 0x1fffff
+            if not ((<wide> body_blocks_header_kind_ == <wide> 0 or <wide> body_blocks_header_kind_ == <wide> 1) or <wide> body_blocks_header_kind_ == <wide> 2):
+                return -1
+            size = (<wide> 1 if <wide> body_blocks_header_kind_ == <wide> 1 else <wide> body_blocks_header_len_block_)
+            if size < 0 or size > <wide> (end - at):
+                return -1
+            body_blocks_content_base_ = at
+            body_blocks_content_rest_ = end
+            end = at + <int64_t> size
+            body_blocks_content_at_data_ = at
+            at = max(at, end)
+            body_blocks_content_end_data_ = at
+            at = end
+            end = body_blocks_content_rest_
+            if <wide> body_blocks_header_is_last_:
+                break
+        body_end_blocks_ = at
+        if <wide> body_descriptor_has_checksum_:
+            if end - at < 4:
+                return -1
+            memcpy(&body_checksum_, p + at, 4)
+            at += 4
+        else:
+            body_checksum_ = 0
+    else:
+        body_descriptor_content_size_flag_ = 0
+        body_descriptor_is_single_segment_ = 0
+        body_descriptor_unused_ = 0
+        body_descriptor_reserved_ = 0
+        body_descriptor_has_checksum_ = 0
+        body_descriptor_dictionary_id_flag_ = 0
+        body_window_exponent_ = 0
+        body_window_mantissa_ = 0
+        body_dictionary_id1_ = 0
+        body_dictionary_id2_ = 0
+        body_dictionary_id4_ = 0
+        body_content_size1_ = 0
+        body_content_size2_ = 0
+        body_content_size4_ = 0
+        body_content_size8_ = 0
+        body_at_blocks_ = 0
+        body_end_blocks_ = 0
+        body_checksum_ = 0
+    out.magic = magic_
+    out.skippable_data_start = skippable_at_data_
+    out.skippable_data_end = skippable_end_data_
+    out.body_descriptor_content_size_flag = body_descriptor_content_size_flag_
+    out.body_descriptor_is_single_segment = body_descriptor_is_single_segment_
+    out.body_descriptor_unused = body_descriptor_unused_
+    out.body_descriptor_reserved = body_descriptor_reserved_
+    out.body_descriptor_has_checksum = body_descriptor_has_checksum_
+    out.body_descriptor_dictionary_id_flag = body_descriptor_dictionary_id_flag_
+    out.body_window_exponent = body_window_exponent_
+    out.body_window_mantissa = body_window_mantissa_
+    out.body_dictionary_id1 = body_dictionary_id1_
+    out.body_dictionary_id2 = body_dictionary_id2_
+    out.body_dictionary_id4 = body_dictionary_id4_
+    out.body_content_size1 = body_content_size1_
+    out.body_content_size2 = body_content_size2_
+    out.body_content_size4 = body_content_size4_
+    out.body_content_size8 = body_content_size8_
+    out.body_blocks_start = body_at_blocks_
+    out.body_blocks_end = body_end_blocks_
+    out.body_checksum = body_checksum_
+    return at
+
+
 cdef inline uint64_t clp_kv_ir_decimal_4_num_fraction_digits(uint64_t word) noexcept nogil:
     return (word & 7) + 1
 
@@ -1621,4 +1849,4 @@ cdef inline int64_t clp_s_table_classic_variable_first_id(int64_t value) noexcep
     return <int64_t> 0x4000000000000000
 
 
-ELEMENTS = '471656c759ad8a1b'
+ELEMENTS = '813154b477237219'

@@ -7,7 +7,7 @@ from libc.stdlib cimport free, realloc
 
 include "_elements.pxi"
 
-SOURCE = 'f6d76ab294ffdbd9'
+SOURCE = 'b3e7f8c0ae37fe24'
 """What this was compiled from: a module built from other specifications is not used."""
 
 
@@ -871,5 +871,185 @@ def zs_index_block_entry(columns, const uint8_t[::1] view, int64_t start, int64_
         free(c_key_end)
         free(c_ofs_block)
         free(c_len_block)
+    return at
+
+
+def zstd_frame_frame(columns, const uint8_t[::1] view, int64_t start, int64_t stop, int64_t count):
+    """The elements from `start` on that fit, into `columns`; returns where the rest begins."""
+    cdef const uint8_t *p
+    cdef int64_t at = start, after, rows = 0, room = 0
+    cdef bint full = True
+    cdef ZstdFrameFrame one
+    cdef int64_t *c_at = NULL
+    cdef uint32_t *c_magic = NULL
+    cdef int64_t *c_skippable_data_start = NULL
+    cdef int64_t *c_skippable_data_end = NULL
+    cdef uint8_t *c_body_descriptor_content_size_flag = NULL
+    cdef uint8_t *c_body_descriptor_is_single_segment = NULL
+    cdef uint8_t *c_body_descriptor_unused = NULL
+    cdef uint8_t *c_body_descriptor_reserved = NULL
+    cdef uint8_t *c_body_descriptor_has_checksum = NULL
+    cdef uint8_t *c_body_descriptor_dictionary_id_flag = NULL
+    cdef uint8_t *c_body_window_exponent = NULL
+    cdef uint8_t *c_body_window_mantissa = NULL
+    cdef uint8_t *c_body_dictionary_id1 = NULL
+    cdef uint16_t *c_body_dictionary_id2 = NULL
+    cdef uint32_t *c_body_dictionary_id4 = NULL
+    cdef uint8_t *c_body_content_size1 = NULL
+    cdef uint16_t *c_body_content_size2 = NULL
+    cdef uint32_t *c_body_content_size4 = NULL
+    cdef uint64_t *c_body_content_size8 = NULL
+    cdef int64_t *c_body_blocks_start = NULL
+    cdef int64_t *c_body_blocks_end = NULL
+    cdef uint32_t *c_body_checksum = NULL
+    if view.shape[0] == 0 or stop > view.shape[0] or not 0 <= start <= stop:
+        return start
+    p = &view[0]
+    with nogil:
+        while (at < stop) if count < 0 else (rows < count):
+            after = read_zstd_frame_frame(p, at, stop, &one)
+            if after < 0:
+                break
+            if rows == room:
+                room = room_for(rows, at - start, stop - at, count)
+                if not grow(<void **> &c_at, sizeof(int64_t), room):
+                    full = False
+                    break
+                if not grow(<void **> &c_magic, sizeof(uint32_t), room):
+                    full = False
+                    break
+                if not grow(<void **> &c_skippable_data_start, sizeof(int64_t), room):
+                    full = False
+                    break
+                if not grow(<void **> &c_skippable_data_end, sizeof(int64_t), room):
+                    full = False
+                    break
+                if not grow(<void **> &c_body_descriptor_content_size_flag, sizeof(uint8_t), room):
+                    full = False
+                    break
+                if not grow(<void **> &c_body_descriptor_is_single_segment, sizeof(uint8_t), room):
+                    full = False
+                    break
+                if not grow(<void **> &c_body_descriptor_unused, sizeof(uint8_t), room):
+                    full = False
+                    break
+                if not grow(<void **> &c_body_descriptor_reserved, sizeof(uint8_t), room):
+                    full = False
+                    break
+                if not grow(<void **> &c_body_descriptor_has_checksum, sizeof(uint8_t), room):
+                    full = False
+                    break
+                if not grow(<void **> &c_body_descriptor_dictionary_id_flag, sizeof(uint8_t), room):
+                    full = False
+                    break
+                if not grow(<void **> &c_body_window_exponent, sizeof(uint8_t), room):
+                    full = False
+                    break
+                if not grow(<void **> &c_body_window_mantissa, sizeof(uint8_t), room):
+                    full = False
+                    break
+                if not grow(<void **> &c_body_dictionary_id1, sizeof(uint8_t), room):
+                    full = False
+                    break
+                if not grow(<void **> &c_body_dictionary_id2, sizeof(uint16_t), room):
+                    full = False
+                    break
+                if not grow(<void **> &c_body_dictionary_id4, sizeof(uint32_t), room):
+                    full = False
+                    break
+                if not grow(<void **> &c_body_content_size1, sizeof(uint8_t), room):
+                    full = False
+                    break
+                if not grow(<void **> &c_body_content_size2, sizeof(uint16_t), room):
+                    full = False
+                    break
+                if not grow(<void **> &c_body_content_size4, sizeof(uint32_t), room):
+                    full = False
+                    break
+                if not grow(<void **> &c_body_content_size8, sizeof(uint64_t), room):
+                    full = False
+                    break
+                if not grow(<void **> &c_body_blocks_start, sizeof(int64_t), room):
+                    full = False
+                    break
+                if not grow(<void **> &c_body_blocks_end, sizeof(int64_t), room):
+                    full = False
+                    break
+                if not grow(<void **> &c_body_checksum, sizeof(uint32_t), room):
+                    full = False
+                    break
+            c_at[rows] = at
+            c_magic[rows] = one.magic
+            c_skippable_data_start[rows] = one.skippable_data_start
+            c_skippable_data_end[rows] = one.skippable_data_end
+            c_body_descriptor_content_size_flag[rows] = one.body_descriptor_content_size_flag
+            c_body_descriptor_is_single_segment[rows] = one.body_descriptor_is_single_segment
+            c_body_descriptor_unused[rows] = one.body_descriptor_unused
+            c_body_descriptor_reserved[rows] = one.body_descriptor_reserved
+            c_body_descriptor_has_checksum[rows] = one.body_descriptor_has_checksum
+            c_body_descriptor_dictionary_id_flag[rows] = one.body_descriptor_dictionary_id_flag
+            c_body_window_exponent[rows] = one.body_window_exponent
+            c_body_window_mantissa[rows] = one.body_window_mantissa
+            c_body_dictionary_id1[rows] = one.body_dictionary_id1
+            c_body_dictionary_id2[rows] = one.body_dictionary_id2
+            c_body_dictionary_id4[rows] = one.body_dictionary_id4
+            c_body_content_size1[rows] = one.body_content_size1
+            c_body_content_size2[rows] = one.body_content_size2
+            c_body_content_size4[rows] = one.body_content_size4
+            c_body_content_size8[rows] = one.body_content_size8
+            c_body_blocks_start[rows] = one.body_blocks_start
+            c_body_blocks_end[rows] = one.body_blocks_end
+            c_body_checksum[rows] = one.body_checksum
+            rows += 1
+            at = after
+    try:
+        if not full:
+            raise MemoryError
+        if rows:
+            columns.at.frombytes(PyMemoryView_FromMemory(<char *> c_at, rows * sizeof(int64_t), PyBUF_READ))
+            columns.magic.frombytes(PyMemoryView_FromMemory(<char *> c_magic, rows * sizeof(uint32_t), PyBUF_READ))
+            columns.skippable_data_start.frombytes(PyMemoryView_FromMemory(<char *> c_skippable_data_start, rows * sizeof(int64_t), PyBUF_READ))
+            columns.skippable_data_end.frombytes(PyMemoryView_FromMemory(<char *> c_skippable_data_end, rows * sizeof(int64_t), PyBUF_READ))
+            columns.body_descriptor_content_size_flag.frombytes(PyMemoryView_FromMemory(<char *> c_body_descriptor_content_size_flag, rows * sizeof(uint8_t), PyBUF_READ))
+            columns.body_descriptor_is_single_segment.frombytes(PyMemoryView_FromMemory(<char *> c_body_descriptor_is_single_segment, rows * sizeof(uint8_t), PyBUF_READ))
+            columns.body_descriptor_unused.frombytes(PyMemoryView_FromMemory(<char *> c_body_descriptor_unused, rows * sizeof(uint8_t), PyBUF_READ))
+            columns.body_descriptor_reserved.frombytes(PyMemoryView_FromMemory(<char *> c_body_descriptor_reserved, rows * sizeof(uint8_t), PyBUF_READ))
+            columns.body_descriptor_has_checksum.frombytes(PyMemoryView_FromMemory(<char *> c_body_descriptor_has_checksum, rows * sizeof(uint8_t), PyBUF_READ))
+            columns.body_descriptor_dictionary_id_flag.frombytes(PyMemoryView_FromMemory(<char *> c_body_descriptor_dictionary_id_flag, rows * sizeof(uint8_t), PyBUF_READ))
+            columns.body_window_exponent.frombytes(PyMemoryView_FromMemory(<char *> c_body_window_exponent, rows * sizeof(uint8_t), PyBUF_READ))
+            columns.body_window_mantissa.frombytes(PyMemoryView_FromMemory(<char *> c_body_window_mantissa, rows * sizeof(uint8_t), PyBUF_READ))
+            columns.body_dictionary_id1.frombytes(PyMemoryView_FromMemory(<char *> c_body_dictionary_id1, rows * sizeof(uint8_t), PyBUF_READ))
+            columns.body_dictionary_id2.frombytes(PyMemoryView_FromMemory(<char *> c_body_dictionary_id2, rows * sizeof(uint16_t), PyBUF_READ))
+            columns.body_dictionary_id4.frombytes(PyMemoryView_FromMemory(<char *> c_body_dictionary_id4, rows * sizeof(uint32_t), PyBUF_READ))
+            columns.body_content_size1.frombytes(PyMemoryView_FromMemory(<char *> c_body_content_size1, rows * sizeof(uint8_t), PyBUF_READ))
+            columns.body_content_size2.frombytes(PyMemoryView_FromMemory(<char *> c_body_content_size2, rows * sizeof(uint16_t), PyBUF_READ))
+            columns.body_content_size4.frombytes(PyMemoryView_FromMemory(<char *> c_body_content_size4, rows * sizeof(uint32_t), PyBUF_READ))
+            columns.body_content_size8.frombytes(PyMemoryView_FromMemory(<char *> c_body_content_size8, rows * sizeof(uint64_t), PyBUF_READ))
+            columns.body_blocks_start.frombytes(PyMemoryView_FromMemory(<char *> c_body_blocks_start, rows * sizeof(int64_t), PyBUF_READ))
+            columns.body_blocks_end.frombytes(PyMemoryView_FromMemory(<char *> c_body_blocks_end, rows * sizeof(int64_t), PyBUF_READ))
+            columns.body_checksum.frombytes(PyMemoryView_FromMemory(<char *> c_body_checksum, rows * sizeof(uint32_t), PyBUF_READ))
+    finally:
+        free(c_at)
+        free(c_magic)
+        free(c_skippable_data_start)
+        free(c_skippable_data_end)
+        free(c_body_descriptor_content_size_flag)
+        free(c_body_descriptor_is_single_segment)
+        free(c_body_descriptor_unused)
+        free(c_body_descriptor_reserved)
+        free(c_body_descriptor_has_checksum)
+        free(c_body_descriptor_dictionary_id_flag)
+        free(c_body_window_exponent)
+        free(c_body_window_mantissa)
+        free(c_body_dictionary_id1)
+        free(c_body_dictionary_id2)
+        free(c_body_dictionary_id4)
+        free(c_body_content_size1)
+        free(c_body_content_size2)
+        free(c_body_content_size4)
+        free(c_body_content_size8)
+        free(c_body_blocks_start)
+        free(c_body_blocks_end)
+        free(c_body_checksum)
     return at
 

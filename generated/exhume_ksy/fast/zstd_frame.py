@@ -5,8 +5,9 @@
 from __future__ import annotations
 
 import struct
+from array import array
 
-from ._layout import LayoutError, View, short
+from ._layout import LayoutError, View, native, short
 
 _unpack0 = struct.Struct("<I").unpack_from
 _unpack1 = struct.Struct("<H").unpack_from
@@ -19,7 +20,7 @@ class ZstdFrame:
     with stored payloads shows them in place.
     """
     __slots__ = ('frames', '_is_stored')
-    frames: list[Frame]
+    frames: FrameColumns
 
     @property
     def is_stored(self) -> bool:
@@ -35,14 +36,11 @@ class ZstdFrame:
 def read_zstd_frame(view: View, at: int, end: int) -> tuple[ZstdFrame, int]:
     """`zstd_frame` at `at`, and where it ends. Raises `LayoutError`."""
     value = ZstdFrame()
-    frames = []
-    try:
-        while at < end:
-            one, at = read_frame(view, at, end)
-            frames.append(one)
-    except LayoutError as error:
-        error.within(f"frames[{len(frames)}]")
-        raise
+    frames = scan_frame(view, at, end)
+    if frames.problem is not None:
+        frames.problem.within("frames")
+        raise frames.problem
+    at = frames.resume_at
     value.frames = frames
     return value, at
 
@@ -95,6 +93,249 @@ def read_frame(view: View, at: int, end: int) -> tuple[Frame, int]:
         body = None
     value.body = body
     return value, at
+
+
+class FrameColumns:
+    """Many `zstd_frame::frame`, one column per field; see `scan_frame`."""
+    __slots__ = ('view', 'end', 'at', 'problem', 'resume_at', 'magic', 'skippable_data_start', 'skippable_data_end', 'body_descriptor_content_size_flag', 'body_descriptor_is_single_segment', 'body_descriptor_unused', 'body_descriptor_reserved', 'body_descriptor_has_checksum', 'body_descriptor_dictionary_id_flag', 'body_window_exponent', 'body_window_mantissa', 'body_dictionary_id1', 'body_dictionary_id2', 'body_dictionary_id4', 'body_content_size1', 'body_content_size2', 'body_content_size4', 'body_content_size8', 'body_blocks_start', 'body_blocks_end', 'body_checksum')
+
+    def __init__(self, view: View, end: int) -> None:
+        self.view = view
+        self.end = end
+        self.at = array("q")
+        """Where each element begins."""
+        self.problem: LayoutError | None = None
+        """What does not fit; None when all does."""
+        self.resume_at = end
+        """Where what follows the last element begins."""
+        self.magic = array("I")
+        self.skippable_data_start = array("q")
+        self.skippable_data_end = array("q")
+        self.body_descriptor_content_size_flag = array("B")
+        self.body_descriptor_is_single_segment = array("B")
+        self.body_descriptor_unused = array("B")
+        self.body_descriptor_reserved = array("B")
+        self.body_descriptor_has_checksum = array("B")
+        self.body_descriptor_dictionary_id_flag = array("B")
+        self.body_window_exponent = array("B")
+        self.body_window_mantissa = array("B")
+        self.body_dictionary_id1 = array("B")
+        self.body_dictionary_id2 = array("H")
+        self.body_dictionary_id4 = array("I")
+        self.body_content_size1 = array("B")
+        self.body_content_size2 = array("H")
+        self.body_content_size4 = array("I")
+        self.body_content_size8 = array("Q")
+        self.body_blocks_start = array("q")
+        self.body_blocks_end = array("q")
+        self.body_checksum = array("I")
+
+    def __len__(self) -> int:
+        return len(self.at)
+
+    def __getitem__(self, index: int) -> Frame:
+        """One element as an object."""
+        return read_frame(self.view, self.at[index], self.end)[0]
+
+    def skippable_data(self, index: int) -> View:
+        """The bytes of one element."""
+        return self.view[self.skippable_data_start[index] : self.skippable_data_end[index]]
+
+    def body_blocks(self, index: int) -> View:
+        """The bytes of one element."""
+        return self.view[self.body_blocks_start[index] : self.body_blocks_end[index]]
+
+
+def scan_frame(view: View, at: int, end: int, count: int | None = None) -> FrameColumns:
+    """The `zstd_frame::frame` from `at` to `end`, or `count` of them, as columns; does not raise, see `problem`."""
+    columns = FrameColumns(view, end)
+    if native is not None:
+        at = native.zstd_frame_frame(columns, view, at, end, -1 if count is None else min(count, end))
+    first = at
+    add_at = columns.at.append
+    add_magic = columns.magic.append
+    add_skippable_data_start = columns.skippable_data_start.append
+    add_skippable_data_end = columns.skippable_data_end.append
+    add_body_descriptor_content_size_flag = columns.body_descriptor_content_size_flag.append
+    add_body_descriptor_is_single_segment = columns.body_descriptor_is_single_segment.append
+    add_body_descriptor_unused = columns.body_descriptor_unused.append
+    add_body_descriptor_reserved = columns.body_descriptor_reserved.append
+    add_body_descriptor_has_checksum = columns.body_descriptor_has_checksum.append
+    add_body_descriptor_dictionary_id_flag = columns.body_descriptor_dictionary_id_flag.append
+    add_body_window_exponent = columns.body_window_exponent.append
+    add_body_window_mantissa = columns.body_window_mantissa.append
+    add_body_dictionary_id1 = columns.body_dictionary_id1.append
+    add_body_dictionary_id2 = columns.body_dictionary_id2.append
+    add_body_dictionary_id4 = columns.body_dictionary_id4.append
+    add_body_content_size1 = columns.body_content_size1.append
+    add_body_content_size2 = columns.body_content_size2.append
+    add_body_content_size4 = columns.body_content_size4.append
+    add_body_content_size8 = columns.body_content_size8.append
+    add_body_blocks_start = columns.body_blocks_start.append
+    add_body_blocks_end = columns.body_blocks_end.append
+    add_body_checksum = columns.body_checksum.append
+    try:
+        while at < end if count is None else len(columns.at) < count:
+            first = at
+            if end - at < 4:
+                raise short("magic", at, end, 4)
+            (magic,) = _unpack0(view, at)
+            at += 4
+            if not (magic in (407710288, 407710289, 407710290, 407710291, 407710292, 407710293, 407710294, 407710295, 407710296, 407710297, 407710298, 407710299, 407710300, 407710301, 407710302, 407710303, 4247762216,)):
+                raise LayoutError("magic", at - 4, at, "a value of frame_kind", magic)
+            if magic != 4247762216:
+                if end - at < 4:
+                    raise short("skippable.len_data", at, end, 4)
+                (skippable_len_data,) = _unpack0(view, at)
+                at += 4
+                if skippable_len_data > end - at:
+                    raise LayoutError("skippable.len_data", at - 4, at, f"at most {end - at}", skippable_len_data)
+                at_skippable_data = at
+                at = end_skippable_data = at + skippable_len_data
+            else:
+                at_skippable_data = end_skippable_data = 0
+            if magic == 4247762216:
+                if at >= end:
+                    raise short((("body.descriptor.content_size_flag", 1), ("body.descriptor.is_single_segment", 1), ("body.descriptor.unused", 1), ("body.descriptor.reserved", 1), ("body.descriptor.has_checksum", 1), ("body.descriptor.dictionary_id_flag", 1),), at, end, 1)
+                many = view[at]
+                body_descriptor_content_size_flag = many >> 6
+                body_descriptor_is_single_segment = (many >> 5) & 1 == 1
+                body_descriptor_unused = (many >> 4) & 1 == 1
+                body_descriptor_reserved = (many >> 3) & 1 == 1
+                body_descriptor_has_checksum = (many >> 2) & 1 == 1
+                body_descriptor_dictionary_id_flag = many & 0x3
+                at += 1
+                if not body_descriptor_is_single_segment:
+                    if at >= end:
+                        raise short((("body.window.exponent", 1), ("body.window.mantissa", 1),), at, end, 1)
+                    many = view[at]
+                    body_window_exponent = many >> 3
+                    body_window_mantissa = many & 0x7
+                    at += 1
+                else:
+                    body_window_exponent = body_window_mantissa = 0
+                if body_descriptor_dictionary_id_flag == 1:
+                    if at >= end:
+                        raise short("body.dictionary_id1", at, end, 1)
+                    body_dictionary_id1 = view[at]
+                    at += 1
+                else:
+                    body_dictionary_id1 = 0
+                if body_descriptor_dictionary_id_flag == 2:
+                    if end - at < 2:
+                        raise short("body.dictionary_id2", at, end, 2)
+                    (body_dictionary_id2,) = _unpack1(view, at)
+                    at += 2
+                else:
+                    body_dictionary_id2 = 0
+                if body_descriptor_dictionary_id_flag == 3:
+                    if end - at < 4:
+                        raise short("body.dictionary_id4", at, end, 4)
+                    (body_dictionary_id4,) = _unpack0(view, at)
+                    at += 4
+                else:
+                    body_dictionary_id4 = 0
+                if body_descriptor_content_size_flag == 0 and body_descriptor_is_single_segment:
+                    if at >= end:
+                        raise short("body.content_size1", at, end, 1)
+                    body_content_size1 = view[at]
+                    at += 1
+                else:
+                    body_content_size1 = 0
+                if body_descriptor_content_size_flag == 1:
+                    if end - at < 2:
+                        raise short("body.content_size2", at, end, 2)
+                    (body_content_size2,) = _unpack1(view, at)
+                    at += 2
+                else:
+                    body_content_size2 = 0
+                if body_descriptor_content_size_flag == 2:
+                    if end - at < 4:
+                        raise short("body.content_size4", at, end, 4)
+                    (body_content_size4,) = _unpack0(view, at)
+                    at += 4
+                else:
+                    body_content_size4 = 0
+                if body_descriptor_content_size_flag == 3:
+                    if end - at < 8:
+                        raise short("body.content_size8", at, end, 8)
+                    (body_content_size8,) = _unpack2(view, at)
+                    at += 8
+                else:
+                    body_content_size8 = 0
+                at_body_blocks = at
+                many_body_blocks = 0
+                try:
+                    while True:
+                        if end - at < 3:
+                            if end - at >= 1:
+                                many = view[at]
+                                body_blocks_header_is_last = many & 1 == 1
+                                body_blocks_header_kind = (many >> 1) & 0x3
+                                if not (body_blocks_header_kind in range(0, 3)):
+                                    raise LayoutError("header.kind", at, at + 1, "a value of block_kind", body_blocks_header_kind)
+                            raise short((("header.is_last", 1), ("header.kind", 1), ("header.len_block", 3),), at, end, 3)
+                        many = int.from_bytes(view[at : at + 3], "little")
+                        body_blocks_header_is_last = many & 1 == 1
+                        body_blocks_header_kind = (many >> 1) & 0x3
+                        body_blocks_header_len_block = many >> 3
+                        at += 3
+                        if not (body_blocks_header_kind in range(0, 3)):
+                            raise LayoutError("header.kind", at - 3, at, "a value of block_kind", body_blocks_header_kind)
+                        size = 1 if body_blocks_header_kind == 1 else body_blocks_header_len_block
+                        if not 0 <= size <= end - at:
+                            raise short("content", at, end, size)
+                        rest_body_blocks_content = end
+                        end = at + size
+                        at_body_blocks_content_data = at
+                        at = end_body_blocks_content_data = max(at, end)
+                        at = end
+                        end = rest_body_blocks_content
+                        many_body_blocks += 1
+                        if body_blocks_header_is_last:
+                            break
+                except LayoutError as error:
+                    error.within(f"body.blocks[{many_body_blocks}]")
+                    raise
+                end_body_blocks = at
+                if body_descriptor_has_checksum:
+                    if end - at < 4:
+                        raise short("body.checksum", at, end, 4)
+                    (body_checksum,) = _unpack0(view, at)
+                    at += 4
+                else:
+                    body_checksum = 0
+            else:
+                body_descriptor_content_size_flag = body_descriptor_is_single_segment = body_descriptor_unused = body_descriptor_reserved = body_descriptor_has_checksum = body_descriptor_dictionary_id_flag = body_window_exponent = body_window_mantissa = body_dictionary_id1 = body_dictionary_id2 = body_dictionary_id4 = body_content_size1 = body_content_size2 = body_content_size4 = body_content_size8 = at_body_blocks = end_body_blocks = body_checksum = 0
+            add_at(first)
+            add_magic(magic)
+            add_skippable_data_start(at_skippable_data)
+            add_skippable_data_end(end_skippable_data)
+            add_body_descriptor_content_size_flag(body_descriptor_content_size_flag)
+            add_body_descriptor_is_single_segment(body_descriptor_is_single_segment)
+            add_body_descriptor_unused(body_descriptor_unused)
+            add_body_descriptor_reserved(body_descriptor_reserved)
+            add_body_descriptor_has_checksum(body_descriptor_has_checksum)
+            add_body_descriptor_dictionary_id_flag(body_descriptor_dictionary_id_flag)
+            add_body_window_exponent(body_window_exponent)
+            add_body_window_mantissa(body_window_mantissa)
+            add_body_dictionary_id1(body_dictionary_id1)
+            add_body_dictionary_id2(body_dictionary_id2)
+            add_body_dictionary_id4(body_dictionary_id4)
+            add_body_content_size1(body_content_size1)
+            add_body_content_size2(body_content_size2)
+            add_body_content_size4(body_content_size4)
+            add_body_content_size8(body_content_size8)
+            add_body_blocks_start(at_body_blocks)
+            add_body_blocks_end(end_body_blocks)
+            add_body_checksum(body_checksum)
+    except LayoutError as error:
+        error.within(f"[{len(columns.at)}]")
+        columns.problem = error
+        columns.resume_at = first
+    else:
+        columns.resume_at = at
+    return columns
 
 
 class SkippableBody:

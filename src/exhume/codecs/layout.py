@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from exhume_ksy.facts.zstd_frame import BlockHeader, BlockKind, Frame, FrameDescriptor, FrameKind, WindowDescriptor
 from exhume_ksy.fast._layout import LayoutError
-from exhume_ksy.fast.zstd_frame import read_frame, read_skippable_body
+from exhume_ksy.fast.zstd_frame import read_frame, read_skippable_body, scan_frame
 
 from exhume.codecs.common import Buffer
 from exhume.counts import counted
@@ -49,18 +51,9 @@ def frame_end(data: Buffer) -> int | None:
 
 def frame_places(data: Buffer) -> list[tuple[int, int]]:
     """Start and end of each frame in front of what is none, is to be skipped or is cut short."""
-    view, at = memoryview(data), 0
-    places: list[tuple[int, int]] = []
-    while at < len(view):
-        try:
-            found, end = read_frame(view, at, len(view))
-        except LayoutError:
-            break
-        if found.body is None:
-            break
-        places.append((at, end))
-        at = end
-    return places
+    found = scan_frame(memoryview(data), 0, len(data))
+    to_skip = (number for number, kind in enumerate(found.magic) if kind != FrameKind.ZSTANDARD)
+    return list(pairwise([*found.at, found.resume_at]))[: next(to_skip, None)]
 
 
 def stored_checksum(frame: Buffer) -> int:

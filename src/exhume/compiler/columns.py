@@ -4,9 +4,10 @@
 
 Integers are in typed arrays; bytes and repeated numbers are given as their start and end in `view`; nothing is copied,
 and no object is made for an element.  The column of structures that are one number each is their bytes.  The fields of
-a structure within the element become columns, named after the structure and the field. A field that is absent (`if`) is
-0 in its column. Where the data does not fit, the columns hold the elements before that place; `problem` says what is
-wrong, and `resume_at` where the first element that is not held begins.
+a structure within the element become columns, named after the structure and the field; structures that are repeated
+`until` one is the last are given as their start and end.  A field that is absent (`if`) is 0 in its column.  Where the
+data does not fit, the columns hold the elements before that place; `problem` says what is wrong, and `resume_at` where
+the first element that is not held begins.
 """
 
 from __future__ import annotations
@@ -28,6 +29,9 @@ from exhume.compiler.varints import scalar_of
 
 Column = tuple[str, str, str]
 """Name, array code, and the expression that is appended."""
+
+SIDES = (("start", "at"), ("end", "end"))
+"""Of bytes: how their columns are called, and how the variables are."""
 
 
 class Scan(Reader):
@@ -56,7 +60,7 @@ class Scan(Reader):
         for field in fields:
             self._column(field)
 
-    def _column(self, field: Field) -> None:  # noqa: C901 - one case for each kind of field
+    def _column(self, field: Field) -> None:
         name, kind, into = f"{self.prefix}{field.id}", field.one, self.local(field)
         if field.size == ex.Literal(0) or field.id in self._sizes():
             return
@@ -68,8 +72,7 @@ class Scan(Reader):
             raise RefusedError("text has no column, since it may be none: bytes have")
         if kind in (BYTES, TEXT):
             self.byte_fields.append(name)
-            for side, local in (("start", f"at_{into}"), ("end", f"end_{into}")):
-                self.columns.append((f"{name}_{side}", "q", local))
+            self.columns += [(f"{name}_{side}", "q", f"{at}_{into}") for side, at in SIDES]
             return
         code = None
         if isinstance(kind, Integer) and kind.size:
@@ -112,6 +115,9 @@ class Scan(Reader):
 
     def read_single(self, field: Field) -> None:
         kind = field.one
+        if field.repeat == "until":
+            self._up_to_last(field)
+            return
         if field.repeat:
             self._numbers(field)
             return
@@ -154,6 +160,26 @@ class Scan(Reader):
         self.byte_fields += inner.byte_fields
         self.number_fields |= inner.number_fields
         self.inner[field.id] = inner
+        self.read.add(field.id)
+
+    def _up_to_last(self, field: Field) -> None:
+        """Where structures up to one that is the last lie."""
+        kind, lines, into = field.one, self.lines, self.local(field)
+        last = field.last
+        if self.module.foreign or last is None or not isinstance(kind, Structure):
+            raise RefusedError("what is repeated inside has no column")
+        inner = Scan(self, self.module, kind.type, f"{self.prefix}{field.id}_")
+        lines.add(f"at_{into} = at", f"many_{into} = 0")
+        with lines.block("try:"), lines.block("while True:"):
+            inner.sequence()
+            lines.add(f"many_{into} += 1")
+            with lines.block(f"if {inner.code(last)}:"):
+                lines.add("break")
+        with lines.block("except LayoutError as error:"):
+            lines.add(f'error.within(f"{self.above_path}{field.id}[{{many_{into}}}]")', "raise")
+        lines.add(f"end_{into} = at")
+        self.columns += [(f"{self.prefix}{field.id}_{side}", "q", f"{at}_{into}") for side, at in SIDES]
+        self.byte_fields.append(f"{self.prefix}{field.id}")
         self.read.add(field.id)
 
     def _numbers(self, field: Field) -> None:

@@ -178,6 +178,9 @@ class Element:
     def _field(self, field: Field) -> None:
         kind, lines = field.one, self.lines
         bounded, self.bounded = self.bounded, None
+        if field.repeat == "until":
+            self._up_to_last(field)
+            return
         if field.repeat:
             self._numbers(field)
             return
@@ -308,6 +311,22 @@ class Element:
         self.lines.add(f"{at} = at", "at += <int64_t> size", f"{end} = at")
         self._span(many.name, at, end)
 
+    def _up_to_last(self, field: Field) -> None:
+        """Structures up to one that is the last."""
+        kind, last = field.one, field.last
+        if last is None or not isinstance(kind, Structure):
+            raise RefusedError("what is repeated is not covered by compiled code")
+        at, end = (self.variable(f"{side}_{field.id}_", "int64_t") for side in ("at", "end"))
+        inner = Element(kind.type, self, f"{self.prefix}{field.id}_")
+        self.lines.add(f"{at} = at")
+        with self.lines.block("while True:"):
+            inner.sequence()
+            with self.lines.block(f"if {inner.code(last)}:"):
+                self.lines.add("break")
+        self.lines.add(f"{end} = at")
+        self.variables |= inner.variables
+        self._span(field.id, at, end)
+
     def _span(self, id: str, at: str, end: str) -> None:
         name = f"{self.prefix}{id}"
         self.columns += [(f"{name}_start", "q", at), (f"{name}_end", "q", end)]
@@ -333,18 +352,19 @@ class Element:
             return
         kinds = [one.one for one in fields if isinstance(one.one, Bits)]
         total = sum(kind.width for kind in kinds)
-        if total > 64 or not all(kind.big for kind in kinds):
+        size, big = (total + 7) // 8, kinds[0].big
+        if total > 64 or any(kind.big != big for kind in kinds):
             raise RefusedError("these bits are not covered by compiled code")
-        size = (total + 7) // 8
         whole = self.variable(f"{fields[0].id}_bits_", "uint64_t")
         self.fail(f"end - at < {size}")
-        parts = [f"(<uint64_t> p[at + {i}] << {8 * (size - 1 - i)})" for i in range(size)]
+        parts = [f"(<uint64_t> p[at + {i}] << {8 * (size - 1 - i if big else i)})" for i in range(size)]
         self.lines.add(f"{whole} = {' | '.join(parts)}", f"at += {size}")
         used = 0
         for field, kind in zip(fields, kinds, strict=True):
             into = self.variable(f"{field.id}_", "uint64_t")
+            shift = size * 8 - used - kind.width if big else used
+            self.lines.add(f"{into} = ({whole} >> {shift}) & {hex((1 << kind.width) - 1)}")
             used += kind.width
-            self.lines.add(f"{into} = ({whole} >> {size * 8 - used}) & {hex((1 << kind.width) - 1)}")
             self._add(field, "Q" if kind.width > 8 else "B")
             self.read.add(field.id)
         for field in fields:

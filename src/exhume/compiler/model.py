@@ -55,6 +55,19 @@ class Field:
         """Its place in the specification, for messages."""
         return f"{self.owner.where}.{self.id}"
 
+    @property
+    def last(self) -> ex.Expr | None:
+        """Of structures that are repeated `until`: what is true within the last; None where it looks elsewhere too."""
+        until = self.expr("repeat-until")
+        if until is None or ex.names(until) != {"_"}:
+            return None
+
+        def inside(one: ex.Expr) -> ex.Expr:
+            return ex.Name(one.name) if isinstance(one, ex.Member) and one.of == ex.Name("_") else one
+
+        within = ex.replaced(until, inside)
+        return None if "_" in ex.names(within) else within
+
     def expr(self, key: str) -> ex.Expr | None:
         """The expression under a key, or None. Raises `RefusedError`, naming the field, for anything else."""
         value = self.raw.get(key)

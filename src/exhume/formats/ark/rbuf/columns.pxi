@@ -319,12 +319,17 @@ cdef bint rbuf_add(RbufMessage* one, RbufWalk* w) noexcept nogil:
     return column_value(w, one.ops, 0, 0, one.size) == one.size
 
 
+cdef enum:
+    COPIED_AT_ONCE = 1 << 17  # bytes: to wait for the interpreter again takes longer than to copy fewer
+
+
 cdef object column_bytes(Out* out):
+    if out.size <= COPIED_AT_ONCE:
+        return PyBytes_New(out.data, out.size)
     cdef bytes held = PyBytes_New(NULL, out.size)
     cdef char* to = PyBytes_AS_STRING(<PyObject*>held)
     with nogil:
-        if out.size:
-            memcpy(to, out.data, out.size)
+        memcpy(to, out.data, out.size)
     return held
 
 
