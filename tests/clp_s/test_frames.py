@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ import exhume
 from exhume.codecs.frames import FRAME_WINDOWS, Beginning, Frames, frames_at, frames_of
 from exhume.codecs.layout import frame_places
 from exhume.errors import CodecError, ExhumeError, SourceError
-from exhume.formats.clp_s.layout import HEADER_SIZE, PacketType
+from exhume.formats.clp_s.layout import DICTIONARY_HEAD, HEADER_SIZE, PacketType
 from exhume.formats.clp_s.names import DICTIONARIES, TABLE_SECTIONS
 from exhume.formats.clp_s.query.search import Search, resolve_projection
 from exhume.formats.clp_s.read.columns import Texts
@@ -65,6 +66,49 @@ def test_only_the_frames_that_are_asked_for_are_decompressed() -> None:
     assert frames.take(0, len(PAYLOAD)) == PAYLOAD
     assert frames.take(0, len(PAYLOAD) + 9) == PAYLOAD
     assert frames.view.readonly
+
+
+def test_frames_are_taken_in_steps_while_others_take_those_behind() -> None:
+    frames = frames_of(stored(), 1 << 20)
+    assert frames is not None
+    steps, ends = frames.steps(), list(CUTS[1:])
+    for end in ends:
+        assert next(steps) == end
+        assert frames.view[:end] == PAYLOAD[:end]
+        assert frames.view[end:] == bytes(len(PAYLOAD) - end), "nothing is decompressed before its turn"
+    assert list(steps) == []
+    assert list(frames.steps()) == [len(PAYLOAD)], "all is there"
+
+
+def test_a_step_does_not_wait_for_another_thread_as_long_as_there_are_frames_behind() -> None:
+    begun, go_on = threading.Event(), threading.Event()
+    data, second = stored(), frame_places(stored())[1]
+
+    def read(start: int, end: int) -> bytes:
+        if (start, end) == second and threading.current_thread() is other:
+            begun.set()
+            assert go_on.wait(60)
+        return data[start:end]
+
+    frames = frames_at(read, len(data), 1 << 20, windows=(len(data),))
+    assert frames is not None
+    other = threading.Thread(target=lambda: frames.take(CUTS[1], CUTS[2]))
+    other.start()
+    assert begun.wait(60)
+    steps = frames.steps()
+    assert next(steps) == CUTS[1]
+    waiting = threading.Thread(target=lambda: next(steps))
+    waiting.start()
+    until = time.monotonic() + 60
+    while frames.view[CUTS[2] :] != PAYLOAD[CUTS[2] :] and time.monotonic() < until:
+        time.sleep(0.001)
+    assert frames.view[CUTS[2] :] == PAYLOAD[CUTS[2] :]
+    assert frames.view[CUTS[1] : CUTS[2]] == bytes(CUTS[2] - CUTS[1])
+    go_on.set()
+    waiting.join()
+    other.join()
+    assert list(steps) == list(CUTS[3:])
+    assert frames.take() == PAYLOAD
 
 
 def test_what_is_not_several_frames_that_state_their_sizes_is_left_to_others() -> None:
@@ -337,6 +381,19 @@ def test_threads_decompress_the_dictionary_together(
         assert isinstance(archive, ClpSArchive)
         ask(archive.texts)
     assert free == [True]
+
+
+def test_the_first_thread_reads_the_dictionary_and_others_help(made: Path) -> None:
+    with exhume.open(made) as archive:
+        assert isinstance(archive, ClpSArchive)
+        place = archive.file_entry("/var.dict").part(DICTIONARY_HEAD)
+        archive.share_variables()
+        frames = archive.shared_frames(place)
+        assert frames is not None
+        assert not any(frames.view), "left to the reading"
+        archive.share_variables()
+        assert frames.view == archive.inflate(place, 1 << 30), "which others help with"
+        assert len(archive.variables) > 0
 
 
 def test_batches_for_many_threads_are_made_by_the_same_makers(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:

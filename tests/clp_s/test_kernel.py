@@ -6,6 +6,7 @@ import json
 import math
 import struct
 from array import array
+from collections.abc import Iterator
 from itertools import pairwise
 from types import ModuleType
 from typing import Any
@@ -115,6 +116,46 @@ def test_strings(entries: list[bytes]) -> None:
             assert caught.value.args[0] == len(entries) - 1
         with pytest.raises(IndexError):
             strings[len(entries)]
+
+
+@given(st.lists(st.binary(max_size=12), max_size=12), st.lists(st.integers(0, 300), max_size=5), st.booleans())
+def test_strings_of_a_payload_that_comes_in_steps(entries: list[bytes], cuts: list[int], is_short: bool) -> None:
+    payload = dictionary(entries)
+    cuts = sorted(min(cut, len(payload)) for cut in cuts)
+    for kernel in (pykernel, compiled):
+        there, filled = bytearray(b"\xff" * len(payload)), 0
+
+        def steps(there: bytearray = there) -> Iterator[int]:
+            nonlocal filled
+            for cut in [*cuts, len(payload)]:
+                there[filled:cut] = payload[filled:cut]
+                filled = cut
+                yield cut
+
+        strings = kernel.ClpsStrings(there, len(entries), steps())
+        assert list(strings) == entries
+        assert (strings.end, filled) == (len(payload), len(payload))
+        if entries:
+            with pytest.raises(ValueError) as caught:
+                kernel.ClpsStrings(payload[:-1] if entries[-1] else payload[:-8], len(entries), cuts[:1] * is_short)
+            assert caught.value.args[0] in (len(entries) - 1, "a step outside the payload")
+
+
+@pytest.mark.parametrize("steps", [[9], [-1], [8, 17], [1 << 62]])
+def test_a_step_is_within_the_payload(steps: list[int]) -> None:
+    for kernel in (pykernel, compiled):
+        with pytest.raises(ValueError, match="a step outside the payload"):
+            kernel.ClpsStrings(bytes(8), 1, steps)
+
+
+def test_what_a_step_raises_is_raised() -> None:
+    def steps() -> Iterator[int]:
+        yield 9
+        raise KeyError("gone")
+
+    for kernel in (pykernel, compiled):
+        with pytest.raises(KeyError):
+            kernel.ClpsStrings(dictionary([b"a", b"b"]), 2, steps())
 
 
 @given(

@@ -230,7 +230,7 @@ def clps_read(data: bytes) -> None:
         return
     how, count, cut, rest = data[0], data[1], data[2] * 16, data[3:]
     with contextlib.suppress(ValueError):
-        strings = read.ClpsStrings(rest, count)
+        strings = read.ClpsStrings(rest, count, range(0, len(rest), how + 1))
         assert len(strings) == count
         assert sum(map(len, strings)) <= len(rest)
         strings.escaped()

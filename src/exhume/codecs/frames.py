@@ -113,13 +113,28 @@ class Frames:
         """The bytes `[start, stop)`, or all.  Raises `CodecError` where a frame does not become what it states, and as
         reading does.
         """
-        places = self._places
-        if places is not None:
-            needed = places.within(start, self.size if stop is None else min(stop, self.size))
-            together(needed, self._locks, self._done, partial(self._decompress, places))
-            if places.are_all_known and len(self._done) == len(places.stored):
-                self._places = None
+        if (places := self._places) is not None:
+            self._have(places, places.within(start, self.size if stop is None else min(stop, self.size)))
         return self.view[start:stop]
+
+    def steps(self) -> Iterator[int]:
+        """Takes all, and tells where frames end, one after the other, while those behind may still be missing.
+
+        Raises `CodecError` as `take` does.
+        """
+        if (places := self._places) is not None:
+            needed = places.within(0, self.size)
+            following = iter(needed)
+            for number in needed:
+                self._have(places, (number,), following)
+                yield places.ends[number + 1]
+        else:
+            yield self.size
+
+    def _have(self, places: Places, needed: Iterable[int], following: Iterable[int] = ()) -> None:
+        together(needed, self._locks, self._done, partial(self._decompress, places), following)
+        if places.are_all_known and len(self._done) == len(places.stored):
+            self._places = None
 
     def passage(self) -> Passage | None:
         """A reader that goes through the payload; None where all of it was taken already, or a frame is large."""

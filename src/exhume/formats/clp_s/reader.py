@@ -8,6 +8,7 @@ Spec: clp_s.txt; what it leaves open: `docs/formats/clp_s.md`.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -71,6 +72,7 @@ class ClpSArchive(Container):
         self._streams: Lru[int, Buffer | Frames | Beginning] = Lru(STREAM_CACHE)
         self._layouts: dict[int, SchemaLayout] = {}
         self._sections: SectionMap | None = None
+        self._is_first = threading.Lock()  # held for good by the thread that reads the variables
 
     def info(self) -> ClpSInfo:
         """Versions, sizes, counts, time ranges and ingestion units."""
@@ -167,17 +169,16 @@ class ClpSArchive(Container):
     @cached_property
     def variables(self) -> ClpsStrings:
         """The variable dictionary: a sequence of byte strings, the id is the position.  Raises CLPS-350."""
-        self._share_variables()  # before `dictionary`, which lets nobody else do so
         return self.dictionary("/var.dict")
 
     def share_variables(self) -> None:
         """Decompresses the variable dictionary together with all threads that are about to need it, where it consists
         of frames that state their sizes; what is wrong with it is raised where it is used.
-        """
-        if "variables" not in self.__dict__:
-            self._share_variables()
 
-    def _share_variables(self) -> None:
+        Nothing is done for the first of them, which goes on to read it, while the others decompress what comes later.
+        """
+        if "variables" in self.__dict__ or self._is_first.acquire(blocking=False):
+            return
         if not self.source.cost.wait:
             with suppress(ExhumeError):
                 place = self.file_entry("/var.dict")

@@ -88,12 +88,9 @@ class Texts:
 
     @property
     def variables(self) -> ClpsStrings:
-        """The variable dictionary."""
+        """The variable dictionary; not made under the lock: threads that need it decompress it together."""
+        self._needs_all = True
         self._archive.share_variables()
-        return self._variables
-
-    @_Once
-    def _variables(self) -> ClpsStrings:
         return self._archive.variables
 
     def first_variables(self, count: int) -> ClpsStrings:
@@ -102,23 +99,22 @@ class Texts:
         Values that repeat have the ids of their first use, so that columns of them need the beginning only.
         """
         with self.lock:
-            self._needs_all = self._needs_all or "_variables" in self.__dict__
             if not self._needs_all and (self._first is None or len(self._first) < count):
                 self._first = self._archive.dictionary_start("/var.dict", count)
                 self._needs_all = self._first is None
             if not self._needs_all and self._first is not None:
                 return self._first
-        return self.variables  # not under the lock: threads that need it decompress it together
+        return self.variables
 
     @property
     def escaped_variables(self) -> ClpsStrings:
         """The variable dictionary as JSON string content."""
-        self._archive.share_variables()
+        self.variables  # noqa: B018 - reads it
         return self._escaped_variables
 
     @_Once
     def _escaped_variables(self) -> ClpsStrings:
-        return self._variables.escaped()
+        return self._archive.variables.escaped()
 
     @_Once
     def log_types(self) -> ClpsLogTypes:

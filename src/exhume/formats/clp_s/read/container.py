@@ -8,7 +8,7 @@ Spec: clp_s.txt; what it leaves open: `docs/formats/clp_s.md`.
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -267,7 +267,7 @@ class Container(RecordArchive):
         whole = self._whole.pop(place, None)
         if whole is not None and len(whole) <= min(max_size, self.limits.payload_budget(place.size)):
             return whole
-        frames = self._frames.get(place) or self.frames(place)
+        frames = self._frames[place] if place in self._frames else self.frames(place)
         if frames is not None and frames.size <= max_size:
             with suppress(CodecError):  # told below
                 return frames.take()
@@ -322,8 +322,17 @@ class Container(RecordArchive):
             self.inflate(entry, 0)  # raises CLPS-302
         (count,) = NUM_ENTRIES.unpack(self.dictionary_head(entry))
         rest = entry.part(DICTIONARY_HEAD)
+        frames = self.shared_frames(rest) if rest.size and rest not in self._whole else None
+        if frames is not None and frames.size <= self.limits.payload_size:
+            with suppress(CodecError):  # told below
+                return self._strings(name, count, frames.view, frames.steps())
         with self.lock_of(rest):
             payload = self.inflate(rest, self.limits.payload_size) if rest.size else b""
+        return self._strings(name, count, payload)
+
+    def _strings(self, name: str, count: int, payload: Buffer, steps: Iterable[int] = ()) -> ClpsStrings:
+        """The entries of a dictionary; `steps` as `ClpsStrings` has them."""
+        span = self.section_span(name)
         note_payload(span, len(payload))
         where = span.sub(DICTIONARY_HEAD, span.size).in_payload(0, len(payload))
         most = len(payload) // ENTRY.size
@@ -337,7 +346,9 @@ class Container(RecordArchive):
             )
         self.limits.check("entries", count, span)
         try:
-            return ClpsStrings(payload, count)
+            return ClpsStrings(payload, count, steps)
+        except CodecError:  # of a step
+            raise
         except ValueError as error:
             entries, _, problem = layout.parse_dictionary(payload, count)
             assert problem is not None  # the kernel read the same

@@ -549,6 +549,24 @@ cdef inline Slice string_at(const Strings* strings, uint64_t index) noexcept nog
     return found
 
 
+cdef int64_t entries_until(
+    const uint8_t* data, int64_t at, int64_t limit, Py_ssize_t count, int64_t* starts, Py_ssize_t* done
+) noexcept nogil:
+    """Where the entries of a dictionary end that end before the limit; puts it into `starts` for each."""
+    cdef ClpSDictionaryEntriesEntry entry
+    cdef int64_t end
+    cdef Py_ssize_t number = done[0]
+    while number < count:
+        end = read_clp_s_dictionary_entries_entry(data, at, limit, &entry)
+        if end < 0:
+            break
+        at = end
+        number += 1
+        starts[number] = at
+    done[0] = number
+    return at
+
+
 cdef class ClpsStrings:
     cdef Strings strings
     cdef int64_t* starts
@@ -568,11 +586,10 @@ cdef class ClpsStrings:
         self.strings.starts = NULL
         self.strings.count = 0
 
-    def __init__(self, const uint8_t[::1] payload not None, Py_ssize_t count):
-        cdef int64_t size = payload.shape[0], at = 0, end
-        cdef const char* data = <const char*>&payload[0] if size else EMPTY
+    def __init__(self, const uint8_t[::1] payload not None, Py_ssize_t count, steps=()):
+        cdef int64_t size = payload.shape[0], at = 0, limit
+        cdef const uint8_t* data = &payload[0] if size else <const uint8_t*>EMPTY
         cdef Py_ssize_t done = 0
-        cdef ClpSDictionaryEntriesEntry entry
         if self.starts != NULL:
             raise TypeError("made already")
         # No more than the payload has room for, and one that does not fit.
@@ -580,22 +597,21 @@ cdef class ClpsStrings:
         self.starts = <int64_t*>exh_large((count + 1) * sizeof(int64_t))
         if self.starts == NULL:
             raise MemoryError
+        self.starts[0] = 0
+        for limit in steps:
+            if not at <= limit <= size:
+                raise ValueError("a step outside the payload")
+            with nogil:
+                at = entries_until(data, at, limit, count, self.starts, &done)
         with nogil:
-            self.starts[0] = 0
-            while done < count:
-                end = read_clp_s_dictionary_entries_entry(<const uint8_t*>data, at, size, &entry)
-                if end < 0:
-                    break
-                at = end
-                done += 1
-                self.starts[done] = at
+            at = entries_until(data, at, size, count, self.starts, &done)
         if done < count:
             raise ValueError(done, at)
         self.owner = payload
         self.count = count
         self.end = at
         self.size = size
-        self.strings.data, self.strings.starts, self.strings.count = data, self.starts, count
+        self.strings.data, self.strings.starts, self.strings.count = <const char*>data, self.starts, count
 
     def __dealloc__(self):
         if not self.escape:

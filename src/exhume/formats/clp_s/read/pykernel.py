@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import heapq
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate, islice
 from typing import Any
 
@@ -67,13 +67,20 @@ _SIGNS = {ExponentSign.PLUS: "+", ExponentSign.MINUS: "-"}
 class ClpsStrings:
     """The entries of a dictionary section, decompressed: each a u64 length and that many bytes.
 
-    Raises `ValueError(index, offset)` when entry `index`, at `offset`, passes the end of the payload.  `end` is the
-    offset behind the last of `count` entries, `size` that of the payload's end.
+    `steps`, if there are any, put the payload into its place: up to each of these offsets, in turn.
+
+    Raises `ValueError(index, offset)` when entry `index`, at `offset`, passes the end of the payload, and what a step
+    raises.  `end` is the offset behind the last of `count` entries, `size` that of the payload's end.
     """
 
     __slots__ = ("_entries", "end", "size")
 
-    def __init__(self, payload: Buffer, count: int) -> None:
+    def __init__(self, payload: Buffer, count: int, steps: Iterable[int] = ()) -> None:
+        at = 0
+        for step in steps:
+            if not at <= step <= len(payload):
+                raise ValueError("a step outside the payload")
+            at = step
         self._entries, self.end, problem = parse_dictionary(payload, count)
         if problem is not None:
             raise ValueError(len(self._entries), self.end)
