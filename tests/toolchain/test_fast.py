@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import random
 import re
 import struct
 import sys
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -116,6 +118,26 @@ def test_columns_hold_what_reading_one_by_one_gives(
             short = scan(view, start, len(view), count=max(0, len(expected) - 1))
             assert short.problem is None
             assert len(short) == max(0, len(expected) - 1)
+
+
+@pytest.mark.parametrize("compiled", [False, True], ids=["interpreted", "compiled"])
+def test_columns_that_end_in_a_problem_are_freed_with_their_data(
+    compiled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = importlib.import_module("exhume_ksy.fast.zstd_frame")
+    if not compiled:
+        monkeypatch.setattr(module, "native", None)
+    data = samples("zstd_frame")[0][0]
+    view = memoryview(data)[:-1]
+    held = weakref.ref(view)
+    columns = module.scan_frame(view, 0, len(view))
+    assert columns.problem is not None
+    gc.disable()
+    try:
+        del columns, view
+        assert held() is None
+    finally:
+        gc.enable()
 
 
 def test_ends_are_found_as_reading_finds_them() -> None:

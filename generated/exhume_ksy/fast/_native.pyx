@@ -7,7 +7,7 @@ from libc.stdlib cimport free, realloc
 
 include "_elements.pxi"
 
-SOURCE = 'b3e7f8c0ae37fe24'
+SOURCE = '94bbaf4a4a0a955e'
 """What this was compiled from: a module built from other specifications is not used."""
 
 

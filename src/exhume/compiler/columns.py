@@ -334,5 +334,6 @@ def _filled(scan: Scan, type: Type) -> tuple[list[str], list[str]]:
     out.append("            first = at")
     out += scan.lines.lines + tail.lines
     out += ["    except LayoutError as error:", '        error.within(f"[{len(columns.at)}]")']
-    out += ["        columns.problem = error", "        columns.resume_at = first", "    else:"]
+    out += ["        columns.problem = error.with_traceback(None)  # it holds this very function, and so the columns"]
+    out += ["        columns.resume_at = first", "    else:"]
     return made, [*out, "        columns.resume_at = at", "    return columns"]
