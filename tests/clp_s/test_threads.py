@@ -242,7 +242,7 @@ def test_the_beginning_of_a_dictionary_is_enough_for_columns_that_repeat(
     def columns(names: list[str]) -> tuple[list[Any], int]:
         with open_archive(FileSource(tmp_path / "x")) as archive:
             rows = list(archive.to_arrow(columns=names))
-            return rows, -1 if "_variables" not in archive.texts.__dict__ else len(archive.texts.variables)
+            return rows, -1 if "variables" not in archive.__dict__ else len(archive.variables)
 
     whole, read = columns(["level"])
     assert (whole[0].column(0)[1].as_py(), read) == ("high", count + 2)
