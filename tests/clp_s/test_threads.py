@@ -249,3 +249,11 @@ def test_the_beginning_of_a_dictionary_is_enough_for_columns_that_repeat(
     monkeypatch.setattr("exhume.formats.clp_s.read.container.LARGE_DICTIONARY", 1 << 17)
     assert columns(["level"]) == (whole, -1)
     assert columns(["id", "level"])[1] == count + 2
+    with open_archive(FileSource(tmp_path / "x")) as archive:
+        end = archive.file_entry("/var.dict").end
+    data = bytearray((tmp_path / "x").read_bytes())
+    data[end - 100 : end] = bytes(100)
+    with open_archive(BytesSource(bytes(data))) as archive:
+        with pytest.raises(ExhumeError):
+            b"".join(archive.json_chunks())
+        assert list(archive.to_arrow(columns=["level"])) == whole, "the beginning is there, whatever its end is"

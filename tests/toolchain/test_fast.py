@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from exhume_ksy.fast import _layout
 
+from exhume.compiler import RefusedError, compile_specs
 from exhume.compiler.c_varints import unique_name
 from exhume.compiler.elements import covered
 from exhume.compiler.fixed import only_number
@@ -138,6 +139,32 @@ def test_columns_that_end_in_a_problem_are_freed_with_their_data(
         assert held() is None
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {"if": "n > 1"},
+        {"size": 2},
+        {"repeat-until": "_.last or n == 1"},
+        {"repeat-until": "_ == 1", "type": "u1"},
+    ],
+    ids=str,
+)
+def test_columns_of_what_is_repeated_until_the_last_are_of_nothing_more(more: dict[str, Any]) -> None:
+    field = {"id": "parts", "type": "part", "repeat": "until", "repeat-until": "_.last == 1", **more}
+    part = {"seq": [{"id": "last", "type": "u1"}]}
+    item = {"-columns": True, "seq": [{"id": "n", "type": "u1"}, field], "types": {"part": part}}
+    seq = [{"id": "items", "type": "item", "repeat": "eos"}]
+    spec = {"meta": {"id": "some", "endian": "le"}, "seq": seq, "types": {"item": item}}
+    if more:
+        with pytest.raises(RefusedError, match="what is repeated inside has no column"):
+            compile_specs({"some": spec})
+        return
+    made = compile_specs({"some": spec})
+    assert "parts_start" in made["fast/some.py"]
+    assert "parts_start" in made["fast/_native.pyx"]
 
 
 def test_ends_are_found_as_reading_finds_them() -> None:

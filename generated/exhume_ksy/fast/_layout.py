@@ -74,7 +74,7 @@ def _bytes(count: int) -> str:
     return "1 byte" if count == 1 else f"{count} bytes"
 
 
-SOURCE = "94bbaf4a4a0a955e"
+SOURCE = "507efce683c256c1"
 """What these readers were compiled from; compiled code that was built from anything else is not used."""
 
 

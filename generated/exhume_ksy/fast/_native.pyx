@@ -7,7 +7,7 @@ from libc.stdlib cimport free, realloc
 
 include "_elements.pxi"
 
-SOURCE = '94bbaf4a4a0a955e'
+SOURCE = '507efce683c256c1'
 """What this was compiled from: a module built from other specifications is not used."""
 
 

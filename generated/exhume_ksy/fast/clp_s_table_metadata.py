@@ -127,7 +127,7 @@ def scan_stream(view: View, at: int, end: int, count: int | None = None) -> Stre
             add_len_uncompressed(len_uncompressed)
     except LayoutError as error:
         error.within(f"[{len(columns.at)}]")
-        columns.problem = error.with_traceback(None)  # it holds this very function, and so the columns
+        columns.problem = error.with_traceback(None)  # a traceback holds this call, and so the columns
         columns.resume_at = first
     else:
         columns.resume_at = at
@@ -216,7 +216,7 @@ def scan_table(view: View, at: int, end: int, count: int | None = None) -> Table
             add_num_messages(num_messages)
     except LayoutError as error:
         error.within(f"[{len(columns.at)}]")
-        columns.problem = error.with_traceback(None)  # it holds this very function, and so the columns
+        columns.problem = error.with_traceback(None)  # a traceback holds this call, and so the columns
         columns.resume_at = first
     else:
         columns.resume_at = at

@@ -325,7 +325,7 @@ def scan_operation(view: View, at: int, end: int, count: int | None = None) -> O
             add_transaction_name_data_end(end_transaction_name_data)
     except LayoutError as error:
         error.within(f"[{len(columns.at)}]")
-        columns.problem = error.with_traceback(None)  # it holds this very function, and so the columns
+        columns.problem = error.with_traceback(None)  # a traceback holds this call, and so the columns
         columns.resume_at = first
     else:
         columns.resume_at = at

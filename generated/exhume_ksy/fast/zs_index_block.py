@@ -196,7 +196,7 @@ def scan_entry(view: View, at: int, end: int, count: int | None = None) -> Entry
             add_len_block(len_block)
     except LayoutError as error:
         error.within(f"[{len(columns.at)}]")
-        columns.problem = error.with_traceback(None)  # it holds this very function, and so the columns
+        columns.problem = error.with_traceback(None)  # a traceback holds this call, and so the columns
         columns.resume_at = first
     else:
         columns.resume_at = at

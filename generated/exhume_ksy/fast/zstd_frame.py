@@ -331,7 +331,7 @@ def scan_frame(view: View, at: int, end: int, count: int | None = None) -> Frame
             add_body_checksum(body_checksum)
     except LayoutError as error:
         error.within(f"[{len(columns.at)}]")
-        columns.problem = error.with_traceback(None)  # it holds this very function, and so the columns
+        columns.problem = error.with_traceback(None)  # a traceback holds this call, and so the columns
         columns.resume_at = first
     else:
         columns.resume_at = at

@@ -30,9 +30,6 @@ from exhume.compiler.varints import scalar_of
 Column = tuple[str, str, str]
 """Name, array code, and the expression that is appended."""
 
-SIDES = (("start", "at"), ("end", "end"))
-"""Of bytes: how their columns are called, and how the variables are."""
-
 
 class Scan(Reader):
     """The reading of one element inside the loop; nested structures are read in place, under a prefix."""
@@ -72,7 +69,7 @@ class Scan(Reader):
             raise RefusedError("text has no column, since it may be none: bytes have")
         if kind in (BYTES, TEXT):
             self.byte_fields.append(name)
-            self.columns += [(f"{name}_{side}", "q", f"{at}_{into}") for side, at in SIDES]
+            self._span(name, into)
             return
         code = None
         if isinstance(kind, Integer) and kind.size:
@@ -88,6 +85,10 @@ class Scan(Reader):
         if code is None:
             raise RefusedError("this has no column")
         self.columns.append((name, code, into))
+
+    def _span(self, name: str, into: str) -> None:
+        """The columns of where something starts and ends."""
+        self.columns += [(f"{name}_start", "q", f"at_{into}"), (f"{name}_end", "q", f"end_{into}")]
 
     def _sizes(self) -> set[str]:
         """Fields that only give the lengths of others, which follow from where those start and end."""
@@ -161,6 +162,7 @@ class Scan(Reader):
         self.number_fields |= inner.number_fields
         self.inner[field.id] = inner
         self.read.add(field.id)
+        self.bounded = ""
 
     def _up_to_last(self, field: Field) -> None:
         """Where structures up to one that is the last lie."""
@@ -178,9 +180,10 @@ class Scan(Reader):
         with lines.block("except LayoutError as error:"):
             lines.add(f'error.within(f"{self.above_path}{field.id}[{{many_{into}}}]")', "raise")
         lines.add(f"end_{into} = at")
-        self.columns += [(f"{self.prefix}{field.id}_{side}", "q", f"{at}_{into}") for side, at in SIDES]
+        self._span(f"{self.prefix}{field.id}", into)
         self.byte_fields.append(f"{self.prefix}{field.id}")
         self.read.add(field.id)
+        self.bounded = ""
 
     def _numbers(self, field: Field) -> None:
         """Where numbers of one width lie, as many as another field says, without copying them."""
@@ -190,7 +193,7 @@ class Scan(Reader):
         self.count_numbers(field, many.size)
         into, name = self.local(field), f"{self.prefix}{many.name}"
         self.lines.add(f"at_{into} = at", f"at += {many.size} * many", f"end_{into} = at")
-        self.columns += [(f"{name}_start", "q", f"at_{into}"), (f"{name}_end", "q", f"end_{into}")]
+        self._span(name, into)
         start, end = f"self.{name}_start[index]", f"self.{name}_end[index]"
         given = f'self.view, {start}, {end} - {start}, "{many.code}", "{many.order}"'
         kind = "float" if many.code in "fd" else "int"
@@ -334,6 +337,6 @@ def _filled(scan: Scan, type: Type) -> tuple[list[str], list[str]]:
     out.append("            first = at")
     out += scan.lines.lines + tail.lines
     out += ["    except LayoutError as error:", '        error.within(f"[{len(columns.at)}]")']
-    out += ["        columns.problem = error.with_traceback(None)  # it holds this very function, and so the columns"]
+    out += ["        columns.problem = error.with_traceback(None)  # a traceback holds this call, and so the columns"]
     out += ["        columns.resume_at = first", "    else:"]
     return made, [*out, "        columns.resume_at = at", "    return columns"]

@@ -31,6 +31,7 @@ from exhume.compiler.refusal import RefusedError
 _CALL = re.compile(r"([\w:]+)\s*\((.*)\)$", re.DOTALL)
 
 _SIZES = ("size", "size-eos", "pad-right", "terminator", "consume", "include", "eos-error", "encoding", "process")
+_MORE = ("if", "size", "size-eos", "terminator", "pad-right", "process", "valid")
 _REPEATS = ("repeat", "repeat-expr", "repeat-until", "if")
 _PLACES = ("pos", "io", "value")
 RESERVED = frozenset(("None", "True", "False", "LayoutError", "View", "UnicodeDecodeError", "AttributeError"))
@@ -57,9 +58,12 @@ class Field:
 
     @property
     def last(self) -> ex.Expr | None:
-        """Of structures that are repeated `until`: what is true within the last; None where it looks elsewhere too."""
+        """Of structures that are repeated `until`: what is true within the last.
+
+        None where that looks elsewhere too, and where more is said about them: a condition, a size, a rule.
+        """
         until = self.expr("repeat-until")
-        if until is None or ex.names(until) != {"_"}:
+        if until is None or ex.names(until) != {"_"} or not self.raw.keys().isdisjoint(_MORE):
             return None
 
         def inside(one: ex.Expr) -> ex.Expr:

@@ -89,9 +89,10 @@ class Texts:
     @property
     def variables(self) -> ClpsStrings:
         """The variable dictionary; not made under the lock: threads that need it decompress it together."""
-        self._needs_all = True
         self._archive.share_variables()
-        return self._archive.variables
+        found = self._archive.variables
+        self._needs_all = True
+        return found
 
     def first_variables(self, count: int) -> ClpsStrings:
         """Entries of the variable dictionary: all, or only those with ids below `count` where that takes much less.
