@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import random
 import tracemalloc
@@ -98,6 +99,27 @@ def test_a_writer_that_is_not_atomic_is_seen(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("format", selftest.MAKERS)
+def test_what_is_opened_is_closed_when_it_is_done_with(format: str, tmp_path: Path) -> None:
+    selftest.MAKERS[format](tmp_path / "made")
+
+    def verify(number: int) -> None:
+        list(exhume.verify(tmp_path / "made"))
+
+    def salvage(number: int) -> None:
+        exhume.salvage(tmp_path / "made", tmp_path / f"saved-{number}")
+
+    for work in (verify, salvage):
+        work(1)  # the first may import
+        gc.disable()
+        try:
+            with Disk() as disk:
+                work(2)
+        finally:
+            gc.enable()
+        assert disk.calls["open"] == disk.calls["close"] > 0
+
+
 def test_the_verb(tmp_path: Path, exhume_cli: Cli) -> None:
     ran = exhume_cli("selftest", "--count", 4, "-o", tmp_path / "report", "--json")
     document = json.loads(ran.text)

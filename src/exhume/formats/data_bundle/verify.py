@@ -52,12 +52,15 @@ def verify_bundle(archive: DataBundleArchive, *, quick: bool, jobs: int, progres
     """Findings on index, rows, shards and files; `quick` decompresses no record and reads no file."""
     yield from verify_database(archive.database, quick=quick, jobs=jobs)
     walk = _Walk(archive)
-    yield from walk.read_rows()
-    yield from walk.check_shards(quick, jobs)
-    yield from walk.check_stream()
-    if not quick:
-        yield from walk.check_files(jobs, progress)
-        yield from walk.check_old_rows()
+    try:
+        yield from walk.read_rows()
+        yield from walk.check_shards(quick, jobs)
+        yield from walk.check_stream()
+        if not quick:
+            yield from walk.check_files(jobs, progress)
+            yield from walk.check_old_rows()
+    finally:
+        walk.view.close()
 
 
 class _Walk:
