@@ -77,7 +77,7 @@ EXCEPTIONS = {
     ("formats/leveldb/blocks.py", "[:size]"): "compares two keys as numbers, no field",
     ("formats/leveldb/blocks.py", "contents[:8]"): "the size that RocksDB puts in front of LZ4 data: " + OTHERS,
     ("formats/zs/framing.py", ""): "records in a stream, each behind eight bytes with its length: " + OTHERS,
-    ("formats/clp_s/read/native.pxi", "digits"): "the nine digits of a second, as text",
+    ("formats/clp_s/read/times.pxi", "digits"): "the nine digits of a second, as text",
     ("formats/clp_s/write/jsonscan.py", ""): "JSON",
     ("formats/clp_s/write/native.pxi", "memcmp(self.at, b"): "JSON",
     ("formats/clp_s/query/evaluate.py", "int.from_bytes"): "rows that match, a byte each, combined as one number",

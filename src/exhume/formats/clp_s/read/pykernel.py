@@ -1,4 +1,4 @@
-"""Pure-Python twin of the clp-s part of `exhume.native._kernel` (`native.pxi`): dictionaries and row assembly.
+"""Pure-Python twin of what the kernel has for reading clp-s (`native.pxi` and the files that follow it).
 
 Import `exhume.formats.clp_s.read.kernel`, which picks one of the two; the tests in `tests/clp_s/test_kernel.py` run
 against each.  Operations and faults are those of `program`.

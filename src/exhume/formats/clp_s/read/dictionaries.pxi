@@ -1,0 +1,444 @@
+# Dictionaries: where their entries lie, which of them have to be escaped and which stand twice, and log types.
+
+cdef inline bint word_needs_escape(uint64_t word) noexcept nogil:
+    cdef uint64_t quote = word ^ <uint64_t>0x2222222222222222, slash = word ^ <uint64_t>0x5C5C5C5C5C5C5C5C, high
+    # The top bit of a byte stays set where it is below 0x20, or zero after the exclusive or.
+    high = (word - <uint64_t>0x2020202020202020) & ~word
+    high |= (quote - <uint64_t>0x0101010101010101) & ~quote
+    high |= (slash - <uint64_t>0x0101010101010101) & ~slash
+    return high & <uint64_t>0x8080808080808080 != 0
+
+
+cdef inline bint needs_escape(const char* text, Py_ssize_t size) noexcept nogil:
+    """Whether a JSON string holds an escape for some byte: eight at a time, the last of which overlap those before."""
+    cdef uint64_t word
+    cdef uint32_t low, high
+    cdef Py_ssize_t at = 8
+    while at < size:
+        memcpy(&word, text + at - 8, sizeof(word))
+        if word_needs_escape(word):
+            return 1
+        at += 8
+    if size >= 8:
+        memcpy(&word, text + size - 8, sizeof(word))
+        return word_needs_escape(word)
+    if size >= 4:
+        memcpy(&low, text, sizeof(low))
+        memcpy(&high, text + size - 4, sizeof(high))
+        return word_needs_escape(<uint64_t>high << 32 | low)
+    for at in range(size):
+        if ESCAPE[<uint8_t>text[at]]:
+            return 1
+    return 0
+
+
+cdef inline uint64_t clps_hash(const uint8_t* text, Py_ssize_t size) noexcept nogil:
+    """Eight bytes at a time, each multiplied in; the last of them overlap those before."""
+    cdef uint64_t value = <uint64_t>size * <uint64_t>0x9E3779B97F4A7C15, word = 0
+    cdef uint32_t low, high
+    cdef Py_ssize_t at = 8
+    while at < size:
+        memcpy(&word, text + at - 8, sizeof(word))
+        value = (value ^ word) * <uint64_t>0xFF51AFD7ED558CCD
+        value ^= value >> 32
+        at += 8
+    if size >= 8:
+        memcpy(&word, text + size - 8, sizeof(word))
+    elif size >= 4:
+        memcpy(&low, text, sizeof(low))
+        memcpy(&high, text + size - 4, sizeof(high))
+        word = <uint64_t>high << 32 | low
+    elif size:
+        word = <uint64_t>text[0] << 16 | <uint64_t>text[size >> 1] << 8 | text[size - 1]
+    value = (value ^ word) * <uint64_t>0xFF51AFD7ED558CCD
+    return value ^ value >> 32
+
+
+cdef enum:
+    REPEATED_PART = 1 << 14  # entries of which a table is made at a time
+    NUMBERED_AHEAD = 24
+
+
+cdef inline Slice string_at(const Strings* strings, uint64_t index) noexcept nogil:
+    cdef Slice found
+    cdef int64_t start = strings.starts[index] + CLP_S_DICTIONARY_ENTRIES_ENTRY_END_LEN_VALUE
+    found.text = strings.data + start
+    found.size = <Py_ssize_t>(strings.starts[index + 1] - start)
+    return found
+
+
+cdef int64_t entries_until(
+    const uint8_t* data, int64_t at, int64_t limit, Py_ssize_t count, int64_t* starts, Py_ssize_t* done
+) noexcept nogil:
+    """Where the entries of a dictionary end that end before the limit; puts it into `starts` for each."""
+    cdef ClpSDictionaryEntriesEntry entry
+    cdef int64_t end
+    cdef Py_ssize_t number = done[0]
+    while number < count:
+        end = read_clp_s_dictionary_entries_entry(data, at, limit, &entry)
+        if end < 0:
+            break
+        at = end
+        number += 1
+        starts[number] = at
+    done[0] = number
+    return at
+
+
+cdef class ClpsStrings:
+    cdef Strings strings
+    cdef int64_t* starts
+    cdef Py_ssize_t count
+    cdef object owner  # of the bytes, and with `escape` of where the entries start too
+    cdef bint escape
+    cdef readonly Py_ssize_t end
+    cdef readonly Py_ssize_t size
+
+    def __cinit__(self):
+        self.starts = NULL
+        self.count = 0
+        self.escape = 0
+        self.end = 0
+        self.size = 0
+        self.strings.data = NULL
+        self.strings.starts = NULL
+        self.strings.count = 0
+
+    def __init__(self, const uint8_t[::1] payload not None, Py_ssize_t count, steps=()):
+        cdef int64_t size = payload.shape[0], at = 0, limit
+        cdef const uint8_t* data = &payload[0] if size else <const uint8_t*>EMPTY
+        cdef Py_ssize_t done = 0
+        if self.starts != NULL:
+            raise TypeError("made already")
+        # No more than the payload has room for, and one that does not fit.
+        count = min(count, size // CLP_S_DICTIONARY_ENTRIES_ENTRY_END_LEN_VALUE + 1)
+        self.starts = <int64_t*>exh_large((count + 1) * sizeof(int64_t))
+        if self.starts == NULL:
+            raise MemoryError
+        self.starts[0] = 0
+        for limit in steps:
+            if not at <= limit <= size:
+                raise ValueError("a step outside the payload")
+            with nogil:
+                at = entries_until(data, at, limit, count, self.starts, &done)
+        with nogil:
+            at = entries_until(data, at, size, count, self.starts, &done)
+        if done < count:
+            raise ValueError(done, at)
+        self.owner = payload
+        self.count = count
+        self.end = at
+        self.size = size
+        self.strings.data, self.strings.starts, self.strings.count = <const char*>data, self.starts, count
+
+    def __dealloc__(self):
+        if not self.escape:
+            free(self.starts)
+
+    def __len__(self):
+        return self.count
+
+    def __getitem__(self, Py_ssize_t index):
+        if index < 0 or index >= self.count:
+            raise IndexError(index)
+        cdef Slice one = string_at(&self.strings, index)
+        if not self.escape:
+            return PyBytes_New(one.text, one.size)
+        cdef Out out
+        memset(&out, 0, sizeof(Out))
+        if not add_escaped(&out, one.text, one.size):
+            raise MemoryError
+        try:
+            return PyBytes_New(out.data, out.size)
+        finally:
+            free(out.data)
+
+    def numbered(self, ids, int32_t[::1] slots not None):
+        cdef Py_buffer view
+        cdef Slice* used = NULL  # the different entries
+        cdef Py_ssize_t rows, row, number = 0
+        cdef int64_t size = 0
+        cdef uint64_t id = 0
+        cdef int32_t slot, end = 0
+        cdef int32_t* known = &slots[0] if slots.shape[0] else NULL
+        cdef char* codes
+        cdef char* ends
+        cdef char* text
+        cdef bint outside = 0
+        PyObject_GetBuffer(ids, &view, PyBUF_SIMPLE)
+        try:
+            rows = view.len // sizeof(uint64_t)
+            if self.escape or slots.shape[0] < self.count or rows >= <Py_ssize_t>1 << 31:
+                raise ValueError("too few slots or too many ids")
+            made = PyBytes_New(NULL, sizeof(int32_t) * rows)
+            codes = PyBytes_AS_STRING(<PyObject*>made)
+            used = <Slice*>malloc((rows + 1) * sizeof(Slice))
+            if used == NULL:
+                raise MemoryError
+            with nogil:
+                # Slots and entries lie anywhere in large tables: they are asked for some rows ahead.
+                for row in range(rows):
+                    if row + NUMBERED_AHEAD < rows:
+                        id = <uint64_t>load64(<const char*>view.buf, row + NUMBERED_AHEAD)
+                        if id < <uint64_t>self.count:
+                            EXH_PREFETCH(&known[id])
+                            EXH_PREFETCH(&self.starts[id])
+                    id = <uint64_t>load64(<const char*>view.buf, row)
+                    if id >= <uint64_t>self.count:
+                        outside = 1
+                        break
+                    slot = known[id]  # whatever was there, it is right if it leads to this entry
+                    if slot < 0 or slot >= number or used[slot].text != string_at(&self.strings, id).text:
+                        slot = known[id] = <int32_t>number
+                        used[number] = string_at(&self.strings, id)
+                        size += used[number].size
+                        number += 1
+                    memcpy(codes + sizeof(int32_t) * row, &slot, sizeof(int32_t))
+            if outside:
+                raise IndexError(id)
+            if size >= <int64_t>1 << 31:
+                raise OverflowError(size)
+            offsets = PyBytes_New(NULL, sizeof(int32_t) * (number + 1))
+            ends = PyBytes_AS_STRING(<PyObject*>offsets)
+            joined = PyBytes_New(NULL, size)
+            text = PyBytes_AS_STRING(<PyObject*>joined)
+            with nogil:
+                memcpy(ends, &end, sizeof(int32_t))
+                for row in range(number):
+                    if row + NUMBERED_AHEAD < number:
+                        EXH_PREFETCH(used[row + NUMBERED_AHEAD].text)
+                    memcpy(text + end, used[row].text, used[row].size)
+                    end += <int32_t>used[row].size
+                    memcpy(ends + sizeof(int32_t) * (row + 1), &end, sizeof(int32_t))
+            return made, offsets, joined
+        finally:
+            free(used)
+            PyBuffer_Release(&view)
+
+    def first_not_utf8(self, Py_ssize_t start, Py_ssize_t stop):
+        cdef Py_ssize_t index, found = -1
+        cdef Slice one
+        if not 0 <= start <= stop <= self.count:
+            raise IndexError(stop)
+        with nogil:
+            for index in range(start, stop):
+                one = string_at(&self.strings, index)
+                if not ir_is_utf8(<const uint8_t*>one.text, one.size):
+                    found = index
+                    break
+        return found
+
+    def escaped(self):
+        # Whether one has to be is seen when it is printed: a copy of a large dictionary, or a look at all of it, would
+        # cost a search of a few records more than all that it prints.
+        cdef ClpsStrings made
+        if self.escape:
+            return self
+        made = ClpsStrings.__new__(ClpsStrings)
+        made.starts, made.count, made.end, made.size = self.starts, self.count, self.end, self.size
+        made.strings = self.strings
+        made.escape = 1
+        made.owner = self
+        return made
+
+
+cdef class ClpsRepeated:
+    cdef ClpsStrings strings
+    cdef uint64_t* hashes
+
+    def __cinit__(self, ClpsStrings strings not None):
+        self.strings = strings
+        self.hashes = <uint64_t*>exh_large((strings.count + 1) * sizeof(uint64_t))
+        if self.hashes == NULL:
+            raise MemoryError
+
+    def __dealloc__(self):
+        free(self.hashes)
+
+    def add(self, Py_ssize_t start, Py_ssize_t stop):
+        cdef Py_ssize_t index
+        cdef Slice text
+        if not 0 <= start <= stop <= self.strings.count:
+            raise IndexError(stop)
+        with nogil:
+            for index in range(start, stop):
+                text = string_at(&self.strings.strings, index)
+                self.hashes[index] = clps_hash(<const uint8_t*>text.text, text.size)
+
+    def first(self, Py_ssize_t share, Py_ssize_t shares):
+        # The entries in parts by their hash, so that a table of those of a part, with open addressing, stays in the
+        # processor: half of the hash, and the number of the entry that has it from 1 on.  Whoever chooses the entries
+        # could choose them to collide: then a set decides, whose hashes nobody can know.
+        cdef Py_ssize_t parts = 1, part, index, count = self.strings.count, found = count, steps = 0
+        cdef Py_ssize_t most = 64 * count + 1024, start = 0, largest = 0
+        cdef uint64_t slots = 16, mask, at, one, slot, low, width
+        cdef Slice text, other
+        cdef uint64_t* entries = NULL
+        cdef uint64_t* table = NULL
+        cdef Py_ssize_t* ends = NULL
+        if not 0 <= share < shares:
+            raise ValueError(share)
+        while parts < shares or count // parts > REPEATED_PART:
+            parts *= 2
+        mask = <uint64_t>parts - 1
+        low = <uint64_t>(parts * share // shares)
+        width = <uint64_t>(parts * (share + 1) // shares) - low
+        if count >= 1 << 31:
+            return self._first(mask, low, width)
+        ends = <Py_ssize_t*>calloc(width + 2, sizeof(Py_ssize_t))
+        try:
+            if ends == NULL:
+                raise MemoryError
+            with nogil:  # without branches: entries of other shares count as those of a part behind the last
+                for index in range(count):
+                    ends[min((self.hashes[index] & mask) - low, width) + 1] += 1
+                for part in range(<Py_ssize_t>width):
+                    largest = max(largest, ends[part + 1])
+                    ends[part + 1] += ends[part]
+            entries = <uint64_t*>exh_large((ends[width] + 1) * sizeof(uint64_t))
+            while slots < <uint64_t>(largest + largest // 3):
+                slots *= 2
+            table = <uint64_t*>malloc(slots * sizeof(uint64_t))
+            if entries == NULL or table == NULL:
+                raise MemoryError
+            with nogil:
+                for index in range(count):  # `ends` of a part moves from its start to its end
+                    one = self.hashes[index]
+                    at = min((one & mask) - low, width)
+                    entries[ends[at]] = one >> 32 << 32 | <uint64_t>(index + 1)
+                    ends[at] += at < width
+                for part in range(<Py_ssize_t>width):
+                    memset(table, 0, slots * sizeof(uint64_t))
+                    for index in range(start, ends[part]):
+                        one = entries[index]
+                        if <Py_ssize_t>(one & <uint64_t>0xFFFFFFFF) > found or steps > most:
+                            break  # one that comes earlier is repeated already
+                        at = one >> 32 & (slots - 1)
+                        while (slot := table[at]) != 0:
+                            steps += 1
+                            if slot >> 32 == one >> 32:
+                                text = string_at(&self.strings.strings, (one & <uint64_t>0xFFFFFFFF) - 1)
+                                other = string_at(&self.strings.strings, (slot & <uint64_t>0xFFFFFFFF) - 1)
+                                if other.size == text.size and memcmp(other.text, text.text, text.size) == 0:
+                                    found = <Py_ssize_t>(one & <uint64_t>0xFFFFFFFF) - 1
+                                    break
+                            at = (at + 1) & (slots - 1)
+                        table[at] = one
+                    start = ends[part]
+        finally:
+            free(entries)
+            free(ends)
+            free(table)
+        if steps > most:
+            return self._first(mask, low, width)
+        return found if found < count else -1
+
+    cdef Py_ssize_t _first(self, uint64_t mask, uint64_t low, uint64_t width) except -2:
+        cdef Py_ssize_t index
+        seen = set()
+        for index in range(self.strings.count):
+            if (self.hashes[index] & mask) - low < width:
+                text = self.strings[index]
+                if text in seen:
+                    return index
+                seen.add(text)
+        return -1
+
+
+cdef class ClpsLogTypes:
+    cdef Hole* pieces
+    cdef Py_ssize_t* first
+    cdef Py_ssize_t count
+    cdef Out arena
+    cdef readonly bint core
+
+    def __cinit__(self):
+        self.pieces = NULL
+        self.first = NULL
+        self.count = 0
+        memset(&self.arena, 0, sizeof(Out))
+
+    def __init__(self, ClpsStrings entries, bint core, bint escape):
+        cdef Py_ssize_t index, i, holes = 0, used = 0, start, total = 0
+        cdef const char* text
+        cdef Slice one
+        cdef uint8_t byte, first = CLP_S_DICTIONARY_ENTRIES_MARKS_INTEGER
+        cdef uint8_t last = (
+            CLP_S_DICTIONARY_ENTRIES_MARKS_DECIMAL if core else CLP_S_DICTIONARY_ENTRIES_CLASSIC_MARKS_DECIMAL)
+        cdef char literal
+        if self.first != NULL:
+            raise TypeError("made already")
+        self.core = core
+        for index in range(entries.count):
+            one = string_at(&entries.strings, index)
+            total += one.size
+            for i in range(one.size):
+                byte = <uint8_t>one.text[i]
+                if first <= byte <= last:
+                    holes += 1
+        self.first = <Py_ssize_t*>malloc((entries.count + 1) * sizeof(Py_ssize_t))
+        self.pieces = <Hole*>malloc((holes + entries.count + 1) * sizeof(Hole))
+        if self.first == NULL or self.pieces == NULL or not reserve(&self.arena, total * (6 if escape else 1) + 6):
+            raise MemoryError
+        for index in range(entries.count):
+            one = string_at(&entries.strings, index)
+            text = one.text
+            self.first[index] = used
+            start = self.arena.size
+            i = 0
+            while i < one.size:
+                byte = <uint8_t>text[i]
+                if byte == CLP_S_DICTIONARY_ENTRIES_MARKS_ESCAPE:
+                    i += 1
+                    if i == one.size:
+                        break
+                    byte = <uint8_t>text[i]
+                elif first <= byte <= last:
+                    self.pieces[used].start = start
+                    self.pieces[used].size = self.arena.size - start
+                    self.pieces[used].kind = byte
+                    used += 1
+                    start = self.arena.size
+                    i += 1
+                    continue
+                literal = <char>byte
+                if escape:
+                    add_escaped(&self.arena, &literal, 1)
+                else:
+                    put(&self.arena, &literal, 1)
+                i += 1
+            self.pieces[used].start = start
+            self.pieces[used].size = self.arena.size - start
+            self.pieces[used].kind = 0
+            used += 1
+        self.first[entries.count] = used
+        self.count = entries.count
+
+    def __dealloc__(self):
+        free(self.pieces)
+        free(self.first)
+        free(self.arena.data)
+
+    def __len__(self):
+        return self.count
+
+    def holes(self, Py_ssize_t index):
+        if index < 0 or index >= self.count:
+            raise IndexError(index)
+        cdef Hole* piece = &self.pieces[self.first[index]]
+        found = bytearray()
+        while piece.kind:
+            found.append(piece.kind)
+            piece += 1
+        return bytes(found)
+
+    def literals(self, Py_ssize_t index):
+        if index < 0 or index >= self.count:
+            raise IndexError(index)
+        cdef Hole* piece = &self.pieces[self.first[index]]
+        found = []
+        while True:
+            found.append(PyBytes_New(self.arena.data + piece.start, piece.size))
+            if not piece.kind:
+                return found
+            piece += 1

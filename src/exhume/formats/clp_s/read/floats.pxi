@@ -1,0 +1,209 @@
+# Floats as clp-s prints them: plain ones, formatted ones, and those that log types hold encoded.
+
+cdef int print_double(char* at, int room, const char* form, int precision, double value) noexcept nogil:
+    """snprintf of one double with a point, whatever the locale says."""
+    cdef int size = snprintf(at, room, form, precision, value)
+    cdef const char* point = localeconv().decimal_point
+    cdef int length, i
+    if point[0] == c"." and point[1] == 0:
+        return size
+    length = <int>strlen(point)
+    if length == 0:
+        return size
+    for i in range(size - length + 1):
+        if memcmp(at + i, point, length) == 0:
+            at[i] = c"."
+            memmove(at + i + 1, at + i + length, size - i - length)
+            return size - length + 1
+    return size
+
+
+cdef bint add_special(Out* out, double value) noexcept nogil:
+    """Prints nan and infinities; False for every other number (room for four bytes must be there)."""
+    if isnan(value):
+        put(out, b"nan", 3)
+        return True
+    if isinf(value):
+        if value < 0:
+            put(out, b"-inf", 4)
+        else:
+            put(out, b"inf", 3)
+        return True
+    return False
+
+
+cdef bint add_float(Out* out, double value) noexcept nogil:
+    """C's %f."""
+    cdef double size, scaled, fraction
+    cdef uint64_t whole
+    if not reserve(out, 340):
+        return False
+    if add_special(out, value):
+        return True
+    size = -value if signbit(value) else value
+    if size < 1e9:
+        scaled = size * 1e6
+        fraction = scaled - floor(scaled)
+        if fraction < 0.4 or fraction > 0.6:  # rounding is clear, in spite of the error of the product
+            whole = <uint64_t>floor(scaled + 0.5)
+            if signbit(value):
+                out.data[out.size] = c"-"
+                out.size += 1
+            out.size += put_unsigned(out.data + out.size, whole // 1000000)
+            out.data[out.size] = c"."
+            out.size += 1
+            put_padded(out, whole % 1000000, 6, c"0")
+            return True
+    out.size += print_double(out.data + out.size, 330, b"%.*f", 6, value)
+    return True
+
+
+cdef bint add_plain_fast(Out* out, double value, int significant) noexcept nogil:
+    """Plain notation of a number that is the closest double to a decimal of `significant` (at most 15) digits.
+
+    False when it is not, or when that cannot be told cheaply.
+    """
+    cdef double size = -value if signbit(value) else value
+    cdef int exponent = 0, decimals, i
+    cdef uint64_t digits
+    cdef double scaled
+    if size == 0.0:
+        decimals = significant - 1
+        digits = 0
+    else:
+        if size >= 1e15 or size < 1e-5:
+            return False
+        if size >= 1.0:
+            while exponent < 14 and size >= TENS[exponent + 1]:
+                exponent += 1
+        else:
+            exponent = -1
+            while size * TENS[-exponent] < 1.0:
+                exponent -= 1
+        decimals = significant - 1 - exponent
+        if decimals > 22:
+            return False
+        if decimals >= 0:
+            scaled = floor(size * TENS[decimals] + 0.5)
+            if scaled >= TENS[significant] or scaled < TENS[significant - 1] or scaled / TENS[decimals] != size:
+                return False
+        else:
+            scaled = floor(size / TENS[-decimals] + 0.5)
+            if scaled >= TENS[significant] or scaled < TENS[significant - 1] or scaled * TENS[-decimals] != size:
+                return False
+        digits = <uint64_t>scaled
+    if signbit(value):
+        out.data[out.size] = c"-"
+        out.size += 1
+    if decimals <= 0:
+        out.size += put_unsigned(out.data + out.size, digits)
+        for i in range(-decimals):
+            out.data[out.size] = c"0"
+            out.size += 1
+        return True
+    if decimals >= 20:
+        scaled = 0
+        put(out, b"0.", 2)
+        put_padded(out, digits, decimals, c"0")
+        return True
+    out.size += put_unsigned(out.data + out.size, digits // INT_TENS[decimals])
+    out.data[out.size] = c"."
+    out.size += 1
+    put_padded(out, digits % INT_TENS[decimals], decimals, c"0")
+    return True
+
+
+cdef bint add_formatted(Out* out, double value, uint16_t word) noexcept nogil:
+    """A number under its format word."""
+    cdef int significant = <int>clp_s_table_float_format_num_significant_digits(word)
+    cdef int notation = <int>clp_s_table_float_format_notation(word), sign
+    cdef bint with_exponent = notation in (
+        CLP_S_TABLE_FLOAT_NOTATION_LOWER_EXPONENT, CLP_S_TABLE_FLOAT_NOTATION_UPPER_EXPONENT)
+    cdef char[64] text
+    cdef char[40] digits
+    cdef int size, i, n = 0, start, mantissa, exponent = 0, point, width
+    cdef bint negative
+    if not reserve(out, 400):
+        return False
+    if add_special(out, value):
+        return True
+    if not with_exponent and significant <= 15 and add_plain_fast(out, value, significant):
+        return True
+    size = print_double(text, 64, b"%.*e", significant - 1, value)
+    mantissa = size - 1
+    while text[mantissa] != c"e":
+        mantissa -= 1
+    for i in range(mantissa + 2, size):
+        exponent = exponent * 10 + (text[i] - c"0")
+    if with_exponent:
+        put(out, text, mantissa)
+        out.data[out.size] = c"E" if notation == CLP_S_TABLE_FLOAT_NOTATION_UPPER_EXPONENT else c"e"
+        out.size += 1
+        sign = <int>clp_s_table_float_format_exponent_sign(word)
+        if sign == CLP_S_TABLE_EXPONENT_SIGN_PLUS:
+            out.data[out.size] = c"+"
+            out.size += 1
+        elif sign == CLP_S_TABLE_EXPONENT_SIGN_MINUS:
+            out.data[out.size] = c"-"
+            out.size += 1
+        width = <int>clp_s_table_float_format_num_exponent_digits(word)
+        put_padded(out, <uint64_t>exponent, width, c"0")
+        return True
+    if text[mantissa + 1] == c"-":
+        exponent = -exponent
+    negative = text[0] == c"-"
+    start = 1 if negative else 0
+    for i in range(start, mantissa):
+        if text[i] != c".":
+            digits[n] = text[i]
+            n += 1
+    if negative:
+        out.data[out.size] = c"-"
+        out.size += 1
+    point = exponent + 1
+    if point <= 0:
+        put(out, b"0.", 2)
+        for i in range(-point):
+            out.data[out.size] = c"0"
+            out.size += 1
+        put(out, digits, n)
+    elif point < n:
+        put(out, digits, point)
+        out.data[out.size] = c"."
+        out.size += 1
+        put(out, digits + point, n - point)
+    else:
+        put(out, digits, n)
+        for i in range(point - n):
+            out.data[out.size] = c"0"
+            out.size += 1
+    return True
+
+
+cdef bint put_encoded_float(Out* out, uint64_t word, bint core) noexcept nogil:
+    """An encoded float variable; False when its digit counts are impossible.  Needs room for 20 bytes."""
+    if core:
+        return put_decimal(out, <int>clp_s_table_decimal_variable_num_digits(word),
+                           <int>clp_s_table_decimal_variable_num_fraction_digits(word),
+                           clp_s_table_decimal_variable_digits(word), clp_s_table_decimal_variable_sign(word))
+    return put_decimal(out, <int>clp_s_table_classic_decimal_variable_num_digits(word),
+                       <int>clp_s_table_classic_decimal_variable_num_fraction_digits(word),
+                       clp_s_table_classic_decimal_variable_digits(word),
+                       clp_s_table_classic_decimal_variable_sign(word))
+
+
+cdef bint put_decimal(Out* out, int digits, int point, uint64_t value, bint negative) noexcept nogil:
+    """`digits` digits (at most 16), `point` of them behind the point; False when that cannot be."""
+    cdef char[20] text
+    cdef int n = put_unsigned(text, value)
+    if point > digits or n > digits:
+        return False
+    if negative:
+        out.data[out.size] = c"-"
+        out.size += 1
+    memset(out.data + out.size, c"0", digits - n)
+    memcpy(out.data + out.size + digits - n, text, n)
+    memmove(out.data + out.size + digits - point + 1, out.data + out.size + digits - point, point)
+    out.data[out.size + digits - point] = c"."
+    out.size += digits + 1
+    return True

@@ -1,0 +1,210 @@
+# Times, printed by the patterns of the timestamp dictionary.
+
+cdef class ClpsPatterns:
+    cdef Pattern* patterns
+    cdef Step* steps
+    cdef Slice* names
+    cdef int count
+    cdef bytes arena
+
+    def __cinit__(self):
+        self.patterns = NULL
+        self.steps = NULL
+        self.names = NULL
+        self.count = 0
+
+    def __init__(self, patterns):
+        cdef Py_ssize_t at = 0
+        cdef int step = 0, name = 0
+        if self.patterns != NULL:
+            raise TypeError("made already")
+        found = sorted({(<object>item[0]) & 0xFFFFFFFFFFFFFFFF: item for item in patterns}.items())
+        total = sum(len(item[3]) for _, item in found)
+        self.arena = b"".join([bytes(text) for _, item in found for _, text in item[3]])
+        cdef const char* base = self.arena
+        self.patterns = <Pattern*>malloc((len(found) + 1) * sizeof(Pattern))
+        self.steps = <Step*>malloc((total + 1) * sizeof(Step))
+        self.names = <Slice*>malloc((12 * total + 1) * sizeof(Slice))
+        if self.patterns == NULL or self.steps == NULL or self.names == NULL:
+            raise MemoryError
+        for ident, (_, unit, shift, steps) in found:
+            self.patterns[self.count].ident = ident
+            self.patterns[self.count].unit = unit
+            self.patterns[self.count].shift = shift
+            self.patterns[self.count].first = step
+            self.patterns[self.count].count = len(steps)
+            self.patterns[self.count].absolute = any(code >= 24 for code, _ in steps)
+            for code, text in steps:
+                self.steps[step].code = code
+                self.steps[step].start = at
+                self.steps[step].size = len(text)
+                self.steps[step].names = name
+                if code == 6 or code == 7:
+                    offset = at
+                    parts = text.split(b"\0")
+                    if len(parts) != (12 if code == 6 else 7):
+                        raise ValueError("a name table of the wrong size")
+                    for part in parts:
+                        self.names[name].text = base + <Py_ssize_t>offset
+                        self.names[name].size = len(part)
+                        offset += len(part) + 1
+                        name += 1
+                at += len(text)
+                step += 1
+            self.count += 1
+
+    def __dealloc__(self):
+        free(self.patterns)
+        free(self.steps)
+        free(self.names)
+
+    def render(self, ident, epoch):
+        cdef Out out
+        cdef Op op
+        cdef int found
+        out.data = NULL
+        out.size = 0
+        out.capacity = 0
+        op.patterns, op.steps, op.names, op.num_patterns = self.patterns, self.steps, self.names, self.count
+        op.arena = self.arena
+        found = add_time(&out, &op, <uint64_t>(<object>ident & 0xFFFFFFFFFFFFFFFF), epoch)
+        try:
+            if found == F_MEMORY:
+                raise MemoryError
+            return found if found else PyBytes_New(out.data, out.size)
+        finally:
+            free(out.data)
+
+
+cdef int add_time(Out* out, const Op* op, uint64_t ident, int64_t epoch) noexcept nogil:
+    """Prints a timestamp; a fault kind or 0."""
+    cdef int low = 0, high = op.num_patterns - 1, middle, i, code
+    cdef const Pattern* pattern = NULL
+    cdef const Step* step
+    cdef const Slice* name
+    cdef int64_t per_second, seconds, fraction, nanos, days, era, year, day, month, part, value
+    cdef int64_t hour, minute, second, hour12, second_of_day
+    cdef uint64_t size
+    cdef Py_ssize_t start = out.size
+    cdef char[24] digits
+    while low <= high:
+        middle = (low + high) // 2
+        if op.patterns[middle].ident == ident:
+            pattern = &op.patterns[middle]
+            break
+        if op.patterns[middle].ident < ident:
+            low = middle + 1
+        else:
+            high = middle - 1
+    if pattern == NULL:
+        return F_PATTERN
+    per_second = 1000000000 // pattern.unit
+    seconds = epoch // per_second if epoch >= 0 else -((-(epoch + 1)) // per_second) - 1
+    fraction = epoch - seconds * per_second if epoch >= 0 else (epoch - (seconds + 1) * per_second) + per_second
+    nanos = fraction * pattern.unit
+    if pattern.absolute:
+        size = <uint64_t>epoch if epoch >= 0 else 0 - <uint64_t>epoch
+        nanos = <int64_t>(size % <uint64_t>per_second) * pattern.unit
+    seconds += pattern.shift
+    days = seconds // 86400 if seconds >= 0 else -((-(seconds + 1)) // 86400) - 1
+    second_of_day = seconds - days * 86400
+    # Civil date from days since 1970-01-01, proleptic Gregorian; eras of 400 years that start on 1 March.
+    part = days + 719468
+    era = part // 146097 if part >= 0 else -((-(part + 1)) // 146097) - 1
+    day = part - era * 146097
+    year = (day - day // 1460 + day // 36524 - day // 146096) // 365
+    day -= 365 * year + year // 4 - year // 100
+    month = (5 * day + 2) // 153
+    day = day - (153 * month + 2) // 5 + 1
+    month = month + 3 if month < 10 else month - 9
+    year += era * 400 + (1 if month <= 2 else 0)
+    hour = second_of_day // 3600
+    minute = second_of_day // 60 % 60
+    second = second_of_day % 60
+    hour12 = hour % 12
+    if hour12 == 0:
+        hour12 = 12
+    for i in range(pattern.count):
+        step = &op.steps[pattern.first + i]
+        code = step.code
+        if not reserve(out, step.size + 48):
+            return F_MEMORY
+        if code == 0:
+            put(out, op.arena + step.start, step.size)
+        elif code == 1:
+            if year < 0 or year > 9999:
+                return F_TIME
+            put_padded(out, year, 4, c"0")
+        elif code == 2:
+            value = year - 2000 if year >= 2000 else year - 1900
+            if value < 0 or value > 99:
+                return F_TIME
+            put_padded(out, value, 2, c"0")
+        elif code == 3:
+            put_padded(out, month, 2, c"0")
+        elif code == 4:
+            put_padded(out, day, 2, c"0")
+        elif code == 5:
+            put_padded(out, day, 2, c" ")
+        elif code == 6:
+            name = &op.names[step.names + month - 1]
+            put(out, name.text, name.size)
+        elif code == 7:
+            value = (days + 4) % 7
+            name = &op.names[step.names + (value if value >= 0 else value + 7)]
+            put(out, name.text, name.size)
+        elif code == 8:
+            put_padded(out, hour, 2, c"0")
+        elif code == 9:
+            put_padded(out, hour, 2, c" ")
+        elif code == 10:
+            put_padded(out, hour12, 2, c"0")
+        elif code == 11:
+            put_padded(out, hour12, 2, c" ")
+        elif code == 12 or code == 13:
+            value = 12 if hour == 0 else hour - 12 if hour > 13 else hour
+            put_padded(out, value, 2, c"0" if code == 12 else c" ")
+        elif code == 14:
+            put(out, b"AM" if hour < 12 else b"PM", 2)
+        elif code == 15:
+            put_padded(out, minute, 2, c"0")
+        elif code == 16:
+            put_padded(out, second, 2, c"0")
+        elif code == 17:
+            put_padded(out, nanos // 1000000, 3, c"0")
+        elif code == 18:
+            put_padded(out, nanos // 1000, 6, c"0")
+        elif code == 19:
+            put_padded(out, nanos, 9, c"0")
+        elif code == 20:
+            if nanos // 1000000 == 0:
+                out.data[out.size] = c"0"
+                out.size += 1
+            else:
+                put_padded(out, nanos // 1000000, 3, c"0")
+                while out.data[out.size - 1] == c"0":
+                    out.size -= 1
+        elif code == 21:
+            if nanos == 0:
+                return F_TIME
+            put_padded(out, nanos, 9, c"0")
+            while out.data[out.size - 1] == c"0":
+                out.size -= 1
+        elif code == 22 or code == 23:
+            out.size = start
+            put_integer(out, epoch)
+            if code == 23:
+                if out.size - start < 9:
+                    return F_TIME
+                memcpy(digits, out.data + out.size - 9, 9)
+                out.data[out.size - 9] = c"."
+                memcpy(out.data + out.size - 8, digits, 9)
+                out.size += 1
+        else:
+            value = 1000000000 if code == 24 else 1000000 if code == 25 else 1000 if code == 26 else 1
+            if epoch >= 0:
+                put_integer(out, epoch // value)
+            else:
+                size = (0 - <uint64_t>epoch) // <uint64_t>value
+                put_integer(out, <int64_t>(0 - size))
+    return F_NONE
