@@ -14,13 +14,17 @@ from __future__ import annotations
 import argparse
 import base64
 import importlib
+import io
 import json
+import math
 import random
+import re
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -49,6 +53,13 @@ COLLECTIONS = (
     ("actor.profile", 20), ("graph.listitem", 13), ("feed.threadgate", 8), ("graph.list", 5), ("feed.postgate", 4),
 )  # fmt: skip
 LANGUAGES = ('["en"]', '["en"]', '["en"]', '["ja"]', '["pt"]', '["de"]', '["en","es"]', "[]")
+
+IDENTIFIERS = {
+    "contents": re.compile(rb"bafyrei[a-z2-7]{52}"),
+    "keys": re.compile(rb'(?:"rev":"|"rkey":"|/)[a-z2-7]{13}"'),
+}
+RANDOM_BITS = {"contents": 52 * 5, "keys": math.log2(2_000_000) + 10, "users": 24 * 5}
+"""What `Bluesky` draws for an identifier of a content, for a key, and for a user, who is drawn once."""
 
 
 class Bluesky:
@@ -367,14 +378,27 @@ def table(found: dict[str, dict[str, Any]]) -> Iterator[str]:
             yield f"| {name} | {engine} | {' | '.join(shown)} | {' | '.join(f'{ratio:.2f}' for ratio in ratios)} |"
 
 
+def random_bytes(path: Path) -> int:
+    """What the identifiers of the documents take in any form, for what was drawn at random cannot be told in less."""
+    found: Counter[str] = Counter()
+    users: set[bytes] = set()
+    with path.open("rb") as file, zstandard.ZstdDecompressor().stream_reader(file) as stream:
+        for line in io.BufferedReader(stream, 1 << 20):
+            users.update(re.findall(rb"did:plc:([a-z2-7]{24})", line))
+            for name, pattern in IDENTIFIERS.items():
+                found[name] += len(pattern.findall(line))
+    found["users"] = len(users)
+    return round(sum(count * RANDOM_BITS[name] for name, count in found.items()) / 8)
+
+
 def sizes(made: dict[str, Path]) -> Iterator[str]:
     """Stored megabytes, and their ratio to Parquet."""
-    parquet = made["parquet"].stat().st_size
+    found = {source: made[source].stat().st_size for source in SOURCES}
+    found["random identifiers alone"] = random_bytes(made["ndjson"])
     yield "| | MB | of Parquet |"
     yield "| --- | --: | --: |"
-    for source in SOURCES:
-        size = made[source].stat().st_size
-        yield f"| {source} | {size / 1e6:.1f} | {size / parquet:.2f} |"
+    for name, size in found.items():
+        yield f"| {name} | {size / 1e6:.1f} | {size / found['parquet']:.2f} |"
 
 
 def main() -> int:

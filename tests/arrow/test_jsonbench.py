@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 import zstandard
 
 from benchmarks import jsonbench
-from benchmarks.jsonbench import ENGINES, SOURCES, SQL, ask_all, make, sizes, table
+from benchmarks.jsonbench import ENGINES, SOURCES, SQL, ask_all, make, random_bytes, sizes, table
 
 DOCUMENTS = 1500
 pytestmark = pytest.mark.slow
@@ -81,4 +82,24 @@ def test_tables(made: dict[str, Path]) -> None:
     assert lines[2].startswith("| events by type | duckdb | 400 (200) | 150 (150) | 400 (200) | 150 (150) | 150 (150)")
     assert lines[2].endswith("| 1.00 | 1.00 | 2.67 | 1.00 |")
     assert len(lines) == 2 + len(SQL) * len(ENGINES)
-    assert len(list(sizes(made))) == 2 + len(SOURCES)
+    assert len(list(sizes(made))) == 2 + len(SOURCES) + 1
+
+
+def test_the_bits_of_identifiers_are_those_that_were_drawn(made: dict[str, Path]) -> None:
+    drawn: Counter[str] = Counter()
+
+    class Counting(jsonbench.Bluesky):
+        def _cid(self) -> str:
+            drawn["contents"] += 1
+            return super()._cid()
+
+        def _key(self) -> str:
+            drawn["keys"] += 1
+            return super()._key()
+
+    text = "".join(line for _, line in zip(range(DOCUMENTS), Counting(DOCUMENTS), strict=False))
+    drawn["users"] = len({did[:24] for did in text.split("did:plc:")[1:]})
+    bits = {"contents": 260, "keys": math.log2(2_000_000) + 10, "users": 120}
+    assert random_bytes(made["ndjson"]) == round(sum(count * bits[name] for name, count in drawn.items()) / 8)
+    assert drawn["contents"] > DOCUMENTS
+    assert drawn["keys"] > DOCUMENTS
