@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from exhume.archive import Archive, Entry, MemberArchive
 from exhume.errors import EntryNotFoundError, ExhumeError, SourceError
-from exhume.filesystems.base import ArchiveFileSystem, Info, Paths, folder_info, is_path
+from exhume.filesystems.base import ArchiveFileSystem
 from exhume.filesystems.leases import Held
+from exhume.filesystems.readonly import Info, Paths, folder_info, is_path
 from exhume.io.source import Source
 
 if TYPE_CHECKING:

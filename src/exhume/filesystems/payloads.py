@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from exhume.archive import Archive
-from exhume.filesystems.base import ArchiveFileSystem, Info, Paths, folder_info, is_path
+from exhume.filesystems.base import ArchiveFileSystem
 from exhume.filesystems.leases import Held
+from exhume.filesystems.readonly import Info, Paths, folder_info, is_path
 from exhume.io.lru import Lru
 from exhume.io.source import Source
 from exhume.layout.sections import Section
