@@ -399,16 +399,16 @@ def test_the_first_thread_reads_the_dictionary_and_others_help(made: Path) -> No
 def test_batches_for_many_threads_are_made_by_the_same_makers(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """DuckDB asks for each batch from a thread that Python takes for a new one."""
     pytest.importorskip("pyarrow")
-    from exhume.formats.clp_s.read import arrow_columns
+    from exhume.formats.clp_s.read.arrow_columns import ColumnMaker
 
     fields = []
 
-    class Counted(arrow_columns.ColumnMaker):
+    class Counted(ColumnMaker):
         def __init__(self, pa: Any, item: Any, *more: Any) -> None:
             fields.append(item.name)
             super().__init__(pa, item, *more)
 
-    monkeypatch.setattr(arrow_columns, "ColumnMaker", Counted)
+    monkeypatch.setattr("exhume.formats.clp_s.arrow.ColumnMaker", Counted)
     with exhume.open(made) as archive:
         batches = archive.to_arrow(batch_rows=ROWS // 4)
         for _ in range(4):

@@ -38,6 +38,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from exhume.errors import ExhumeError
 from exhume.formats.clp_s.layout import COLUMN_TYPES, NodeType
+from exhume.formats.clp_s.read.arrow_columns import ColumnMaker, Part, Rows
 from exhume.formats.clp_s.read.decompressing import Ahead
 from exhume.formats.clp_s.read.records import WITH_VARIABLES, Shared, Windowed
 from exhume.formats.clp_s.read.windows import is_large
@@ -46,7 +47,6 @@ from exhume.tabular.arrow import BATCH_ROWS, check_rows, choose, import_pyarrow
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.query.search import Search
-    from exhume.formats.clp_s.read.arrow_columns import ColumnMaker, Part, Rows
     from exhume.formats.clp_s.read.tables import Table, TableData
     from exhume.formats.clp_s.read.template import SchemaLayout
     from exhume.formats.clp_s.reader import ClpSArchive
@@ -207,8 +207,6 @@ class Source:
 
     def part(self, stack: ExitStack, rows: Rows) -> Part:
         """Some rows of it, until the stack is closed.  Raises what keeps them from being read."""
-        from exhume.formats.clp_s.read.arrow_columns import Part
-
         windows = self._windowed.get() if self._windowed is not None and isinstance(rows, range) and rows else None
         if windows is None:
             return Part(self._data.get(), rows)
@@ -238,8 +236,6 @@ def _batches(
         with suppress(IndexError):
             return free.pop()
         import numpy
-
-        from exhume.formats.clp_s.read.arrow_columns import ColumnMaker
 
         scratch = numpy.zeros(0, numpy.int32)
         return [ColumnMaker(pa, item, archive, scratch) for item in fields]
