@@ -45,6 +45,8 @@ from exhume.formats.kv_ir.kernel import KvIrDecoder, KvIrEncoder
 from exhume.formats.kv_ir.units import AUTO, USER, How
 from exhume.formats.leveldb.kernel import LeveldbRows
 from exhume.formats.leveldb.keys import key_text
+from exhume.formats.leveldb.table_index import BlockIndex
+from exhume.formats.leveldb.wire import Handle
 from exhume.native import kernel
 from tests.ark.test_rbuf import ALL_TYPES, everything
 
@@ -91,8 +93,8 @@ def leveldb(data: bytes) -> None:
     for kind in (0, 1):  # as a block whose checksum is right, of entries and of Snappy
         body = data + bytes([kind])
         found = LeveldbRows()
-        sealed, handle = body + masked_crc32c(body).to_bytes(4, "little"), (0, len(data))
-        blocks = [(b"\xff" * 99, handle)]
+        sealed, handle = body + masked_crc32c(body).to_bytes(4, "little"), Handle(0, len(data))
+        blocks = BlockIndex.of([(b"\xff" * 99, handle)])
         if found.add_blocks(sealed, 0, blocks, None, None, data[:1], None, bytes([1]) * 256, (MOST,) * 5):
             assert found.facts() is not None or not len(found)
 

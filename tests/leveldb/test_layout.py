@@ -27,7 +27,8 @@ from exhume.formats.leveldb.layout import (
     whole_number,
 )
 from exhume.formats.leveldb.model import Footer, TableFile, VersionEdit
-from exhume.formats.leveldb.wire import Handle, InternalKey, build_bytes, build_varint
+from exhume.formats.leveldb.table_index import BlockIndex
+from exhume.formats.leveldb.wire import MAX_U64, Handle, InternalKey, build_bytes, build_varint
 
 META, INDEX = Handle(100, 20), Handle(125, 30)
 HANDLES = META.build() + INDEX.build()
@@ -214,6 +215,15 @@ def test_an_index_of_differences_that_do_not_add_up(second: bytes, told: tuple[A
 def test_a_size_of_nothing_is_none_that_is_negative() -> None:
     data = entry(0, b"a", Handle(10, 70).build()) + entry(1, b"b", varints(2 * 70 - 1)) + u32(0) + u32(1)
     assert parse_index_delta(data, where(data))[1] == (b"ab", Handle(10 + 70 + BLOCK_TRAILER, 0))
+
+
+def test_differences_beyond_64_bits_lie_outside_every_file() -> None:
+    large = MAX_U64 // 2
+    entries = entry(0, b"a", Handle(large, large).build()) + entry(1, b"b", varints(large - 1)) * 3
+    data = entries + u32(0) + u32(1)
+    index = BlockIndex.of(parse_index_delta(data, where(data)))
+    assert index.handles[0] == Handle(large, large)
+    assert index.handles[-1] == Handle(MAX_U64, MAX_U64)
 
 
 ENTRY = varints(0, 1, 1) + b"kv"

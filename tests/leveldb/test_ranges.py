@@ -20,6 +20,7 @@ from exhume.formats.leveldb.blocks import build_block
 from exhume.formats.leveldb.database import Database
 from exhume.formats.leveldb.kernel import LeveldbRows
 from exhume.formats.leveldb.log import build_batch, build_log
+from exhume.formats.leveldb.table_index import BlockIndex
 from exhume.formats.leveldb.table_writer import TableWriter, write_database
 from exhume.formats.leveldb.wire import Handle, InternalKey
 from exhume.io.source import BytesSource
@@ -159,7 +160,7 @@ def test_blocks_of_every_codec_are_read_at_once(codec: str) -> None:
     found = table.Table(BytesSource(stored))
     found.__dict__["footer"] = None
     rows = LeveldbRows()
-    assert found.add_blocks(rows, blocks, b"03", b"21") is kernel.COMPILED
+    assert found.add_blocks(rows, BlockIndex.of(blocks), b"03", b"21") is kernel.COMPILED
     if kernel.COMPILED:
         assert [key for key, _ in pairs(rows)] == [b"%d%d" % (n // 9, n % 9) for n in range(3, 19)]
         assert {place.codec for place in ranges.places_of(rows.places)} == {"zlib" if kind == 2 else codec}

@@ -26,6 +26,7 @@ from exhume.formats.leveldb.log import BLOCK, LogReader, build_batch, build_log
 from exhume.formats.leveldb.model import Place, Status, Verdict, Version
 from exhume.formats.leveldb.ranges import versions_of
 from exhume.formats.leveldb.table import Table
+from exhume.formats.leveldb.table_index import BlockIndex
 from exhume.formats.leveldb.table_writer import TableWriter
 from exhume.formats.leveldb.wire import MAX_U64, Handle, InternalKey, build_varint
 from exhume.io.source import BytesSource
@@ -225,7 +226,7 @@ def test_the_kernel_refuses_what_is_not_of_its_rows() -> None:
         lambda: rows.mark([]),
         lambda: rows.mark([(6, 0)]),
         lambda: rows.cut(b""),
-        lambda: rows.add_blocks(b"", 0, [], None, None, None, None, b"", (1, 1, 1, 1, 1)),
+        lambda: rows.add_blocks(b"", 0, BlockIndex.of(()), None, None, None, None, b"", (1, 1, 1, 1, 1)),
     ):
         with pytest.raises(ValueError, match=r"no |not "):
             call()
@@ -242,7 +243,7 @@ def test_snappy_and_its_checksum_in_the_kernel(noise: bytes, at: int, inside: by
         table.__dict__["footer"] = None
         rows = LeveldbRows()
         handle = Handle(0, len(stored))
-        found = table.add_blocks(rows, [(b"\xff" * 20, handle)])
+        found = table.add_blocks(rows, BlockIndex.of([(b"\xff" * 20, handle)]))
         block = table.read_block(handle, checks.ignore)
         if found:
             assert block is not None
@@ -304,12 +305,13 @@ def test_handles_of_an_index_are_those_of_its_entries(
     with suppress(StructureError):
         end = parse_tail(raw, HERE).end
         for internal in (True, False):
-            found = block_handles(raw, end, BUDGET, internal, Handle)
+            found = block_handles(raw, end, BUDGET, internal)
             split, _, problem = pykernel.block_entries(raw, end, BUDGET)
             if found is None:
                 assert problem or not kernel.COMPILED or None in map(whole_handle, (value for _, value, _ in split))
             else:
                 keys = [user_key(key) if internal else key for key, _, _ in split]
                 assert not problem
-                assert found == list(zip(keys, (whole_handle(value) for _, value, _ in split), strict=True))
-                assert all(type(handle) is Handle for _, handle in found)
+                assert list(BlockIndex.packed(*found)) == list(
+                    zip(keys, (whole_handle(value) for _, value, _ in split), strict=True)
+                )

@@ -18,6 +18,7 @@ from exhume.formats.leveldb.model import Verdict
 from exhume.formats.leveldb.ranges import PIECE
 from exhume.formats.leveldb.table import KNOWN_TYPES, Item, Table
 from exhume.formats.leveldb.table_blocks import Block
+from exhume.formats.leveldb.table_index import BlockIndex, Handles
 from exhume.formats.leveldb.wire import Handle
 from exhume.native import kernel
 
@@ -35,7 +36,7 @@ class Survey(NamedTuple):
     last: tuple[bytes, int] | None
 
 
-def data_handles(table: Table, report: Report) -> list[Handle] | None:
+def data_handles(table: Table, report: Report) -> Handles | None:
     """The places of the data blocks; None when footer or index cannot be trusted, so that blocks must be searched."""
     problems = 0
 
@@ -44,15 +45,11 @@ def data_handles(table: Table, report: Report) -> list[Handle] | None:
         problems += 1
         report(*args, **kwargs)  # type: ignore[arg-type]
 
-    index: list[tuple[bytes, Handle]] = []
-    if table.check_footer(report) is not None:
-        index = table.index(count)
+    index = table.index(count) if table.check_footer(report) is not None else BlockIndex.of(())
     footer = table.footer_or_none()
-    if problems and (footer is None or footer.checksum == "crc32c"):
-        index = []
-    if not index and (problems or footer is None):
+    if problems and (not index or footer is None or footer.checksum == "crc32c"):
         return None
-    return [handle for _, handle in index]
+    return index.handles if footer is not None else None
 
 
 def forensic_items(table: Table, rank: int, report: Report) -> Iterator[list[Item]]:
@@ -73,7 +70,7 @@ def _blocks(table: Table, report: Report) -> Iterator[Block]:
         yield from find_data_blocks(table)
         return
     if handles:
-        table.source.hint(min(handle.offset for handle in handles), table.source.size)
+        table.source.hint(min(handles.offsets), table.source.size)
     yield from (block for block in table.read_blocks(handles, report) if block is not None)
 
 

@@ -41,7 +41,7 @@ from exhume.formats.leveldb.layout_facts import (
     ValueTypes,
 )
 from exhume.formats.leveldb.model import Footer, TableFile, VersionEdit
-from exhume.formats.leveldb.wire import MAX_SEQUENCE, Handle, InternalKey
+from exhume.formats.leveldb.wire import MAX_SEQUENCE, MAX_U64, Handle, InternalKey
 from exhume.layout.fast import FAILURES, reading, refused
 
 NEWEST_VERSION = 7
@@ -245,7 +245,8 @@ def parse_index_delta(payload: bytes, where: Span) -> list[tuple[bytes, Handle]]
             handle = Handle(found.handle_ofs_block[index], found.handle_len_block[index])
         else:
             raw = found.raw_delta[index]
-            handle = Handle(handle.offset + handle.size + BLOCK_TRAILER, handle.size + ((raw >> 1) ^ -(raw & 1)))
+            size = handle.size + ((raw >> 1) ^ -(raw & 1))
+            handle = Handle(min(handle.stop, MAX_U64), min(size, MAX_U64))  # beyond that there is no file anyway
         if handle.size < 0:
             raise StructureError(
                 "a block of negative size",

@@ -262,12 +262,13 @@ cdef class LeveldbRows:
     cdef Out keys
     cdef Out values
     cdef list runs      # where each sorted run begins
-    cdef readonly list places
+    cdef list origins   # (blocks, their table, their codecs), or (None, a place, None)
+    cdef Py_ssize_t place_count
     cdef readonly int family
 
     def __init__(self, int family=0):
         self.runs = []
-        self.places = []
+        self.origins = []
         self.family = family
         if not (reserve(&self.keys, 1) and reserve(&self.values, 1)):  # nowhere is a key at NULL
             raise MemoryError
@@ -279,6 +280,16 @@ cdef class LeveldbRows:
 
     def __len__(self):
         return self.count
+
+    @property
+    def places(self):
+        cdef list out = []
+        for blocks, origin, codecs in self.origins:
+            if blocks is None:
+                out.append(origin)
+            else:
+                out += [(origin, handle, codec) for handle, codec in zip(blocks.handles, codecs)]
+        return out
 
     cdef LdbRow* more(self) noexcept nogil:
         """One more row, NULL when there is no memory."""
@@ -304,14 +315,17 @@ cdef class LeveldbRows:
         cdef int found = compare(self.key(left), left.key_size, self.key(right), right.key_size)
         return found if found else (left.inverted > right.inverted) - (left.inverted < right.inverted)
 
-    def add_blocks(self, const unsigned char[::1] stored not None, int64_t base, list blocks not None, list contents, table,
+    def add_blocks(self, const unsigned char[::1] stored not None, int64_t base, blocks, list contents, table,
                    bytes start, bytes stop, bytes kinds not None, tuple limits not None):
         cdef chars data = pointer(stored)
-        cdef Py_ssize_t total = len(blocks), number, before = self.count, places = len(self.places)
+        cdef bytes separators = blocks.keys.data, content
+        cdef const int64_t[::1] bounds = blocks.keys.bounds
+        cdef const uint64_t[::1] offsets = blocks.handles.offsets, sizes = blocks.handles.sizes
+        cdef Py_ssize_t total = sizes.shape[0], number, before = self.count
         cdef int64_t size = stored.shape[0], keys = self.keys.size, values = self.values.size, next_offset = 0
         cdef LdbWalk walk
         cdef LdbBlock* chosen
-        cdef bytes separator, content
+        cdef bytearray codecs = bytearray(total)
         memset(&walk, 0, sizeof(LdbWalk))
         if len(kinds) != 256:
             raise ValueError("not a flag for each type")
@@ -326,18 +340,18 @@ cdef class LeveldbRows:
             raise MemoryError
         try:
             for number in range(total):
-                separator, handle = blocks[number]
-                chosen[number].separator, chosen[number].separator_size = separator, len(separator)
-                if handle[0] - base != next_offset or not 0 <= handle[1] <= size - next_offset:
+                chosen[number].separator = <chars>separators + bounds[number]
+                chosen[number].separator_size = bounds[number + 1] - bounds[number]
+                if offsets[number] != <uint64_t>(base + next_offset) or sizes[number] > <uint64_t>(size - next_offset):
                     return False
-                chosen[number].offset, chosen[number].size, chosen[number].data = next_offset, handle[1], NULL
+                chosen[number].offset, chosen[number].size, chosen[number].data = next_offset, sizes[number], NULL
                 next_offset += chosen[number].size + LEVELDB_TABLE_BLOCK_TRAILER_SIZE
                 if contents is not None:
                     content, chosen[number].codec = contents[number]
                     chosen[number].data, chosen[number].offset, chosen[number].size = content, 0, len(content)
             with nogil:
                 for number in range(total):
-                    if not self.decode(data, size, chosen + number, &walk, <int32_t>(places + number)):
+                    if not self.decode(data, size, chosen + number, &walk, <int32_t>(self.place_count + number)):
                         break
                 else:
                     number = total
@@ -345,9 +359,11 @@ cdef class LeveldbRows:
                 self.count, self.keys.size, self.values.size = before, keys, values
                 return None if contents is None and chosen[number].codec > LEVELDB_TABLE_COMPRESSIONS_SNAPPY else False
             for number in range(total):
-                self.places.append((table, blocks[number][1], chosen[number].codec))
+                codecs[number] = <uint8_t>chosen[number].codec
         finally:
             free(chosen)
+        self.origins.append((blocks, table, codecs))
+        self.place_count += total
         if self.count > before:
             self.runs.append(before)
         return True
@@ -446,20 +462,23 @@ cdef class LeveldbRows:
         cdef LdbRow* row
         cdef tuple item
         cdef bytes key, value
-        last = self.places[len(self.places) - 1] if self.places else self  # which no place is
+        last = self  # which no place is
+        if self.origins and self.origins[len(self.origins) - 1][0] is None:
+            last = self.origins[len(self.origins) - 1][1]
         if items:
             self.runs.append(self.count)
         for item in items:
             key, value, place = item[0], item[4], item[5]
             if place is not last:
-                self.places.append(place)
+                self.origins.append((None, place, None))
+                self.place_count += 1
                 last = place
             row = self.more()
             if row == NULL:
                 raise MemoryError
             row.key, row.key_size, row.inverted, row.at = self.keys.size, len(key), item[1], item[3]
             row.value, row.value_size = self.values.size, len(value)
-            row.place, row.status, row.newer = <int32_t>(len(self.places) - 1), LDB_LIVE, -1
+            row.place, row.status, row.newer = <int32_t>(self.place_count - 1), LDB_LIVE, -1
             if not (add(&self.keys, key, row.key_size) and add(&self.values, value, row.value_size)):
                 self.count -= 1
                 raise MemoryError
@@ -619,7 +638,7 @@ cdef class LeveldbRows:
         )
 
     def tally(self):
-        cdef Py_ssize_t number, places = len(self.places)
+        cdef Py_ssize_t number, places = self.place_count
         cdef int64_t[6][256] kinds
         cdef int64_t* at = <int64_t*>malloc((places + 1) * sizeof(int64_t))
         cdef LdbRow* row
@@ -743,7 +762,7 @@ cdef class LeveldbRows:
         if not issubclass(row_type, tuple):
             raise TypeError("not a type of tuples")
         last = self
-        if len(places) != len(self.places) or len(statuses) != 6:
+        if len(places) != self.place_count or len(statuses) != 6:
             raise ValueError("not a value for each place or status")
         for number in range(self.count):
             row = self.rows + number
@@ -831,34 +850,54 @@ def table_blocks(list pairs not None, bytes before, uint64_t packed, Py_ssize_t 
         free(last.data)
 
 
-def block_handles(bytes block not None, Py_ssize_t end, uint64_t budget, bint internal, type handle_type not None):
+def block_handles(bytes block not None, Py_ssize_t end, uint64_t budget, bint internal):
     cdef chars data = block
     cdef int64_t at = 0, size
     cdef uint64_t inverted
     cdef LeveldbBlockEntry entry
     cdef LeveldbBlockHandle handle
     cdef bytearray scratch = bytearray(end if end > 0 else 1)
-    cdef PyTypeObject* made = <PyTypeObject*>handle_type
     cdef Keys keys
-    cdef list out = []
+    cdef Out names, bounds, offsets, sizes
+    cdef bint fine
     keys.key, keys.size, keys.total = scratch, 0, 0
     if end > len(block):
         raise ValueError("the entries end outside the block")
-    if not issubclass(handle_type, tuple):
-        raise TypeError("not a type of tuples")
-    while at < end:
-        if next_entry(data, &at, end, budget, &keys, &entry) != BLOCK_FINE_:
+    memset(&names, 0, sizeof(Out))
+    memset(&bounds, 0, sizeof(Out))
+    memset(&offsets, 0, sizeof(Out))
+    memset(&sizes, 0, sizeof(Out))
+    try:
+        with nogil:
+            size = 0
+            fine = add(&bounds, <const char*>&size, sizeof(int64_t))
+            while fine and at < end:
+                if next_entry(data, &at, end, budget, &keys, &entry) != BLOCK_FINE_:
+                    break
+                size = keys.size
+                if internal and not split_key(&keys, &size, &inverted):
+                    break
+                if (read_leveldb_block_handle(data, entry.value_data_start, entry.value_data_end, &handle)
+                        != entry.value_data_end):
+                    break
+                fine = add(&names, keys.key, size)
+                size = names.size
+                fine = (fine and add(&bounds, <const char*>&size, sizeof(int64_t))
+                        and add(&offsets, <const char*>&handle.ofs_block, sizeof(uint64_t))
+                        and add(&sizes, <const char*>&handle.len_block, sizeof(uint64_t)))
+            else:
+                end = -1
+        if not fine:
+            raise MemoryError
+        if end >= 0:
             return None
-        size = keys.size
-        if internal and not split_key(&keys, &size, &inverted):
-            return None
-        if read_leveldb_block_handle(data, entry.value_data_start, entry.value_data_end, &handle) != entry.value_data_end:
-            return None
-        found = kernel_alloc(made, 2)
-        fill_row(found, 0, handle.ofs_block)
-        fill_row(found, 1, handle.len_block)
-        out.append((PyBytes_New(keys.key, size), found))
-    return out
+        return (PyBytes_New(names.data, names.size), PyBytes_New(bounds.data, bounds.size),
+                PyBytes_New(offsets.data, offsets.size), PyBytes_New(sizes.data, sizes.size))
+    finally:
+        free(names.data)
+        free(bounds.data)
+        free(offsets.data)
+        free(sizes.data)
 
 
 cdef int ldb_rank(const void* left, const void* right) noexcept nogil:

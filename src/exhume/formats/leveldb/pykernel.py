@@ -9,13 +9,16 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import accumulate
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from exhume.formats.leveldb.blocks import build_block
 from exhume.formats.leveldb.keys import key_text
 from exhume.formats.leveldb.model import DELETIONS, ValueTypes
 from exhume.formats.leveldb.wire import InternalKey
 from exhume.io.jsonout import dump_bytes
+
+if TYPE_CHECKING:
+    from exhume.formats.leveldb.table_index import BlockIndex
 
 _TOP = (1 << 64) - 1
 LIVE, REPLACED, DELETED, TOMBSTONE, BEYOND, UNREFERENCED = range(6)
@@ -46,7 +49,7 @@ class LeveldbRows:
         self,
         stored: bytes,
         base: int,
-        blocks: list[tuple[bytes, Any]],
+        blocks: BlockIndex,
         contents: list[tuple[bytes, int]] | None,
         table: Any,
         start: bytes | None,
@@ -54,7 +57,7 @@ class LeveldbRows:
         kinds: bytes,
         limits: tuple[int, int, int, int, int],
     ) -> bool | None:
-        """Adds the entries with user keys in `[start, stop)` of `(separator, handle)` blocks as a sorted run.
+        """Adds the entries with user keys in `[start, stop)` of some blocks as a sorted run.
 
         `stored` are the bytes of the table from offset `base` on; or `contents` are the decompressed blocks, each with
         its compression.  Nothing is added, and False returned, if there may be something to say of a block: its place,
@@ -234,10 +237,10 @@ def table_blocks(
     return out, used, -1
 
 
-def block_handles(
-    block: bytes, end: int, budget: int, internal: bool, handle_type: type[tuple[int, int]]
-) -> list[tuple[bytes, Any]] | None:
-    """The keys (with `internal` the user's part of them) and handles in the first `end` bytes of an index block.
+def block_handles(block: bytes, end: int, budget: int, internal: bool) -> tuple[bytes, bytes, bytes, bytes] | None:
+    """The keys (with `internal` the user's part of them) and handles in the first `end` bytes of an index block as
+    columns: the bytes of all keys, where each begins and the last ends, offsets, sizes (64-bit integers of this
+    machine).
 
     None for a block that has to be read entry by entry: its entries pass the end, its keys are malformed or larger than
     `budget` together, or a value is not exactly a handle.  The twin leaves all to that.

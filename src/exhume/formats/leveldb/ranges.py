@@ -33,6 +33,9 @@ Run = list[Item] | Table
 SIZE = 1 << 18
 """Stored bytes of tables in one range."""
 
+STRIDES = 8
+"""Into so many parts each table divides a range, for the ranges of several tables to meet."""
+
 PIECE = 256
 """Data blocks of a table that are surveyed in one go: about a megabyte."""
 
@@ -80,13 +83,15 @@ def plan_ranges(sources: Sources, start: bytes | None, stop: bytes | None, size:
     for family, runs in sources.families.items():
         low, held = start, 0
         before: bytes | None = None  # the last key that may be in the block before, and so the first of what follows
-        for key, handle in merge(*(run.strict_index for run in runs if isinstance(run, Table))) if COMPILED else ():
+        tables = [run for run in runs if isinstance(run, Table)] if COMPILED else []
+        indexes = [table.strict_index[table.numbers(start, stop)] for table in tables]
+        for key, stored in merge(*(index.strides(size // STRIDES) for index in indexes)):
             if held >= size and before is not None and (low or b"") < before:
                 if stop is not None and before >= stop:
                     break
                 yield KeyRange(family, low, before)
                 low, held = before, 0
-            held += handle.size
+            held += stored
             before = key
         yield KeyRange(family, low, stop)
 

@@ -1,6 +1,6 @@
-"""Tables (`.ldb`, `.sst`): metaindex, properties, index, data blocks, and their entries in order, from any key on.
+"""Tables (`.ldb`, `.sst`): data blocks, and their entries in order, from any key on.
 
-Footer and blocks as such are read in `table_blocks.py`.
+Footer and blocks as such are read in `table_blocks.py`, metaindex, properties and index in `table_index.py`.
 
 The `Report` decides what happens at damage: `strict` raises, a collector continues with the next index entry.  How a
 damaged table is read is in `forensics.py`.
@@ -12,19 +12,18 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator
-from contextlib import suppress
 from itertools import chain
+from operator import add
 from typing import Any
 
 from exhume.errors import ExhumeError, FormatError
 from exhume.formats.leveldb import checks, layout
 from exhume.formats.leveldb.checks import Report
-from exhume.formats.leveldb.kernel import LeveldbRows, block_handles
-from exhume.formats.leveldb.layout_facts import user_key
+from exhume.formats.leveldb.kernel import LeveldbRows
 from exhume.formats.leveldb.model import Place, ValueTypes, Verdict
-from exhume.formats.leveldb.table_blocks import Block, BlockFile
+from exhume.formats.leveldb.table_blocks import Block
+from exhume.formats.leveldb.table_index import BlockIndex, IndexedFile
 from exhume.formats.leveldb.wire import Handle
-from exhume.io.cached import cached_property
 from exhume.io.source import BytesSource, Source
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.native import kernel
@@ -44,7 +43,7 @@ MOST_KEPT = 64
 """Blocks whose entries a table keeps for the next look-up."""
 
 
-class Table(BlockFile):
+class Table(IndexedFile):
     """One table file.  `level` and `referenced` are what the manifest says about it.  Thread-safe."""
 
     def __init__(
@@ -63,104 +62,6 @@ class Table(BlockFile):
         self.referenced = referenced
         self.column_family = column_family
         self._seen: dict[int, list[Item]] = {}
-
-    def metaindex(self, report: Report = checks.strict) -> dict[str, Handle]:
-        """The handles of the meta blocks by name; empty when the metaindex cannot be read, which `report` is told."""
-        footer = self.footer
-        if footer is None:
-            return {}
-        block = self.read_block(footer.metaindex, report)
-        out: dict[str, Handle] = {}
-        if block is None:
-            return out
-        for key, value, at in self.split_block(block, report):
-            try:
-                out[key.decode("utf-8", "backslashreplace")] = layout.parse_handle(value, block.span.in_payload(at, at))
-            except FormatError as error:
-                checks.tell(report, checks.HANDLE, error)
-        return out
-
-    def properties(self, report: Report = checks.strict) -> dict[str, bytes]:
-        """Properties by name, raw (empty without such a block)."""
-        handle = self.metaindex(report).get("rocksdb.properties")
-        block = self.read_block(handle, report) if handle else None
-        if block is None:
-            return {}
-        return {key.decode("utf-8", "backslashreplace"): value for key, value, _ in self.split_block(block, report)}
-
-    def index(self, report: Report = checks.strict) -> list[tuple[bytes, Handle]]:
-        """`(separator, handle)` per data block, in order; the separator is a user key at or above the block's last one.
-        Two-level indexes are flattened.
-        """
-        top, delta, bare, nested = self._index_shape(report)
-        if top is None:
-            return []
-        out = self._index_entries(top, delta, bare, report)
-        if nested:
-            return [entry for _, part in out for entry in self._index_entries(part, delta, bare, report)]
-        return out
-
-    def _index_shape(self, report: Report) -> tuple[Handle | None, bool, bool, bool]:
-        """`(handle of the top index, handles are delta-encoded, keys are user keys, two levels)`."""
-        footer = self.footer
-        if footer is None:
-            return None, False, False, False
-        if footer.family == "leveldb":
-            return footer.index_handle, False, False, False
-        facts = self.properties(report if footer.version >= 3 or footer.index_handle is None else checks.ignore)
-        top = footer.index_handle
-        if top is None:
-            top = self.metaindex(report).get("rocksdb.index")
-            if top is None:
-                span = self.source.span(footer.metaindex.offset, self.source.size)
-                report(checks.HANDLE, "the metaindex names no index", span=span)
-        delta = facts.get("rocksdb.index.value.is.delta.encoded", b"") == b"\1"
-        bare = facts.get("rocksdb.index.key.is.user.key", b"") == b"\1"
-        return top, delta, bare, facts.get("rocksdb.block.based.table.index.type", b"")[:1] == b"\2"
-
-    def partitions(self, report: Report = checks.ignore) -> list[tuple[str, Handle]]:
-        """Blocks that only other index blocks name: parts of a two-level index and of a partitioned filter."""
-        top, delta, bare, nested = self._index_shape(report)
-        out: list[tuple[str, Handle]] = []
-        if top is not None and nested:
-            out += [("index-part", handle) for _, handle in self._index_entries(top, delta, bare, report)]
-        for name, handle in self.metaindex(report).items():
-            if name.startswith("partitionedfilter."):
-                out += [("filter-part", part) for _, part in self._index_entries(handle, delta, bare, report)]
-        return out
-
-    def _index_entries(self, handle: Handle, delta: bool, bare: bool, report: Report) -> list[tuple[bytes, Handle]]:
-        block = self.read_block(handle, report)
-        if block is None:
-            return []
-        cut = bytes if bare else user_key
-        if delta:
-            try:
-                return [(cut(k), h) for k, h in layout.parse_index_delta(block.data, block.payload_span)]
-            except FormatError as error:
-                checks.tell(report, checks.BLOCK, error)
-                return []
-        with suppress(FormatError):
-            found = block_handles(block.data, block.entries_end, self.limits.structure_size, not bare, Handle)
-            if found is not None:
-                return found
-        out = []
-        for key, value, at in self.split_block(block, report):
-            try:
-                handle = layout.whole_handle(value) or layout.parse_handle(value, block.span.in_payload(at, at))
-                out.append((cut(key), handle))
-            except FormatError as error:
-                checks.tell(report, checks.HANDLE, error)
-        return out
-
-    @cached_property
-    def strict_index(self) -> list[tuple[bytes, Handle]]:
-        """`index`, read once.  Raises at the first broken rule of footer and index."""
-        return self.index(checks.strict) if self.check_footer(checks.strict) else []
-
-    @cached_property
-    def _index_keys(self) -> list[bytes]:
-        return [key for key, _ in self.strict_index]
 
     def place(self, handle: Handle, verdict: Verdict, codec: str) -> Place:
         """The place that the entries of a block are reported at."""
@@ -194,28 +95,29 @@ class Table(BlockFile):
         The block behind them is looked at too: its keys lie behind its separator.
         """
         try:
-            index, keys = self.strict_index, self._index_keys
-            first = 0 if start is None else bisect_left(keys, start)
-            last = len(index) if stop is None else bisect_left(keys, stop) + 2
-            return self.add_blocks(rows, index[first:last], start, stop)
+            chosen = self.numbers(start, stop)
+            return self.add_blocks(rows, self.strict_index[chosen.start : chosen.stop + 1], start, stop)
         except ExhumeError:
             return False
 
+    def numbers(self, start: bytes | None, stop: bytes | None) -> slice:
+        """The numbers of the data blocks that may hold user keys in `[start, stop)`."""
+        keys = self.strict_index.keys
+        first = 0 if start is None else bisect_left(keys, start)
+        return slice(first, len(keys) if stop is None else min(len(keys), bisect_left(keys, stop) + 1))
+
     def add_blocks(
-        self,
-        rows: LeveldbRows,
-        blocks: list[tuple[bytes, Handle]],
-        start: bytes | None = None,
-        stop: bytes | None = None,
+        self, rows: LeveldbRows, blocks: BlockIndex, start: bytes | None = None, stop: bytes | None = None
     ) -> bool:
         """The same for some blocks of the index that follow one another."""
         if not COMPILED or not blocks:
             return not blocks
         limits = self.limits
         caps = limits.payload_size, limits.expansion_floor, limits.expansion, limits.structure_size, MOST_AT_ONCE
-        base, end = blocks[0][1].offset, blocks[-1][1].stop
+        handles = blocks.handles
+        base, end = handles[0].offset, handles[-1].stop
         kind, _, _, context, room = self.rules
-        if end > room or end - base != sum(handle.size + layout.BLOCK_TRAILER for _, handle in blocks):
+        if end > room or end - base != sum(handles.sizes) + layout.BLOCK_TRAILER * len(handles):
             return False
         stored = self.source.read_at(base, end - base)
         found = None
@@ -224,7 +126,7 @@ class Table(BlockFile):
         if found is None:
             contents: list[tuple[bytes, int]] = []
             total = 0
-            for _, handle in blocks:
+            for handle in handles:
                 at = handle.offset - base
                 after = at + handle.size + layout.BLOCK_TRAILER
                 block = self.read_block(handle, stored=stored[at:after])
@@ -251,14 +153,11 @@ class Table(BlockFile):
 
     def span_of(self, start: bytes | None, stop: bytes | None) -> tuple[int, int] | None:
         """The span of the data blocks that may hold user keys in `[start, stop)`."""
-        index = self.strict_index
-        first = 0 if start is None else bisect_left(self._index_keys, start)
-        last = len(index) if stop is None else bisect_left(self._index_keys, stop) + 1
-        handles = [handle for _, handle in index[first:last]]
+        handles = self.strict_index.handles[self.numbers(start, stop)]
         if not handles:
             return None
-        end = max(handle.offset + handle.size for handle in handles) + layout.BLOCK_TRAILER
-        return min(handle.offset for handle in handles), min(end, self.source.size)
+        end = max(map(add, handles.offsets, handles.sizes)) + layout.BLOCK_TRAILER
+        return min(handles.offsets), min(end, self.source.size)
 
     def items(self, rank: int = 0, start: bytes | None = None, stop: bytes | None = None) -> Iterator[Item]:
         """Every entry from the user key `start` on, in order; raises at the first broken rule.
@@ -269,13 +168,13 @@ class Table(BlockFile):
 
     def item_blocks(self, rank: int, start: bytes | None, stop: bytes | None) -> Iterator[list[Item]]:
         """The same, block by block."""
-        index = self.strict_index
-        first = 0 if start is None else bisect_left(self._index_keys, start)
+        handles = self.strict_index.handles
+        chosen = self.numbers(start, stop)
+        first, last = chosen.start, chosen.stop
         span = self.span_of(start, stop) if self.source.cost.wait else None
-        if span is not None and first < len(index) and span[1] - span[0] > index[first][1].size:
+        if span is not None and first < len(handles) and span[1] - span[0] > handles[first].size:
             self.source.hint(*span)
         previous: Item | None = None
-        last = len(index) if stop is None else bisect_left(self._index_keys, stop) + 1
         # Nothing of a long range is kept for the next look-up, and it is read ahead.
         streamed = last - first > MOST_KEPT or (start is None and stop is None)
         blocks = self._stream(rank, first, last, start) if streamed else self._blocks_from(rank, first, start or b"")
@@ -288,7 +187,7 @@ class Table(BlockFile):
 
     def _stream(self, rank: int, first: int, last: int, start: bytes | None) -> Iterator[list[Item]]:
         """The blocks `[first, last)`, from a key on, read ahead; then one by one those that follow them."""
-        handles = [handle for _, handle in self.strict_index]
+        handles = self.strict_index.handles
         ahead = self.read_blocks(handles[first:last])
         behind = (self.read_block(handle) for handle in handles[last:])
         for number, block in enumerate(chain(ahead, behind), first):
@@ -299,11 +198,11 @@ class Table(BlockFile):
         """The blocks from a key on; the most recently read ones are cached, because look-ups tend to be for nearby
         keys.
         """
-        index = self.strict_index
-        for number in range(first, len(index)):
+        handles = self.strict_index.handles
+        for number in range(first, len(handles)):
             items = self._seen.get(number)
             if items is None:
-                block = self.read_block(index[number][1])
+                block = self.read_block(handles[number])
                 items = self.block_items(block, (rank << 33) + 2 * number)[0] if block else []
                 if len(self._seen) >= MOST_KEPT:
                     self._seen.pop(next(iter(self._seen)), None)

@@ -7,8 +7,7 @@ Spec: LevelDB doc/table_format.md; RocksDB table/format.h, block_based/.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from itertools import islice
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from exhume.counts import counted
@@ -228,28 +227,29 @@ class BlockFile:
         checked = stored[: handle.size + CHECKSUMMED]
         return _compared(kind, found, block_checksum(kind, checked, base_context=base, offset=handle.offset))
 
-    def read_blocks(self, handles: list[Handle], report: Report = checks.strict) -> Iterator[Block | None]:
+    def read_blocks(self, handles: Sequence[Handle], report: Report = checks.strict) -> Iterator[Block | None]:
         """`read_block` of each handle; blocks that follow one another in the file are fetched together."""
         window, first, ahead = b"", 0, True
         for number, handle in enumerate(handles):
             start, end = handle.offset - first, handle.stop - first
             if ahead and not 0 <= start < end <= len(window):
                 try:
-                    window, first = self._read_ahead(islice(handles, number, None)), handle.offset
+                    window, first = self._read_ahead(handles, number), handle.offset
                 except ExhumeError:  # from here on, each block is read, and refused, by itself
                     window, ahead = b"", False
                 start, end = 0, handle.stop - first
             whole = 0 <= start < end <= len(window)
             yield self.read_block(handle, report, stored=window[start:end] if whole else None)
 
-    def _read_ahead(self, handles: Iterable[Handle]) -> bytes:
-        """The bytes of the first blocks, as long as they are adjacent, inside the file and not too large together."""
-        start = end = -1
+    def _read_ahead(self, handles: Sequence[Handle], first: int) -> bytes:
+        """The bytes of the blocks from one on, as long as they are adjacent, inside the file and not too large
+        together.
+        """
+        start = end = handles[first].offset
         room = self.rules.room
-        for handle in handles:
+        for number in range(first, len(handles)):
+            handle = handles[number]
             stop = handle.stop
-            if start < 0:
-                start = end = handle.offset
             if handle.offset != end or stop > room or stop - start > READ_AHEAD:
                 break
             end = stop

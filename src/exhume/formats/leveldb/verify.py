@@ -24,6 +24,7 @@ from exhume.formats.leveldb.model import BYTEWISE, Role, TableFile
 from exhume.formats.leveldb.ranges import PIECE
 from exhume.formats.leveldb.table import KNOWN_TYPES, Item, Table, property_number
 from exhume.formats.leveldb.table_blocks import Block
+from exhume.formats.leveldb.table_index import BlockIndex
 from exhume.formats.leveldb.wire import Handle
 from exhume.io.parallel import map_ordered
 from exhume.layout.measured import is_measuring
@@ -114,7 +115,7 @@ class _Piece(NamedTuple):
 
     file: DbFile
     stated: TableFile | None
-    blocks: list[tuple[bytes, Handle]]
+    blocks: BlockIndex
 
 
 class _Seen(NamedTuple):
@@ -153,7 +154,7 @@ class _Rules(NamedTuple):
             return None
         if self.last_sequence is not None and highest > self.last_sequence:
             return None
-        return _Seen(first, _Last(*last, piece.blocks[-1][1]), len(rows))
+        return _Seen(first, _Last(*last, piece.blocks.handles[-1]), len(rows))
 
 
 class TableVerifier:
@@ -178,8 +179,9 @@ class TableVerifier:
         self._found = Capped()
         self._tell: Report = checks.collector(self._found.append)
         self._facts: dict[str, bytes] = {}
+        self._blocks: BlockIndex | None = None
+        """The index, once everything but the data blocks was checked."""
         self._pieces: list[_Piece] = []
-        self._is_outlined = False
 
     def report(self, rule: Rule, detail: str = "", **more: Any) -> None:
         """Reports a broken rule."""
@@ -188,8 +190,8 @@ class TableVerifier:
 
     def begin(self) -> list[_Piece]:
         """The data blocks in pieces, at least one; what is wrong elsewhere is noted."""
-        blocks: list[tuple[bytes, Handle]] = []
-        _guard(self._found, lambda: blocks.extend(self._outline()))
+        _guard(self._found, self._outline)
+        blocks = self._blocks or BlockIndex.of(())
         self._pieces = [
             _Piece(self.file, self.stated, blocks[at : at + PIECE]) for at in range(0, max(1, len(blocks)), PIECE)
         ]
@@ -198,16 +200,16 @@ class TableVerifier:
     def finish(self, first: _Seen | None, others: Iterator[_Seen | None]) -> list[Finding]:
         """Everything that is wrong with the table, given the survey of its first piece and all that follow."""
         mine = [first, *islice(others, len(self._pieces) - 1)]
-        if self._is_outlined:
+        if self._blocks is not None:
             _guard(self._found, lambda: self._examine(mine))
         return self._found.told()
 
-    def _outline(self) -> list[tuple[bytes, Handle]]:
-        """The index, after everything but the data blocks was checked."""
+    def _outline(self) -> None:
+        """Checks everything but the data blocks, and reads the index."""
         table, report = self.table, self.report
         footer = table.check_footer(report)
         if footer is None:
-            return []
+            return
         source = table.source
         self.claimed.append((footer.offset - source.origin, source.size, "footer"))
         self._claim(footer.metaindex, "metaindex")
@@ -223,9 +225,7 @@ class TableVerifier:
         for name, handle in table.partitions(report):
             self._claim(handle, name)
             table.read_block(handle, report)
-        blocks = table.index(report)
-        self._is_outlined = True
-        return blocks
+        self._blocks = table.index(report)
 
     def _examine(self, surveys: list[_Seen | None]) -> None:
         """The data blocks: those of a piece with nothing to object to as a whole, others one by one."""
@@ -245,7 +245,7 @@ class TableVerifier:
     def _examine_piece(self, piece: _Piece, number: int, previous: _Last | None) -> _Last | None:
         """Examines each block of a piece, whose first has that number in the index; returns the last entry so far."""
         self._claim_blocks(piece)
-        read = self.table.read_blocks([handle for _, handle in piece.blocks], self.report)
+        read = self.table.read_blocks(piece.blocks.handles, self.report)
         for place, ((separator, handle), block) in enumerate(zip(piece.blocks, read, strict=True), number):
             if block is None or self.quick:
                 continue
@@ -260,7 +260,7 @@ class TableVerifier:
         self.claimed.append((handle.offset, handle.stop, name))
 
     def _claim_blocks(self, piece: _Piece) -> None:
-        for _, handle in piece.blocks:
+        for handle in piece.blocks.handles:
             self._claim(handle, "data block")
 
     def _check_meta_block(self, name: str, handle: Handle) -> None:
@@ -340,7 +340,8 @@ class TableVerifier:
     def _check_claims(self) -> None:
         """Blocks must neither overlap nor leave bytes between them."""
         source = self.table.source
-        joined = [(piece.blocks[0][1].offset, piece.blocks[-1][1].stop, "data block") for piece in self.sound]
+        sound = [piece.blocks.handles for piece in self.sound]
+        joined = [(handles[0].offset, handles[-1].stop, "data block") for handles in sound]
         claimed = sorted({*self.claimed, *joined})
         if any(end > start for (_, end, _), (start, _, _) in pairwise(claimed)):  # by which blocks has to be said
             for piece in self.sound:

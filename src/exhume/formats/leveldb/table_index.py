@@ -1,0 +1,213 @@
+"""What a table says of its blocks: metaindex, properties, and the index, which is held as columns.
+
+A table of a gigabyte has some hundred thousand data blocks: keys and handles are made as objects for who asks for one.
+
+Spec: LevelDB doc/table_format.md; RocksDB table/format.h, block_based/.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from itertools import accumulate, chain
+from typing import Any
+
+from exhume.errors import FormatError
+from exhume.formats.leveldb import checks, layout
+from exhume.formats.leveldb.checks import Report
+from exhume.formats.leveldb.kernel import block_handles
+from exhume.formats.leveldb.layout_facts import user_key
+from exhume.formats.leveldb.table_blocks import BlockFile
+from exhume.formats.leveldb.wire import Handle
+from exhume.io.cached import cached_property
+
+
+class Keys(Sequence[bytes]):
+    """Byte strings that follow one another in `data`: `bounds` says where each begins, and where the last ends."""
+
+    __slots__ = ("bounds", "data")
+
+    def __init__(self, data: bytes, bounds: memoryview) -> None:
+        self.data = data
+        self.bounds = bounds
+
+    def __len__(self) -> int:
+        return len(self.bounds) - 1
+
+    def __getitem__(self, at: Any) -> Any:
+        chosen = range(len(self))[at]
+        if isinstance(chosen, range):
+            return Keys(self.data, self.bounds[chosen.start : chosen.start + len(chosen) + 1])
+        return self.data[self.bounds[chosen] : self.bounds[chosen + 1]]
+
+    def __iter__(self) -> Iterator[bytes]:
+        return map(self.data.__getitem__, map(slice, self.bounds, self.bounds[1:]))
+
+
+class Handles(Sequence[Handle]):
+    """Where blocks lie: a column of their offsets in the file, and one of their sizes without the trailers."""
+
+    __slots__ = ("offsets", "sizes")
+
+    def __init__(self, offsets: memoryview, sizes: memoryview) -> None:
+        self.offsets = offsets
+        self.sizes = sizes
+
+    def __len__(self) -> int:
+        return len(self.offsets)
+
+    def __getitem__(self, at: Any) -> Any:
+        if isinstance(at, slice):
+            return Handles(self.offsets[at], self.sizes[at])
+        return Handle(self.offsets[at], self.sizes[at])
+
+    def __iter__(self) -> Iterator[Handle]:
+        return map(Handle, self.offsets, self.sizes)
+
+
+class BlockIndex(Sequence[tuple[bytes, Handle]]):
+    """`(separator, handle)` per data block, in order, as columns; the separator is a user key at or above the block's
+    last one.
+    """
+
+    __slots__ = ("handles", "keys")
+
+    def __init__(self, keys: Keys, handles: Handles) -> None:
+        self.keys = keys
+        self.handles = handles
+
+    @classmethod
+    def of(cls, entries: Iterable[tuple[bytes, Handle]]) -> BlockIndex:
+        """The same of pairs."""
+        found = list(entries)
+        keys = [key for key, _ in found]
+        bounds = accumulate(map(len, keys), initial=0)
+        return cls.packed(b"".join(keys), bounds, [lies.offset for _, lies in found], [lies.size for _, lies in found])
+
+    @classmethod
+    def packed(
+        cls, keys: bytes, bounds: bytes | Iterable[int], offsets: bytes | Iterable[int], sizes: bytes | Iterable[int]
+    ) -> BlockIndex:
+        """The same of columns of numbers, or of their bytes; see `block_handles`."""
+        handles = Handles(memoryview(array("Q", offsets)), memoryview(array("Q", sizes)))
+        return cls(Keys(keys, memoryview(array("q", bounds))), handles)
+
+    def __len__(self) -> int:
+        return len(self.handles)
+
+    def __getitem__(self, at: Any) -> Any:
+        if isinstance(at, slice):
+            return BlockIndex(self.keys[at], self.handles[at])
+        return self.keys[at], self.handles[at]
+
+    def __iter__(self) -> Iterator[tuple[bytes, Handle]]:
+        return zip(self.keys, self.handles, strict=True)
+
+    def strides(self, size: int) -> Iterator[tuple[bytes, int]]:
+        """Separators that have about `size` stored bytes between them, each with the bytes of the blocks before it."""
+        held = 0
+        for number, stored in enumerate(self.handles.sizes):
+            held += stored
+            if held >= size:
+                yield self.keys[number], held
+                held = 0
+        if held:
+            yield self.keys[-1], held
+
+
+class IndexedFile(BlockFile):
+    """A table with what is said of its blocks.  Thread-safe."""
+
+    def metaindex(self, report: Report = checks.strict) -> dict[str, Handle]:
+        """The handles of the meta blocks by name; empty when the metaindex cannot be read, which `report` is told."""
+        footer = self.footer
+        if footer is None:
+            return {}
+        block = self.read_block(footer.metaindex, report)
+        out: dict[str, Handle] = {}
+        if block is None:
+            return out
+        for key, value, at in self.split_block(block, report):
+            try:
+                out[key.decode("utf-8", "backslashreplace")] = layout.parse_handle(value, block.span.in_payload(at, at))
+            except FormatError as error:
+                checks.tell(report, checks.HANDLE, error)
+        return out
+
+    def properties(self, report: Report = checks.strict) -> dict[str, bytes]:
+        """Properties by name, raw (empty without such a block)."""
+        handle = self.metaindex(report).get("rocksdb.properties")
+        block = self.read_block(handle, report) if handle else None
+        if block is None:
+            return {}
+        return {key.decode("utf-8", "backslashreplace"): value for key, value, _ in self.split_block(block, report)}
+
+    def index(self, report: Report = checks.strict) -> BlockIndex:
+        """The data blocks.  Two-level indexes are flattened."""
+        top, delta, bare, nested = self._index_shape(report)
+        if top is None:
+            return BlockIndex.of(())
+        out = self._index_entries(top, delta, bare, report)
+        if nested:
+            parts = (self._index_entries(part, delta, bare, report) for part in out.handles)
+            return BlockIndex.of(chain.from_iterable(parts))
+        return out
+
+    def _index_shape(self, report: Report) -> tuple[Handle | None, bool, bool, bool]:
+        """`(handle of the top index, handles are delta-encoded, keys are user keys, two levels)`."""
+        footer = self.footer
+        if footer is None:
+            return None, False, False, False
+        if footer.family == "leveldb":
+            return footer.index_handle, False, False, False
+        facts = self.properties(report if footer.version >= 3 or footer.index_handle is None else checks.ignore)
+        top = footer.index_handle
+        if top is None:
+            top = self.metaindex(report).get("rocksdb.index")
+            if top is None:
+                span = self.source.span(footer.metaindex.offset, self.source.size)
+                report(checks.HANDLE, "the metaindex names no index", span=span)
+        delta = facts.get("rocksdb.index.value.is.delta.encoded", b"") == b"\1"
+        bare = facts.get("rocksdb.index.key.is.user.key", b"") == b"\1"
+        return top, delta, bare, facts.get("rocksdb.block.based.table.index.type", b"")[:1] == b"\2"
+
+    def partitions(self, report: Report = checks.ignore) -> list[tuple[str, Handle]]:
+        """Blocks that only other index blocks name: parts of a two-level index and of a partitioned filter."""
+        top, delta, bare, nested = self._index_shape(report)
+        out: list[tuple[str, Handle]] = []
+        if top is not None and nested:
+            out += [("index-part", part) for part in self._index_entries(top, delta, bare, report).handles]
+        for name, handle in self.metaindex(report).items():
+            if name.startswith("partitionedfilter."):
+                out += [("filter-part", part) for part in self._index_entries(handle, delta, bare, report).handles]
+        return out
+
+    def _index_entries(self, handle: Handle, delta: bool, bare: bool, report: Report) -> BlockIndex:
+        block = self.read_block(handle, report)
+        if block is None:
+            return BlockIndex.of(())
+        cut = bytes if bare else user_key
+        if delta:
+            try:
+                return BlockIndex.of((cut(k), h) for k, h in layout.parse_index_delta(block.data, block.payload_span))
+            except FormatError as error:
+                checks.tell(report, checks.BLOCK, error)
+                return BlockIndex.of(())
+        with suppress(FormatError):
+            columns = block_handles(block.data, block.entries_end, self.limits.structure_size, not bare)
+            if columns is not None:
+                return BlockIndex.packed(*columns)
+        out = []
+        for key, value, at in self.split_block(block, report):
+            try:
+                handle = layout.whole_handle(value) or layout.parse_handle(value, block.span.in_payload(at, at))
+                out.append((cut(key), handle))
+            except FormatError as error:
+                checks.tell(report, checks.HANDLE, error)
+        return BlockIndex.of(out)
+
+    @cached_property
+    def strict_index(self) -> BlockIndex:
+        """`index`, read once.  Raises at the first broken rule of footer and index."""
+        return self.index(checks.strict) if self.check_footer(checks.strict) else BlockIndex.of(())
