@@ -23,7 +23,7 @@ from exhume.io.parallel import map_ordered
 from exhume.native.kernel import COMPILED
 
 if TYPE_CHECKING:
-    from exhume.formats.leveldb.database import Database
+    from exhume.formats.leveldb.directory import DatabaseDirectory
     from exhume.formats.leveldb.pykernel import State
 
 T = TypeVar("T")
@@ -214,7 +214,7 @@ def tally_of(rows: LeveldbRows) -> Tally:
     return found
 
 
-def is_sound(database: Database, jobs: int = 1) -> bool:
+def is_sound(database: DatabaseDirectory, jobs: int = 1) -> bool:
     """Whether everything that reading the live files meets is undamaged and in the order of bytes."""
     if database.errors or not database.is_bytewise or not COMPILED:
         return False

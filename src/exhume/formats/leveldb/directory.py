@@ -1,0 +1,160 @@
+"""A database directory that was opened: its manifest, its files and their readers, and what is wrong with it.
+
+Files are read directly; no database library, no lock, no write.
+
+Spec: LevelDB doc/impl.md.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from exhume.errors import ExhumeError, Span
+from exhume.findings import Finding
+from exhume.formats.leveldb import checks
+from exhume.formats.leveldb.checks import Report
+from exhume.formats.leveldb.files import DbFile, list_files, load_manifest, named_manifest, old_manifests
+from exhume.formats.leveldb.manifest import Manifest
+from exhume.formats.leveldb.model import BYTEWISE, Role, SequenceRule
+from exhume.formats.leveldb.names import hint_files, obvious_manifest, plain_names
+from exhume.formats.leveldb.pool import SourcePool
+from exhume.formats.leveldb.replay import LoadedLog, load_log
+from exhume.formats.leveldb.table import Table
+from exhume.io.cached import cached_property
+from exhume.io.source import Source
+from exhume.io.tree import Tree
+from exhume.limits import DEFAULT_LIMITS, Limits
+
+
+class DatabaseDirectory:
+    """The files of an open database.  Thread-safe.
+
+    `problems` are the findings made while CURRENT, manifest and directory were read.  With None as `sequence_rule`,
+    the rule is recognised in each log by the numbers of its successive batches.
+    """
+
+    def __init__(
+        self,
+        tree: Tree,
+        *,
+        limits: Limits = DEFAULT_LIMITS,
+        sequence_rule: SequenceRule | None = None,
+        standalone: bool = False,
+    ) -> None:
+        """`standalone`: there is neither CURRENT nor a manifest, and all files count as live."""
+        self.tree = tree
+        self._pool = SourcePool(tree)
+        self.limits = limits
+        self.sequence_rule = sequence_rule
+        self.problems: list[Finding] = []
+        self.errors: list[ExhumeError] = []
+        report = self._note
+        hint_files(tree, plain_names(tree))
+        self.manifest: Manifest | None = None if standalone else load_manifest(tree, report, limits)
+        report_files = checks.ignore if standalone else report
+        self.files: list[DbFile] = list_files(tree, self.manifest, self._was_named, report_files)
+        if standalone:
+            self.files = [f._replace(role=Role.LIVE) if f.kind in ("table", "log") else f for f in self.files]
+        self._check_logs(report)
+        self._tables: dict[str, Table] = {}
+        self._logs: dict[str, LoadedLog] = {}
+        self._confirmed = False
+        self._lock = threading.RLock()
+
+    def _note(self, rule: checks.Rule, detail: str = "", **facts: Any) -> None:
+        finding = rule.finding(detail, **facts)
+        self.problems.append(finding)
+        if finding.severity == "error":
+            self.errors.append(rule.error(detail, **facts))
+
+    @cached_property
+    def old_manifests(self) -> list[Manifest]:
+        """Manifests that are no longer used; they are read when there are tables that only they may have named."""
+        return old_manifests(self.tree, self.manifest.name if self.manifest else "", self.limits)
+
+    def _was_named(self, table: int) -> bool:
+        named = self.manifest is not None and table in self.manifest.mentioned
+        return named or any(table in each.mentioned for each in self.old_manifests)
+
+    def _check_logs(self, report: Report) -> None:
+        if self.manifest is None or self.manifest.log_number == 0:
+            return
+        if not any(f.kind == "log" and f.role is Role.LIVE for f in self.files):
+            name = f"{self.manifest.log_number:06d}.log"
+            report(checks.MISSING_FILE, "the log that the manifest names", span=Span(name, 0, 0))
+
+    def confirm_manifest(self) -> None:
+        """Reads CURRENT once, if the manifest was found without it, and notes what is wrong with it."""
+        with self._lock:
+            if self.manifest is not None and not self._confirmed and obvious_manifest(self.tree):
+                self._confirmed = True
+                named_manifest(self.tree, self._note)
+
+    def require_sound(self) -> None:
+        """Raises the first error of reading CURRENT, manifest and directory; every strict method calls it first."""
+        if self.errors:
+            raise self.errors[0]
+
+    @property
+    def comparator(self) -> str:
+        """The name of the comparator, which orders the keys."""
+        return (self.manifest.comparator if self.manifest else None) or BYTEWISE
+
+    @property
+    def is_bytewise(self) -> bool:
+        """Whether keys are ordered as bytes, so that files can be merged and searched by key."""
+        families = self.manifest.families.values() if self.manifest else ()
+        return all((f.comparator or self.comparator) == BYTEWISE for f in families) and self.comparator == BYTEWISE
+
+    def source(self, name: str) -> Source:
+        """One file of the directory."""
+        return self._pool.source(name)
+
+    def table(self, file: DbFile) -> Table:
+        """The reader of one table."""
+        with self._lock:
+            found = self._tables.get(file.name)
+            if found is None:
+                found = self._tables[file.name] = Table(
+                    self.source(file.name), file.number, level=file.level, referenced=file.role is Role.LIVE,
+                    column_family=file.column_family, limits=self.limits,
+                )  # fmt: skip
+            return found
+
+    def tables(self, *roles: Role) -> list[DbFile]:
+        """Tables in these roles."""
+        return [f for f in self.files if f.kind == "table" and f.role in roles]
+
+    def logs(self, *roles: Role) -> list[DbFile]:
+        """Logs in these roles, oldest first."""
+        return [f for f in self.files if f.kind == "log" and f.role in roles]
+
+    def load_log(self, file: DbFile, report: Report = checks.strict) -> LoadedLog:
+        """A log as sorted items.  A strict result is kept."""
+        keep = report is checks.strict
+        with self._lock:
+            if keep and file.name in self._logs:
+                return self._logs[file.name]
+            loaded = load_log(
+                self.source(file.name), file, report, self.limits, rule=self.sequence_rule, is_dacha=self._is_dacha
+            )
+            if keep:
+                self._logs[file.name] = loaded
+            return loaded
+
+    def _is_dacha(self) -> bool:
+        writer = self.manifest.writer if self.manifest else ""
+        if writer == "dacha":
+            return True
+        names = {f.name for f in self.files}
+        if "dacha" not in writer or "IDENTITY" not in names or any(n.startswith("OPTIONS-") for n in names):
+            return False
+        identity = self.source("IDENTITY").read_up_to(0, 64)
+        return len(identity) == 36 and not identity.endswith(b"\n")
+
+    def close(self) -> None:
+        """Closes every file."""
+        with self._lock:
+            self._pool.close()
+            self._tables.clear()

@@ -1,0 +1,225 @@
+"""The live state of a database, read strictly: every method raises at the first broken rule on its way.
+
+Spec: LevelDB doc/impl.md.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import heapq
+import itertools
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping
+from operator import itemgetter
+from typing import TypeVar
+
+from exhume.errors import ExhumeError
+from exhume.formats.leveldb import checks
+from exhume.formats.leveldb.directory import DatabaseDirectory
+from exhume.formats.leveldb.files import DbFile
+from exhume.formats.leveldb.kernel import LeveldbRows
+from exhume.formats.leveldb.layout_facts import user_key
+from exhume.formats.leveldb.manifest import level_runs
+from exhume.formats.leveldb.merge import Level, RangeDeletion, sort_key
+from exhume.formats.leveldb.model import DELETIONS, Role, ValueTypes, Version
+from exhume.formats.leveldb.names import hint_rows
+from exhume.formats.leveldb.ranges import Run, Sources, map_rows, versions_of
+from exhume.formats.leveldb.table import Item, Table
+from exhume.formats.leveldb.wire import MAX_SEQUENCE
+from exhume.io.cached import cached_property
+
+T = TypeVar("T")
+
+_TOP = (1 << 64) - 1
+RANGE = int(ValueTypes.RANGE_DELETION)
+
+
+class LiveDatabase(DatabaseDirectory):
+    """A database whose live state can be read.  Thread-safe."""
+
+    def get(self, key: bytes, *, sequence: int | None = None, column_family: int = 0) -> bytes | None:
+        """The live value of a key (as of `sequence`), None when there is none.  Raises at any damage on the way."""
+        for found, value in self.scan(key, key + b"\0", sequence=sequence, column_family=column_family):
+            if found == key:
+                return value
+        return None
+
+    def scan(
+        self,
+        start: bytes | None = None,
+        stop: bytes | None = None,
+        *,
+        sequence: int | None = None,
+        column_family: int = 0,
+    ) -> Iterator[tuple[bytes, bytes]]:
+        """Live `(key, value)` with `start <= key < stop` in key order, as of `sequence`.  Raises at the first
+        damage.
+        """
+        for item in self._newest(start, stop, sequence, column_family):
+            yield item[0], item[4]
+
+    def scan_newest(
+        self,
+        start: bytes | None = None,
+        stop: bytes | None = None,
+        *,
+        sequence: int | None = None,
+        column_family: int = 0,
+    ) -> Iterator[tuple[bytes, int, bytes]]:
+        """Like `scan`, but yields `(key, sequence, value)`."""
+        for item in self._newest(start, stop, sequence, column_family):
+            yield item[0], (_TOP - item[1]) >> 8, item[4]
+
+    def live_families(self) -> list[int]:
+        """The numbers of the column families that were not dropped."""
+        return sorted(n for n, f in self.manifest.families.items() if not f.dropped) if self.manifest else [0]
+
+    def live_versions(self, start: bytes | None = None, stop: bytes | None = None) -> Iterator[Version]:
+        """Live rows with `start <= key < stop` and where they lie, by column family and key.  Raises at the first
+        damage on the way.
+        """
+        return itertools.chain.from_iterable(self.map_live(versions_of, start, stop))
+
+    def map_live(
+        self,
+        make: Callable[[LeveldbRows], T],
+        start: bytes | None = None,
+        stop: bytes | None = None,
+        *,
+        families: list[int] | None = None,
+        jobs: int = 1,
+    ) -> Iterator[T]:
+        """What `make` makes of the live rows with `start <= key < stop`, as columns of some thousand rows, on `jobs`
+        threads (0: one per core).
+
+        They come by column family and key.  Raises at the first damage on the way.
+        """
+        self.require_sound()
+        last, deletions = self.last_sequence(), self.range_deletions()
+        runs: dict[int, list[Run]] = {}
+        for family in self.live_families() if families is None else families:
+            if self.is_bytewise:
+                logs = {f.number: self._live_items(f, family) for f in self.logs(Role.LIVE)}
+                runs[family] = self._runs(family, logs)
+            else:
+                runs[family] = [list(self._merged(start, stop, family))]
+        yield from map_rows(make, Sources(runs, last, deletions, live=True), start, stop, jobs)
+
+    def _runs(self, family: int, logs: Mapping[int, list[Item]]) -> list[Run]:
+        """The live tables and the items of logs in a column family, by their numbers."""
+        found: dict[int, Run] = {number: items for number, items in logs.items() if items}
+        found |= {f.number: self.table(f) for f in self.tables(Role.LIVE) if f.column_family == family}
+        return [run for _, run in sorted(found.items(), key=itemgetter(0))]
+
+    def _newest(
+        self, start: bytes | None, stop: bytes | None, sequence: int | None, column_family: int
+    ) -> Iterator[Item]:
+        """The item of each live key, as of `sequence`."""
+        self.require_sound()
+        ceiling = self.last_sequence() if sequence is None else sequence
+        ranges = [r for r in self.range_deletions() if r.column_family == column_family and r.sequence <= ceiling]
+        last: bytes | None = None
+        for item in self._merged(start, stop, column_family):
+            key = item[0]
+            if stop is not None and key >= stop:
+                return
+            if key == last:
+                continue
+            packed = _TOP - item[1]
+            number, kind = packed >> 8, packed & 0xFF
+            if number > ceiling or kind == RANGE:
+                continue
+            last = key
+            if kind in DELETIONS or (ranges and any(r.first <= key < r.stop and r.sequence > number for r in ranges)):
+                continue
+            if kind not in checks.KNOWN_PUTS:
+                checks.fail(checks.VALUE_TYPE, span=item[5].span, actual=kind)
+            yield item
+
+    def last_sequence(self) -> int:
+        """The last sequence number in the manifest and in the logs that would be replayed."""
+        return self._last_sequence
+
+    @cached_property
+    def _last_sequence(self) -> int:
+        self._prefetch_live()
+        last = (self.manifest.last_sequence or 0) if self.manifest else MAX_SEQUENCE
+        return max([last, *(self.load_log(f).last_sequence for f in self.logs(Role.LIVE))])
+
+    def _prefetch_live(self) -> None:
+        hint_rows(self.tree, [file.name for file in self.logs(Role.LIVE) + self.tables(Role.LIVE)])
+
+    def range_deletions(self) -> list[RangeDeletion]:
+        """RocksDB range deletions of live tables and logs."""
+        return self._range_deletions
+
+    @cached_property
+    def _range_deletions(self) -> list[RangeDeletion]:
+        out = [r for f in self.logs(Role.LIVE) for r in self.load_log(f).ranges]
+        for file in self.tables(Role.LIVE):
+            table = self.table(file)
+            if table.footer is not None and table.footer.family == "rocksdb":
+                out += [RangeDeletion(*r, file.column_family) for r in table.range_deletions(checks.strict)]
+        return out
+
+    def _merged(self, start: bytes | None, stop: bytes | None, family: int) -> Iterator[Item]:
+        """Items of live files from `start` on, sorted; the caller uses none at or after `stop`.  Raises at damage."""
+        if not self.is_bytewise:
+            items = [
+                i for f in self.tables(Role.LIVE) if f.column_family == family for i in self.table(f).items(f.number)
+            ]
+            items += [i for f in self.logs(Role.LIVE) for i in self._live_items(f, family)]
+            yield from sorted((i for i in items if start is None or i[0] >= start), key=sort_key)
+            return
+        runs: list[Iterator[Item]] = []
+        for file in self.logs(Role.LIVE):
+            found = self._live_items(file, family)
+            if found:
+                first = 0 if start is None else bisect_left(found, (start,))
+                runs.append(map(found.__getitem__, range(first, len(found))))
+        young, levels = self._live_tables(family)
+        runs += [table.items(table.number, start, stop) for table in young]
+        runs += [level.items(start, stop) for level in levels]
+        yield from runs[0] if len(runs) == 1 else heapq.merge(*runs)
+
+    def _live_items(self, file: DbFile, family: int) -> list[Item]:
+        if self.manifest is not None and not self.manifest.is_live_log(file.number, family):
+            return []
+        return self.load_log(file).items.get(family, [])
+
+    @cached_property
+    def _levels(self) -> dict[int, tuple[list[Table], list[Level]]]:
+        """What `_live_tables` found so far, by column family."""
+        return {}
+
+    def _live_tables(self, family: int) -> tuple[list[Table], list[Level]]:
+        """Tables that may overlap one another, and levels of tables that do not."""
+        found = self._levels.get(family)
+        if found is None:
+            tables = {f.number: self.table(f) for f in self.tables(Role.LIVE)}
+            if self.manifest is None:
+                found = list(tables.values()), []
+            else:
+                young, levels = level_runs(
+                    [t for t in self.manifest.tables if t.column_family == family and t.number in tables]
+                )
+                found = (
+                    [tables[t.number] for t in young],
+                    [Level([tables[t.number] for t in run], [user_key(t.largest) for t in run]) for run in levels],
+                )
+            self._levels[family] = found
+        return found
+
+    def spans(self, start: bytes, stop: bytes) -> dict[str, tuple[int, int]]:
+        """The places of the blocks in each undamaged live table that have keys in `[start, stop)`, by file name."""
+        out: dict[str, tuple[int, int]] = {}
+        for file in self.tables(Role.LIVE) if self.is_bytewise else ():
+            with contextlib.suppress(ExhumeError):
+                span = self.table(file).span_of(start, stop)
+                if span is not None:
+                    out[file.name] = span
+        return out
+
+    def close(self) -> None:
+        super().close()
+        self._levels.clear()
