@@ -156,6 +156,21 @@ def test_keys_that_arrow_cannot_hold_are_left_to_the_readers() -> None:
             decoded(TIMES, "T", schema, [message])
 
 
+@pytest.mark.parametrize("keys", [["a", "b", "c"], ["c", "a", "b"], ["a", "b", "a"], ["b", "a", "b"], ["a", "a"]])
+def test_nobody_vouches_for_text_that_is_none_or_for_keys_that_repeat(keys: list[str]) -> None:
+    pairs = Field("pairs", "dictionary", key=Field("", "string"), value=Field("", "uint8"))
+    registry = Registry({"T": Schema("T", (pairs, Field("name", "string")))}, {})
+    value = {"pairs": {f"key {number}": 7 for number in range(len(keys))}, "name": "--"}
+    message = encoder_for(registry, "T").encode(value)
+    for number, key in enumerate(keys):
+        message = message.replace(f"key {number}".encode(), f"key {key}".encode())
+    schema = schema_of(registry, "T")
+    distinct = len(set(keys)) == len(keys)
+    made = filled(registry, "T", schema, [message.replace(b"--", "é".encode())])
+    assert (made is not None) == (KERNEL is not None and distinct)
+    assert filled(registry, "T", schema, [message.replace(b"--", b"\xc3-")]) is None
+
+
 def test_absent_values_take_no_more_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
     large = Field("a", "array", array_size=1 << 20, value=Field("", "double"), optional=True)
     registry = Registry({"T": Schema("T", (large,))}, {})

@@ -76,6 +76,7 @@ include "reals.pxi"
 include "json.pxi"
 include "../formats/ark/rbuf/native.pxi"
 include "../formats/ark/rbuf/columns.pxi"
+include "../formats/ark/rbuf/tables.pxi"
 include "scan.pxi"
 include "../codecs/native.pxi"
 

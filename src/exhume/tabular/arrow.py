@@ -108,9 +108,9 @@ def rebatched(
     return map_ordered(joined, gathered, jobs)
 
 
-def rebatched_each(pieces: Iterable[tuple[K, Any, Any]], batch_rows: int, *, jobs: int = 1) -> Iterator[tuple[K, Any]]:
+def rebatched_each(pieces: Iterable[tuple[K, Any, Any]], batch_rows: int) -> Iterator[tuple[K, Any]]:
     """`rebatched` for the pieces of several tables, which come with the key of theirs, as do the batches."""
-    return map_ordered(lambda found: (found[0], _joined(found[1])), _gathered(pieces, batch_rows), jobs)
+    return ((key, _joined(held)) for key, held in _gathered(pieces, batch_rows))
 
 
 def _joined(held: list[Any]) -> Any:

@@ -249,7 +249,7 @@ class ArkTable:
         def batches() -> Iterator[Any]:
             if lost is not None:
                 lost["missing splits"] = sum(not each.is_hidden for each in self.log.missing_splits())
-            yield from rebatched(counted(), batch_rows, jobs=jobs)
+            yield from rebatched(counted(), batch_rows)  # joining copies: a thread for it costs more than it saves
             if lost is not None:
                 lost["damaged messages"] += len(findings)
 

@@ -239,13 +239,13 @@ def ark_json(
     return b"", list(range(len(order))), [0] * len(order)
 
 
-ColumnParts = tuple[int, int, bytes, bytes, bytes]
+ColumnParts = tuple[int, int, Buffer, Buffer, Buffer]
 """The length of a column, the number of absent values, and its buffers: validity, offsets, values."""
 
 
 def ark_columns(
     order: list[int], pieces: list[Piece], shapes: bytes, texts: bytes, room: int
-) -> tuple[bytes, bytes, int, list[ColumnParts]] | None:
+) -> tuple[Buffer, Buffer, int, list[ColumnParts]] | None:
     """Messages in the columns of `columns.Shape`; None where nobody vouches for all of them, or they take more `room`.
 
     Times and sizes of the messages (64 bits each), the number of times that are too late for Arrow, and the columns.
@@ -256,7 +256,7 @@ def ark_columns(
 
 def ark_tables(
     order: list[int], pieces: list[Piece], tables: list[tuple[bytes, bytes]], room: int
-) -> list[tuple[bytes, bytes, int, list[ColumnParts]] | None]:
+) -> list[tuple[Buffer, Buffer, int, list[ColumnParts]] | None]:
     """What `ark_columns` makes of the messages of each of several tables, given by their `shapes` and `texts`.
 
     What is printed in front of a message's value in `ark_json` is one byte here: the number of its table.  The tables

@@ -146,7 +146,7 @@ def together(
     def batches() -> Iterator[tuple[str, Any]]:
         if lost is not None:
             lost["missing splits"] = sum(not each.is_hidden for each in log.missing_splits())
-        for table, batch in rebatched_each(counted(), batch_rows, jobs=jobs):
+        for table, batch in rebatched_each(counted(), batch_rows):
             yield names[table], batch
         if lost is not None:
             lost["damaged messages"] += len(findings)

@@ -172,19 +172,23 @@ cdef int64_t column_list(RbufWalk* w, const RbufOp* op, RbufColumn* c, int64_t a
 
 
 cdef int64_t column_pairs(RbufWalk* w, const RbufOp* op, RbufColumn* c, int64_t at, int64_t end) noexcept nogil:
-    cdef RbufColumn* keys = &w.columns[c.shape.child]
+    cdef RbufColumn* column = &w.columns[c.shape.child]
+    cdef RbufKeys keys
     cdef int64_t number, count = 0
+    keys.count, keys.ordered = 0, True
     at = rbuf_count(w, op, at, end, &count)
     if at < 0:
         return -1
     for number in range(count):
+        if op.kind == c"m" and not rbuf_key(w, &keys, at, end):
+            return -1
         at = column_value(w, &w.ops[op.child], c.shape.child, at, end)
-        if at < 0 or keys.nulls:
+        if at < 0 or column.nulls:
             return -1
         at = column_value(w, &w.ops[op.child + 1], c.shape.child + 1, at, end)
         if at < 0:
             return -1
-    return at if column_end(w, c, keys.length) else -1
+    return at if column_end(w, c, column.length) else -1
 
 
 cdef int64_t column_variant(RbufWalk* w, const RbufOp* op, RbufColumn* c, int64_t at, int64_t end) noexcept nogil:
@@ -236,6 +240,7 @@ cdef int64_t column_value(RbufWalk* w, const RbufOp* op, int64_t number, int64_t
     cdef Out text
     cdef char[40] digits
     cdef uint64_t time
+    cdef int64_t size
     if kind == c"-":
         return column_outside(w, op, at, end)
     if op.flags & RBUF_OPTIONAL:
@@ -278,23 +283,31 @@ cdef int64_t column_value(RbufWalk* w, const RbufOp* op, int64_t number, int64_t
             return -1
         if at < 0:
             return -1
-        return at if column_text(w, c, w.data + held.value_start, held.value_end - held.value_start) else -1
+        size = held.value_end - held.value_start
+        if op.kind == c"s" and not ir_is_utf8(w.data + held.value_start, size):
+            return -1
+        return at if column_text(w, c, w.data + held.value_start, size) else -1
     elif kind == c"j":
         at = column_json(w, op, c, at, end)
     elif kind == c"e":
         at = rbuf_bare(w, op, at, end)
         if at < 0 or not column_bit(w, &c.data, c.length, True):
             return -1
-    elif kind == c"o" and op.kind == c"o":
-        at = column_object(w, op, c, at, end)
-    elif kind == c"v" and op.kind == c"v":
-        at = column_variant(w, op, c, at, end)
-    elif kind == c"m" and (op.kind == c"m" or op.kind == c"p"):
-        at = column_pairs(w, op, c, at, end)
-    elif kind == c"l" and op.kind == c"l" or kind == c"a" and op.kind == c"a":
-        at = column_list(w, op, c, at, end)
-    else:
+    elif w.nested <= 0:
         return -1
+    else:
+        w.nested -= 1
+        if kind == c"o" and op.kind == c"o":
+            at = column_object(w, op, c, at, end)
+        elif kind == c"v" and op.kind == c"v":
+            at = column_variant(w, op, c, at, end)
+        elif kind == c"m" and (op.kind == c"m" or op.kind == c"p"):
+            at = column_pairs(w, op, c, at, end)
+        elif kind == c"l" and op.kind == c"l" or kind == c"a" and op.kind == c"a":
+            at = column_list(w, op, c, at, end)
+        else:
+            return -1
+        w.nested += 1
     return at if at >= 0 and column_mark(w, c, True) else -1
 
 
@@ -310,131 +323,9 @@ cdef inline int64_t rbuf_bare(RbufWalk* w, const RbufOp* op, int64_t at, int64_t
 
 
 cdef bint rbuf_add(RbufMessage* one, RbufWalk* w) noexcept nogil:
-    """Whether a message was added to columns; it is checked first."""
-    cdef bint is_full = False
-    if one.ops == NULL or not rbuf_message(one, NULL, 0, &is_full):
+    """Whether a message was added to columns."""
+    if one.data == NULL or one.ops == NULL:
         return False
     w.ops, w.names, w.data, w.budget, w.objects = one.ops, one.texts, one.data, one.budget, one.objects
     w.nested, w.is_dropped = RBUF_NESTED, False
     return column_value(w, one.ops, 0, 0, one.size) == one.size
-
-
-cdef enum:
-    COPIED_AT_ONCE = 1 << 17  # bytes: to wait for the interpreter again takes longer than to copy fewer
-
-
-cdef object column_bytes(Out* out):
-    if out.size <= COPIED_AT_ONCE:
-        return PyBytes_New(out.data, out.size)
-    cdef bytes held = PyBytes_New(NULL, out.size)
-    cdef char* to = PyBytes_AS_STRING(<PyObject*>held)
-    with nogil:
-        memcpy(to, out.data, out.size)
-    return held
-
-
-cdef inline bint rbuf_is_of(RbufMessage* one, int table) noexcept nogil:
-    """Whether a message belongs to a table, which its head names; -1: to any."""
-    return table < 0 or (one.head_size == 1 and <uint8_t>one.head[0] == table)
-
-
-cdef object rbuf_table(RbufMessage* found, Py_ssize_t count, int table, bytes shapes, bytes texts, int64_t* room):
-    """What `ark_columns` returns, of those messages that belong to a table; `room` is what is left of it."""
-    cdef Py_ssize_t number, within, columns = len(shapes) // sizeof(RbufShape), rows = 0, row = 0
-    cdef const RbufShape* shape = <const RbufShape*>PyBytes_AS_STRING(<PyObject*>shapes)
-    cdef RbufColumn* made = <RbufColumn*>calloc(columns + 1, sizeof(RbufColumn))
-    cdef RbufColumn* c
-    cdef RbufWalk w
-    cdef bytes times, sizes
-    cdef uint64_t* time
-    cdef int64_t* size
-    cdef bint is_whole = True
-    cdef list out = []
-    memset(&w, 0, sizeof(w))
-    try:
-        if made == NULL:
-            raise MemoryError
-        if columns == 0 or len(shapes) % sizeof(RbufShape):
-            raise ValueError("not whole columns")
-        for number in range(columns):
-            c = &made[number]
-            c.shape = shape[number]
-            take_out(&c.data)
-            if c.shape.kind in (c"s", c"g", c"j", c"l", c"m"):
-                take_out(&c.ends)
-            within = c.shape.count
-            if c.shape.kind in (c"l", c"a", c"m"):
-                within = 2 if c.shape.kind == c"m" else 1
-            elif c.shape.kind not in (c"o", c"v"):
-                within = 0
-            # those within lie behind, so that columns end somewhere
-            if within and not number < c.shape.child <= columns - within or within < 0:
-                raise ValueError("a column that cannot be")
-            if not 0 <= c.shape.width <= 16 or not 0 <= c.shape.count or not 0 <= c.shape.text <= len(texts):
-                raise ValueError("a column that cannot be")
-            if not 0 <= c.shape.size <= len(texts) - c.shape.text:
-                raise ValueError("a column that cannot be")
-        for number in range(count):
-            rows += rbuf_is_of(&found[number], table)
-        times, sizes = PyBytes_New(NULL, rows * sizeof(uint64_t)), PyBytes_New(NULL, rows * sizeof(int64_t))
-        time = <uint64_t*>PyBytes_AS_STRING(<PyObject*>times)
-        size = <int64_t*>PyBytes_AS_STRING(<PyObject*>sizes)
-        w.columns, w.room, w.texts = made, room[0], PyBytes_AS_STRING(<PyObject*>texts)
-        with nogil:
-            for number in range(columns):
-                if made[number].shape.kind in (c"s", c"g", c"j", c"l", c"m"):
-                    is_whole = is_whole and column_end(&w, &made[number], 0)
-            for number in range(count):
-                if not rbuf_is_of(&found[number], table):
-                    continue
-                is_whole = is_whole and rbuf_add(&found[number], &w)
-                if not is_whole:
-                    break
-                time[row], size[row] = found[number].time, found[number].size
-                row += 1
-        if w.is_full:
-            raise MemoryError
-        if not is_whole:
-            return None
-        room[0] = w.room
-        for number in range(columns):
-            c = &made[number]
-            out.append((c.length, c.nulls, column_bytes(&c.bits), column_bytes(&c.ends), column_bytes(&c.data)))
-        return times, sizes, w.lost, out
-    finally:
-        for number in range(columns - 1, -1, -1):
-            if made != NULL:
-                give_out(&made[number].bits)
-                give_out(&made[number].ends)
-                give_out(&made[number].data)
-        free(made)
-
-
-def ark_columns(list order not None, list pieces not None, bytes shapes not None, bytes texts not None, int64_t room):
-    cdef Py_ssize_t count = len(order)
-    cdef RbufMessage* found = <RbufMessage*>malloc((count + 1) * sizeof(RbufMessage))
-    try:
-        if found == NULL:
-            raise MemoryError
-        rbuf_gather(order, pieces, found)
-        return rbuf_table(found, count, -1, shapes, texts, &room)
-    finally:
-        free(found)
-
-
-def ark_tables(list order not None, list pieces not None, list tables not None, int64_t room):
-    cdef Py_ssize_t count = len(order)
-    cdef RbufMessage* found = <RbufMessage*>malloc((count + 1) * sizeof(RbufMessage))
-    cdef bytes shapes, texts
-    cdef int number = 0
-    cdef list out = []
-    try:
-        if found == NULL:
-            raise MemoryError
-        rbuf_gather(order, pieces, found)
-        for shapes, texts in tables:
-            out.append(rbuf_table(found, count, number, shapes, texts, &room))
-            number += 1
-        return out
-    finally:
-        free(found)

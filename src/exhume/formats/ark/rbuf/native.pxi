@@ -45,7 +45,7 @@ cdef struct RbufWalk:
     const char* names   # the texts of the program, while `texts` are those of columns
 
 cdef enum:
-    SPARES = 64
+    SPARES = 1024
     SPARED = 0x2000000  # bytes
 
 cdef Out[SPARES] spares  # memory that the next call uses again, which costs less than to ask the system for it
@@ -346,28 +346,47 @@ cdef inline bint rbuf_is_number(const RbufOp* op) noexcept nogil:
     return op.kind not in (c"x", c"s", c"y", c"z", c"l", c"a", c"m", c"p", c"o", c"v")
 
 
-cdef bint rbuf_repeats(const uint8_t* data, const ArkRbufByteBuffer* keys, int count) noexcept nogil:
-    """Whether the last of some keys is one of those before it."""
-    cdef const ArkRbufByteBuffer* last = &keys[count - 1]
-    cdef int64_t size = last.value_end - last.value_start
-    cdef int number
-    for number in range(count - 1):
-        if keys[number].value_end - keys[number].value_start == size:
-            if memcmp(data + keys[number].value_start, data + last.value_start, size) == 0:
-                return True
-    return False
+cdef struct RbufKeys:  # those of a dictionary, up to one
+    ArkRbufByteBuffer[RBUF_KEYS] first
+    ArkRbufByteBuffer last
+    int64_t count
+    bint ordered
+
+
+cdef bint rbuf_key(RbufWalk* w, RbufKeys* keys, int64_t at, int64_t end) noexcept nogil:
+    """Whether a key of text is none of those before it; nobody vouches for that of too many out of order."""
+    cdef ArkRbufByteBuffer this
+    cdef int64_t size, before, number
+    cdef int order
+    if read_ark_rbuf_byte_buffer(w.data, at, end, &this) < 0:
+        return False
+    size = this.value_end - this.value_start
+    if keys.count and keys.ordered:
+        before = keys.last.value_end - keys.last.value_start
+        order = memcmp(w.data + keys.last.value_start, w.data + this.value_start, min(size, before))
+        keys.ordered = order < 0 or order == 0 and size > before
+    if not keys.ordered:
+        if keys.count >= RBUF_KEYS:
+            return False
+        for number in range(keys.count):
+            if keys.first[number].value_end - keys.first[number].value_start == size:
+                if memcmp(w.data + keys.first[number].value_start, w.data + this.value_start, size) == 0:
+                    return False
+    if keys.count < RBUF_KEYS:
+        keys.first[keys.count] = this
+    keys.last = this
+    keys.count += 1
+    return True
 
 
 cdef int64_t rbuf_pairs(RbufWalk* w, const RbufOp* op, int64_t at, int64_t end) noexcept nogil:
     """A dictionary: an object of JSON where keys are text (`m`), else a list of pairs."""
     cdef const RbufOp* key = &w.ops[op.child]
     cdef const RbufOp* value = &w.ops[op.child + 1]
-    cdef ArkRbufByteBuffer[RBUF_KEYS] keys
+    cdef RbufKeys keys
     cdef bint as_map = op.kind == c"m"
-    cdef int64_t number, count = 0, size, shown
-    cdef ArkRbufByteBuffer last, this
-    cdef int order
-    cdef bint ordered = True
+    cdef int64_t number, count = 0, shown
+    keys.count, keys.ordered = 0, True
     at = rbuf_count(w, op, at, end, &count)
     if at < 0:
         return -1
@@ -383,19 +402,8 @@ cdef int64_t rbuf_pairs(RbufWalk* w, const RbufOp* op, int64_t at, int64_t end) 
                 put(w.out, b",", 1)
             if not as_map:
                 put(w.out, b"[", 1)
-        if as_map:
-            if read_ark_rbuf_byte_buffer(w.data, at, end, &this) < 0:
-                return -1
-            if number < RBUF_KEYS:
-                keys[number] = this
-            if number and ordered:
-                size = min(this.value_end - this.value_start, last.value_end - last.value_start)
-                order = memcmp(w.data + last.value_start, w.data + this.value_start, size)
-                if order > 0 or order == 0 and this.value_end - this.value_start <= last.value_end - last.value_start:
-                    ordered = False
-            if not ordered and (number >= RBUF_KEYS or rbuf_repeats(w.data, keys, <int>number + 1)):
-                return -1
-            last = this
+        if as_map and not rbuf_key(w, &keys, at, end):
+            return -1
         at = rbuf_value(w, key, at, end)
         if at < 0:
             return -1

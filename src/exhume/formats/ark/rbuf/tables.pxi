@@ -1,0 +1,207 @@
+# Messages in the columns of tables, which one call fills with all that is read together: between two calls a thread has
+# to wait for the interpreter lock.
+#
+# Spec: none; the columns are those of `columns.pxi`.
+
+cdef enum:
+    ALIGNED = 16  # bytes: what a buffer of Arrow begins at a multiple of
+
+cdef struct RbufTable:
+    RbufColumn* columns
+    Py_ssize_t count
+    Py_ssize_t first    # its messages, among those that are sorted by tables, and the one behind its last
+    Py_ssize_t last
+    const char* texts
+    int64_t lost
+    bint is_whole
+
+
+cdef inline bint has_ends(RbufColumn* c) noexcept nogil:
+    return c.shape.kind in (c"s", c"g", c"j", c"l", c"m")
+
+
+cdef inline int64_t aligned(int64_t size) noexcept nogil:
+    return (size + ALIGNED - 1) & -ALIGNED
+
+
+cdef int take_columns(RbufTable* table, bytes shapes, bytes texts) except -1:
+    """Empty columns of these shapes.  Raises `ValueError` for those that cannot be."""
+    cdef Py_ssize_t number, within, columns = len(shapes) // sizeof(RbufShape)
+    cdef const RbufShape* shape = <const RbufShape*>PyBytes_AS_STRING(<PyObject*>shapes)
+    cdef RbufColumn* c
+    if columns == 0 or len(shapes) % sizeof(RbufShape):
+        raise ValueError("not whole columns")
+    table.texts = PyBytes_AS_STRING(<PyObject*>texts)
+    table.columns = <RbufColumn*>calloc(columns, sizeof(RbufColumn))
+    if table.columns == NULL:
+        raise MemoryError
+    table.count = columns
+    for number in range(columns):
+        c = &table.columns[number]
+        c.shape = shape[number]
+        take_out(&c.data)
+        if has_ends(c):
+            take_out(&c.ends)
+        within = c.shape.count
+        if c.shape.kind in (c"l", c"a", c"m"):
+            within = 2 if c.shape.kind == c"m" else 1
+        elif c.shape.kind not in (c"o", c"v"):
+            within = 0
+        # those within lie behind, so that columns end somewhere
+        if within and not number < c.shape.child <= columns - within or within < 0:
+            raise ValueError("a column that cannot be")
+        if not 0 <= c.shape.width <= 16 or not 0 <= c.shape.count or not 0 <= c.shape.text <= len(texts):
+            raise ValueError("a column that cannot be")
+        if not 0 <= c.shape.size <= len(texts) - c.shape.text:
+            raise ValueError("a column that cannot be")
+    return 0
+
+
+cdef void give_columns(RbufTable* table) noexcept:
+    cdef Py_ssize_t number
+    for number in range(table.count - 1, -1, -1):
+        give_out(&table.columns[number].bits)
+        give_out(&table.columns[number].ends)
+        give_out(&table.columns[number].data)
+    free(table.columns)
+
+
+cdef inline Py_ssize_t table_of(RbufMessage* one, Py_ssize_t tables, bint is_named) noexcept nogil:
+    """The number of a message's table, which its head is; that behind the last for a message of none."""
+    cdef Py_ssize_t number = 0
+    if is_named:
+        number = <uint8_t>one.head[0] if one.head_size == 1 else tables
+    return min(number, tables)
+
+
+cdef void sort_messages(RbufMessage* found, Py_ssize_t count, RbufTable* tables, Py_ssize_t number, bint is_named,
+                        Py_ssize_t* sorted) noexcept nogil:
+    """The numbers of messages by their tables; there is one table more, for those of none."""
+    cdef Py_ssize_t at, first = 0
+    cdef RbufTable* table
+    for at in range(count):
+        tables[table_of(&found[at], number, is_named)].last += 1
+    for at in range(number + 1):
+        table = &tables[at]
+        first += table.last
+        table.first = table.last = first - table.last
+    for at in range(count):
+        table = &tables[table_of(&found[at], number, is_named)]
+        sorted[table.last] = at
+        table.last += 1
+
+
+cdef bint fill_columns(RbufTable* table, RbufMessage* found, Py_ssize_t* sorted, int64_t* room) noexcept nogil:
+    """Adds a table's messages to its columns; `room` is what is left of it.  False when there is no memory."""
+    cdef Py_ssize_t at
+    cdef RbufWalk w
+    memset(&w, 0, sizeof(w))
+    w.columns, w.room, w.texts = table.columns, room[0], table.texts
+    table.is_whole = True
+    for at in range(table.count):
+        if has_ends(&table.columns[at]):
+            table.is_whole = table.is_whole and column_end(&w, &table.columns[at], 0)
+    for at in range(table.first, table.last):
+        if not table.is_whole:
+            break
+        table.is_whole = rbuf_add(&found[sorted[at]], &w)
+    if table.is_whole:
+        room[0], table.lost = w.room, w.lost
+    return not w.is_full
+
+
+cdef int64_t table_size(RbufTable* table) noexcept nogil:
+    """The bytes of its messages' times and sizes and of its columns."""
+    cdef int64_t size = 2 * aligned((table.last - table.first) * sizeof(uint64_t))
+    cdef Py_ssize_t at
+    for at in range(table.count):
+        size += aligned(table.columns[at].bits.size) + aligned(table.columns[at].ends.size)
+        size += aligned(table.columns[at].data.size)
+    return size
+
+
+cdef void copy_table(RbufTable* table, RbufMessage* found, Py_ssize_t* sorted, char* to) noexcept nogil:
+    cdef uint64_t* times = <uint64_t*>to
+    cdef Py_ssize_t at, rows = table.last - table.first
+    cdef int64_t* sizes = <int64_t*>(to + aligned(rows * sizeof(uint64_t)))
+    cdef RbufColumn* c
+    for at in range(rows):
+        times[at], sizes[at] = found[sorted[table.first + at]].time, found[sorted[table.first + at]].size
+    to += 2 * aligned(rows * sizeof(uint64_t))
+    for at in range(table.count):
+        c = &table.columns[at]
+        to = copy_out(to, &c.bits)
+        to = copy_out(to, &c.ends)
+        to = copy_out(to, &c.data)
+
+
+cdef inline char* copy_out(char* to, Out* out) noexcept nogil:
+    if out.size:
+        memcpy(to, out.data, out.size)
+    return to + aligned(out.size)
+
+
+cdef object table_parts(RbufTable* table, bytes held):
+    """What `ark_columns` returns: views of the copy."""
+    cdef object view = PyMemoryView_FromObject(held)
+    cdef Py_ssize_t number, size = (table.last - table.first) * sizeof(uint64_t), at = 2 * aligned(size)
+    cdef RbufColumn* c
+    cdef Py_ssize_t ends, data
+    cdef list out = []
+    for number in range(table.count):
+        c = &table.columns[number]
+        ends = at + aligned(c.bits.size)
+        data = ends + aligned(c.ends.size)
+        out.append((c.length, c.nulls, view[at : at + c.bits.size], view[ends : ends + c.ends.size],
+                    view[data : data + c.data.size]))
+        at = data + aligned(c.data.size)
+    return view[:size], view[aligned(size) : aligned(size) + size], table.lost, out
+
+
+cdef list rbuf_tables(list order, list pieces, list described, bint is_named, int64_t room):
+    cdef Py_ssize_t count = len(order), number, tables = len(described)
+    cdef RbufMessage* found = <RbufMessage*>malloc((count + 1) * sizeof(RbufMessage))
+    cdef Py_ssize_t* sorted = <Py_ssize_t*>malloc((count + 1) * sizeof(Py_ssize_t))
+    cdef RbufTable* made = <RbufTable*>calloc(tables + 1, sizeof(RbufTable))
+    cdef char** targets = <char**>calloc(tables + 1, sizeof(char*))
+    cdef bint is_enough = True
+    cdef list held = [None] * tables
+    cdef bytes shapes, texts, copy
+    try:
+        if found == NULL or sorted == NULL or made == NULL or targets == NULL:
+            raise MemoryError
+        for number in range(tables):
+            shapes, texts = described[number]
+            take_columns(&made[number], shapes, texts)
+        rbuf_gather(order, pieces, found)
+        with nogil:
+            sort_messages(found, count, made, tables, is_named, sorted)
+            for number in range(tables):
+                is_enough = is_enough and fill_columns(&made[number], found, sorted, &room)
+        if not is_enough:
+            raise MemoryError
+        for number in range(tables):
+            if made[number].is_whole:
+                held[number] = copy = PyBytes_New(NULL, table_size(&made[number]))
+                targets[number] = PyBytes_AS_STRING(<PyObject*>copy)
+        with nogil:
+            for number in range(tables):
+                if targets[number] != NULL:
+                    copy_table(&made[number], found, sorted, targets[number])
+        return [None if held[number] is None else table_parts(&made[number], held[number]) for number in range(tables)]
+    finally:
+        for number in range(tables - 1, -1, -1):
+            if made != NULL:
+                give_columns(&made[number])
+        free(found)
+        free(sorted)
+        free(made)
+        free(targets)
+
+
+def ark_columns(list order not None, list pieces not None, bytes shapes not None, bytes texts not None, int64_t room):
+    return rbuf_tables(order, pieces, [(shapes, texts)], False, room)[0]
+
+
+def ark_tables(list order not None, list pieces not None, list tables not None, int64_t room):
+    return rbuf_tables(order, pieces, tables, True, room)
