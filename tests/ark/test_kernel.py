@@ -22,7 +22,7 @@ from exhume.formats.ark.rbuf.encoder import encoder_for
 from exhume.formats.ark.rbuf.program import program_for
 from exhume.formats.ark.rbuf.registry import Field, Registry, Schema
 from exhume.formats.ark.rbuf.wire import Note
-from exhume.formats.ark.splits import ANY_OBJECT, portions
+from exhume.formats.ark.splits import ANY_OBJECT
 from exhume.io.jsonout import dumps
 from exhume.native.compiled import KERNEL
 from tests.ark.rbuf_strategies import registries, values
@@ -152,9 +152,12 @@ def test_messages_are_checked_where_they_lie() -> None:
         kernel.ark_check(tuple(stored), bytes(3), programs)
 
 
-def test_portions_hold_what_they_may_or_one_message() -> None:
-    assert list(portions([3, 3, 9, 1, 1], 6)) == [(0, 2), (2, 3), (3, 5)]
-    assert list(portions([], 6)) == []
+@pytest.mark.parametrize("twin", TWINS)
+def test_portions_hold_what_they_may_or_one_message(twin: Any) -> None:
+    assert twin.ark_portions(array("q", [3, 3, 9, 1, 1]), 6) == [(0, 2), (2, 3), (3, 5)]
+    assert twin.ark_portions(array("q", [9, (1 << 63) - 1, 1]), 9) == [(0, 1), (1, 2), (2, 3)]
+    assert twin.ark_portions(array("q", [1, 2]), 9) == [(0, 2)]
+    assert twin.ark_portions(array("q"), 6) == []
 
 
 def test_one_entry_of_several() -> None:

@@ -17,6 +17,7 @@ from exhume.codecs.zstd import ZSTD_MAGIC
 from exhume.errors import ExhumeError, Span
 from exhume.findings import Finding
 from exhume.formats.ark.checks import GROUP_HEADER, NO_DECODE, OBJECT_HEADER
+from exhume.formats.ark.kernel import ark_portions
 from exhume.formats.ark.layout import (
     MESSAGE_FOOTER_MAGIC,
     MESSAGE_FOOTER_SIZE,
@@ -26,7 +27,7 @@ from exhume.formats.ark.layout import (
 )
 from exhume.formats.ark.messages import Decompressor
 from exhume.formats.ark.rbuf.layout import GROUP_HEADER_SIZE, GROUP_LAST, HEADER, HEADERS
-from exhume.formats.ark.splits import PORTION, Array, Split, places_of, portions
+from exhume.formats.ark.splits import PORTION, Array, Split, places_of
 from exhume.limits import Limits
 from exhume.recovery import Proof
 
@@ -74,7 +75,7 @@ def _states(split: Split, entries: Array, unpack: Decompressor) -> Iterator[int]
     for start in range(0, len(entries), BATCH):
         part = entries[start : start + BATCH]
         offsets, sizes = places_of(part)
-        for first, stop in portions(sizes, PORTION):
+        for first, stop in ark_portions(sizes, PORTION):
             for data in split.read_messages(offsets[first:stop], sizes[first:stop]):
                 yield _UNPACKED if _unpacks(data, unpack) else _FRAMED if _is_framed(data) else _FOREIGN
 

@@ -20,6 +20,7 @@ ark_faults = _implementation.ark_faults
 ark_json = _implementation.ark_json
 ark_merge = _implementation.ark_merge
 ark_messages = _implementation.ark_messages
+ark_portions = _implementation.ark_portions
 ark_runs = _implementation.ark_runs
 ark_scan = _implementation.ark_scan
 ark_statistics = _implementation.ark_statistics
@@ -36,6 +37,7 @@ __all__ = [
     "ark_json",
     "ark_merge",
     "ark_messages",
+    "ark_portions",
     "ark_runs",
     "ark_scan",
     "ark_statistics",

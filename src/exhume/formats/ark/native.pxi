@@ -149,6 +149,20 @@ def ark_runs(const int64_t[:] offsets not None, const int64_t[:] sizes not None,
     return runs
 
 
+def ark_portions(const int64_t[:] sizes not None, int64_t most):
+    cdef Py_ssize_t number, first = 0, count = sizes.shape[0]
+    cdef int64_t total = 0
+    cdef list out = []
+    for number in range(count):
+        if number > first and sizes[number] > most - total:
+            out.append((first, number))
+            first, total = number, 0
+        total += sizes[number]
+    if first < count:
+        out.append((first, count))
+    return out
+
+
 def ark_cut(bytes data not None, int64_t start, const int64_t[:] offsets not None, const int64_t[:] sizes not None,
             Py_ssize_t first, Py_ssize_t stop):
     cdef Py_ssize_t number

@@ -133,6 +133,20 @@ def ark_runs(offsets: Numbers, sizes: Numbers, gap: int, window: int) -> list[Ru
     return runs
 
 
+def ark_portions(sizes: Numbers, most: int) -> list[tuple[int, int]]:
+    """Half-open ranges of messages that follow each other: of at most `most` bytes together, or a single one."""
+    out = []
+    first = total = 0
+    for number, size in enumerate(sizes):
+        if number > first and total + size > most:
+            out.append((first, number))
+            first, total = number, 0
+        total += size
+    if first < len(sizes):
+        out.append((first, len(sizes)))
+    return out
+
+
 def ark_cut(data: bytes, start: int, offsets: Numbers, sizes: Numbers, first: int, stop: int) -> list[bytes]:
     """Messages `[first, stop)`, cut out of the bytes of their run, which lie at `start`.
 

@@ -17,7 +17,7 @@ import numpy as np
 from exhume.counts import counted
 from exhume.errors import ExhumeError
 from exhume.findings import Finding
-from exhume.formats.ark.kernel import ark_entries, ark_scan, ark_statistics
+from exhume.formats.ark.kernel import ark_entries, ark_portions, ark_scan, ark_statistics
 from exhume.formats.ark.layout import (
     ENTRY_SIZE,
     HEADER_SIZE,
@@ -32,7 +32,7 @@ from exhume.formats.ark.manifest import Statistics
 from exhume.formats.ark.messages import column_codec
 from exhume.formats.ark.pieces import PIECE_BYTES, PIECE_MESSAGES, can_travel, is_packed, map_pieces
 from exhume.formats.ark.rbuf.decoder import decoder_for
-from exhume.formats.ark.splits import ANY_OBJECT, TIME_MAX, Array, Split, places_of, portions
+from exhume.formats.ark.splits import ANY_OBJECT, TIME_MAX, Array, Split, places_of
 from exhume.formats.ark.unindexed import MAX_SLOTS, MessageCheck, num_unindexed
 from exhume.io.parallel import map_ordered
 from exhume.io.source import Source
@@ -217,13 +217,13 @@ class _Checked(NamedTuple):
 
 
 def _parts(number: int, listing: Listing) -> Iterator[_Part]:
-    positions = np.flatnonzero(listing.fits)
-    for start in range(0, len(positions), PIECE_MESSAGES):
-        chosen = positions[start : start + PIECE_MESSAGES]
-        entries = listing.entries[chosen]
-        for first, stop in portions(places_of(entries)[1], PIECE_BYTES):
-            data = entries[first:stop].tobytes()
-            yield _Part(number, False, listing.split.header, data, chosen[first:stop].tolist())
+    for start in range(0, len(listing.entries), PIECE_MESSAGES):
+        entries, fits = (rows[start : start + PIECE_MESSAGES] for rows in (listing.entries, listing.fits))
+        positions: Sequence[int] = range(start, start + len(entries))
+        if not fits.all():
+            entries, positions = entries[fits], (np.flatnonzero(fits) + start).tolist()
+        for first, stop in ark_portions(places_of(entries)[1], PIECE_BYTES):
+            yield _Part(number, False, listing.split.header, entries[first:stop].tobytes(), positions[first:stop])
     yield _Part(number, True, None, b"", ())
 
 

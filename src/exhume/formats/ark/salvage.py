@@ -45,9 +45,10 @@ from exhume.formats.ark.verify import named_splits
 from exhume.io.files import naming
 from exhume.io.jsonout import dumps
 from exhume.io.output.atomic import AtomicDirectory, AtomicFile
+from exhume.io.output.copying import copy_range
 from exhume.io.output.scratch import ScratchDirectory
 from exhume.io.parallel import Beside
-from exhume.io.source import STREAM_CHUNK, Source
+from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.recovery import Fate, SalvageMode, SalvageReport, Verified
@@ -249,9 +250,9 @@ class _Salvage:
     def _copy(self, identifier: str) -> None:
         source = self.reader.split_source(identifier)  # of its own: the caller closes that of the survey
         try:
-            with AtomicFile(self.root / "splits" / identifier) as file:
-                for chunk in source.chunks(size=STREAM_CHUNK):
-                    file.file.write(chunk)
+            path = self.root / "splits" / identifier
+            with AtomicFile(path) as file, naming(path):
+                copy_range(source, 0, source.size, file.file.fileno())
         finally:
             if source is not self.reader.single_split:
                 source.close()

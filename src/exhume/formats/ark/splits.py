@@ -354,21 +354,6 @@ def places_of(entries: Array) -> tuple[Numbers, Numbers]:
     return offsets, sizes
 
 
-def portions(sizes: Sequence[int], most: int) -> Iterator[tuple[int, int]]:
-    """Half-open ranges of messages that follow each other: of at most `most` bytes together, or a single one."""
-    if sizes and sum(sizes) <= most:
-        yield 0, len(sizes)
-        return
-    start = total = 0
-    for number, size in enumerate(sizes):
-        if number > start and total + size > most:
-            yield start, number
-            start, total = number, 0
-        total += size
-    if start < len(sizes):
-        yield start, len(sizes)
-
-
 def _starts(count: int, *, reverse: bool) -> Iterator[int]:
     starts = range(0, count, INDEX_BLOCK)
     return iter(reversed(starts)) if reverse else iter(starts)

@@ -42,7 +42,7 @@ from exhume.formats.ark.checks import (
     UNREFERENCED,
 )
 from exhume.formats.ark.filters import Acceptance, check_pattern
-from exhume.formats.ark.kernel import ark_entries, ark_faults
+from exhume.formats.ark.kernel import ark_entries, ark_faults, ark_portions
 from exhume.formats.ark.layout import (
     ENTRY_SIZE,
     HEADER_FIELDS,
@@ -55,7 +55,7 @@ from exhume.formats.ark.messages import column_codec
 from exhume.formats.ark.names import is_guid
 from exhume.formats.ark.pieces import PIECE_BYTES, can_travel, map_pieces
 from exhume.formats.ark.rbuf.decoder import decoder_for
-from exhume.formats.ark.splits import ANY_OBJECT, PORTION, Split, SplitFacts, portions
+from exhume.formats.ark.splits import ANY_OBJECT, PORTION, Split, SplitFacts
 from exhume.formats.ark.unindexed import MessageCheck, num_unindexed
 from exhume.io.parallel import map_ordered
 from exhume.io.source import Source
@@ -392,7 +392,7 @@ def _check_messages(reader: ArkReader, reference: SplitReference, split: Split, 
             usable = [not flag for flag in bad]
             offsets, sizes = (array("q", compress(each, usable)) for each in (offsets, sizes))
             shorts = bytes(compress(shorts, usable))
-        for first, stop in portions(sizes, PORTION):
+        for first, stop in ark_portions(sizes, PORTION):
             yield from check.findings(offsets[first:stop], sizes[first:stop], shorts[first:stop])
 
 
