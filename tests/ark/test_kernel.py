@@ -158,6 +158,7 @@ def test_portions_hold_what_they_may_or_one_message(twin: Any) -> None:
     assert twin.ark_portions(array("q", [9, (1 << 63) - 1, 1]), 9) == [(0, 1), (1, 2), (2, 3)]
     assert twin.ark_portions(array("q", [1, 2]), 9) == [(0, 2)]
     assert twin.ark_portions(array("q"), 6) == []
+    assert twin.ark_total(array("q", [3, 1 << 62, 1 << 62, 1 << 62])) == 3 * (1 << 62) + 3
 
 
 def test_one_entry_of_several() -> None:

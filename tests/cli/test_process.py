@@ -50,6 +50,7 @@ def test_nothing_heavy_is_imported(format: str) -> None:
     target = f"tests/samples/{name}"
     verbs = ["identify", "verify", "info", "list", "cat", *(["search"] if format in SEARCHED else [])]
     lines = [f"{verb} {target} {SEARCHED[format] if verb == 'search' else ''}" for verb in verbs]
+    lines += [f"cat {target} --raw"] if format == "ark" else []
     done = subprocess.run([sys.executable, "-c", SCRIPT, *lines], capture_output=True, check=True)
     loaded = done.stderr.decode().splitlines()[-1].split()
     assert f"exhume.formats.{format.replace('-', '_').replace('databundle', 'data_bundle')}.reader" in loaded

@@ -26,6 +26,7 @@ ark_scan = _implementation.ark_scan
 ark_statistics = _implementation.ark_statistics
 ark_stored = _implementation.ark_stored
 ark_tables = _implementation.ark_tables
+ark_total = _implementation.ark_total
 
 __all__ = [
     "RbufProgram",
@@ -43,4 +44,5 @@ __all__ = [
     "ark_statistics",
     "ark_stored",
     "ark_tables",
+    "ark_total",
 ]

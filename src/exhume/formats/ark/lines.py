@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from exhume.errors import ExhumeError
 from exhume.findings import Finding
 from exhume.formats.ark.jsonschema import message_json as plain_json
-from exhume.formats.ark.kernel import ark_json
+from exhume.formats.ark.kernel import ark_json, ark_runs, ark_total
 from exhume.formats.ark.merge import Batch
 from exhume.formats.ark.messages import ArkMessage, message_json
 from exhume.formats.ark.pieces import UpToError, read_each
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 TAIL = b"}\n"
 LINES, VALUES = 0, 1  # forms of `ark_json`
+RUN_BITS = 62  # one run, however long
 
 Lines = tuple[bytes | memoryview, int]
 """Messages as JSON, one on each line, and their number."""
@@ -137,17 +138,14 @@ class RawQuery(Query):
     @staticmethod
     def _whole(batch: Batch, pieces: list[Block]) -> bytes | None:
         """The bytes of messages as they lie in one split, if those of the portion do, without anything in between."""
-        import numpy
-
         ((cursor, piece), *others) = [one for one in zip(batch.cursors, pieces, strict=True) if one[1].time]
         assert isinstance(cursor, SplitCursor)
         if others or cursor.unpack is not None:
             return None
-        starts, sizes = numpy.array(piece.offset), numpy.array(piece.size)
-        ends = starts + sizes
-        if not numpy.array_equal(starts[1:], ends[:-1]):
+        runs = ark_runs(piece.offset, piece.size, 0, RUN_BITS) or []
+        if len(runs) != 1 or ark_total(piece.size) != runs[0][1] - runs[0][0]:  # more, where messages overlap
             return None
-        return cursor.split.source.read_at(int(starts[0]), int(ends[-1] - starts[0]))
+        return cursor.split.read_runs(runs)[0]
 
 
 class ValueQuery(Query):

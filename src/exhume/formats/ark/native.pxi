@@ -149,6 +149,14 @@ def ark_runs(const int64_t[:] offsets not None, const int64_t[:] sizes not None,
     return runs
 
 
+def ark_total(const int64_t[:] sizes not None):
+    cdef Py_ssize_t number
+    cdef uint64_t total = 0
+    for number in range(sizes.shape[0]):
+        total += <uint64_t>sizes[number]
+    return total
+
+
 def ark_portions(const int64_t[:] sizes not None, int64_t most):
     cdef Py_ssize_t number, first = 0, count = sizes.shape[0]
     cdef int64_t total = 0

@@ -133,6 +133,11 @@ def ark_runs(offsets: Numbers, sizes: Numbers, gap: int, window: int) -> list[Ru
     return runs
 
 
+def ark_total(sizes: Numbers) -> int:
+    """The bytes of messages of these sizes, which is below 2^64."""
+    return sum(sizes)
+
+
 def ark_portions(sizes: Numbers, most: int) -> list[tuple[int, int]]:
     """Half-open ranges of messages that follow each other: of at most `most` bytes together, or a single one."""
     out = []

@@ -13,7 +13,7 @@ from exhume.errors import ExhumeError, Span
 from exhume.findings import Finding
 from exhume.formats.ark.assumptions import LATCHED_REPLAY_BEHIND_FILTERS
 from exhume.formats.ark.filters import TIME_MAX, topic_matcher
-from exhume.formats.ark.kernel import ark_messages
+from exhume.formats.ark.kernel import ark_messages, ark_total
 from exhume.formats.ark.merge import Batch, Cursor, merge
 from exhume.formats.ark.messages import ArkMessage, Decompressor, column_codec, decode_value
 from exhume.formats.ark.rbuf.decoder import decoder_for
@@ -113,7 +113,7 @@ class Query:
             stop = min(len(numbers), start + BATCH_MESSAGES)
             ends = [first + count for first, count in zip(at, _counts(numbers, start, stop, len(at)), strict=True)]
             pieces = [block.part(a, b) for block, a, b in zip(batch.blocks, at, ends, strict=True)]
-            if sum(sum(piece.size) for piece in pieces) > BATCH_BYTES or any(1 in piece.bad for piece in pieces):
+            if sum(ark_total(piece.size) for piece in pieces) > BATCH_BYTES or any(1 in piece.bad for piece in pieces):
                 stop = self._stop(batch, at, start, stop)
                 if stop == start:
                     yield self._damaged(batch, numbers[start], at[numbers[start]])

@@ -35,6 +35,7 @@ from exhume.formats.ark.layout import (
     parse_index,
     parse_split_header,
 )
+from exhume.io.heap import keep_freed_memory
 from exhume.io.source import Source
 
 if TYPE_CHECKING:
@@ -331,7 +332,7 @@ class Split:
             for place, data in zip(order, found, strict=True):
                 placed[place] = data
             return placed
-        blobs = self._read_runs(runs)
+        blobs = self.read_runs(runs)
         out: list[bytes] = []
         for blob, (start, _, first, stop) in zip(blobs, runs, strict=True):
             out += [blob] if stop - first == 1 else ark_cut(blob, start, offsets, sizes, first, stop)
@@ -342,9 +343,11 @@ class Split:
         runs = ark_runs(offsets, sizes, PAGE, RUN_SIZE_BITS)
         if runs is None:
             return self.read_messages(offsets, sizes)
-        return ark_stored(self._read_runs(runs), runs, offsets, sizes)
+        return ark_stored(self.read_runs(runs), runs, offsets, sizes)
 
-    def _read_runs(self, runs: list[Run]) -> list[bytes]:
+    def read_runs(self, runs: list[Run]) -> list[bytes]:
+        """The bytes of each run of messages."""
+        keep_freed_memory()
         return self.source.read_many([(start, end) for start, end, _, _ in runs])
 
 
