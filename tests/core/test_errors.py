@@ -253,6 +253,6 @@ def test_abandoned_parallel_maps_end() -> None:
     before = threading.active_count()
     iterator = map_ordered(lambda i: i, iter(range(10_000)), 3)
     assert next(iterator) == 0
-    iterator.close()  # type: ignore[attr-defined]
+    iterator.close()
     assert threading.active_count() == before
     assert builtins.sum(map_ordered(lambda i: i, range(5), 0)) == 10

@@ -41,7 +41,7 @@ from exhume.formats.data_bundle.layout_keys import (
     parse_record_key,
 )
 from exhume.formats.data_bundle.messages import FileMetadata, RecordMetadata
-from exhume.formats.kv_ir.kernel import KvIrDecoder, KvIrEncoder
+from exhume.formats.kv_ir.kernel import KvIrDecoder, KvIrEncoder, scan_units
 from exhume.formats.kv_ir.units import AUTO, USER, How
 from exhume.formats.leveldb.kernel import LeveldbRows
 from exhume.formats.leveldb.keys import key_text
@@ -344,6 +344,9 @@ def kv_ir(data: bytes) -> None:
     if not data:
         return
     text = data[1:]
+    _, end, place, declared = scan_units(text, 0, MOST)
+    assert 0 <= end <= place <= len(text)
+    assert all(start < stop <= end for start, stop in declared)
     ways = [How(0), How.USER, How.AUTO, How.BOTH, How.ENCODE, How.OBJECTS | How.USER | How.AUTO]
     for how in ways:
         decoder = KvIrDecoder()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, TypeVar
@@ -93,7 +93,7 @@ def map_ordered(  # noqa: C901 - what holds results back or lets go of them has 
     *,
     ahead: int | None = None,
     leave: bool = False,
-) -> Iterator[R]:
+) -> Generator[R]:
     """`function(item)` for each item, in order, on `jobs` threads (1: in the caller; 0: one per core).
 
     The caller's thread is one of them: while the next result is pending, it makes a call itself instead of waiting.

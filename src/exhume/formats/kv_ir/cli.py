@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from exhume.cli.params import Choice
+from exhume.cli.params import Choice, Jobs
 from exhume.cli.runtime import Run
 from exhume.formats.clp_s import cli as clp_s_cli
 
@@ -36,7 +36,7 @@ _TIME = click.Option(
 )
 
 OPTIONS: dict[str, list[click.Option]] = {
-    "cat": [_PAIRS],
+    "cat": [_PAIRS, Jobs()],
     "search": [  # always in order
         *(option for option in clp_s_cli.OPTIONS["search"] if option.name != "ordered"),
         _TIME,
@@ -77,7 +77,7 @@ def cat(run: Run, archive: KvIrArchive, names: tuple[str, ...], options: dict[st
 
         run.items("records", {"target": archive.name, "format": archive.format}, "records", items())
         return None
-    for chunk in archive.json_chunks(pairs=pairs):
+    for chunk in archive.json_chunks(pairs=pairs, jobs=options["jobs"]):
         run.out.write(chunk)
     return None
 

@@ -1,5 +1,5 @@
-"""The decoder of units, and the encoder of lines of JSON: those of the compiled `exhume.native._kernel` when it was
-built, else their twins.
+"""The decoder of units, the scan for where they end, and the encoder of lines of JSON: those of the compiled
+`exhume.native._kernel` when it was built, else their twins.
 
 What they do is written in `pykernel`.
 """
@@ -17,5 +17,6 @@ else:
 
 KvIrDecoder = _implementation.KvIrDecoder
 KvIrEncoder = _implementation.KvIrEncoder
+scan_units = _implementation.scan_units
 
-__all__ = ["KvIrDecoder", "KvIrEncoder"]
+__all__ = ["KvIrDecoder", "KvIrEncoder", "scan_units"]

@@ -46,6 +46,8 @@ cdef enum:
 cdef uint8_t[256] ir_class
 cdef uint8_t[256] ir_mark
 """Whether a byte of a log type is no text."""
+cdef uint8_t[256] ir_size
+"""How many bytes a token has, by its tag; 0 where that is not all that tells."""
 
 cdef void ir_fill_classes() noexcept:
     memset(ir_mark, 0, 256)
@@ -75,7 +77,20 @@ cdef void ir_fill_classes() noexcept:
     ir_class[CLP_KV_IR_TAGS_LOG_TYPE_4] = C_LOG_TYPE
 
 
+cdef void ir_fill_sizes() noexcept:
+    cdef ClpKvIrToken token
+    cdef uint8_t[16] stored
+    cdef int64_t size
+    cdef int tag
+    memset(stored, 0, sizeof(stored))
+    for tag in range(256):
+        stored[0] = tag
+        size = read_clp_kv_ir_token(stored, 0, sizeof(stored), &token)
+        ir_size[tag] = 0 if size < 0 or token.has_text1 or token.has_text2 or token.has_text4 else <uint8_t>size
+
+
 ir_fill_classes()
+ir_fill_sizes()
 
 cdef const char* IR_BEFORE_AUTO = b'{"auto_generated_kv_pairs":'
 cdef const char* IR_BEFORE_USER = b',"user_generated_kv_pairs":'
@@ -120,7 +135,7 @@ cdef struct IrVariable:
     int64_t number          # or the size of the text
 
 
-cdef int ir_stop(IrStop* stop, int status, int64_t unit, int64_t place, int64_t after) noexcept:
+cdef int ir_stop(IrStop* stop, int status, int64_t unit, int64_t place, int64_t after) noexcept nogil:
     stop.status, stop.unit, stop.place, stop.after = status, unit, place, after
     return 0
 
@@ -153,7 +168,7 @@ cdef bint ir_is_utf8(const uint8_t* p, Py_ssize_t size) noexcept nogil:
     return True
 
 
-cdef inline bint ir_fits(uint8_t type, uint8_t kind) noexcept:
+cdef inline bint ir_fits(uint8_t type, uint8_t kind) noexcept nogil:
     """Whether a value is of its key's type."""
     if type == CLP_KV_IR_TAGS_NODE_TEXT:
         return kind == C_TEXT or kind == C_APART
@@ -168,23 +183,40 @@ cdef inline bint ir_fits(uint8_t type, uint8_t kind) noexcept:
     return kind == C_EMPTY or kind == C_NULL
 
 
-cdef int ir_put_real(Out* out, double value) except -2:
+cdef int ir_add(Out* out, const char* text, Py_ssize_t size) except -2 nogil:
+    if not add(out, text, size):
+        with gil:
+            raise MemoryError
+    return 0
+
+
+cdef int ir_reserve(Out* out, Py_ssize_t size) except -2 nogil:
+    if not reserve(out, size):
+        with gil:
+            raise MemoryError
+    return 0
+
+
+cdef int ir_put_escaped(Out* out, const uint8_t* text, Py_ssize_t size) except -2 nogil:
+    """A text as JSON."""
+    ir_add(out, b'"', 1)
+    if not add_escaped(out, <const char*>text, size):
+        with gil:
+            raise MemoryError
+    return ir_add(out, b'"', 1)
+
+
+cdef int ir_put_real(Out* out, double value) except -2 nogil:
     """A float as JSON, in the shortest form that reads back the same, and those that JSON does not have."""
-    cdef char* text
     if isnan(value):
-        text = b"NaN"
-    elif isinf(value):
-        text = b"-Infinity" if value < 0 else b"Infinity"
-    else:
-        text = PyOS_double_to_string(value, c"r", 0, 2, NULL)  # 2: with ".0"
-        try:
-            if not add(out, text, strlen(text)):
-                raise MemoryError
-        finally:
-            PyMem_Free(text)
-        return 0
-    if not add(out, text, strlen(text)):
-        raise MemoryError
+        return ir_add(out, b"NaN", 3)
+    if isinf(value):
+        return ir_add(out, b"-Infinity", 9) if value < 0 else ir_add(out, b"Infinity", 8)
+    if not real_ready:
+        with gil:
+            prepare_reals()
+    ir_reserve(out, REAL_ROOM)
+    out.size += put_real(out.data + out.size, value)
     return 0
 
 
@@ -202,15 +234,16 @@ cdef class IrTree:
     cdef list texts         # the value that each key had last, where it is a text
     cdef list raw
 
-    def __cinit__(self):
-        self.known, self.slot_of, self.keys, self.raw = {}, {}, [""], [b""]
+    def __cinit__(self, bytes root):
+        """`root`: the name of the root in an archive."""
+        self.known, self.slot_of, self.keys, self.raw = {}, {}, [""], [root]
         self.held, self.texts = [None], [None]
-        cdef IrNode root
-        memset(&root, 0, sizeof(IrNode))
-        root.parent = root.slot = -1
-        root.type = CLP_KV_IR_TAGS_NODE_OBJECT
-        root.name = root.encoded[0] = root.encoded[1] = -1
-        enc_buf_put(&self.nodes, &root, sizeof(IrNode))
+        cdef IrNode node
+        memset(&node, 0, sizeof(IrNode))
+        node.parent = node.slot = -1
+        node.type = CLP_KV_IR_TAGS_NODE_OBJECT
+        node.name = node.encoded[0] = node.encoded[1] = -1
+        enc_buf_put(&self.nodes, &node, sizeof(IrNode))
         self.count = 1
 
     def __dealloc__(self):
@@ -240,11 +273,10 @@ cdef class IrTree:
         node.parent, node.slot, node.type, node.offset = <int32_t>parent, found, type, offset
         node.name = node.encoded[0] = node.encoded[1] = -1
         memset(&text, 0, sizeof(Out))
-        if not (add(&text, b'"', 1) and add_escaped(&text, name, len(name)) and add(&text, b'":', 2)):
-            free(text.data)
-            raise MemoryError
-        node.key, node.key_size = self.names.n, text.size
         try:
+            ir_put_escaped(&text, <const uint8_t*><const char*>name, len(name))
+            ir_add(&text, b":", 1)
+            node.key, node.key_size = self.names.n, text.size
             enc_buf_put(&self.names, text.data, text.size)
             enc_buf_put(&self.nodes, &node, sizeof(IrNode))
         finally:
@@ -283,6 +315,8 @@ cdef class KvIrDecoder:
     cdef bint exact
     cdef readonly int refused   # why the encoder did not take a record
     cdef int32_t open[IR_MAX_DEPTH + 1]
+    cdef uint8_t digits[400]    # of the number under way, in case it is a time
+    cdef bint busy
     cdef dict arrays
     cdef object loads
     cdef int fault
@@ -290,7 +324,7 @@ cdef class KvIrDecoder:
     def __cinit__(self):
         import json
 
-        self.auto, self.user = IrTree(), IrTree()
+        self.auto, self.user = IrTree(b"@"), IrTree(b"")
         self.arrays = {}
         self.loads = json.loads
 
@@ -320,9 +354,30 @@ cdef class KvIrDecoder:
     def run(self, const unsigned char[::1] data, int64_t at, int64_t end, int64_t base, int how, int64_t target):
         if not 0 <= at <= end <= data.shape[0]:
             raise ValueError("outside of the data")
+        cdef const uint8_t* p = &data[0] if data.shape[0] else NULL
         cdef IrStop stop
-        self.walk(&data[0] if data.shape[0] else NULL, at, end, base, how, target, &stop)
+        self.begin(how)
+        try:
+            with nogil:
+                self.walk(p, at, end, base, how, target, &stop)
+        finally:
+            self.end(how)
         return stop.status, stop.unit, stop.place, stop.after
+
+    cdef int begin(self, int how) except -1:
+        """Keeps other threads out: they could get in, for the lock of the interpreter is released."""
+        if self.busy or (how & IR_ENCODE and self.encoder.busy):
+            raise RuntimeError("one decoder serves one thread at a time")
+        self.busy = True
+        if how & IR_ENCODE:
+            self.encoder.busy = True
+        return 0
+
+    cdef int end(self, int how) except -1:
+        self.busy = False
+        if how & IR_ENCODE:
+            self.encoder.busy = False
+        return 0
 
     def each(self, const unsigned char[::1] data, int64_t at, int64_t end, int64_t base):
         """The events one by one; `stopped` is then what `run` would return."""
@@ -339,7 +394,7 @@ cdef class KvIrDecoder:
         self.stopped = (stop.status, stop.unit, stop.place, stop.after)
 
     cdef int walk(self, const uint8_t* p, int64_t at, int64_t end, int64_t base, int how, int64_t target,
-                  IrStop* stop) except -2:
+                  IrStop* stop) except -2 nogil:
         """Takes units until something stops it, which `stop` tells then."""
         cdef ClpKvIrToken token
         cdef int64_t after, place, size
@@ -392,7 +447,7 @@ cdef class KvIrDecoder:
         return ir_stop(stop, IR_MORE, at, at, -1)
 
     cdef int node(self, const uint8_t* p, int64_t* place, int64_t end, ClpKvIrToken* first, int64_t at,
-                  int64_t offset) except -2:
+                  int64_t offset) except -2 nogil:
         """A key that becomes known; `place` becomes where the trouble is, or where the unit ends."""
         cdef ClpKvIrToken token
         cdef int64_t after, parent
@@ -412,12 +467,13 @@ cdef class KvIrDecoder:
         if ir_class[token.tag] != C_TEXT:
             return IR_UNEXPECTED
         place[0] = after
-        name = (<const char*>p)[token.text_start : token.text_end]
-        if auto:
-            return self.auto.insert(-1 - parent, first.tag, name, offset)
-        return self.user.insert(parent, first.tag, name, offset)
+        with gil:
+            name = (<const char*>p)[token.text_start : token.text_end]
+            if auto:
+                return self.auto.insert(-1 - parent, first.tag, name, offset)
+            return self.user.insert(parent, first.tag, name, offset)
 
-    cdef int tokens(self, const uint8_t* p, int64_t* place, int64_t end, ClpKvIrToken* token, int64_t after) except -2:
+    cdef int tokens(self, const uint8_t* p, int64_t* place, int64_t end, ClpKvIrToken* token, int64_t after) except -2 nogil:
         """The tokens of an event, into `leaves`; `place` becomes where the trouble is, or where the event ends."""
         cdef IrLeaf* leaf
         cdef int64_t at = place[0], key, first
@@ -477,7 +533,7 @@ cdef class KvIrDecoder:
         return 0
 
     cdef int user_keys(self, const uint8_t* p, int64_t* place, int64_t end, ClpKvIrToken* token,
-                       int64_t* after) except -2:
+                       int64_t* after) except -2 nogil:
         """The keys of the user in an event, the first of which is given, and the token behind them."""
         cdef EncBuf* user = &self.leaves[1]
         cdef int64_t start = place[0], key
@@ -500,7 +556,7 @@ cdef class KvIrDecoder:
         return 0
 
     cdef int value(self, const uint8_t* p, int64_t* place, int64_t end, ClpKvIrToken* token, int64_t* after,
-                   IrLeaf* leaf) except -2:
+                   IrLeaf* leaf) except -2 nogil:
         """The value whose first token is given."""
         cdef IrVariable variable
         cdef int what = ir_class[token.tag]
@@ -544,12 +600,12 @@ cdef class KvIrDecoder:
             return IR_UNEXPECTED
         return 0
 
-    cdef int check(self) except -2:
+    cdef int check(self) except -2 nogil:
         """Whether the keys of an event are known, its values of their types, and no name is there twice."""
         cdef int fault = self.check_tree(self.auto, &self.leaves[0])
         return fault if fault else self.check_tree(self.user, &self.leaves[1])
 
-    cdef int check_tree(self, IrTree tree, EncBuf* leaves) except -2:
+    cdef int check_tree(self, IrTree tree, EncBuf* leaves) except -2 nogil:
         cdef IrLeaf* leaf = <IrLeaf*>leaves.p
         cdef Py_ssize_t i, count = leaves.n // sizeof(IrLeaf)
         cdef IrNode* nodes = <IrNode*>tree.nodes.p
@@ -592,17 +648,12 @@ cdef class KvIrDecoder:
 
     # -- what an event holds -------------------------------------------------------------------------------------------
 
-    cdef int give(self, int how) except -2:
+    cdef int give(self, int how) except -2 nogil:
         cdef Py_ssize_t start = self.out.size
         cdef int fault = 0
         if how & IR_OBJECTS:
-            auto, user = {}, {}
-            if how & IR_AUTO:
-                fault = self.fill(self.auto, &self.leaves[0], auto)
-            if not fault and how & IR_USER:
-                fault = self.fill(self.user, &self.leaves[1], user)
-            if not fault:
-                self.event = (auto, user)
+            with gil:
+                return self.objects(how)
         elif how & IR_ENCODE:
             return self.encode()
         elif how == IR_USER:
@@ -610,27 +661,22 @@ cdef class KvIrDecoder:
         elif how == IR_AUTO:
             fault = self.line(self.auto, &self.leaves[0])
         elif how == IR_BOTH:
-            self.put(IR_BEFORE_AUTO, strlen(IR_BEFORE_AUTO))
+            ir_add(&self.out, IR_BEFORE_AUTO, strlen(IR_BEFORE_AUTO))
             fault = self.line(self.auto, &self.leaves[0])
             if not fault:
-                self.put(IR_BEFORE_USER, strlen(IR_BEFORE_USER))
+                ir_add(&self.out, IR_BEFORE_USER, strlen(IR_BEFORE_USER))
                 fault = self.line(self.user, &self.leaves[1])
-            self.put(b"}", 1)
+            ir_add(&self.out, b"}", 1)
         else:
             fault = self.texts(&self.leaves[0], self.auto)
             return fault if fault else self.texts(&self.leaves[1], self.user)
         if fault:
             self.out.size = start
-        elif not how & IR_OBJECTS:
-            self.put(b"\n", 1)
+        else:
+            ir_add(&self.out, b"\n", 1)
         return fault
 
-    cdef int put(self, const char* text, Py_ssize_t size) except -2:
-        if not add(&self.out, text, size):
-            raise MemoryError
-        return 0
-
-    cdef int texts(self, EncBuf* leaves, IrTree tree) except -2:
+    cdef int texts(self, EncBuf* leaves, IrTree tree) except -2 nogil:
         """Whether every text can be put together, and every array is one."""
         cdef IrLeaf* leaf = <IrLeaf*>leaves.p
         cdef Py_ssize_t i
@@ -646,7 +692,7 @@ cdef class KvIrDecoder:
                     return IR_ARRAY
         return 0
 
-    cdef bint join(self, IrLeaf* leaf) except -2:
+    cdef bint join(self, IrLeaf* leaf) except -2 nogil:
         """A text that was taken apart, into `text`; False when its variables do not fit its log type."""
         cdef IrVariable* variable = <IrVariable*>self.variables.p + leaf.variable
         cdef IrVariable* last = variable + leaf.num_variables
@@ -657,8 +703,7 @@ cdef class KvIrDecoder:
         cdef uint8_t byte
         cdef uint64_t word
         out.size = 0
-        if not reserve(out, leaf.size + 24):
-            raise MemoryError
+        ir_reserve(out, leaf.size + 24)
         while p < end:
             byte = p[0]
             if not ir_mark[byte]:
@@ -667,18 +712,17 @@ cdef class KvIrDecoder:
             if byte == CLP_KV_IR_MARKS_ESCAPE:
                 if p + 1 == end:
                     return False
-                self.more(start, p - start)
+                ir_add(out, <const char*>start, p - start)
                 start = p + 1
                 p += 2
                 continue
-            self.more(start, p - start)
+            ir_add(out, <const char*>start, p - start)
             if variable == last or (variable.text != NULL) != (byte == CLP_KV_IR_MARKS_TEXT):
                 return False
             if byte == CLP_KV_IR_MARKS_TEXT:
-                self.more(variable.text, variable.number)
+                ir_add(out, <const char*>variable.text, variable.number)
             else:
-                if not reserve(out, 24):
-                    raise MemoryError
+                ir_reserve(out, 24)
                 if byte == CLP_KV_IR_MARKS_INTEGER:
                     put_integer(out, variable.number)
                 elif leaf.wide:
@@ -696,19 +740,17 @@ cdef class KvIrDecoder:
             variable += 1
             p += 1
             start = p
-        self.more(start, end - start)
+        ir_add(out, <const char*>start, end - start)
         return variable == last
 
-    cdef int more(self, const uint8_t* text, Py_ssize_t size) except -2:
-        if not add(&self.text, <const char*>text, size):
-            raise MemoryError
-        return 0
-
-    cdef bint is_array(self) except -2:
+    cdef bint is_array(self) except -2 nogil:
         """Whether the text in `text` is an array."""
-        return self.empty_array() or self.array() is not None
+        if self.empty_array():
+            return True
+        with gil:
+            return self.array() is not None
 
-    cdef bint empty_array(self) noexcept:
+    cdef bint empty_array(self) noexcept nogil:
         return self.text.size == 2 and self.text.data[0] == c"[" and self.text.data[1] == c"]"
 
     cdef list array(self):
@@ -736,7 +778,7 @@ cdef class KvIrDecoder:
             return self.loads(text.decode("utf-8", "surrogateescape"))
         return (<list>known[0])[:]
 
-    cdef int line(self, IrTree tree, EncBuf* leaves) except -2:
+    cdef int line(self, IrTree tree, EncBuf* leaves) except -2 nogil:
         """The pairs of one tree as a JSON object."""
         cdef IrLeaf* leaf = <IrLeaf*>leaves.p
         cdef IrNode* nodes = <IrNode*>tree.nodes.p
@@ -747,7 +789,7 @@ cdef class KvIrDecoder:
         cdef int64_t stamp = self.stamp
         cdef bint comma = False
         cdef int fault
-        self.put(b"{", 1)
+        ir_add(&self.out, b"{", 1)
         path[0] = 0
         for i in range(count):
             node = &nodes[leaf[i].node]
@@ -759,7 +801,7 @@ cdef class KvIrDecoder:
                     above = nodes[above].parent
                     level -= 1
                 while depth > level:
-                    self.put(b"}", 1)
+                    ir_add(&self.out, b"}", 1)
                     depth -= 1
                     comma = True
                 depth = node.depth - 1
@@ -771,24 +813,25 @@ cdef class KvIrDecoder:
                 for depth in range(level + 1, node.depth):
                     if nodes[path[depth]].opened == stamp:
                         self.out.size = start
-                        self.gather(tree, leaves)
+                        with gil:
+                            self.gather(tree, leaves)
                         return self.line(tree, leaves)
                     nodes[path[depth]].opened = stamp
                     if comma:
-                        self.put(b",", 1)
-                    self.put(<char*>tree.names.p + nodes[path[depth]].key, nodes[path[depth]].key_size)
-                    self.put(b"{", 1)
+                        ir_add(&self.out, b",", 1)
+                    ir_add(&self.out, <char*>tree.names.p + nodes[path[depth]].key, nodes[path[depth]].key_size)
+                    ir_add(&self.out, b"{", 1)
                     comma = False
                 depth = node.depth - 1
             if comma:
-                self.put(b",", 1)
+                ir_add(&self.out, b",", 1)
             comma = True
-            self.put(<char*>tree.names.p + node.key, node.key_size)
+            ir_add(&self.out, <char*>tree.names.p + node.key, node.key_size)
             fault = self.put_value(&leaf[i], node.type)
             if fault:
                 return fault
         while depth >= 0:
-            self.put(b"}", 1)
+            ir_add(&self.out, b"}", 1)
             depth -= 1
         return 0
 
@@ -816,38 +859,43 @@ cdef class KvIrDecoder:
         self.num_keys = 0  # the leaves are no longer in the order of the keys
         return 0
 
-    cdef int put_value(self, IrLeaf* leaf, uint8_t type) except -2:
+    cdef int put_value(self, IrLeaf* leaf, uint8_t type) except -2 nogil:
         cdef Out* out = &self.out
         if leaf.kind == C_TEXT:
-            self.put(b'"', 1)
-            if not add_escaped(out, <const char*>leaf.text, leaf.size):
-                raise MemoryError
-            self.put(b'"', 1)
+            ir_put_escaped(out, leaf.text, leaf.size)
         elif leaf.kind == C_APART:
             if not self.join(leaf):
                 return IR_LOG_TYPE
             if type == CLP_KV_IR_TAGS_NODE_ARRAY:
                 if not self.is_array():
                     return IR_ARRAY
-                self.put(self.text.data, self.text.size)
+                ir_add(&self.out, self.text.data, self.text.size)
                 return 0
-            self.put(b'"', 1)
-            if not add_escaped(out, self.text.data, self.text.size):
-                raise MemoryError
-            self.put(b'"', 1)
+            ir_put_escaped(out, <const uint8_t*>self.text.data, self.text.size)
         elif leaf.kind == C_INTEGER:
-            if not reserve(out, 24):
-                raise MemoryError
+            ir_reserve(out, 24)
             put_integer(out, leaf.number)
         elif leaf.kind == C_REAL:
             ir_put_real(out, leaf.real)
         elif leaf.kind == C_BOOLEAN:
-            self.put(b"true" if leaf.number else b"false", 4 if leaf.number else 5)
+            ir_add(&self.out, b"true" if leaf.number else b"false", 4 if leaf.number else 5)
         elif leaf.kind == C_NULL:
-            self.put(b"null", 4)
+            ir_add(&self.out, b"null", 4)
         else:
-            self.put(b"{}", 2)
+            ir_add(&self.out, b"{}", 2)
         return 0
+
+    cdef int objects(self, int how) except -2:
+        """The event as dicts."""
+        cdef int fault = 0
+        auto, user = {}, {}
+        if how & IR_AUTO:
+            fault = self.fill(self.auto, &self.leaves[0], auto)
+        if not fault and how & IR_USER:
+            fault = self.fill(self.user, &self.leaves[1], user)
+        if not fault:
+            self.event = (auto, user)
+        return fault
 
     cdef int fill(self, IrTree tree, EncBuf* leaves, dict root) except -2:
         """The pairs of one tree into a dict."""
@@ -921,7 +969,7 @@ cdef class KvIrDecoder:
                 node[i].name = node[i].encoded[0] = node[i].encoded[1] = -1
         return 0
 
-    cdef int encode(self) except -2:
+    cdef int encode(self) except -2 nogil:
         cdef int fault = self.join_all(&self.leaves[0])
         cdef size_t count, names = self.encoder.num_names, nodes = self.encoder.num_nodes
         if fault == 0:
@@ -932,17 +980,18 @@ cdef class KvIrDecoder:
         if not self.encoder.leaves_fit(count + self.auto.count + self.user.count):
             return IR_NO_ROOM
         self.encoder.leaves_begin()
-        fault = self.encode_tree(self.auto, &self.leaves[0], b"@", False)
+        fault = self.encode_tree(self.auto, &self.leaves[0], False)
         if fault == 0:
-            fault = self.encode_tree(self.user, &self.leaves[1], b"", True)
+            fault = self.encode_tree(self.user, &self.leaves[1], True)
         if fault:
             self.encoder.undo(names, nodes)
-            self.forget()
+            with gil:
+                self.forget()
             return fault
         self.encoder.commit()
         return 0
 
-    cdef int join_all(self, EncBuf* leaves) except -2:
+    cdef int join_all(self, EncBuf* leaves) except -2 nogil:
         """Texts that were taken apart and the digits of floats that keep them, into `arena`; where they begin there
         becomes the leaf's number."""
         cdef IrLeaf* leaf = <IrLeaf*>leaves.p
@@ -964,7 +1013,7 @@ cdef class KvIrDecoder:
                 enc_buf_put(&self.arena, self.text.data, self.text.size)
         return 0
 
-    cdef int encode_tree(self, IrTree tree, EncBuf* leaves, bytes root, bint reserved) except -2:
+    cdef int encode_tree(self, IrTree tree, EncBuf* leaves, bint reserved) except -2 nogil:
         cdef IrLeaf* leaf = <IrLeaf*>leaves.p
         cdef IrNode* nodes = <IrNode*>tree.nodes.p
         cdef IrNode* node
@@ -981,9 +1030,8 @@ cdef class KvIrDecoder:
             node = &nodes[leaf[order[i]].node]
             which = self.token_of(&leaf[order[i]], node.type, &token)
             if node.name < 0:
-                node.name = self.encoder.name_of(self.archive_node(tree, node.parent, root), -1,
-                                                 <bytes>tree.raw[leaf[order[i]].node],
-                                                 len(<bytes>tree.raw[leaf[order[i]].node]))
+                with gil:
+                    self.name_key(tree, leaf[order[i]].node)
             fault = self.encoder.leaf(node.name, &token, node.encoded[which])
             if fault:
                 self.refused = fault
@@ -992,22 +1040,26 @@ cdef class KvIrDecoder:
                 node.encoded[which] = token.node
         return 0
 
-    cdef int32_t archive_node(self, IrTree tree, int32_t number, bytes root) except -2:
+    cdef int name_key(self, IrTree tree, int32_t number) except -2:
+        """Finds the name that a key has in the archive, or adds it."""
+        cdef IrNode* node = &(<IrNode*>tree.nodes.p)[number]
+        cdef bytes name = tree.raw[number]
+        cdef int32_t above = self.archive_node(tree, node.parent) if number else -1
+        node.name = self.encoder.name_of(above, -1, name, len(name))
+        return 0
+
+    cdef int32_t archive_node(self, IrTree tree, int32_t number) except -2:
         """The node of an object that has members."""
         cdef IrNode* node = &(<IrNode*>tree.nodes.p)[number]
-        cdef bytes name
-        if node.encoded[1] >= 0:
-            return node.encoded[1]
-        if number == 0:
-            node.name = self.encoder.name_of(-1, -1, root, len(root))
-        elif node.name < 0:
-            name = tree.raw[number]
-            node.name = self.encoder.name_of(self.archive_node(tree, node.parent, root), -1, name, len(name))
-        node.encoded[1] = self.encoder.typed_node(node.name, N_OBJECT)
+        if node.encoded[1] < 0:
+            if node.name < 0:
+                self.name_key(tree, number)
+            node.encoded[1] = self.encoder.typed_node(node.name, N_OBJECT)
         return node.encoded[1]
 
-    cdef int token_of(self, IrLeaf* leaf, uint8_t type, EncToken* token) except -2:
+    cdef int token_of(self, IrLeaf* leaf, uint8_t type, EncToken* token) except -2 nogil:
         """A value as the encoder takes it; which of the two types it has that values of its key have."""
+        cdef Out digits
         cdef int which = 0
         if leaf.kind == C_TEXT or leaf.kind == C_APART:
             token.kind, token.type = T_STRING, N_VAR_STRING
@@ -1020,7 +1072,9 @@ cdef class KvIrDecoder:
                     token.kind, token.type = T_ARRAY_TEXT, N_UNSTRUCTURED_ARRAY
         elif leaf.kind == C_INTEGER:
             token.kind, token.type, token.number = T_INTEGER, N_INTEGER, leaf.number
-            token.text = ir_digits(leaf.number, &token.size)
+            digits.data, digits.size, digits.capacity = <char*>self.digits, 0, sizeof(self.digits)
+            put_integer(&digits, leaf.number)
+            token.text, token.size = self.digits, digits.size
         elif leaf.kind == C_REAL:
             token.kind, token.type = T_FLOAT, N_FLOAT
             memcpy(&token.number, &leaf.real, sizeof(double))
@@ -1032,8 +1086,8 @@ cdef class KvIrDecoder:
                     token.type = N_DICTIONARY_FLOAT
                 which = 1 if token.type == N_DICTIONARY_FLOAT else 0
             else:
-                token.size = <size_t>print_double(<char*>ir_number, 400, b"%.*f", 9, leaf.real)
-                token.text = ir_number
+                token.size = <size_t>print_double(<char*>self.digits, sizeof(self.digits), b"%.*f", 9, leaf.real)
+                token.text = self.digits
         elif leaf.kind == C_BOOLEAN:
             token.kind = T_TRUE if leaf.number else T_FALSE
             token.type, token.number = N_BOOLEAN, leaf.number
@@ -1044,7 +1098,7 @@ cdef class KvIrDecoder:
             which = 1
         return which
 
-    cdef int put_in_order(self, IrLeaf* leaf, Py_ssize_t count, bint reserved) except -2:
+    cdef int put_in_order(self, IrLeaf* leaf, Py_ssize_t count, bint reserved) except -2 nogil:
         """The places of leaves in the order in which clp-s takes them, which is that of a hash table of theirs; with
         `exact` as they are.
 
@@ -1093,6 +1147,120 @@ cdef class KvIrDecoder:
         return 0
 
 
+cdef inline int64_t ir_pass(const uint8_t* p, int64_t at, int64_t end) noexcept nogil:
+    """Where the token at `at` ends, -1 where it does not fit."""
+    cdef ClpKvIrToken token
+    cdef int64_t size
+    if at < end:
+        size = ir_size[p[at]]
+        if 0 < size <= end - at:
+            return at + size
+    return read_clp_kv_ir_token(p, at, end, &token)
+
+
+cdef inline int64_t ir_pass_value(const uint8_t* p, int64_t* place, int64_t end) noexcept nogil:
+    """Where the value at `place` ends; where there is none, why not, negative, and `place` becomes where."""
+    cdef int64_t at = place[0], after = ir_pass(p, at, end)
+    cdef int what
+    if after >= 0:
+        what = ir_class[p[at]]
+        if what == C_APART:
+            while what == C_APART or what == C_VARIABLE or what == C_VARIABLE_TEXT:
+                at = after
+                after = ir_pass(p, at, end)
+                if after < 0:
+                    break
+                what = ir_class[p[at]]
+                if what == C_LOG_TYPE:
+                    return after
+                if what == C_APART:
+                    break
+        elif C_INTEGER <= what <= C_NULL:
+            return after
+    place[0] = at
+    return -1 - (IR_MORE if after < 0 else IR_UNEXPECTED)
+
+
+cdef int ir_scan(const uint8_t* p, int64_t at, int64_t end, int64_t target, IrStop* stop, EncBuf* declared) except -2 nogil:
+    """What `scan_units` does; where keys become known, begin and end of each unit go into `declared`."""
+    cdef ClpKvIrToken token
+    cdef const uint8_t* keys = NULL     # those of the user in the last event
+    cdef int64_t num_keys = 0, size_keys = 0, after, unit, first, i
+    cdef int what
+    while at < end:
+        unit = at
+        if unit >= target:
+            return ir_stop(stop, IR_FULL, unit, unit, -1)
+        after = read_clp_kv_ir_token(p, at, end, &token)
+        if after < 0:
+            return ir_stop(stop, IR_MORE, unit, at, -1)
+        what = ir_class[token.tag]
+        if what == C_NODE:
+            for i in range(2):
+                at = after
+                after = ir_pass(p, at, end)
+                if after < 0:
+                    return ir_stop(stop, IR_MORE, unit, at, -1)
+            enc_buf_u64(declared, unit)
+            enc_buf_u64(declared, after)
+        elif what == C_KEY:
+            while what == C_KEY and <int64_t>token.number1 + token.number2 + token.number4 < 0:
+                at = after
+                after = ir_pass_value(p, &at, end)
+                if after < 0:
+                    return ir_stop(stop, <int>(-1 - after), unit, at, -1)
+                at = after
+                after = read_clp_kv_ir_token(p, at, end, &token)
+                if after < 0:
+                    return ir_stop(stop, IR_MORE, unit, at, -1)
+                what = ir_class[token.tag]
+            if what == C_KEY:
+                if num_keys and end - at > size_keys and memcmp(p + at, keys, size_keys) == 0 \
+                        and ir_class[p[at + size_keys]] != C_KEY:
+                    after = at + size_keys
+                else:
+                    first, num_keys = at, 0
+                    while what == C_KEY:
+                        num_keys += 1
+                        at = after
+                        after = read_clp_kv_ir_token(p, at, end, &token)
+                        if after < 0:
+                            return ir_stop(stop, IR_MORE, unit, at, -1)
+                        what = ir_class[token.tag]
+                    keys, size_keys, after = p + first, at - first, at
+                for i in range(num_keys):
+                    at = after
+                    after = ir_pass_value(p, &at, end)
+                    if after < 0:
+                        return ir_stop(stop, <int>(-1 - after), unit, at, -1)
+            elif what != C_EMPTY:
+                return ir_stop(stop, IR_UNEXPECTED, unit, at, -1)
+        elif what == C_END:
+            return ir_stop(stop, IR_END, unit, unit, -1)
+        elif what != C_OFFSET and what != C_EMPTY:
+            return ir_stop(stop, IR_UNEXPECTED, unit, at, -1)
+        at = after
+    return ir_stop(stop, IR_FULL if at >= target else IR_MORE, at, at, -1)
+
+
+def scan_units(const unsigned char[::1] data not None, int64_t at, int64_t target):
+    cdef int64_t end = data.shape[0]
+    if not 0 <= at <= end:
+        raise ValueError("outside of the data")
+    cdef const uint8_t* p = &data[0] if end else NULL
+    cdef IrStop stop
+    cdef EncBuf declared
+    cdef size_t i
+    memset(&declared, 0, sizeof(EncBuf))
+    try:
+        with nogil:
+            ir_scan(p, at, end, target, &stop, &declared)
+        places = [(<int64_t*>declared.p)[i] for i in range(declared.n // sizeof(int64_t))]
+    finally:
+        enc_buf_free(&declared)
+    return stop.status, stop.unit, stop.place, list(zip(places[::2], places[1::2]))
+
+
 cdef object ir_text(list last, int32_t node, const uint8_t* text, Py_ssize_t size):
     """A text of a key, the object that it was the last time where it is the same: names of levels and files repeat."""
     cdef PyObject* known = PyList_GET_ITEM(last, node)
@@ -1103,9 +1271,6 @@ cdef object ir_text(list last, int32_t node, const uint8_t* text, Py_ssize_t siz
     last[node] = found
     return found
 
-
-cdef uint8_t[400] ir_number
-"""The digits of the number under way, in case it is a time."""
 
 cdef int[160] ir_primes
 cdef int ir_num_primes = 0
@@ -1122,7 +1287,7 @@ for _prime in (
     ir_num_primes += 1
 
 
-cdef Py_ssize_t ir_buckets(Py_ssize_t wanted) noexcept:
+cdef Py_ssize_t ir_buckets(Py_ssize_t wanted) noexcept nogil:
     """How many buckets a table with room for so many values has."""
     cdef int i
     for i in range(ir_num_primes):
@@ -1131,7 +1296,7 @@ cdef Py_ssize_t ir_buckets(Py_ssize_t wanted) noexcept:
     return wanted
 
 
-cdef void ir_insert(int32_t* next, int32_t* bucket, IrLeaf* leaf, int32_t at, int32_t start, Py_ssize_t size) noexcept:
+cdef void ir_insert(int32_t* next, int32_t* bucket, IrLeaf* leaf, int32_t at, int32_t start, Py_ssize_t size) noexcept nogil:
     cdef Py_ssize_t here = leaf[at].node % size
     if bucket[here] < 0:
         next[at] = next[start]
@@ -1142,11 +1307,3 @@ cdef void ir_insert(int32_t* next, int32_t* bucket, IrLeaf* leaf, int32_t at, in
     else:
         next[at] = next[bucket[here]]
         next[bucket[here]] = at
-
-
-cdef const uint8_t* ir_digits(int64_t value, size_t* size) noexcept:
-    cdef Out out
-    out.data, out.size, out.capacity = <char*>ir_number, 0, 400
-    put_integer(&out, value)
-    size[0] = out.size
-    return ir_number

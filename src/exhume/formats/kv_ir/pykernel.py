@@ -43,6 +43,11 @@ _KINDS: dict[int, tuple[type, ...]] = {
 }
 
 
+_APART = frozenset((Tags.FOUR_BYTE_ENCODING, Tags.EIGHT_BYTE_ENCODING))
+_VARIABLES = VARIABLE_TEXTS | {Tags.VARIABLE_4, Tags.VARIABLE_8}
+_VALUES = INTEGERS | TEXTS | {Tags.REAL, Tags.TRUE_VALUE, Tags.FALSE_VALUE, Tags.EMPTY_OBJECT, Tags.NULL_VALUE}
+
+
 class _StopError(Exception):
     """A unit that was not accepted: why, where it starts, and where it ends (-1 if that is unknown)."""
 
@@ -251,7 +256,7 @@ class KvIrDecoder:
             return value, after
         if tag in TEXTS:
             return value.decode("utf-8", "surrogateescape"), after
-        if tag in (Tags.FOUR_BYTE_ENCODING, Tags.EIGHT_BYTE_ENCODING):
+        if tag in _APART:
             return self._apart(data, after, end, wide=tag == Tags.EIGHT_BYTE_ENCODING)
         if tag in (Tags.TRUE_VALUE, Tags.FALSE_VALUE):
             return tag == Tags.TRUE_VALUE, after
@@ -376,6 +381,72 @@ class KvIrEncoder:
     def take(self) -> bytes:
         """The units that were made since the last call."""
         return b""
+
+
+def scan_units(data: bytes, at: int, target: int) -> tuple[int, int, int, list[tuple[int, int]]]:
+    """Finds where units of `data` end from `at` on, and looks at nothing else of them: at `target` or behind it, it
+    stops.
+
+    Returns: `FULL`, or `END` where the end of the stream stands there, or `MORE` or `UNEXPECTED` (a unit that is not
+    rejected here may be so all the same); where the unit starts that was not passed; where in it something does not
+    fit; and start and end of each declaration of a key.  Raises `ValueError` for a position outside of `data`.
+    """
+    end = len(data)
+    if not 0 <= at <= end:
+        raise ValueError("outside of the data")
+    declared: list[tuple[int, int]] = []
+    while at < min(end, target):
+        try:
+            tag, _, after = _token(data, at, end)
+            if tag == Tags.END_OF_STREAM:
+                return Status.END, at, at, declared
+            if tag in NODES:
+                for _ in range(2):
+                    _, _, after = _token(data, after, end)
+                declared.append((at, after))
+            elif tag in KEYS or tag == Tags.EMPTY_OBJECT:
+                after = _pass_event(data, at, end)
+            elif tag != Tags.UTC_OFFSET_CHANGE:
+                raise _StopError(Status.UNEXPECTED, at)
+        except _StopError as stop:
+            return stop.status, at, stop.at, declared
+        at = after
+    return Status.FULL if at >= target else Status.MORE, at, at, declared
+
+
+def _pass_event(data: bytes, at: int, end: int) -> int:
+    """Where an event ends."""
+    tag, key, after = _token(data, at, end)
+    while tag in KEYS and key < 0:
+        at = _pass_value(data, after, end)
+        tag, key, after = _token(data, at, end)
+    if tag == Tags.EMPTY_OBJECT:
+        return after
+    if tag not in KEYS:
+        raise _StopError(Status.UNEXPECTED, at)
+    count = 0
+    while tag in KEYS:
+        count, at = count + 1, after
+        tag, _, after = _token(data, at, end)
+    for _ in range(count):
+        at = _pass_value(data, at, end)
+    return at
+
+
+def _pass_value(data: bytes, at: int, end: int) -> int:
+    """Where a value ends."""
+    tag, _, after = _token(data, at, end)
+    if tag in _APART:
+        while tag in _APART or tag in _VARIABLES:
+            at = after
+            tag, _, after = _token(data, at, end)
+            if tag in LOG_TYPES:
+                return after
+            if tag in _APART:
+                break
+    elif tag in _VALUES:
+        return after
+    raise _StopError(Status.UNEXPECTED, at)
 
 
 def _token(data: bytes, at: int, end: int) -> tuple[int, Any, int]:

@@ -106,19 +106,20 @@ class KvIrArchive(RecordArchive):
 
     # -- events --------------------------------------------------------------------------------------------------
 
-    def json_chunks(self, *, pairs: str = "user") -> Iterator[bytes]:
+    def json_chunks(self, *, pairs: str = "user", jobs: int = 1) -> Iterator[bytes]:
         """The events as lines of JSON, in pieces of whole lines.
 
         `pairs`: those of the `user` (what `clp-s` prints), of the logger (`auto`), or `both`, as
-        `{"auto_generated_kv_pairs": {...}, "user_generated_kv_pairs": {...}}`.  Raises `QueryError` for others, and
-        what is wrong with the stream after the events before it.
+        `{"auto_generated_kv_pairs": {...}, "user_generated_kv_pairs": {...}}`.  So many `jobs` decode portions of the
+        stream beside each other (0: one per core).  Raises `QueryError` for other pairs, and what is wrong with the
+        stream after the events before it.
         """
         check_choice("pairs", pairs, PAIRS)
-        return lines(self.units(), PAIRS[pairs])
+        return lines(self.units(), PAIRS[pairs], jobs=jobs)
 
-    def json_lines(self, *, pairs: str = "user") -> Iterator[bytes]:
+    def json_lines(self, *, pairs: str = "user", jobs: int = 1) -> Iterator[bytes]:
         """The same, one line at a time."""
-        return (line for chunk in self.json_chunks(pairs=pairs) for line in chunk.splitlines(keepends=True))
+        return (line for chunk in self.json_chunks(pairs=pairs, jobs=jobs) for line in chunk.splitlines(keepends=True))
 
     def events(self) -> Iterator[Event]:
         """The events as `(auto, user)`: the logger's pairs and the user's pairs, nested as they were logged.

@@ -20,6 +20,7 @@ from exhume.errors import (
     UnsupportedFeatureError,
 )
 from exhume.formats.kv_ir import checks
+from exhume.formats.kv_ir.ahead import decode_ahead
 from exhume.formats.kv_ir.kernel import KvIrDecoder
 from exhume.formats.kv_ir.layout import MAX_PREAMBLE, Preamble, misfit, parse_preamble, token_name
 from exhume.formats.kv_ir.units import How, Status
@@ -156,9 +157,11 @@ class Stream:
             engine.decompress(piece)
         for piece in self.source.chunks(stop, min(stop + STEP, self.source.size), FINE):
             try:
-                yield engine.decompress(piece)
+                out = engine.decompress(piece)
             except zstandard.ZstdError:
                 return
+            if out:
+                yield out
 
 
 def _engine() -> Any:
@@ -236,6 +239,11 @@ class Units:
         self._exhausted = not self._more()
         return not self._exhausted
 
+    @property
+    def held(self) -> tuple[bytes, int]:
+        """The bytes that are in memory, and where in the stream they start."""
+        return self._data, self._base
+
     def window(self, start: int, end: int) -> bytes:
         """The bytes of the stream that are in memory and not yet passed."""
         return self._data[start - self._base : end - self._base]
@@ -280,6 +288,21 @@ class Units:
         actual = None if stop >= 0 else token_name(self._data, place)
         error = checks.OF_STATUS[status].error(span=span, actual=actual)
         raise UnitError(error, Status(status), self.at, self._base + stop if stop >= 0 else -1)
+
+    def count(self, other: KvIrDecoder) -> None:
+        """Counts the events that another decoder has decoded, which begins to count anew."""
+        mine = self.decoder
+        mine.events += other.events
+        if other.utc_changes:
+            mine.utc_offset, mine.utc_changes = other.utc_offset, mine.utc_changes + other.utc_changes
+        other.events = other.utc_changes = 0
+
+    def resume(self, decoder: KvIrDecoder, at: int, data: bytes) -> None:
+        """Goes on at a unit with a decoder that knows its keys; `data` are the bytes from there to where this stood."""
+        mine, self.decoder = self.decoder, decoder
+        decoder.events, decoder.utc_offset, decoder.utc_changes = mine.events, mine.utc_offset, mine.utc_changes
+        self._data = data + self._data[self.at - self._base :]
+        self._base = self.at = self._kept = at
 
     def left(self) -> int:
         """How many bytes follow the units that were decoded.  Raises what is wrong with the wrapping."""
@@ -352,13 +375,14 @@ def read_preamble(stream: Stream, limits: Limits = DEFAULT_LIMITS) -> Preamble:
         return Units(stream, limits).preamble  # longer than that, or whatever is wrong with it
 
 
-def lines(units: Units, how: How, target: int = 1 << 20) -> Iterator[bytes]:
+def lines(units: Units, how: How, *, jobs: int = 1, target: int = 1 << 20) -> Iterator[bytes]:
     """Lines of JSON in pieces, as `how` says; what comes before damage is given before it is raised."""
+    yield from decode_ahead(units, how, jobs)
     try:
         while units.step(how, target):
             if found := units.decoder.take():
                 yield found
-    except UnitError as trouble:
+    except (UnitError, SourceError) as trouble:
         if found := units.decoder.take():
             yield found
-        raise trouble.error from None
+        raise (trouble.error if isinstance(trouble, UnitError) else trouble) from None

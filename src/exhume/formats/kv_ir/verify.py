@@ -12,6 +12,7 @@ from exhume.counts import counted
 from exhume.errors import ExhumeError, SourceError, Span
 from exhume.findings import Capped, Finding, each_once
 from exhume.formats.kv_ir import checks
+from exhume.formats.kv_ir.ahead import decode_ahead
 from exhume.formats.kv_ir.layout import parse_metadata
 from exhume.formats.kv_ir.stream import Stream, UnitError, Units
 from exhume.formats.kv_ir.units import How
@@ -36,12 +37,12 @@ def verify_source(
         yield checks.NOT_KV_IR.finding("a directory", span=Span(source.name, 0, 0))
         return
     found = Capped()
-    for finding in each_once(_findings(source, limits, quick, progress)):
+    for finding in each_once(_findings(source, limits, quick, jobs, progress)):
         found.append(finding)
     yield from found.told()
 
 
-def _findings(source: Source, limits: Limits, quick: bool, progress: Progress) -> Iterator[Finding]:
+def _findings(source: Source, limits: Limits, quick: bool, jobs: int, progress: Progress) -> Iterator[Finding]:
     stream = Stream(source)
     try:
         units = Units(stream, limits)
@@ -54,17 +55,19 @@ def _findings(source: Source, limits: Limits, quick: bool, progress: Progress) -
             return
     if quick:
         return
-    yield from walk(units, progress)
+    yield from walk(units, jobs, progress)
     if units.ended:
         yield from _rest(units)
 
 
-def walk(units: Units, progress: Progress = no_progress) -> Iterator[Finding]:
+def walk(units: Units, jobs: int = 1, progress: Progress = no_progress) -> Iterator[Finding]:
     """The findings about the units of a stream in their order, then those about the names of its keys.
 
     The walk ends before the stream does where the next unit cannot be found, or where later units could not be judged.
     """
     stream = units.stream
+    for _ in decode_ahead(units, How.CHECK, jobs):
+        progress(stream.stored, stream.source.size, "bytes")
     while True:
         try:
             while units.step(How.CHECK, units.decoder.events + EVENTS):

@@ -26,7 +26,7 @@ cdef void ir_fill_escapes() noexcept:
 ir_fill_escapes()
 
 
-cdef inline int ir_put(EncBuf* out, uint8_t tag, uint64_t value, int width) except -1:
+cdef inline int ir_put(EncBuf* out, uint8_t tag, uint64_t value, int width) except -1 nogil:
     """A tag and the lowest bytes of a number, the highest first."""
     enc_buf_room(out, 1 + sizeof(value))
     value = swap8(value)
@@ -36,7 +36,7 @@ cdef inline int ir_put(EncBuf* out, uint8_t tag, uint64_t value, int width) exce
     return 0
 
 
-cdef inline int ir_put_number(EncBuf* out, int64_t value, uint8_t one, uint8_t two, uint8_t four, uint8_t eight) except -1:
+cdef inline int ir_put_number(EncBuf* out, int64_t value, uint8_t one, uint8_t two, uint8_t four, uint8_t eight) except -1 nogil:
     """A number in its shortest form, by the tags of the forms."""
     if -0x80 <= value < 0x80:
         return ir_put(out, one, <uint64_t>value, 1)
@@ -47,7 +47,7 @@ cdef inline int ir_put_number(EncBuf* out, int64_t value, uint8_t one, uint8_t t
     return ir_put(out, eight, <uint64_t>value, 8)
 
 
-cdef inline int ir_put_text(EncBuf* out, const uint8_t* text, size_t size, uint8_t one, uint8_t two, uint8_t four) except -1:
+cdef inline int ir_put_text(EncBuf* out, const uint8_t* text, size_t size, uint8_t one, uint8_t two, uint8_t four) except -1 nogil:
     """A text behind its length in the shortest form."""
     if size < 1 << 8:
         ir_put(out, one, size, 1)
@@ -61,7 +61,10 @@ cdef inline int ir_put_text(EncBuf* out, const uint8_t* text, size_t size, uint8
 cdef class KvIrEncoder:
     cdef dict auto
     cdef dict user
-    cdef tuple names            # of the members with the pairs of the logger and of the user; None: all are the user's
+    cdef tuple names
+    cdef const char* name[2]    # of the members with the pairs of the logger and of the user; NULL: all are the user's
+    cdef size_t name_size[2]
+    cdef bint busy
     cdef readonly int64_t events
     cdef ClpsEncoder scanner
     cdef EncBuf numbers         # i32 per node of the schema tree: the number of its key, 0 where that is not yet known
@@ -76,6 +79,9 @@ cdef class KvIrEncoder:
 
     def __cinit__(self, dict auto not None, dict user not None, tuple names):
         self.auto, self.user, self.names = auto, user, names
+        if names is not None:
+            for i in range(2):
+                self.name[i], self.name_size[i] = <const char*><bytes>names[i], len(<bytes>names[i])
         self.begin()
 
     def __dealloc__(self):
@@ -101,6 +107,19 @@ cdef class KvIrEncoder:
         cdef const uint8_t* end = base + PyBytes_GET_SIZE(data)
         if not 0 <= start <= end - base:
             raise ValueError("outside of the data")
+        if self.busy:  # the lock of the interpreter is released below
+            raise RuntimeError("one encoder serves one thread at a time")
+        self.busy = True
+        try:
+            with nogil:
+                line = self.lines(at, end)
+        finally:
+            self.busy = False
+        return line - base
+
+    cdef const uint8_t* lines(self, const uint8_t* at, const uint8_t* end) except NULL nogil:
+        """Takes lines; returns where the first one begins that is not taken."""
+        cdef const uint8_t* line
         while True:
             line = at
             while at < end and enc_is_space(at[0]):
@@ -108,45 +127,44 @@ cdef class KvIrEncoder:
                 if at[-1] == c"\n":
                     line = at
             if at >= end:
-                return end - base
+                return end
             self.scanner.scratch.n = 0
             enc_buf_room(&self.scanner.scratch, end - at + 16)
             at = self.event(at, line, end)
             if at == NULL:
-                return line - base
+                return line
 
     def take(self):
         cdef bytes found = enc_buf_bytes(&self.out)
         self.out.n = 0
         return found
 
-    cdef const uint8_t* event(self, const uint8_t* at, const uint8_t* line, const uint8_t* end) except? NULL:
+    cdef const uint8_t* event(self, const uint8_t* at, const uint8_t* line, const uint8_t* end) except? NULL nogil:
         """Takes the event at `at` of a line; returns where the line ends, NULL when it is none that is taken here."""
-        cdef ClpsEncoder scanner = self.scanner
-        cdef size_t num_names = scanner.num_names, num_nodes = scanner.num_nodes, size
-        scanner.at, scanner.end = at, end
-        if scanner.scan() != 0:
+        cdef size_t num_names = self.scanner.num_names, num_nodes = self.scanner.num_nodes, size
+        self.scanner.at, self.scanner.end = at, end
+        if self.scanner.scan() != 0:
             return NULL
-        at = scanner.at
+        at = self.scanner.at
         while at < end and at[0] != c"\n":
             if not enc_is_space(at[0]):
                 return NULL
             at += 1
         if at - line > IR_MAX_LINE or memchr(line, c"\n", at - line) != NULL or not self.fits():
             return NULL
-        if scanner.resolve() != 0:
-            scanner.undo(num_names, num_nodes)
+        if self.scanner.resolve() != 0:
+            self.scanner.undo(num_names, num_nodes)
             return NULL
-        size = scanner.num_nodes * sizeof(int32_t)
+        size = self.scanner.num_nodes * sizeof(int32_t)
         if size > self.numbers.n:
             enc_buf_room(&self.numbers, size - self.numbers.n)
             memset(self.numbers.p + self.numbers.n, 0, size - self.numbers.n)
             self.numbers.n = size
         self.pairs.n = self.keys.n = self.values.n = 0
         if self.first[0]:
-            self.members(self.first[0], self.auto, True, &self.pairs, &self.pairs)
+            self.members(self.first[0], True, &self.pairs, &self.pairs)
         if self.first[1]:
-            self.members(self.first[1], self.user, False, &self.keys, &self.values)
+            self.members(self.first[1], False, &self.keys, &self.values)
         enc_buf_put(&self.out, self.pairs.p, self.pairs.n)
         if self.keys.n:
             enc_buf_put(&self.out, self.keys.p, self.keys.n)
@@ -154,11 +172,12 @@ cdef class KvIrEncoder:
         else:
             ir_put(&self.out, CLP_KV_IR_TAGS_EMPTY_OBJECT, 0, 0)
         self.events += 1
-        if scanner.num_nodes > IR_MAX_NODES:
-            self.begin()
+        if self.scanner.num_nodes > IR_MAX_NODES:
+            with gil:
+                self.begin()
         return at
 
-    cdef bint fits(self) except -1:
+    cdef bint fits(self) except -1 nogil:
         """Whether the tokens are an event that is taken here; sets where its members begin."""
         cdef EncToken* token = <EncToken*>self.scanner.tape.p
         cdef size_t i, depth = 0
@@ -168,9 +187,9 @@ cdef class KvIrEncoder:
             if token[i].kind == T_CLOSE_OBJECT or token[i].kind == T_CLOSE_ARRAY:
                 depth -= 1
                 continue
-            if depth == 1 and self.names is not None:
-                which = 0 if self.is_named(&token[i], self.names[0]) else 1
-                if which == 1 and not self.is_named(&token[i], self.names[1]):
+            if depth == 1 and self.name[0] != NULL:
+                which = 0 if self.is_named(&token[i], 0) else 1
+                if which == 1 and not self.is_named(&token[i], 1):
                     return False
                 if token[i].kind == T_OPEN_OBJECT:
                     self.first[which] = i + 1
@@ -180,14 +199,14 @@ cdef class KvIrEncoder:
                 depth += 1
                 if depth > IR_MAX_LEVELS:
                     return False
-        if self.names is None and token[0].kind == T_OPEN_OBJECT:
+        if self.name[0] == NULL and token[0].kind == T_OPEN_OBJECT:
             self.first[1] = 1
         return True
 
-    cdef bint is_named(self, EncToken* token, bytes name) except -1:
-        return token.key_size == <size_t>len(name) and same_bytes(token.key, <const char*>name, token.key_size)
+    cdef bint is_named(self, EncToken* token, int which) noexcept nogil:
+        return token.key_size == self.name_size[which] and same_bytes(token.key, self.name[which], token.key_size)
 
-    cdef int members(self, size_t i, dict tree, bint auto, EncBuf* keys, EncBuf* values) except -1:
+    cdef int members(self, size_t i, bint auto, EncBuf* keys, EncBuf* values) except -1 nogil:
         """The leaves of the object whose members begin with token `i`; keys that become known go out at once."""
         cdef EncToken* tape = <EncToken*>self.scanner.tape.p
         cdef EncToken* token
@@ -204,7 +223,8 @@ cdef class KvIrEncoder:
                 continue
             number = (<int32_t*>self.numbers.p)[token.node]
             if number == 0:
-                number = self.number_of(token, self.open[depth], tree, auto)
+                with gil:
+                    number = self.number_of(token, self.open[depth], self.auto if auto else self.user, auto)
             if token.kind == T_OPEN_OBJECT:
                 depth += 1
                 self.open[depth] = number
@@ -244,7 +264,7 @@ cdef class KvIrEncoder:
         (<int32_t*>self.numbers.p)[token.node] = found
         return found
 
-    cdef int put_value(self, EncBuf* out, EncToken* token) except -1:
+    cdef int put_value(self, EncBuf* out, EncToken* token) except -1 nogil:
         """A value that is no array with elements."""
         if token.kind == T_STRING:
             if token.type == N_CLP_STRING:
@@ -264,7 +284,7 @@ cdef class KvIrEncoder:
             return ir_put(out, CLP_KV_IR_TAGS_FALSE_VALUE, 0, 0)
         return ir_put(out, CLP_KV_IR_TAGS_NULL_VALUE if token.kind == T_NULL else CLP_KV_IR_TAGS_EMPTY_OBJECT, 0, 0)
 
-    cdef int put_apart(self, EncBuf* out, const uint8_t* p, size_t size) except -1:
+    cdef int put_apart(self, EncBuf* out, const uint8_t* p, size_t size) except -1 nogil:
         """A text split into its log type and its variables of four bytes."""
         cdef EncBuf* log_type = &self.scanner.text
         cdef EncVariable found
@@ -299,7 +319,7 @@ cdef class KvIrEncoder:
 
     # -- arrays, printed as the serializer does --------------------------------------------------------------------
 
-    cdef size_t array(self, size_t i) except 0:
+    cdef size_t array(self, size_t i) except 0 nogil:
         """The array whose elements begin with token `i`, into `text`; returns the token behind its end."""
         cdef EncToken* tape = <EncToken*>self.scanner.tape.p
         cdef EncToken* token
@@ -331,10 +351,10 @@ cdef class KvIrEncoder:
                 self.add_scalar(token)
         return i
 
-    cdef inline int add(self, const char* text, size_t size) except -1:
+    cdef inline int add(self, const char* text, size_t size) except -1 nogil:
         return enc_buf_put(&self.text, text, size)
 
-    cdef int add_scalar(self, EncToken* token) except -1:
+    cdef int add_scalar(self, EncToken* token) except -1 nogil:
         cdef Out digits
         if token.kind == T_STRING:
             return self.add_string(token.text, token.size)
@@ -345,7 +365,8 @@ cdef class KvIrEncoder:
             self.text.n += digits.size
             return 0
         if token.kind == T_FLOAT:
-            return self.add_real(token.number)
+            with gil:
+                return self.add_real(token.number)
         if token.kind == T_TRUE:
             return self.add(b"true", 4)
         if token.kind == T_FALSE:
@@ -371,7 +392,7 @@ cdef class KvIrEncoder:
         finally:
             PyMem_Free(text)
 
-    cdef int add_string(self, const uint8_t* text, size_t size) except -1:
+    cdef int add_string(self, const uint8_t* text, size_t size) except -1 nogil:
         cdef uint8_t* out
         cdef uint8_t byte, how
         cdef size_t i

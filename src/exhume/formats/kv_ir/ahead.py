@@ -1,0 +1,160 @@
+"""Portions of a stream decoded beside each other, each with the keys that are known where it begins.
+
+Keys become known between the events, and are never taken back.  So a pass that finds where units end, and which of them
+make keys known, goes ahead; what is between can then be decoded by any thread whose decoder was told those keys.  Where
+anything is wrong, one decoder goes on, with that unit: output, findings and errors are those of one job.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from exhume.formats.kv_ir.kernel import KvIrDecoder, scan_units
+from exhume.formats.kv_ir.layout import misfit
+from exhume.formats.kv_ir.units import How, Status
+from exhume.io.parallel import map_ordered
+from exhume.limits import cpu_count
+
+if TYPE_CHECKING:
+    from exhume.formats.kv_ir.stream import Units
+
+PORTION = 1 << 19
+"""Bytes of a portion, but for the rest of its last unit."""
+
+MOST_MADE = 4 * PORTION
+"""Bytes that are made of a portion at once, but for the rest of the last event: few bytes can name long keys."""
+
+LARGE = 1 << 24
+"""Bytes of a unit that is too large to be held several times."""
+
+MOST_DECLARED = 1 << 18
+"""Bytes of declarations from which on one decoder goes on: several of them would know all keys."""
+
+ALL = (1 << 63) - 1
+"""More than there is to decode."""
+
+
+class Portion(NamedTuple):
+    """Whole units: their bytes, where in the stream they start, and how many keys are known there and at their end."""
+
+    data: bytes
+    start: int
+    known: int
+    known_after: int
+
+
+@dataclass(slots=True)
+class Worker:
+    """A decoder, how many keys it knows, and what else belongs to it."""
+
+    decoder: KvIrDecoder
+    known: int = 0
+    into: Any = None
+
+
+class Portions:
+    """The portions of a stream, and the decoders for them."""
+
+    def __init__(self) -> None:
+        self._declared: list[tuple[int, bytes]] = []
+        self._size = 0
+        self._idle: list[Worker] = []
+        self._lock = threading.Lock()
+
+    def cut(self, units: Units) -> Iterator[Portion]:
+        """Passes over units up to the end of the stream, the first that is not whole, or one that is too large.
+
+        Raises what reading the bytes raises.
+        """
+        while self._size <= MOST_DECLARED:
+            data, base = units.held
+            at, known = units.at - base, len(self._declared)
+            status, stop, place, places = scan_units(data, at, at + PORTION)
+            for start, end in places:
+                self._declared.append((base + start, data[start:end]))
+                self._size += end - start
+            if stop > at:
+                units.at = base + stop
+                yield Portion(data[at:stop], base + at, known, len(self._declared))
+            if status == Status.MORE and len(data) - stop < LARGE:
+                wrong = misfit(data, place) if place < len(data) else None
+                if (wrong is None or wrong.short or wrong.path != "tag") and units.more(units.at):
+                    continue
+            if status != Status.FULL:
+                return
+
+    def worker(self, known: int) -> Worker:
+        """A decoder that knows so many keys and no more: one that is idle and knows no more yet, or a new one."""
+        with self._lock:
+            worker = next((one for one in self._idle if one.known <= known), None)
+            if worker is None:
+                worker = Worker(KvIrDecoder())
+            else:
+                self._idle.remove(worker)
+        self.teach(worker.decoder, worker.known, known)
+        worker.known = known
+        return worker
+
+    def last(self) -> KvIrDecoder:
+        """A decoder that knows all keys of the portions."""
+        return self.worker(len(self._declared)).decoder
+
+    def teach(self, decoder: KvIrDecoder, start: int, stop: int) -> None:
+        """Declares keys to a decoder."""
+        for offset, unit in self._declared[start:stop]:
+            decoder.run(unit, 0, len(unit), offset, How.CHECK, ALL)
+
+    def release(self, worker: Worker, portion: Portion) -> None:
+        """Takes back a decoder that has decoded all of a portion."""
+        worker.known = portion.known_after
+        with self._lock:
+            self._idle.append(worker)
+
+
+def decode_ahead(units: Units, how: How, jobs: int) -> Iterator[bytes]:
+    """What `units` hold, in portions decoded beside each other (with one job, none) as long as nothing is wrong.
+
+    Behind the last one, `units` go on as if they had decoded it all.  Raises what reading the bytes raises.
+    """
+    if (jobs or cpu_count()) == 1:
+        return
+    portions = Portions()
+    waiting: deque[Portion] = deque()
+
+    def cut() -> Iterator[Portion]:
+        for portion in portions.cut(units):
+            waiting.append(portion)
+            yield portion
+
+    def run(worker: Worker, portion: Portion, at: int) -> tuple[Status, int, bytes]:
+        data = portion.data
+        status, stop, *_ = worker.decoder.run(data, at, len(data), portion.start, how, MOST_MADE if how else ALL)
+        return Status(status), stop, worker.decoder.take()
+
+    def decode(portion: Portion) -> tuple[Worker, tuple[Status, int, bytes]]:
+        worker = portions.worker(portion.known)
+        return worker, run(worker, portion, 0)
+
+    with closing(map_ordered(decode, cut(), jobs)) as results:
+        for worker, (status, stop, made) in results:
+            portion = waiting[0]
+            units.count(worker.decoder)
+            yield made
+            while status == Status.FULL:
+                status, stop, made = run(worker, portion, stop)
+                units.count(worker.decoder)
+                yield made
+            if status != Status.MORE or stop < len(portion.data):
+                break
+            waiting.popleft()
+            portions.release(worker, portion)
+    if waiting:
+        left = b"".join(portion.data for portion in waiting)
+        units.resume(worker.decoder, waiting[0].start + stop, left[stop:])
+    else:
+        units.resume(portions.last(), units.at, b"")
