@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from exhume.archive import Progress, Writer, no_progress
 from exhume.errors import Span, WriterError
-from exhume.formats.clp_s.write.ahead import Block, BlockEncoders, cut
+from exhume.formats.clp_s.write.ahead import Block, BlockEncoders, cut, cut_apart
 from exhume.formats.clp_s.write.inputs import STDIN, Input, name_of, read_ahead, read_pieces
 from exhume.formats.clp_s.write.jsonscan import REASONS, Status
 from exhume.formats.clp_s.write.kernel import count_lines
@@ -29,7 +29,7 @@ from exhume.formats.clp_s.write.options import (
     check_properties,
 )
 from exhume.formats.clp_s.write.series import Series
-from exhume.formats.kv_ir.ingest import Ingest, is_kv_ir
+from exhume.formats.kv_ir.ingest import Ingest, StreamPart, is_kv_ir
 from exhume.formats.kv_ir.units import Status as IrStatus
 from exhume.io.heap import keep_freed_memory
 from exhume.io.parallel import map_ordered
@@ -199,7 +199,7 @@ class ClpSWriter(Writer):
             if self.options.jobs == 1:
                 yield from map(Block, cut(pieces))
             else:
-                yield from map_ordered(self._encoders.encode, cut(pieces), self.options.jobs)
+                yield from map_ordered(self._encoders.encode, cut_apart(pieces), self.options.jobs)
 
     def _add_block(self, block: Block) -> None:
         """Adds the documents of a block, which may begin or end within one."""
@@ -207,10 +207,21 @@ class ClpSWriter(Writer):
         if data and self._lead == b"" and is_kv_ir(data) is False:
             self._lead = None
         between = self._lead is None and self._events is None and not self._num_held and not self._skipping
+        if block.part is not None:
+            between = self._events is not None and self._events.expects(block.part)
         if data and between and self._encoders.take_over(self._series.current(), block):
-            self._advance(data, 0, len(data))
+            self._pass_over(data, block.part)
         else:
             self._ingest(data)
+
+    def _pass_over(self, data: bytes, part: StreamPart | None) -> None:
+        """Counts a block that was taken over."""
+        if self._events is None or part is None:
+            self._advance(data, 0, len(data))
+            return
+        self._events.pass_over(part)
+        self._series.current().consumed += len(data)
+        self._line, self._offset = self._events.events, self._events.at
 
     def _pieces(self, sources: Iterable[Input]) -> Generator[bytes | None]:
         """The content of the sources in pieces, with None behind each."""

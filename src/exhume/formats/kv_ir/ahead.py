@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from exhume.formats.kv_ir.kernel import KvIrDecoder, scan_units
 from exhume.formats.kv_ir.layout import misfit
@@ -22,6 +22,24 @@ from exhume.limits import cpu_count
 
 if TYPE_CHECKING:
     from exhume.formats.kv_ir.stream import Units
+
+
+class Held(Protocol):
+    """The bytes of a stream that are in memory, as `Units` has them.
+
+    Attributes:
+        at: Where in the stream the next unit starts.
+        held: The bytes, and where in the stream they start.
+    """
+
+    at: int
+
+    @property
+    def held(self) -> tuple[bytes, int]: ...
+
+    def more(self, at: int) -> bool:
+        """Goes on at a later position and reads more bytes; False when there are none."""
+
 
 PORTION = 1 << 19
 """Bytes of a portion, but for the rest of its last unit."""
@@ -54,7 +72,7 @@ class Worker:
 
     decoder: KvIrDecoder
     known: int = 0
-    into: Any = None
+    into: tuple[Any, Any] | None = None
 
 
 class Portions:
@@ -66,7 +84,7 @@ class Portions:
         self._idle: list[Worker] = []
         self._lock = threading.Lock()
 
-    def cut(self, units: Units) -> Iterator[Portion]:
+    def cut(self, units: Held) -> Iterator[Portion]:
         """Passes over units up to the end of the stream, the first that is not whole, or one that is too large.
 
         Raises what reading the bytes raises.

@@ -1,11 +1,18 @@
-"""Events of a stream into clp-s archives: the stream is pushed in as it comes, the archive may change in between."""
+"""Events of a stream into clp-s archives: the stream is pushed in as it comes, the archive may change in between.
+
+Portions of it may have been encoded elsewhere (`cut_stream`), and are then passed over.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 from exhume.errors import ExhumeError, Span
 from exhume.formats.kv_ir import checks
+from exhume.formats.kv_ir.ahead import ALL, Portion, Portions, Worker
 from exhume.formats.kv_ir.kernel import KvIrDecoder
 from exhume.formats.kv_ir.layout import MAGIC_SIZE, MAGICS, MAX_PREAMBLE, misfit, parse_metadata, parse_preamble
 from exhume.formats.kv_ir.units import How, Status
@@ -16,6 +23,67 @@ def is_kv_ir(head: bytes) -> bool | None:
     if len(head) < MAGIC_SIZE and any(magic.startswith(head) for magic in MAGICS):
         return None
     return head[:MAGIC_SIZE] in MAGICS
+
+
+@dataclass(slots=True)
+class StreamPart:
+    """A portion of a stream, one of its `portions`, and the worker that has encoded all of it."""
+
+    portions: Portions
+    portion: Portion
+    worker: Worker | None = None
+
+    def encode(self, make: Callable[[], tuple[Any, Any]]) -> tuple[Any, Any] | None:
+        """Encodes the portion into what `make` makes, with the encoder in front, for each worker once; returns that,
+        None where anything stops it.
+        """
+        data, start, known, _ = self.portion
+        worker = self.portions.worker(known)
+        if worker.into is None:
+            worker.into = make()
+            worker.decoder.encode_into(worker.into[0], False)
+        worker.decoder.events = 0
+        status, stop, *_ = worker.decoder.run(data, 0, len(data), start, How.ENCODE, ALL)
+        if status != Status.MORE or stop < len(data):
+            return None
+        self.worker = worker
+        return worker.into
+
+
+class _Held:
+    """The bytes of a stream that were read and not yet cut."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self.at = 0
+        self.held = b"", 0
+        self._pieces = pieces
+
+    def more(self, at: int) -> bool:
+        data, base = self.held
+        parts = [data[at - base :]]
+        wanted = max(1, len(parts[0]))  # a long unit is looked at again only when twice as much is there
+        while wanted > 0 and (piece := next(self._pieces, b"")):
+            parts.append(piece)
+            wanted -= len(piece)
+        self.at, self.held = at, (b"".join(parts), at)
+        return len(parts) > 1
+
+
+def cut_stream(pieces: Iterator[bytes]) -> Iterator[bytes | StreamPart]:
+    """A stream cut into parts that can be encoded apart; the preamble, and what cannot be cut, are bytes."""
+    held = _Held(pieces)
+    while len(held.held[0]) < MAX_PREAMBLE and held.more(0):
+        pass
+    data = held.held[0]
+    with suppress(ExhumeError):  # is told by who takes the bytes
+        held.at = parse_preamble(data, Span("", 0, len(data))).size
+    yield data[: held.at]
+    portions = Portions()
+    for portion in portions.cut(held):
+        yield StreamPart(portions, portion)
+    data, base = held.held
+    yield data[held.at - base :]
+    yield from pieces
 
 
 class Ingest:
@@ -50,6 +118,19 @@ class Ingest:
             preamble = parse_preamble(self._data, where)
             self.metadata = parse_metadata(preamble, where).get("USER_DEFINED_METADATA", {})
             self._leave(preamble.size)
+
+    def expects(self, part: StreamPart) -> bool:
+        """Whether a part comes next."""
+        return self.metadata is not None and not (self.ended or self._data) and self.at == part.portion.start
+
+    def pass_over(self, part: StreamPart) -> None:
+        """Passes over a part that was encoded."""
+        portion, worker = part.portion, part.worker
+        assert worker is not None
+        part.portions.teach(self._decoder, portion.known, portion.known_after)
+        self._decoder.events += worker.decoder.events
+        self.at += len(portion.data)
+        part.portions.release(worker, portion)
 
     def run(self, encoder: Any, target: int, *, final: bool) -> tuple[Status, ExhumeError | None]:
         """Encodes what is there until something stops it: `MORE`, `END`, `FULL` (another archive is to be begun),

@@ -977,8 +977,10 @@ cdef class KvIrDecoder:
         if fault:
             return fault
         count = (self.leaves[0].n + self.leaves[1].n) // sizeof(IrLeaf)
-        if not self.encoder.leaves_fit(count + self.auto.count + self.user.count):
+        count += self.auto.count + self.user.count
+        if not self.encoder.leaves_fit(count):
             return IR_NO_ROOM
+        self.encoder.most_tokens = max(self.encoder.most_tokens, count)
         self.encoder.leaves_begin()
         fault = self.encode_tree(self.auto, &self.leaves[0], False)
         if fault == 0:

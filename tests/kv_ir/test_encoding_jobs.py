@@ -1,0 +1,95 @@
+"""Archives of streams, made with several jobs: parts of a stream are encoded apart, and the archive is that of one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from exhume_ksy.facts.clp_kv_ir import Tags
+
+import exhume
+from exhume.errors import ExhumeError
+from exhume.formats.clp_s.write import ahead as blocks
+from exhume.formats.clp_s.write import inputs
+from exhume.formats.kv_ir import ahead, ingest
+from exhume.formats.kv_ir.build import END, build_integer, build_real, build_text
+from exhume.native.compiled import KERNEL
+from tests.kv_ir.broken import CASES
+from tests.kv_ir.streams import HEAD, SMALL, TRUE, apart, auto, event, user
+from tests.kv_ir.test_jobs import NUMBERED
+from tests.kv_ir.test_reading import STREAMS
+
+KEYS = [auto(Tags.NODE_INTEGER, b"ts"), user(Tags.NODE_TEXT, b"t"), user(Tags.NODE_REAL, b"r"), user(Tags.NODE_OBJECT, b"o")]
+LOG = b"".join(
+    event(
+        [(1, build_integer(1_700_000_000_000 + 7 * number))],
+        [(1, apart(b"took \x11 of \x12", number % 50, b"a%d" % (number % 11))), (2, build_real(number / 8))]
+        if number % 3
+        else [(1, build_text(b"x%d" % (number % 17))), (4, TRUE)],
+    )
+    for number in range(400)
+)
+STREAM = HEAD + b"".join(KEYS) + user(Tags.NODE_BOOLEAN, b"b", 3) + LOG + END
+
+
+@pytest.fixture(autouse=True)
+def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parts of a few events, read in pieces of a few bytes."""
+    monkeypatch.setattr(ahead, "PORTION", 400)
+    monkeypatch.setattr(inputs, "PIECE", 700)
+    monkeypatch.setattr(ingest, "MAX_PREAMBLE", 300)
+
+
+def made(folder: Path, sources: list[bytes], jobs: int, **options: Any) -> tuple[list[bytes], list[str]]:
+    """The archives of these inputs, and what was refused."""
+    told: list[str] = []
+    paths = [folder / str(number) for number in range(len(sources))]
+    for path, data in zip(paths, sources, strict=True):
+        path.write_bytes(data)
+    try:
+        with exhume.clps.create(folder / "a.clps", jobs=jobs, creator_id="x", overwrite=True, **options) as writer:
+            writer.on_bad_record = lambda error: told.append(str(error))
+            writer.add_files(paths)
+    except ExhumeError as error:
+        return [], [*told, str(error)]
+    return [path.read_bytes() for path in writer.paths], told
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"timestamp_key": "@ts"}, {"target_encoded_size": 4000}, {"log_order": False}, {"version": "0.3.1"}],
+    ids=str,
+)
+def test_the_archive_is_that_of_one_job(tmp_path: Path, options: dict[str, Any]) -> None:
+    numbered = HEAD + b"".join(NUMBERED) + END
+    for sources in ([STREAM], [SMALL], [STREAM, b'{"a":1}\n' * 300, numbered, b"", STREAM[:2], STREAM + b"more"]):
+        skip = {**options, "on_error": "skip"}
+        assert made(tmp_path, sources, 3, **skip) == made(tmp_path, sources, 1, **skip)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_wrong_is_told_as_with_one_job(name: str, tmp_path: Path) -> None:
+    data = STREAM[:-1] + CASES[name][len(HEAD) :] if CASES[name].startswith(HEAD) else CASES[name]
+    for on_error in ("fail", "skip"):
+        assert made(tmp_path, [data], 2, on_error=on_error) == made(tmp_path, [data], 1, on_error=on_error)
+
+
+@pytest.mark.parametrize("path", STREAMS, ids=lambda path: path.name)
+def test_streams_of_the_real_writer(path: Path, tmp_path: Path) -> None:
+    assert made(tmp_path, [path.read_bytes()], 2) == made(tmp_path, [path.read_bytes()], 1)
+
+
+@pytest.mark.skipif(KERNEL is None, reason="interpreted, nothing is encoded apart")
+def test_most_parts_are_taken_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[bool] = []
+    take_over = blocks.BlockEncoders.take_over
+
+    def counted(self: blocks.BlockEncoders, part: Any, block: blocks.Block) -> bool:
+        taken.append(take_over(self, part, block))
+        return taken[-1]
+
+    monkeypatch.setattr(blocks.BlockEncoders, "take_over", counted)
+    _, told = made(tmp_path, [STREAM], 2)
+    assert told == []
+    assert sum(taken) > 0.8 * len(STREAM) / 500
