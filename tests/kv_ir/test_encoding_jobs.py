@@ -20,7 +20,8 @@ from tests.kv_ir.streams import HEAD, SMALL, TRUE, apart, auto, event, user
 from tests.kv_ir.test_jobs import NUMBERED
 from tests.kv_ir.test_reading import STREAMS
 
-KEYS = [auto(Tags.NODE_INTEGER, b"ts"), user(Tags.NODE_TEXT, b"t"), user(Tags.NODE_REAL, b"r"), user(Tags.NODE_OBJECT, b"o")]
+KEYS = [auto(Tags.NODE_INTEGER, b"ts")]
+KEYS += [user(Tags.NODE_TEXT, b"t"), user(Tags.NODE_REAL, b"r"), user(Tags.NODE_OBJECT, b"o")]
 LOG = b"".join(
     event(
         [(1, build_integer(1_700_000_000_000 + 7 * number))],
