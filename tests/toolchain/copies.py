@@ -79,7 +79,7 @@ EXCEPTIONS = {
     ("formats/zs/framing.py", ""): "records in a stream, each behind eight bytes with its length: " + OTHERS,
     ("formats/clp_s/read/times.pxi", "digits"): "the nine digits of a second, as text",
     ("formats/clp_s/write/jsonscan.py", ""): "JSON",
-    ("formats/clp_s/write/native.pxi", "memcmp(self.at, b"): "JSON",
+    ("formats/clp_s/write/encoder.pxi", "memcmp(self.at, b"): "JSON",
     ("formats/clp_s/query/evaluate.py", "int.from_bytes"): "rows that match, a byte each, combined as one number",
     ("formats/clp_s/writer.py", "data[at:at + "): "the text that goes in",
     ("io/processes.py", "int.from_bytes(head, 'little')"): "the length of a message between processes, no archive",

@@ -1,0 +1,166 @@
+# Buffers that grow, and dictionaries: each value once, numbered in the order of first use.
+
+import os as _os
+
+cdef uint64_t enc_hash_seed = int.from_bytes(_os.urandom(8), "little") | 1
+
+cdef struct EncBuf:
+    unsigned char* p
+    size_t n
+    size_t cap
+
+
+cdef int enc_buf_grow(EncBuf* b, size_t extra) except -1 nogil:
+    cdef size_t cap = b.cap * 2 if b.cap else 64
+    while cap < b.n + extra:
+        cap *= 2
+    cdef unsigned char* p = <unsigned char*>realloc(b.p, cap)
+    if p == NULL:
+        with gil:
+            raise MemoryError()
+    b.p = p
+    b.cap = cap
+    return 0
+
+
+cdef inline int enc_buf_room(EncBuf* b, size_t extra) except -1 nogil:
+    if b.n + extra > b.cap:
+        enc_buf_grow(b, extra)
+    return 0
+
+
+cdef inline int enc_buf_put(EncBuf* b, const void* data, size_t size) except -1 nogil:
+    enc_buf_room(b, size)
+    if size:
+        memcpy(b.p + b.n, data, size)
+    b.n += size
+    return 0
+
+
+cdef inline bint same_bytes(const void* one, const void* other, size_t size) noexcept nogil:
+    """Whether they are; of nothing, either may be NULL, which memcmp does not take."""
+    return size == 0 or memcmp(one, other, size) == 0
+
+
+cdef inline int enc_buf_u64(EncBuf* b, uint64_t value) except -1 nogil:
+    enc_buf_room(b, sizeof(value))
+    memcpy(b.p + b.n, &value, sizeof(value))
+    b.n += sizeof(value)
+    return 0
+
+
+cdef inline int enc_buf_i32(EncBuf* b, int32_t value) except -1 nogil:
+    enc_buf_room(b, sizeof(value))
+    memcpy(b.p + b.n, &value, sizeof(value))
+    b.n += sizeof(value)
+    return 0
+
+
+cdef inline void enc_buf_free(EncBuf* b) noexcept nogil:
+    free(b.p)
+    b.p = NULL
+    b.n = b.cap = 0
+
+
+cdef inline bytes enc_buf_bytes(EncBuf* b):
+    return bytes_of(<char*>b.p, b.n) if b.n else b""
+
+
+cdef struct EncDictionary:
+    uint64_t* slots     # upper half of the hash << 32 | index + 1; 0 is free
+    size_t mask
+    int shift           # the uppermost bits of the hash say where: a table of twice the size is filled from front to end
+    size_t count
+    EncBuf data            # as stored: u64 length, bytes, ...
+    EncBuf starts          # u64 per entry: where its length lies in data
+
+
+cdef inline uint64_t enc_hash_bytes(const unsigned char* p, size_t size) noexcept nogil:
+    cdef uint64_t h = enc_hash_seed ^ (<uint64_t>size * <uint64_t>0x9E3779B97F4A7C15)
+    cdef uint64_t word
+    while size >= 8:
+        memcpy(&word, p, sizeof(word))
+        h = (h ^ word) * <uint64_t>0xFF51AFD7ED558CCD
+        h ^= h >> 32
+        p += 8
+        size -= 8
+    if size:
+        word = 0
+        memcpy(&word, p, size)
+        h = (h ^ word) * <uint64_t>0xC4CEB9FE1A85EC53
+        h ^= h >> 29
+    h *= <uint64_t>0xFF51AFD7ED558CCD
+    return h ^ (h >> 32)
+
+
+cdef inline size_t enc_dictionary_place(const EncDictionary* d, uint64_t h) noexcept nogil:
+    """Where the search for a hash begins."""
+    return <size_t>((h & <uint64_t>0xFFFFFFFF00000000) >> d.shift)
+
+
+cdef int enc_dictionary_grow(EncDictionary* d) except -1 nogil:
+    cdef size_t size = (d.mask + 1) * 2 if d.slots != NULL else 64
+    cdef uint64_t* slots = <uint64_t*>calloc(size, 8)
+    if slots == NULL:
+        with gil:
+            raise MemoryError()
+    cdef size_t i, at, before = d.mask + 1 if d.slots != NULL else 0
+    d.shift = d.shift - 1 if d.slots != NULL else 64 - 6
+    d.mask = size - 1
+    for i in range(before):
+        if d.slots[i]:
+            at = enc_dictionary_place(d, d.slots[i])
+            while slots[at]:
+                at = (at + 1) & d.mask
+            slots[at] = d.slots[i]
+    free(d.slots)
+    d.slots = slots
+    return 0
+
+
+cdef inline int64_t enc_dictionary_id(EncDictionary* d, const unsigned char* p, size_t size) except -1 nogil:
+    """The id of a value, which is added if it is new."""
+    return enc_dictionary_hashed_id(d, p, size, enc_hash_bytes(p, size))
+
+
+cdef int64_t enc_dictionary_hashed_id(EncDictionary* d, const unsigned char* p, size_t size, uint64_t h) except -1 nogil:
+    """The same for a value whose hash is known."""
+    if d.slots == NULL or d.count * 3 >= d.mask * 2:
+        enc_dictionary_grow(d)
+    cdef uint64_t tag = h & <uint64_t>0xFFFFFFFF00000000
+    cdef size_t at = enc_dictionary_place(d, h)
+    cdef uint64_t slot, start, length
+    while True:
+        slot = d.slots[at]
+        if slot == 0:
+            break
+        if (slot & <uint64_t>0xFFFFFFFF00000000) == tag:
+            start = (<uint64_t*>d.starts.p)[(slot & <uint64_t>0xFFFFFFFF) - 1]
+            memcpy(&length, d.data.p + start, sizeof(length))
+            if length == size and same_bytes(d.data.p + start + sizeof(length), p, size):
+                return <int64_t>((slot & <uint64_t>0xFFFFFFFF) - 1)
+        at = (at + 1) & d.mask
+    if d.count >= <size_t>0xFFFFFFFE:
+        with gil:
+            raise OverflowError("more than 2^32 dictionary entries")
+    enc_buf_u64(&d.starts, d.data.n)
+    enc_buf_u64(&d.data, size)
+    enc_buf_put(&d.data, p, size)
+    d.count += 1
+    d.slots[at] = tag | d.count
+    return <int64_t>(d.count - 1)
+
+
+cdef void enc_dictionary_clear(EncDictionary* d) noexcept nogil:
+    """Forgets all entries, but not the room for them."""
+    if d.slots != NULL:
+        memset(d.slots, 0, (d.mask + 1) * sizeof(uint64_t))
+    d.count = d.data.n = d.starts.n = 0
+
+
+cdef void enc_dictionary_free(EncDictionary* d) noexcept nogil:
+    free(d.slots)
+    d.slots = NULL
+    d.count = d.mask = 0
+    enc_buf_free(&d.data)
+    enc_buf_free(&d.starts)

@@ -1,0 +1,1437 @@
+# The clp-s encoder: JSON text in, dictionaries, schema tree and columns out.
+#
+# One record at a time: `scan` turns it into a tape of tokens (nothing is changed yet), `resolve` finds its nodes in the
+# schema tree (undone if the record turns out to be bad), `commit` appends its values to the columns of its schema.
+
+cdef struct EncName:
+    # One key below one parent; its nodes differ by type.
+    int32_t parent
+    int32_t next            # the name that followed it last time: a guess that spares the hash table
+    int32_t nodes[N_NODE_TYPES]
+    uint32_t is_timestamp
+    int64_t stamp           # the object (as a serial number) that used it last
+    size_t key
+    size_t key_size
+    uint64_t hash
+
+cdef struct EncNode:
+    int32_t parent
+    int32_t name
+    int32_t first           # the name that came first below this node last time
+    int16_t path            # how many keys of the timestamp path lead here; -1: none
+    uint8_t type
+    uint8_t has_time        # a value of the timestamp key was stored here
+    int64_t stamp           # the record that used it last as an ordered leaf
+
+cdef struct EncColumn:
+    uint8_t type
+    int64_t last
+    EncBuf a
+    EncBuf b
+
+cdef struct EncTable:
+    EncBuf entries             # i32
+    int32_t num_ordered
+    int32_t num_columns
+    int64_t rows
+    EncColumn* columns
+
+cdef struct EncShape:
+    # Node ids in document order, and where their values go: saves sorting and searching for every record.
+    uint64_t hash
+    size_t ids
+    int32_t num_ordered
+    int32_t num_unordered
+    int32_t table
+    size_t sources          # per column of an ordered entry: which ordered value goes there
+
+cdef struct EncToken:
+    uint8_t kind
+    uint8_t flags
+    uint8_t type            # node type, once resolved
+    uint16_t word           # float format
+    int32_t node
+    const unsigned char* key
+    size_t key_size
+    const unsigned char* text
+    size_t size
+    int64_t number          # integer, boolean, epoch; for floats the bits of the double
+    int64_t pattern
+
+cdef struct EncMaps:
+    # Numbers of an encoder of pieces -> those of the one that takes them over; see absorb.pxi.
+    EncBuf nodes            # i32 per node
+    EncBuf entries[3]       # u32 per entry of the variable, log type and array dictionary
+    EncBuf marks[3]         # the placeholders of all log types, one after the other (not for variables)
+    EncBuf ends[3]          # u64 per log type: where its placeholders end
+
+cdef struct EncFrame:
+    int32_t node
+    int32_t previous        # last name used in this object
+    int64_t stamp
+    int64_t marker          # where its marker lies in `unordered`, or -1
+    uint8_t kind            # 0 object, 1 array
+    uint8_t in_array
+
+
+cdef inline bint enc_has_count(const EncColumn* column) noexcept nogil:
+    """Whether the number of its variables stands between the two parts of a column."""
+    return column.type == N_CLP_STRING or column.type == N_UNSTRUCTURED_ARRAY
+
+
+cdef inline size_t enc_column_size(const EncColumn* column) noexcept nogil:
+    return column.a.n + column.b.n + (sizeof(uint64_t) if enc_has_count(column) else 0)
+
+
+cdef unsigned char* enc_copy_part(unsigned char* out, const unsigned char* p, size_t size, size_t at, size_t start,
+                                  size_t stop) noexcept nogil:
+    """Copies of the bytes that lie at `at` those between `start` and `stop`; where they end."""
+    cdef size_t first = start - at if start > at else 0
+    cdef size_t last = min(size, stop - at) if stop > at else 0
+    if first >= last:
+        return out
+    memcpy(out, p + first, last - first)
+    return out + (last - first)
+
+
+cdef int enc_compare_ids(const void* a, const void* b) noexcept nogil:
+    cdef int32_t x = (<int32_t*>a)[0]
+    cdef int32_t y = (<int32_t*>b)[0]
+    return (x > y) - (x < y)
+
+
+cdef class ClpsEncoder:
+    """Encodes JSON documents; see `exhume.formats.clp_s.write.pykernel.PureEncoder`."""
+
+    cdef bint core, structurize, retain_floats, time_nodes, lossy
+    cdef uint8_t log_type
+    cdef object resolve_timestamp, encode_float, path
+    cdef bytes root         # the key of the root that the timestamp key is below
+    cdef readonly int64_t records
+    cdef readonly int64_t losses
+    cdef public int64_t size
+    cdef EncBuf names, nodes, keys, name_slots, tables, shapes, shape_ids, shape_slots
+    cdef size_t num_names, num_nodes, name_mask, num_tables, num_shapes, shape_mask
+    cdef EncDictionary variables, log_types, array_types, schemas
+    cdef EncBuf tape, scratch, stack, frames, ordered, unordered, ordered_tokens, unordered_tokens, text, sorted_ids
+    cdef size_t num_tokens, most_tokens
+    cdef int32_t first_root
+    cdef int64_t record_serial, object_serial
+    cdef EncProgram programs[ENC_MAX_PROGRAMS]
+    cdef int num_programs, last_program
+    cdef int64_t unit_patterns[4]
+    cdef readonly bint saw_integer_time, saw_float_time
+    cdef readonly int64_t time_min, time_max
+    cdef readonly double float_time_min, float_time_max
+    cdef const unsigned char* at
+    cdef const unsigned char* end
+    cdef int32_t log_node
+    cdef bint bad_token, busy
+    cdef int64_t max_document
+    cdef uint8_t token_class[256]
+    cdef EncMaps maps
+    cdef object taken_by    # the encoder that took over what this one made so far
+
+    def __cinit__(self, *, bint core, bint structurize, bint retain_floats, bint time_nodes, bint lossy,
+                  int64_t max_document, log_order_type, path, resolve_timestamp, encode_float, bytes root=b""):
+        cdef int32_t metadata
+        self.core = core
+        self.structurize = structurize
+        self.retain_floats = retain_floats
+        self.time_nodes = time_nodes
+        self.lossy = lossy
+        self.max_document = max_document
+        self.path = tuple(path)
+        self.root = root
+        self.resolve_timestamp = resolve_timestamp
+        self.encode_float = encode_float
+        self.first_root = -1
+        self.log_node = -1
+        for i in range(4):
+            self.unit_patterns[i] = -1
+        memcpy(self.token_class, enc_token_class, 256)
+        if not core:
+            self.token_class[0x2F] = 1
+        if log_order_type is not None:
+            metadata = self.node_of(-1, -1, b"", 0, N_METADATA, NULL)
+            self.log_type = log_order_type
+            self.log_node = self.node_of(metadata, -1, b"log_event_idx", 13, log_order_type, NULL)
+
+    def __dealloc__(self):
+        cdef size_t i
+        cdef int j
+        cdef EncTable* table
+        for i in range(self.num_tables):
+            table = &(<EncTable*>self.tables.p)[i]
+            for j in range(table.num_columns):
+                enc_buf_free(&table.columns[j].a)
+                enc_buf_free(&table.columns[j].b)
+            free(table.columns)
+            enc_buf_free(&table.entries)
+        for buffer in (0,):
+            enc_buf_free(&self.names)
+            enc_buf_free(&self.nodes)
+            enc_buf_free(&self.keys)
+            enc_buf_free(&self.name_slots)
+            enc_buf_free(&self.tables)
+            enc_buf_free(&self.shapes)
+            enc_buf_free(&self.shape_ids)
+            enc_buf_free(&self.shape_slots)
+            enc_buf_free(&self.tape)
+            enc_buf_free(&self.scratch)
+            enc_buf_free(&self.stack)
+            enc_buf_free(&self.frames)
+            enc_buf_free(&self.ordered)
+            enc_buf_free(&self.unordered)
+            enc_buf_free(&self.ordered_tokens)
+            enc_buf_free(&self.unordered_tokens)
+            enc_buf_free(&self.text)
+            enc_buf_free(&self.sorted_ids)
+        enc_dictionary_free(&self.variables)
+        enc_dictionary_free(&self.log_types)
+        enc_dictionary_free(&self.array_types)
+        enc_dictionary_free(&self.schemas)
+        enc_buf_free(&self.maps.nodes)
+        for j in range(3):
+            enc_buf_free(&self.maps.entries[j])
+            enc_buf_free(&self.maps.marks[j])
+            enc_buf_free(&self.maps.ends[j])
+
+    # --- scanning ---
+
+    cdef int scan_string(self, const unsigned char** text, size_t* size, uint8_t* flags, bint keep) except -1 nogil:
+        """The string whose opening quote is behind `at`; moves `at` past the closing one."""
+        cdef const unsigned char* p = self.at
+        cdef const unsigned char* start = p
+        cdef const unsigned char* copied
+        cdef unsigned char* out
+        cdef unsigned char c
+        cdef int n, code, low
+        while True:
+            while not enc_string_class[p[0]]:
+                p += 1
+            c = p[0]
+            if c == 0x22:
+                text[0] = start
+                size[0] = p - start
+                self.at = p + 1
+                return 0
+            if c >= 0x80:
+                n = enc_utf8_length(p)
+                if n == 0:
+                    self.at = p
+                    return E_MORE if self.end - p < 4 else E_BAD_UTF8
+                p += n
+                continue
+            if c == 0x5C:
+                break
+            self.at = p
+            return E_MORE if p >= self.end else E_BAD_CONTROL
+        # With escapes: the rest goes through scratch memory, which is large enough for a whole input buffer.
+        out = self.scratch.p + self.scratch.n
+        text[0] = out
+        copied = start
+        while True:
+            c = p[0]
+            if not enc_string_class[c]:
+                p += 1
+            elif c >= 0x80:
+                n = enc_utf8_length(p)
+                if n == 0:
+                    self.at = p
+                    return E_MORE if self.end - p < 4 else E_BAD_UTF8
+                p += n
+            elif c == 0x5C:
+                memcpy(out, copied, p - copied)
+                out += p - copied
+                c = p[1]
+                p += 2
+                if c == c'n':
+                    out[0] = 0x0A
+                elif c == c't':
+                    out[0] = 0x09
+                elif c == 0x22 or c == 0x5C or c == 0x2F:
+                    out[0] = c
+                elif c == c'r':
+                    out[0] = 0x0D
+                elif c == c'b':
+                    out[0] = 0x08
+                elif c == c'f':
+                    out[0] = 0x0C
+                elif c == c'u':
+                    code = enc_hex4(p)
+                    if code < 0:
+                        self.at = p
+                        return E_MORE if self.end - p < 4 else E_BAD_ESCAPE
+                    p += 4
+                    if 0xD800 <= code <= 0xDFFF:
+                        low = -1
+                        if code < 0xDC00 and p[0] == 0x5C and p[1] == c'u':
+                            low = enc_hex4(p + 2)
+                            if low < 0:
+                                self.at = p
+                                return E_MORE if self.end - p < 6 else E_BAD_ESCAPE
+                        if 0xDC00 <= low <= 0xDFFF:
+                            code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00)
+                            p += 6
+                        elif code < 0xDC00 and self.end - p < 6 and (p >= self.end or p[0] == 0x5C):
+                            self.at = p
+                            return E_MORE
+                        else:
+                            flags[0] |= F_SURROGATE
+                            code = 0xFFFD
+                    out += enc_put_utf8(out, code) - 1
+                else:
+                    self.at = p
+                    return E_MORE if p > self.end else E_BAD_ESCAPE
+                out += 1
+                copied = p
+            elif c == 0x22:
+                memcpy(out, copied, p - copied)
+                out += p - copied
+                size[0] = out - text[0]
+                self.at = p + 1
+                if keep:
+                    self.scratch.n += size[0]
+                return 0
+            else:
+                self.at = p
+                return E_MORE if p >= self.end else E_BAD_CONTROL
+
+    cdef int scan_number(self, EncToken* token) except -1 nogil:
+        cdef const unsigned char* p = self.at
+        cdef const unsigned char* start = p
+        cdef bint negative = p[0] == 0x2D
+        cdef bint is_float = False
+        cdef uint64_t value = 0
+        cdef int digits = 0
+        if negative:
+            p += 1
+        if not 0x30 <= p[0] <= 0x39:
+            self.at = p
+            return E_MORE if p >= self.end else E_BAD_NUMBER
+        if p[0] == 0x30:
+            p += 1
+            if 0x30 <= p[0] <= 0x39:
+                self.at = p
+                return E_BAD_NUMBER
+        else:
+            while 0x30 <= p[0] <= 0x39:
+                if digits < 19:
+                    value = value * 10 + (p[0] - 0x30)
+                elif digits == 19:
+                    if value > <uint64_t>1844674407370955161 or (value == <uint64_t>1844674407370955161 and p[0] > 0x35):
+                        token.flags |= F_ABOVE_U64
+                    value = value * 10 + (p[0] - 0x30)
+                else:
+                    token.flags |= F_ABOVE_U64
+                digits += 1
+                p += 1
+        if p[0] == 0x2E:
+            is_float = True
+            p += 1
+            if not 0x30 <= p[0] <= 0x39:
+                self.at = p
+                return E_MORE if p >= self.end else E_BAD_NUMBER
+            while 0x30 <= p[0] <= 0x39:
+                p += 1
+        if p[0] == 0x65 or p[0] == 0x45:
+            is_float = True
+            p += 1
+            if p[0] == 0x2B or p[0] == 0x2D:
+                p += 1
+            if not 0x30 <= p[0] <= 0x39:
+                self.at = p
+                return E_MORE if p >= self.end else E_BAD_NUMBER
+            while 0x30 <= p[0] <= 0x39:
+                p += 1
+        self.at = p
+        token.text = start
+        token.size = p - start
+        if is_float:
+            token.kind = T_FLOAT
+            token.flags &= ~(F_ABOVE_U64 | F_ABOVE_I64)
+            return 0
+        token.kind = T_INTEGER
+        if negative:
+            if value > <uint64_t>1 << 63:
+                token.flags |= F_ABOVE_U64
+            token.number = <int64_t>(0 - value)
+        else:
+            if value > <uint64_t>INT64_MAX:
+                token.flags |= F_ABOVE_I64
+            token.number = <int64_t>value
+        return 0
+
+    cdef inline EncToken* new_token(self) except NULL nogil:
+        enc_buf_room(&self.tape, sizeof(EncToken))
+        cdef EncToken* token = &(<EncToken*>self.tape.p)[self.num_tokens]
+        memset(token, 0, sizeof(EncToken))
+        self.num_tokens += 1
+        self.tape.n = self.num_tokens * sizeof(EncToken)
+        return token
+
+    cdef int scan(self) except -1 nogil:
+        """One document from `at` on, as a tape; `at` moves to its end, or to where it breaks."""
+        cdef size_t depth = 0, mute = 0
+        cdef const unsigned char* array_start = NULL
+        cdef const unsigned char* key = NULL
+        cdef size_t key_size = 0
+        cdef const unsigned char* text
+        cdef size_t size
+        cdef uint8_t key_flags = 0
+        cdef int state = 0      # 0 a value, 1 a key, 2 after a value
+        cdef int fault
+        cdef unsigned char c
+        cdef EncToken* token
+        cdef EncToken muted
+        cdef size_t array_key_size = 0
+        cdef const unsigned char* array_key = NULL
+        cdef uint8_t array_flags = 0
+        self.num_tokens = 0
+        self.tape.n = 0
+        self.scratch.n = 0
+        self.stack.n = 0
+        while True:
+            while enc_is_space(self.at[0]):
+                self.at += 1
+            c = self.at[0]
+            if c == 0 and self.at >= self.end:
+                return E_MORE
+            if self.num_tokens >= ENC_MAX_NODES:
+                return E_FULL
+            if state == 2:
+                if depth == 0:
+                    return 0
+                if self.stack.p[depth - 1] == 0:
+                    if c == 0x2C:
+                        self.at += 1
+                        state = 1
+                        continue
+                    if c != 0x7D:
+                        return E_BAD_JSON
+                    self.at += 1
+                    depth -= 1
+                    self.stack.n -= 1
+                    if not mute:
+                        self.new_token().kind = T_CLOSE_OBJECT
+                        if depth == 0:
+                            return 0
+                else:
+                    if c == 0x2C:
+                        self.at += 1
+                        state = 0
+                        continue
+                    if c != 0x5D:
+                        return E_BAD_JSON
+                    self.at += 1
+                    depth -= 1
+                    self.stack.n -= 1
+                    if not mute:
+                        self.new_token().kind = T_CLOSE_ARRAY
+                    elif depth == mute - 1:
+                        mute = 0
+                        token = self.new_token()
+                        token.kind = T_ARRAY_TEXT
+                        token.key = array_key
+                        token.key_size = array_key_size
+                        token.flags = array_flags
+                        token.text = array_start
+                        token.size = self.at - array_start
+                    if depth == 0:
+                        return 0
+                continue
+            if state == 1:
+                if c != 0x22:
+                    return E_BAD_JSON
+                self.at += 1
+                key_flags = 0
+                fault = self.scan_string(&key, &key_size, &key_flags, not mute)
+                if fault:
+                    return fault
+                while enc_is_space(self.at[0]):
+                    self.at += 1
+                if self.at[0] != 0x3A:
+                    return E_MORE if self.at >= self.end else E_BAD_JSON
+                self.at += 1
+                state = 0
+                continue
+            # A value.
+            if depth == 0 and c != 0x7B and not (c == 0x5B and self.lossy):
+                return E_NOT_OBJECT
+            if c == 0x22:
+                self.at += 1
+                if mute:
+                    fault = self.scan_string(&text, &size, &muted.flags, False)
+                else:
+                    token = self.new_token()
+                    token.kind = T_STRING
+                    token.key = key
+                    token.key_size = key_size
+                    token.flags = key_flags
+                    fault = self.scan_string(&token.text, &token.size, &token.flags, True)
+                if fault:
+                    return fault
+            elif c == 0x7B or c == 0x5B:
+                if depth >= ENC_MAX_DEPTH:
+                    return E_TOO_DEEP
+                text = self.at
+                self.at += 1
+                while enc_is_space(self.at[0]):
+                    self.at += 1
+                if self.at[0] == c + 2:
+                    self.at += 1
+                    if not mute:
+                        token = self.new_token()
+                        token.key = key
+                        token.key_size = key_size
+                        token.flags = key_flags
+                        if c == 0x7B:
+                            token.kind = T_EMPTY_OBJECT
+                        elif self.structurize:
+                            token.kind = T_EMPTY_ARRAY
+                        else:
+                            token.kind = T_ARRAY_TEXT
+                            token.text = text
+                            token.size = self.at - text
+                    if depth == 0:
+                        return 0
+                    state = 2
+                    key_size = 0
+                    key_flags = 0
+                    continue
+                if self.at >= self.end:
+                    return E_MORE
+                if not mute:
+                    if c == 0x5B and not self.structurize:
+                        mute = depth + 1
+                        array_start = text
+                        array_key = key
+                        array_key_size = key_size
+                        array_flags = key_flags
+                    else:
+                        token = self.new_token()
+                        token.kind = T_OPEN_OBJECT if c == 0x7B else T_OPEN_ARRAY
+                        token.key = key
+                        token.key_size = key_size
+                        token.flags = key_flags
+                enc_buf_room(&self.stack, 1)
+                self.stack.p[depth] = c == 0x5B
+                self.stack.n += 1
+                depth += 1
+                state = 1 if c == 0x7B else 0
+                key_size = 0
+                key_flags = 0
+                continue
+            elif c == 0x2D or 0x30 <= c <= 0x39:
+                if mute:
+                    muted.flags = 0
+                    fault = self.scan_number(&muted)
+                else:
+                    token = self.new_token()
+                    token.key = key
+                    token.key_size = key_size
+                    token.flags = key_flags
+                    fault = self.scan_number(token)
+                if fault:
+                    return fault
+                if self.at >= self.end:
+                    return E_MORE     # more digits may follow
+            else:
+                if c == c't':
+                    if self.end - self.at < 4:
+                        return E_MORE if memcmp(self.at, b"true", self.end - self.at) == 0 else E_BAD_JSON
+                    if memcmp(self.at, b"true", 4) != 0:
+                        return E_BAD_JSON
+                    self.at += 4
+                elif c == c'f':
+                    if self.end - self.at < 5:
+                        return E_MORE if memcmp(self.at, b"false", self.end - self.at) == 0 else E_BAD_JSON
+                    if memcmp(self.at, b"false", 5) != 0:
+                        return E_BAD_JSON
+                    self.at += 5
+                elif c == c'n':
+                    if self.end - self.at < 4:
+                        return E_MORE if memcmp(self.at, b"null", self.end - self.at) == 0 else E_BAD_JSON
+                    if memcmp(self.at, b"null", 4) != 0:
+                        return E_BAD_JSON
+                    self.at += 4
+                else:
+                    return E_BAD_JSON
+                if not mute:
+                    token = self.new_token()
+                    token.kind = T_TRUE if c == c't' else T_FALSE if c == c'f' else T_NULL
+                    token.key = key
+                    token.key_size = key_size
+                    token.flags = key_flags
+                    token.number = c == c't'
+            key_size = 0
+            key_flags = 0
+            state = 2
+
+    # --- the schema tree ---
+
+    cdef int names_grow(self) except -1 nogil:
+        cdef size_t size = (self.name_mask + 1) * 2 if self.name_slots.n else 64
+        cdef EncBuf slots
+        cdef size_t i, at
+        memset(&slots, 0, sizeof(EncBuf))
+        enc_buf_room(&slots, size * sizeof(uint32_t))
+        memset(slots.p, 0, size * sizeof(uint32_t))
+        slots.n = size * sizeof(uint32_t)
+        for i in range(self.num_names):
+            at = (<EncName*>self.names.p)[i].hash & (size - 1)
+            while (<uint32_t*>slots.p)[at]:
+                at = (at + 1) & (size - 1)
+            (<uint32_t*>slots.p)[at] = <uint32_t>(i + 1)
+        enc_buf_free(&self.name_slots)
+        self.name_slots = slots
+        self.name_mask = size - 1
+        return 0
+
+    cdef int32_t name_of(self, int32_t parent, int32_t previous, const unsigned char* key, size_t size) except -1 nogil:
+        """The name for a key below a node, added if it is new."""
+        cdef EncName* names = <EncName*>self.names.p
+        cdef EncName* name
+        cdef int32_t guess
+        if previous >= 0:
+            guess = names[previous].next
+        elif parent >= 0:
+            guess = (<EncNode*>self.nodes.p)[parent].first
+        else:
+            guess = self.first_root
+        if guess >= 0:
+            name = &names[guess]
+            if name.key_size == size and name.parent == parent and same_bytes(self.keys.p + name.key, key, size):
+                return guess
+        if self.name_slots.n == 0 or self.num_names * 3 >= self.name_mask * 2:
+            self.names_grow()
+        cdef uint64_t h = enc_hash_bytes(key, size) ^ (<uint64_t>(parent + 2) * <uint64_t>0x9E3779B97F4A7C15)
+        cdef size_t at = h & self.name_mask
+        cdef uint32_t slot
+        cdef int32_t found = -1
+        cdef int i
+        while True:
+            slot = (<uint32_t*>self.name_slots.p)[at]
+            if slot == 0:
+                break
+            name = &names[slot - 1]
+            if name.hash == h and name.parent == parent and name.key_size == size \
+                    and same_bytes(self.keys.p + name.key, key, size):
+                found = slot - 1
+                break
+            at = (at + 1) & self.name_mask
+        if found < 0:
+            found = <int32_t>self.num_names
+            enc_buf_room(&self.names, sizeof(EncName))
+            name = &(<EncName*>self.names.p)[found]
+            memset(name, 0, sizeof(EncName))
+            for i in range(N_NODE_TYPES):
+                name.nodes[i] = -1
+            name.parent = parent
+            name.next = -1
+            name.hash = h
+            name.key = self.keys.n
+            name.key_size = size
+            enc_buf_put(&self.keys, key, size)
+            self.num_names += 1
+            self.names.n = self.num_names * sizeof(EncName)
+            (<uint32_t*>self.name_slots.p)[at] = <uint32_t>(found + 1)
+            if parent >= 0 and (<EncNode*>self.nodes.p)[parent].path >= 0:
+                self.mark_time_name(found)
+        if previous >= 0:
+            (<EncName*>self.names.p)[previous].next = found
+        elif parent >= 0:
+            (<EncNode*>self.nodes.p)[parent].first = found
+        else:
+            self.first_root = found
+        return found
+
+    cdef int mark_time_name(self, int32_t index) except -1 nogil:
+        """Notes whether a new name lies on the timestamp path: 1 inner, 2 the last key."""
+        with gil:
+            name = &(<EncName*>self.names.p)[index]
+            depth = (<EncNode*>self.nodes.p)[name.parent].path
+            if depth < len(self.path) and self.path[depth] == bytes_of(<char*>self.keys.p + name.key, name.key_size):
+                name.is_timestamp = 2 if depth == len(self.path) - 1 else 1
+        return 0
+
+    cdef int32_t typed_node(self, int32_t index, uint8_t type) except -1 nogil:
+        """The node of a name and a type, added if it is new."""
+        cdef EncName* name = &(<EncName*>self.names.p)[index]
+        cdef int32_t found = name.nodes[type]
+        cdef EncNode* node
+        if found >= 0:
+            return found
+        found = <int32_t>self.num_nodes
+        enc_buf_room(&self.nodes, sizeof(EncNode))
+        node = &(<EncNode*>self.nodes.p)[found]
+        memset(node, 0, sizeof(EncNode))
+        node.parent = name.parent
+        node.name = index
+        node.first = -1
+        node.type = type
+        node.path = -1
+        if type == N_OBJECT:
+            if name.parent < 0:
+                node.path = 0 if self.is_time_root(name) else -1
+            elif name.is_timestamp:
+                node.path = (<EncNode*>self.nodes.p)[name.parent].path + 1
+        self.num_nodes += 1
+        self.nodes.n = self.num_nodes * sizeof(EncNode)
+        name.nodes[type] = found
+        return found
+
+    cdef bint is_time_root(self, EncName* name) noexcept nogil:
+        cdef size_t size
+        with gil:
+            size = len(self.root)
+            return name.key_size == size and same_bytes(self.keys.p + name.key, <char*>self.root, size)
+
+    cdef int32_t node_of(self, int32_t parent, int32_t previous, const unsigned char* key, size_t size, uint8_t type,
+                         int32_t* name) except -1 nogil:
+        cdef int32_t index = self.name_of(parent, previous, key, size)
+        if name != NULL:
+            name[0] = index
+        return self.typed_node(index, type)
+
+    cdef int undo(self, size_t num_names, size_t num_nodes) except -1 nogil:
+        """Forgets the names and nodes that a refused record added (the latest first, so probing stays right)."""
+        cdef EncName* name
+        cdef EncNode* node
+        cdef size_t i, at
+        while self.num_nodes > num_nodes:
+            self.num_nodes -= 1
+            node = &(<EncNode*>self.nodes.p)[self.num_nodes]
+            (<EncName*>self.names.p)[node.name].nodes[node.type] = -1
+        self.nodes.n = num_nodes * sizeof(EncNode)
+        if self.num_names == num_names:
+            return 0
+        while self.num_names > num_names:
+            self.num_names -= 1
+            name = &(<EncName*>self.names.p)[self.num_names]
+            at = name.hash & self.name_mask
+            while (<uint32_t*>self.name_slots.p)[at] != self.num_names + 1:
+                at = (at + 1) & self.name_mask
+            (<uint32_t*>self.name_slots.p)[at] = 0
+            self.keys.n = name.key
+        self.names.n = num_names * sizeof(EncName)
+        # Guesses may point at what is gone.
+        for i in range(num_names):
+            name = &(<EncName*>self.names.p)[i]
+            if name.next >= <int32_t>num_names:
+                name.next = -1
+        for i in range(num_nodes):
+            node = &(<EncNode*>self.nodes.p)[i]
+            if node.first >= <int32_t>num_names:
+                node.first = -1
+        if self.first_root >= <int32_t>num_names:
+            self.first_root = -1
+        return 0
+
+    # --- resolving a record ---
+
+    cdef int float_value(self, EncToken* token) except -1 nogil:
+        """Sets the bits of the double, the node type and the format word of a float."""
+        cdef const unsigned char* p = token.text
+        cdef const unsigned char* end = p + token.size
+        cdef uint64_t mantissa = 0
+        cdef int digits = 0, significant = 0, point = 0
+        cdef bint negative = False, after = False
+        cdef double value
+        if p[0] == 0x2D:
+            negative = True
+            p += 1
+        # Plain decimals of at most 15 digits are exact in one division, and always print as written.
+        while p < end:
+            if p[0] == 0x2E:
+                after = True
+            elif 0x30 <= p[0] <= 0x39:
+                digits += 1
+                if significant or p[0] != 0x30:
+                    significant += 1
+                if significant > 15:
+                    break
+                mantissa = mantissa * 10 + (p[0] - 0x30)
+                point += after
+            else:
+                break
+            p += 1
+        if p == end and point <= 22 and digits <= 17:
+            value = <double>mantissa / enc_powers_of_ten[point]
+            if negative:
+                value = -value
+            memcpy(&token.number, &value, sizeof(value))
+            if not self.retain_floats:
+                token.type = N_FLOAT
+            else:
+                token.type = N_FORMATTED_FLOAT
+                token.word = <uint16_t>(((significant if significant else digits) - 1)
+                                         << CLP_S_TABLE_FLOAT_FORMAT_SHIFT_NUM_SIGNIFICANT_DIGITS)
+            return 0
+        return self.odd_float(token)
+
+    cdef int odd_float(self, EncToken* token) except -1 nogil:
+        """The same where Python decides what it is.  A function of its own: one with objects takes the lock of the
+        interpreter whenever it returns."""
+        cdef double value
+        with gil:
+            text = bytes_of(<char*>token.text, token.size)
+            value = float(text)
+            memcpy(&token.number, &value, sizeof(value))
+            if value - value != 0:
+                return E_BIG_FLOAT
+            if not self.retain_floats:
+                token.type = N_FLOAT
+            else:
+                encoded = self.encode_float(text)
+                if encoded is None:
+                    token.type = N_DICTIONARY_FLOAT
+                else:
+                    token.type = N_FORMATTED_FLOAT
+                    token.word = encoded[1]
+        return 0
+
+    cdef int call_timestamp(self, EncToken* token, bint quoted) except -1 nogil:
+        """Has Python parse a timestamp; 1: stored as one, 0: to be stored as an ordinary value."""
+        cdef int slot
+        with gil:
+            answer = self.resolve_timestamp(bytes_of(<char*>token.text, token.size), quoted)
+            if answer is None:
+                return E_BAD_TIMESTAMP
+            epoch, pattern, program, loss = answer
+            if loss:
+                token.flags |= F_LOSS
+            if pattern < 0:
+                return 0
+            token.number = epoch
+            token.pattern = pattern
+            if program is not None:
+                steps, offset = program
+                if len(steps) <= ENC_PROGRAM_SIZE:
+                    slot = self.num_programs if self.num_programs < ENC_MAX_PROGRAMS else \
+                        (self.last_program + 1) % ENC_MAX_PROGRAMS
+                    if self.num_programs < ENC_MAX_PROGRAMS:
+                        self.num_programs += 1
+                    memcpy(self.programs[slot].steps, bytes_text(steps), PyBytes_GET_SIZE(steps))
+                    self.programs[slot].size = <int>PyBytes_GET_SIZE(steps)
+                    self.programs[slot].offset = offset
+                    self.programs[slot].pattern = pattern
+                    self.last_program = slot
+        return 1
+
+    cdef int timestamp_value(self, EncToken* token) except -1 nogil:
+        """Turns a value of the timestamp key into an epoch and a pattern; 1 if it is one now, else 0 or a fault."""
+        cdef int i, slot, unit
+        cdef int64_t scale
+        cdef uint64_t magnitude
+        if token.kind == T_STRING:
+            for i in range(self.num_programs):
+                slot = (self.last_program + i) % self.num_programs
+                if enc_run_program(&self.programs[slot], token.text, token.size, not self.time_nodes, &token.number):
+                    token.pattern = self.programs[slot].pattern
+                    self.last_program = slot
+                    return 1
+            return self.call_timestamp(token, True)
+        if not self.time_nodes:
+            return 0
+        if token.kind == T_FLOAT:
+            return self.call_timestamp(token, False)
+        if token.flags & F_ABOVE_I64:
+            return E_BAD_TIMESTAMP
+        magnitude = <uint64_t>token.number if token.number >= 0 else 0 - <uint64_t>token.number
+        if magnitude > <uint64_t>31536000000000000:
+            unit, scale = 3, 1
+        elif magnitude > <uint64_t>31536000000000:
+            unit, scale = 2, 1000
+        elif magnitude > <uint64_t>31536000000:
+            unit, scale = 1, 1000000
+        else:
+            unit, scale = 0, 1000000000
+        if self.unit_patterns[unit] < 0 or magnitude > <uint64_t>INT64_MAX // <uint64_t>scale or \
+                (token.number == 0 and token.text[0] == 0x2D):
+            i = self.call_timestamp(token, False)
+            if i == 1 and not (token.number == 0 and token.size > 1):
+                self.unit_patterns[unit] = token.pattern
+            return i
+        token.number *= scale
+        token.pattern = self.unit_patterns[unit]
+        return 1
+
+    cdef int resolve(self) except -1 nogil:
+        """Finds the node of every token; 0, or why the record is refused."""
+        cdef size_t i
+        cdef EncToken* token
+        cdef EncFrame* frame
+        cdef EncName* name
+        cdef EncNode* node
+        cdef int32_t index, found, previous, parent
+        cdef int64_t depth = -1
+        cdef uint8_t type
+        cdef int fault
+        cdef bint in_array
+        cdef int32_t marker
+        self.record_serial += 1
+        self.ordered.n = 0
+        self.unordered.n = 0
+        self.ordered_tokens.n = 0
+        self.unordered_tokens.n = 0
+        self.frames.n = 0
+        if self.log_node >= 0:
+            enc_buf_i32(&self.ordered, self.log_node)
+        for i in range(self.num_tokens):
+            token = &(<EncToken*>self.tape.p)[i]
+            if token.kind == T_CLOSE_OBJECT or token.kind == T_CLOSE_ARRAY:
+                frame = &(<EncFrame*>self.frames.p)[depth]
+                if frame.marker >= 0:
+                    marker = <int32_t>((self.unordered.n >> 2) - frame.marker - 1)
+                    if marker >= ENC_MAX_NODES:
+                        return E_TOO_LARGE
+                    marker |= (N_STRUCTURED_ARRAY if frame.kind else N_OBJECT) << CLP_S_SCHEMA_IDS_ENTRY_SHIFT_CONTAINER_TYPE
+                    memcpy(self.unordered.p + frame.marker * sizeof(marker), &marker, sizeof(marker))
+                depth -= 1
+                continue
+            if token.flags & F_SURROGATE:
+                if not self.lossy:
+                    return E_BAD_SURROGATE
+            if depth < 0:
+                frame = NULL
+                parent = -1
+                previous = -1
+                in_array = False
+            else:
+                frame = &(<EncFrame*>self.frames.p)[depth]
+                parent = frame.node
+                previous = -1 if frame.kind else frame.previous
+                in_array = frame.in_array
+            index = self.name_of(parent, previous, token.key, token.key_size)
+            name = &(<EncName*>self.names.p)[index]
+            if frame != NULL and not frame.kind:
+                if name.stamp == frame.stamp and not self.lossy:
+                    return E_DUPLICATE_KEY
+                name.stamp = frame.stamp
+                frame.previous = index
+            fault = 0
+            if token.kind == T_STRING:
+                type = N_CLP_STRING if memchr(token.text, 0x20, token.size) != NULL else N_VAR_STRING
+                if name.is_timestamp == 2 and not in_array:
+                    fault = self.timestamp_value(token)
+                    if fault == 1:
+                        type = N_TIMESTAMP if self.time_nodes else N_DATE_STRING
+            elif token.kind == T_INTEGER:
+                if token.flags & F_ABOVE_U64 or (token.flags & F_ABOVE_I64 and not self.lossy):
+                    return E_BIG_INTEGER
+                type = N_INTEGER
+                if name.is_timestamp == 2 and not in_array:
+                    fault = self.timestamp_value(token)
+                    if fault == 1:
+                        type = N_TIMESTAMP
+            elif token.kind == T_FLOAT:
+                if name.is_timestamp == 2 and not in_array and self.time_nodes:
+                    fault = self.timestamp_value(token)
+                    type = N_TIMESTAMP
+                if fault == 0:
+                    fault = self.float_value(token)
+                    type = token.type
+                name = &(<EncName*>self.names.p)[index]
+            elif token.kind == T_TRUE or token.kind == T_FALSE:
+                type = N_BOOLEAN
+            elif token.kind == T_NULL:
+                type = N_NULL_VALUE
+            elif token.kind == T_ARRAY_TEXT:
+                type = N_UNSTRUCTURED_ARRAY
+            elif token.kind == T_OPEN_OBJECT or token.kind == T_EMPTY_OBJECT:
+                type = N_OBJECT
+            else:
+                type = N_STRUCTURED_ARRAY
+            if fault > 1:
+                return fault
+            found = self.typed_node(index, type)
+            token.node = found
+            token.type = type
+            if fault == 1:
+                token.kind = T_TIMESTAMP
+            if token.kind == T_OPEN_OBJECT or token.kind == T_OPEN_ARRAY:
+                depth += 1
+                self.frames.n = depth * sizeof(EncFrame)
+                enc_buf_room(&self.frames, sizeof(EncFrame))
+                frame = &(<EncFrame*>self.frames.p)[depth]
+                self.object_serial += 1
+                frame.node = found
+                frame.previous = -1
+                frame.stamp = self.object_serial
+                frame.kind = token.kind == T_OPEN_ARRAY
+                frame.in_array = in_array or frame.kind
+                frame.marker = -1
+                # Arrays have a marker, and objects that are elements of one.
+                if frame.kind or (depth > 0 and (<EncFrame*>self.frames.p)[depth - 1].kind):
+                    frame.marker = self.unordered.n >> 2
+                    enc_buf_i32(&self.unordered, 0)
+                continue
+            if in_array or token.kind == T_EMPTY_ARRAY:
+                enc_buf_i32(&self.unordered, found)
+                if type != N_OBJECT and type != N_STRUCTURED_ARRAY and type != N_NULL_VALUE:
+                    enc_buf_i32(&self.unordered_tokens, <int32_t>i)
+                continue
+            node = &(<EncNode*>self.nodes.p)[found]
+            if node.stamp == self.record_serial:
+                return E_DUPLICATE_KEY
+            node.stamp = self.record_serial
+            enc_buf_i32(&self.ordered, found)
+            if type != N_OBJECT and type != N_NULL_VALUE:
+                enc_buf_i32(&self.ordered_tokens, <int32_t>i)
+        return 0
+
+    # --- records whose leaves are known, of KV-IR streams ---
+
+    cdef int leaves_begin(self) except -1 nogil:
+        self.record_serial += 1
+        self.ordered.n = self.unordered.n = self.ordered_tokens.n = self.unordered_tokens.n = 0
+        self.num_tokens = 0
+        if self.log_node >= 0:
+            enc_buf_i32(&self.ordered, self.log_node)
+        return 0
+
+    cdef int leaf(self, int32_t index, EncToken* token, int32_t known) except -1 nogil:
+        """A leaf of the name `index` (or the node that is `known`), whose token has a type; its node is put there."""
+        cdef EncName* name = &(<EncName*>self.names.p)[index]
+        cdef int fault = 0
+        if name.is_timestamp == 2 and token.kind <= T_FLOAT:
+            fault = self.timestamp_value(token)
+            if fault > 1:
+                return fault
+            if fault == 1:
+                token.type = N_TIMESTAMP if self.time_nodes else N_DATE_STRING
+                token.kind = T_TIMESTAMP
+        token.node = known if known >= 0 and not fault else self.typed_node(index, token.type)
+        enc_buf_room(&self.tape, (self.num_tokens + 1) * sizeof(EncToken))
+        (<EncToken*>self.tape.p)[self.num_tokens] = token[0]
+        enc_buf_i32(&self.ordered, token.node)
+        if token.type != N_OBJECT and token.type != N_NULL_VALUE:
+            enc_buf_i32(&self.ordered_tokens, <int32_t>self.num_tokens)
+        self.num_tokens += 1
+        return 0
+
+    cdef bint leaves_fit(self, size_t count) noexcept nogil:
+        """Whether ids are left for a record that makes so many nodes and log types at most."""
+        return self.num_nodes + count < ENC_MAX_NODES and self.log_types.count + count < ENC_MAX_LOG_TYPES \
+            and self.array_types.count + count < ENC_MAX_LOG_TYPES
+
+    # --- schemas ---
+
+    cdef int64_t shape_of(self) except -1 nogil:
+        """The shape of the record just resolved, added if it is new."""
+        cdef uint64_t h = enc_hash_bytes(self.ordered.p, self.ordered.n) * 31 + enc_hash_bytes(self.unordered.p, self.unordered.n)
+        cdef size_t at, i
+        cdef uint32_t slot
+        cdef EncShape* shape
+        if self.num_shapes >= ENC_MAX_SHAPES or self.shape_ids.n > ENC_MAX_SHAPE_BYTES:
+            self.num_shapes = 0
+            self.shapes.n = 0
+            self.shape_ids.n = 0
+            self.shape_slots.n = 0
+        if self.shape_slots.n == 0:
+            self.shape_mask = ENC_MAX_SHAPES * 2 - 1 if self.shape_slots.cap > 4096 else 1023
+            enc_buf_room(&self.shape_slots, (self.shape_mask + 1) * sizeof(uint32_t))
+            memset(self.shape_slots.p, 0, (self.shape_mask + 1) * sizeof(uint32_t))
+            self.shape_slots.n = (self.shape_mask + 1) * sizeof(uint32_t)
+        elif self.num_shapes * 2 > self.shape_mask:
+            self.shape_mask = ENC_MAX_SHAPES * 2 - 1
+            enc_buf_room(&self.shape_slots, (self.shape_mask + 1) * sizeof(uint32_t))
+            memset(self.shape_slots.p, 0, (self.shape_mask + 1) * sizeof(uint32_t))
+            self.shape_slots.n = (self.shape_mask + 1) * sizeof(uint32_t)
+            for i in range(self.num_shapes):
+                at = (<EncShape*>self.shapes.p)[i].hash & self.shape_mask
+                while (<uint32_t*>self.shape_slots.p)[at]:
+                    at = (at + 1) & self.shape_mask
+                (<uint32_t*>self.shape_slots.p)[at] = <uint32_t>(i + 1)
+        at = h & self.shape_mask
+        while True:
+            slot = (<uint32_t*>self.shape_slots.p)[at]
+            if slot == 0:
+                break
+            shape = &(<EncShape*>self.shapes.p)[slot - 1]
+            if shape.hash == h and <size_t>shape.num_ordered * sizeof(int32_t) == self.ordered.n \
+                    and <size_t>shape.num_unordered * sizeof(int32_t) == self.unordered.n \
+                    and same_bytes(self.shape_ids.p + shape.ids, self.ordered.p, self.ordered.n) \
+                    and same_bytes(self.shape_ids.p + shape.ids + self.ordered.n, self.unordered.p, self.unordered.n):
+                return slot - 1
+            at = (at + 1) & self.shape_mask
+        (<uint32_t*>self.shape_slots.p)[at] = <uint32_t>(self.num_shapes + 1)
+        enc_buf_room(&self.shapes, sizeof(EncShape))
+        shape = &(<EncShape*>self.shapes.p)[self.num_shapes]
+        shape.hash = h
+        shape.num_ordered = <int32_t>(self.ordered.n >> 2)
+        shape.num_unordered = <int32_t>(self.unordered.n >> 2)
+        shape.ids = self.shape_ids.n
+        enc_buf_put(&self.shape_ids, self.ordered.p, self.ordered.n)
+        enc_buf_put(&self.shape_ids, self.unordered.p, self.unordered.n)
+        self.num_shapes += 1
+        self.shapes.n = self.num_shapes * sizeof(EncShape)
+        self.fill_shape(self.num_shapes - 1)
+        return <int64_t>(self.num_shapes - 1)
+
+    cdef bint has_column(self, int32_t node) noexcept nogil:
+        cdef uint8_t type = (<EncNode*>self.nodes.p)[node].type
+        return type != N_OBJECT and type != N_NULL_VALUE and type != N_STRUCTURED_ARRAY and type != N_METADATA
+
+    cdef int fill_shape(self, size_t index) except -1 nogil:
+        """Finds or adds the table of a new shape; notes which of its ordered values goes into each column."""
+        cdef EncShape* shape = &(<EncShape*>self.shapes.p)[index]
+        cdef int32_t num_ordered = shape.num_ordered
+        cdef int32_t* ids
+        cdef int32_t* ranks
+        cdef int32_t* sources
+        cdef int32_t i, node, low, high, column = 0, value = 0
+        # Sorted entries, prefixed by how many there are: the identity of a schema.
+        self.sorted_ids.n = 0
+        enc_buf_i32(&self.sorted_ids, num_ordered)
+        enc_buf_put(&self.sorted_ids, self.ordered.p, self.ordered.n)
+        qsort(self.sorted_ids.p + sizeof(int32_t), num_ordered, sizeof(int32_t), enc_compare_ids)
+        enc_buf_put(&self.sorted_ids, self.unordered.p, self.unordered.n)
+        shape.table = self.table_of()
+        ids = <int32_t*>(self.sorted_ids.p + sizeof(int32_t))
+        # The column of each sorted entry: its rank among those that have one.
+        enc_buf_room(&self.text, (num_ordered + 1) * sizeof(int32_t))
+        ranks = <int32_t*>self.text.p
+        for i in range(num_ordered):
+            ranks[i] = column
+            column += self.has_column(ids[i])
+        shape.sources = self.shape_ids.n
+        enc_buf_room(&self.shape_ids, (column + 1) * sizeof(int32_t))
+        sources = <int32_t*>(self.shape_ids.p + self.shape_ids.n)
+        self.shape_ids.n += column * sizeof(int32_t)
+        for i in range(num_ordered):
+            node = (<int32_t*>self.ordered.p)[i]
+            if not self.has_column(node):
+                continue
+            low, high = 0, num_ordered
+            while low < high:
+                if ids[(low + high) >> 1] < node:
+                    low = ((low + high) >> 1) + 1
+                else:
+                    high = (low + high) >> 1
+            sources[ranks[low]] = value
+            value += 1
+        return 0
+
+    cdef int32_t table_of(self) except -1 nogil:
+        """The table for the entries in `sorted_ids`, added if it is new."""
+        cdef int64_t id = enc_dictionary_id(&self.schemas, self.sorted_ids.p, self.sorted_ids.n)
+        cdef EncTable* table
+        cdef int32_t* ids = <int32_t*>self.sorted_ids.p
+        cdef int32_t count = <int32_t>(self.sorted_ids.n >> 2) - 1
+        cdef int32_t i, columns = 0
+        if <size_t>id < self.num_tables:
+            return <int32_t>id
+        enc_buf_room(&self.tables, sizeof(EncTable))
+        table = &(<EncTable*>self.tables.p)[id]
+        memset(table, 0, sizeof(EncTable))
+        enc_buf_put(&table.entries, ids + 1, count * sizeof(int32_t))
+        table.num_ordered = ids[0]
+        for i in range(count):
+            if not clp_s_schema_ids_entry_is_marker(ids[i + 1]) and self.has_column(ids[i + 1]):
+                columns += 1
+        table.columns = <EncColumn*>calloc(columns + 1, sizeof(EncColumn))
+        self.num_tables += 1
+        self.tables.n = self.num_tables * sizeof(EncTable)
+        if table.columns == NULL:
+            with gil:
+                raise MemoryError()
+        for i in range(count):
+            if not clp_s_schema_ids_entry_is_marker(ids[i + 1]) and self.has_column(ids[i + 1]):
+                table.columns[table.num_columns].type = (<EncNode*>self.nodes.p)[ids[i + 1]].type
+                table.num_columns += 1
+        return <int32_t>id
+
+    # --- values ---
+
+    cdef int64_t encode_text(self, EncColumn* column, EncDictionary* types, const unsigned char* p, size_t size) except -1 nogil:
+        """Splits a text into log type and variables; appends both, returns the bytes used."""
+        cdef const unsigned char* end = p + size
+        cdef unsigned char c, last_mark = M_DECIMAL if self.core else M_CLASSIC_DECIMAL
+        cdef EncBuf* out = &self.text
+        cdef int64_t first = column.b.n >> 3
+        cdef int64_t value, id
+        cdef size_t length
+        cdef size_t before = self.variables.data.n + types.data.n + column.b.n
+        cdef EncVariable found
+        out.n = 0
+        enc_buf_room(out, size * 2 + 1)
+        while enc_next_variable(&p, end, self.token_class, last_mark, out, &found):
+            if found.kind == 1 and (self.core or found.negative
+                                    or found.magnitude < <uint64_t>clp_s_table_classic_variable_first_id(0)):
+                value = <int64_t>(0 - found.magnitude if found.negative else found.magnitude)
+                c = M_INTEGER
+            elif found.kind == 2:
+                if self.core:
+                    found.magnitude <<= CLP_S_TABLE_DECIMAL_VARIABLE_SHIFT_DIGITS
+                    found.magnitude |= <uint64_t>(found.digits - 1) << CLP_S_TABLE_DECIMAL_VARIABLE_SHIFT_NUM_DIGITS
+                    found.magnitude |= found.fraction - 1 << CLP_S_TABLE_DECIMAL_VARIABLE_SHIFT_NUM_FRACTION_DIGITS
+                    found.magnitude |= <uint64_t>found.negative << CLP_S_TABLE_DECIMAL_VARIABLE_SHIFT_SIGN
+                else:
+                    found.magnitude <<= CLP_S_TABLE_CLASSIC_DECIMAL_VARIABLE_SHIFT_DIGITS
+                    found.magnitude |= <uint64_t>(found.digits - 1) << CLP_S_TABLE_CLASSIC_DECIMAL_VARIABLE_SHIFT_NUM_DIGITS
+                    found.magnitude |= <uint64_t>(found.fraction - 1) << CLP_S_TABLE_CLASSIC_DECIMAL_VARIABLE_SHIFT_NUM_FRACTION_DIGITS
+                    found.magnitude |= <uint64_t>found.negative << CLP_S_TABLE_CLASSIC_DECIMAL_VARIABLE_SHIFT_SIGN
+                value = <int64_t>found.magnitude
+                c = last_mark
+            else:
+                value = enc_dictionary_id(&self.variables, found.text, found.size)
+                if not self.core:
+                    value += clp_s_table_classic_variable_first_id(0)
+                c = M_ENTRY if self.core else M_CLASSIC_INTEGER_OR_ENTRY
+            out.p[out.n] = c
+            out.n += 1
+            enc_buf_u64(&column.b, <uint64_t>value)
+        length = types.count
+        id = enc_dictionary_id(types, out.p, out.n)
+        enc_buf_u64(&column.a, <uint64_t>id | <uint64_t>first << CLP_S_TABLE_CLP_WORD_SHIFT_OFS_VARIABLE)
+        value = 8 + <int64_t>(self.variables.data.n + types.data.n + column.b.n - before)
+        # Upstream counts the positions of placeholders into the size of a new log type.
+        if types.count > length:
+            value += column.b.n - (<size_t>first << 3)
+        return value
+
+    cdef int put_value(self, EncColumn* column, EncToken* token) except -1 nogil:
+        cdef uint8_t flag
+        cdef size_t before
+        cdef double value
+        if column.type == N_INTEGER:
+            enc_buf_u64(&column.a, <uint64_t>token.number)
+            self.size += 8
+        elif column.type == N_VAR_STRING or column.type == N_DICTIONARY_FLOAT:
+            before = self.variables.data.n
+            enc_buf_u64(&column.a, <uint64_t>enc_dictionary_id(&self.variables, token.text, token.size))
+            self.size += 8 + <int64_t>(self.variables.data.n - before)
+        elif column.type == N_CLP_STRING:
+            self.size += self.encode_text(column, &self.log_types, token.text, token.size)
+        elif column.type == N_UNSTRUCTURED_ARRAY:
+            self.size += self.encode_text(column, &self.array_types, token.text, token.size)
+        elif column.type == N_FORMATTED_FLOAT:
+            enc_buf_u64(&column.a, <uint64_t>token.number)
+            enc_buf_put(&column.b, &token.word, 2)
+            self.size += 10
+        elif column.type == N_FLOAT:
+            enc_buf_u64(&column.a, <uint64_t>token.number)
+            self.size += 8
+        elif column.type == N_BOOLEAN:
+            flag = token.number != 0
+            enc_buf_put(&column.a, &flag, 1)
+            self.size += 1
+        elif column.type == N_TIMESTAMP:
+            enc_buf_u64(&column.a, <uint64_t>token.number - <uint64_t>column.last)
+            column.last = token.number
+            enc_buf_u64(&column.b, <uint64_t>token.pattern)
+            self.size += 16
+        else:
+            enc_buf_u64(&column.a, <uint64_t>token.number)
+            enc_buf_u64(&column.b, <uint64_t>token.pattern)
+            self.size += 16
+        # The range of the timestamp key.
+        cdef EncNode* node = &(<EncNode*>self.nodes.p)[token.node]
+        if token.kind == T_TIMESTAMP or (token.kind <= T_FLOAT and token.kind != T_STRING and not self.time_nodes
+                                         and (<EncName*>self.names.p)[node.name].is_timestamp == 2):
+            node.has_time = 1
+            if token.kind == T_FLOAT:
+                memcpy(&value, &token.number, sizeof(value))
+                if not self.saw_float_time:
+                    self.saw_float_time = True
+                    self.float_time_min = self.float_time_max = value
+                elif value < self.float_time_min:
+                    self.float_time_min = value
+                elif value > self.float_time_max:
+                    self.float_time_max = value
+            elif not self.saw_integer_time:
+                self.saw_integer_time = True
+                self.time_min = self.time_max = token.number
+            elif token.number < self.time_min:
+                self.time_min = token.number
+            elif token.number > self.time_max:
+                self.time_max = token.number
+        return 0
+
+    cdef int commit(self) except -1 nogil:
+        cdef int64_t index = self.shape_of()
+        cdef EncShape* shape = &(<EncShape*>self.shapes.p)[index]
+        cdef EncTable* table = &(<EncTable*>self.tables.p)[shape.table]
+        cdef int32_t* sources = <int32_t*>(self.shape_ids.p + shape.sources)
+        cdef EncColumn* column
+        cdef EncToken* tape = <EncToken*>self.tape.p
+        cdef int32_t i, at = 0
+        cdef int32_t ordered = <int32_t>(self.ordered_tokens.n >> 2)
+        cdef int32_t unordered = <int32_t>(self.unordered_tokens.n >> 2)
+        if self.log_node >= 0:
+            column = &table.columns[0]    # its node has the lowest id
+            at = 1
+            if column.type == N_DELTA_INTEGER:
+                enc_buf_u64(&column.a, <uint64_t>(self.records - column.last))
+                column.last = self.records
+            else:
+                enc_buf_u64(&column.a, <uint64_t>self.records)
+            self.size += 8
+        ordered += at
+        for i in range(at, ordered):
+            self.put_value(&table.columns[i], &tape[(<int32_t*>self.ordered_tokens.p)[sources[i] - at]])
+        for i in range(unordered):
+            self.put_value(&table.columns[ordered + i], &tape[(<int32_t*>self.unordered_tokens.p)[i]])
+        table.rows += 1
+        self.records += 1
+        return 0
+
+    cdef int count_losses(self) noexcept nogil:
+        """Values of an accepted record that do not come back as they were (only in lossy mode)."""
+        cdef size_t i
+        cdef EncToken* token
+        for i in range(self.num_tokens):
+            token = &(<EncToken*>self.tape.p)[i]
+            if token.flags & (F_SURROGATE | F_LOSS) or (token.kind == T_INTEGER and token.flags & F_ABOVE_I64):
+                self.losses += 1
+        return 0
+
+    cdef int run(self, const unsigned char** document, bint final, int64_t target, bint single) except -1 nogil:
+        cdef int fault
+        cdef size_t num_names, num_nodes
+        while True:
+            while enc_is_space(self.at[0]):
+                self.at += 1
+            document[0] = self.at
+            if self.at >= self.end:
+                return E_DONE
+            fault = self.scan()
+            if fault == E_FULL:
+                return E_TOO_LARGE
+            if fault == E_MORE:
+                if self.at > self.end or (self.at < self.end and self.at[0] < 0x80):
+                    self.at = self.end  # within an escape or a word: nothing is wrong with what is there
+                if not final:
+                    return E_MORE
+                return E_CUT_SHORT if self.at == self.end else E_BAD_UTF8
+            if fault:
+                return fault
+            if self.at - document[0] > self.max_document:
+                self.bad_token = True
+                return E_TOO_LARGE
+            if single:
+                while enc_is_space(self.at[0]):
+                    self.at += 1
+                if self.at < self.end:
+                    return E_BAD_JSON
+            num_names, num_nodes = self.num_names, self.num_nodes
+            if self.num_tokens > self.most_tokens:
+                self.most_tokens = self.num_tokens
+            if self.num_nodes + self.num_tokens >= ENC_MAX_NODES \
+                    or self.log_types.count + self.num_tokens >= ENC_MAX_LOG_TYPES \
+                    or self.array_types.count + self.num_tokens >= ENC_MAX_LOG_TYPES:
+                return E_FULL
+            fault = self.resolve()
+            if fault:
+                self.undo(num_names, num_nodes)
+                self.bad_token = True
+                return fault
+            if self.lossy:
+                self.count_losses()
+            self.commit()
+            document[0] = self.at
+            if self.size >= target:
+                return E_SPLIT
+
+    def feed(self, bytes data not None, Py_ssize_t start, bint final, int64_t target, bint single):
+        cdef const unsigned char* base = <const unsigned char*>bytes_text(data)
+        cdef const unsigned char* document = base + start
+        cdef int status
+        # The GIL is released below: a second thread must not get in.
+        if self.busy:
+            raise RuntimeError("one encoder serves one thread at a time")
+        self.busy = True
+        self.at = base + start
+        self.end = base + PyBytes_GET_SIZE(data)
+        self.scratch.n = 0
+        enc_buf_room(&self.scratch, (self.end - self.at) + 16)
+        self.bad_token = False
+        try:
+            with nogil:
+                status = self.run(&document, final, target, single)
+        finally:
+            self.busy = False
+        # A document that was refused only after it had been read as a whole can be stepped over exactly.
+        return status, document - base, self.at - base, self.bad_token
+
+    # --- what was built ---
+
+    def nodes_list(self):
+        cdef size_t i
+        cdef EncNode* node
+        cdef EncName* name
+        out = []
+        for i in range(self.num_nodes):
+            node = &(<EncNode*>self.nodes.p)[i]
+            name = &(<EncName*>self.names.p)[node.name]
+            out.append((node.parent, bytes_of(<char*>self.keys.p + name.key, name.key_size), node.type))
+        return out
+
+    def time_nodes_list(self):
+        cdef size_t i
+        return [i for i in range(self.num_nodes) if (<EncNode*>self.nodes.p)[i].has_time]
+
+    cdef EncDictionary* dictionary_of(self, int which) noexcept:
+        return &self.variables if which == 0 else &self.log_types if which == 1 else &self.array_types
+
+    def dictionary(self, int which):
+        cdef EncDictionary* d = self.dictionary_of(which)
+        return d.count, d.data.n
+
+    def entries(self, int which, size_t start, size_t stop):
+        cdef EncDictionary* d = self.dictionary_of(which)
+        if not start <= stop <= d.data.n:
+            raise ValueError("behind the end of the dictionary")
+        return bytes_of(<char*>d.data.p + start, stop - start) if start < stop else b""
+
+    def num_schemas(self):
+        return self.num_tables
+
+    def schema(self, size_t index):
+        cdef EncTable* table = &(<EncTable*>self.tables.p)[index]
+        cdef int32_t* ids = <int32_t*>table.entries.p
+        cdef size_t i
+        cdef int j
+        sizes = [enc_column_size(&table.columns[j]) for j in range(table.num_columns)]
+        return [ids[i] for i in range(table.entries.n >> 2)], table.num_ordered, table.rows, sizes
+
+    def columns(self, list indices not None, size_t start, size_t stop):
+        """Bytes of tables that lie back to back, each column by column."""
+        if start > stop:
+            raise ValueError("no bytes")
+        cdef bytes out = bytes_of(NULL, stop - start)
+        cdef unsigned char* p = <unsigned char*>bytes_text(out)
+        cdef EncTable* table
+        cdef EncColumn* column
+        cdef uint64_t count
+        cdef size_t at = 0, index, size
+        cdef int j
+        for index in indices:
+            table = &(<EncTable*>self.tables.p)[index]
+            for j in range(table.num_columns):
+                column = &table.columns[j]
+                size = enc_column_size(column)
+                if at < stop and start < at + size:
+                    p = enc_copy_part(p, column.a.p, column.a.n, at, start, stop)
+                    if enc_has_count(column):
+                        count = column.b.n >> 3
+                        p = enc_copy_part(p, <unsigned char*>&count, sizeof(count), at + column.a.n, start, stop)
+                    p = enc_copy_part(p, column.b.p, column.b.n, at + size - column.b.n, start, stop)
+                at += size
+        if p != <unsigned char*>bytes_text(out) + (stop - start):
+            raise ValueError("behind the end of the tables")
+        return out
+
+
+def clps_count_lines(bytes data not None, Py_ssize_t start, Py_ssize_t stop):
+    cdef const unsigned char* p = <const unsigned char*>bytes_text(data)
+    cdef Py_ssize_t i, count = 0
+    if not 0 <= start <= stop <= PyBytes_GET_SIZE(data):
+        raise IndexError(stop)
+    with nogil:
+        for i in range(start, stop):
+            count += p[i] == 0x0A
+    return count

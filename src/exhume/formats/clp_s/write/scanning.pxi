@@ -1,0 +1,265 @@
+# What a text consists of: characters of JSON, times by their patterns, variables between plain text.
+
+cdef struct EncProgram:
+    uint8_t steps[ENC_PROGRAM_SIZE]
+    int size
+    int64_t offset
+    int64_t pattern
+
+cdef uint8_t[256] enc_string_class     # 0 plain, 1 anything that needs a look
+cdef uint8_t[256] enc_token_class      # 0 delimiter; 1 other token byte, 2 digit, 4 hex letter, 8 other letter
+
+cdef void enc_fill_classes() noexcept:
+    cdef int c
+    for c in range(256):
+        enc_string_class[c] = c < 0x20 or c == 0x22 or c == 0x5C or c >= 0x80
+        enc_token_class[c] = 0
+        if 0x30 <= c <= 0x39:
+            enc_token_class[c] = 2
+        elif 0x41 <= c <= 0x46 or 0x61 <= c <= 0x66:
+            enc_token_class[c] = 4
+        elif 0x47 <= c <= 0x5A or 0x67 <= c <= 0x7A:
+            enc_token_class[c] = 8
+        elif c == 0x2B or c == 0x2D or c == 0x2E or c == 0x5C or c == 0x5F:
+            enc_token_class[c] = 1
+
+enc_fill_classes()
+
+cdef double[23] enc_powers_of_ten
+cdef int enc_power
+enc_powers_of_ten[0] = 1.0
+for enc_power in range(1, 23):
+    enc_powers_of_ten[enc_power] = enc_powers_of_ten[enc_power - 1] * 10.0
+
+
+cdef inline bint enc_is_space(unsigned char c) noexcept nogil:
+    return c == 0x20 or c == 0x0A or c == 0x0D or c == 0x09
+
+
+cdef inline int enc_utf8_length(const unsigned char* p) noexcept nogil:
+    """Bytes of the well-formed sequence at `p` (a lead byte above 0x7F), 0 if there is none; NUL stops it."""
+    cdef unsigned char c = p[0]
+    if c < 0xC2:
+        return 0
+    if c < 0xE0:
+        return 2 if (p[1] & 0xC0) == 0x80 else 0
+    if c < 0xF0:
+        if (p[1] & 0xC0) != 0x80 or (p[2] & 0xC0) != 0x80:
+            return 0
+        if c == 0xE0 and p[1] < 0xA0 or c == 0xED and p[1] > 0x9F:
+            return 0
+        return 3
+    if c < 0xF5:
+        if (p[1] & 0xC0) != 0x80 or (p[2] & 0xC0) != 0x80 or (p[3] & 0xC0) != 0x80:
+            return 0
+        if c == 0xF0 and p[1] < 0x90 or c == 0xF4 and p[1] > 0x8F:
+            return 0
+        return 4
+    return 0
+
+
+cdef inline int enc_hex4(const unsigned char* p) noexcept nogil:
+    """Value of four hex digits, -1 if they are not (a NUL stops it)."""
+    cdef int value = 0, i
+    cdef unsigned char c
+    for i in range(4):
+        c = p[i]
+        if 0x30 <= c <= 0x39:
+            value = value << 4 | (c - 0x30)
+        elif 0x41 <= c <= 0x46:
+            value = value << 4 | (c - 0x37)
+        elif 0x61 <= c <= 0x66:
+            value = value << 4 | (c - 0x57)
+        else:
+            return -1
+    return value
+
+
+cdef inline int enc_put_utf8(unsigned char* out, uint32_t code) noexcept nogil:
+    if code < 0x80:
+        out[0] = code
+        return 1
+    if code < 0x800:
+        out[0] = 0xC0 | (code >> 6)
+        out[1] = 0x80 | (code & 0x3F)
+        return 2
+    if code < 0x10000:
+        out[0] = 0xE0 | (code >> 12)
+        out[1] = 0x80 | ((code >> 6) & 0x3F)
+        out[2] = 0x80 | (code & 0x3F)
+        return 3
+    out[0] = 0xF0 | (code >> 18)
+    out[1] = 0x80 | ((code >> 12) & 0x3F)
+    out[2] = 0x80 | ((code >> 6) & 0x3F)
+    out[3] = 0x80 | (code & 0x3F)
+    return 4
+
+
+cdef inline int64_t enc_days_from_civil(int64_t year, int month, int day) noexcept nogil:
+    """Days since 1970-01-01; years from 1 on."""
+    if month <= 2:
+        year -= 1
+    cdef int64_t era = year // 400
+    cdef int64_t year_of_era = year - era * 400
+    cdef int64_t day_of_year = (153 * (month + (-3 if month > 2 else 9)) + 2) // 5 + day - 1
+    return era * 146097 + year_of_era * 365 + year_of_era // 4 - year_of_era // 100 + day_of_year - 719468
+
+
+cdef inline int enc_digits_at(const unsigned char* p, int count) noexcept nogil:
+    cdef int value = 0, i
+    for i in range(count):
+        if not 0x30 <= p[i] <= 0x39:
+            return -1
+        value = value * 10 + p[i] - 0x30
+    return value
+
+
+cdef int enc_run_program(EncProgram* program, const unsigned char* p, size_t size, bint milliseconds,
+                     int64_t* epoch) noexcept nogil:
+    """Parses a timestamp text with one known pattern; 0 if it is of another shape (or out of easy range)."""
+    cdef const unsigned char* end = p + size
+    cdef int i = 0, year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0, count, value
+    cdef int64_t nanoseconds = 0, seconds
+    cdef uint8_t op
+    while i < program.size:
+        op = program.steps[i]
+        if op == c'l':
+            if p >= end or p[0] != program.steps[i + 1]:
+                return 0
+            p += 1
+        elif op == c'Y':
+            if end - p < 4:
+                return 0
+            year = enc_digits_at(p, 4)
+            p += 4
+        elif op == c'3' or op == c'6' or op == c'9' or op == c'T' or op == c't':
+            count = 0
+            while p + count < end and count < 10 and 0x30 <= p[count] <= 0x39:
+                count += 1
+            if op == c'T':
+                if count == 0 or count > 9 or count % 3 == 0 or p[count - 1] == 0x30:
+                    return 0
+            elif op == c't':
+                if count == 0 or count > 3 or (p[count - 1] == 0x30 and count > 1):
+                    return 0
+            elif count != op - 0x30:
+                return 0
+            nanoseconds = enc_digits_at(p, count)
+            p += count
+            while count < 9:
+                nanoseconds *= 10
+                count += 1
+        else:
+            if end - p < 2:
+                return 0
+            value = enc_digits_at(p, 2)
+            if value < 0:
+                return 0
+            p += 2
+            if op == c'm':
+                month = value
+            elif op == c'd':
+                day = value
+            elif op == c'H':
+                hour = value
+            elif op == c'M':
+                minute = value
+            else:
+                second = value
+        i += 2
+    if p != end or year < 1678 or year > 2261 or hour > 23 or minute > 59 or second > 59:
+        return 0
+    if month < 1 or month > 12 or day < 1 or day > 31:
+        return 0
+    if day > 28:
+        if month == 2:
+            if day > 29 or year % 4 or (year % 100 == 0 and year % 400):
+                return 0
+        elif day == 31 and (month == 4 or month == 6 or month == 9 or month == 11):
+            return 0
+    seconds = enc_days_from_civil(year, month, day) * 86400 + hour * 3600 + minute * 60 + second
+    if milliseconds:
+        epoch[0] = seconds * 1000 + nanoseconds // 1000000
+    else:
+        epoch[0] = seconds * 1000000000 + nanoseconds - program.offset
+    return 1
+
+
+cdef struct EncVariable:
+    # A variable of a text: an integer that fits 64 bits (1), a decimal fraction of at most 16 digits (2), neither (0).
+    const unsigned char* text
+    size_t size
+    uint64_t magnitude      # its digits as a number
+    size_t digits
+    size_t fraction         # how many of them stand behind the point
+    bint negative
+    int kind
+
+
+cdef inline bint enc_next_variable(const unsigned char** at, const unsigned char* end, const uint8_t* token_class,
+                                   unsigned char last_mark, EncBuf* log_type, EncVariable* found) noexcept nogil:
+    """Copies the text before the next variable to a log type, which has room for twice its size; whether there is one.
+    """
+    cdef const unsigned char* p = at[0]
+    cdef const unsigned char* start
+    cdef unsigned char* out = log_type.p + log_type.n
+    cdef unsigned char c, kinds
+    cdef bint after_equals = False
+    cdef size_t i, point = 0
+    while p < end:
+        c = p[0]
+        if token_class[c] == 0:
+            after_equals = c == 0x3D
+            if M_INTEGER <= c <= last_mark:
+                out[0] = M_ESCAPE
+                out += 1
+            out[0] = c
+            out += 1
+            p += 1
+            continue
+        start = p
+        kinds = 0
+        while p < end and token_class[p[0]]:
+            kinds |= token_class[p[0]]
+            p += 1
+        if kinds & 2 or (after_equals and kinds & 12) or (kinds == 4 and p - start >= 2):
+            break
+        after_equals = False
+        while start < p:
+            if start[0] == M_ESCAPE:
+                out[0] = M_ESCAPE
+                out += 1
+            out[0] = start[0]
+            out += 1
+            start += 1
+    else:
+        log_type.n = out - log_type.p
+        return False
+    log_type.n = out - log_type.p
+    at[0] = p
+    found.text, found.size = start, p - start
+    found.negative = start[0] == 0x2D
+    found.magnitude = found.digits = found.fraction = 0
+    found.kind = 0
+    if kinds & 12:
+        return True
+    i = found.negative
+    while i < found.size:
+        c = start[i]
+        if c == 0x2E and point == 0:
+            point = i + 1
+        elif 0x30 <= c <= 0x39 and found.digits < 19:
+            found.digits += 1
+            found.magnitude = found.magnitude * 10 + (c - 0x30)
+        else:
+            return True
+        i += 1
+    if point:
+        found.fraction = found.size - point
+        if found.digits <= 16 and found.fraction:
+            found.kind = 2
+    # Nothing with a zero in front, no -0, nothing that does not fit.
+    elif not (start[found.negative] == 0x30 and found.size > 1) \
+            and found.magnitude <= <uint64_t>INT64_MAX + found.negative:
+        found.kind = 1
+    return True
