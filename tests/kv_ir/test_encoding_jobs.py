@@ -10,10 +10,14 @@ from exhume_ksy.facts.clp_kv_ir import Tags
 
 import exhume
 from exhume.errors import ExhumeError
+from exhume.formats.clp_s.reader import ClpSArchive
 from exhume.formats.clp_s.write import ahead as blocks
 from exhume.formats.clp_s.write import inputs
 from exhume.formats.kv_ir import ahead, ingest
 from exhume.formats.kv_ir.build import END, build_integer, build_real, build_text
+from exhume.formats.kv_ir.reader import open_archive
+from exhume.formats.kv_ir.rows import archives
+from exhume.io.source import BytesSource, Source
 from exhume.native.compiled import KERNEL
 from tests.kv_ir.broken import CASES
 from tests.kv_ir.streams import HEAD, SMALL, TRUE, apart, auto, event, user
@@ -79,6 +83,35 @@ def test_what_is_wrong_is_told_as_with_one_job(name: str, tmp_path: Path) -> Non
 @pytest.mark.parametrize("path", STREAMS, ids=lambda path: path.name)
 def test_streams_of_the_real_writer(path: Path, tmp_path: Path) -> None:
     assert made(tmp_path, [path.read_bytes()], 2) == made(tmp_path, [path.read_bytes()], 1)
+
+
+def searched(data: bytes, jobs: int) -> tuple[list[bytes], str]:
+    """The archives in which a stream is searched, small ones, and the error behind them."""
+    found: list[bytes] = []
+    try:
+        found.extend(_bytes(one) for one in archives(open_archive(BytesSource(data)), "@ts", 3000, jobs=jobs))
+    except ExhumeError as error:
+        return found, str(error)
+    return found, ""
+
+
+def _bytes(archive: ClpSArchive) -> bytes:
+    assert isinstance(archive.source, Source)
+    return archive.source.read_at(0, archive.source.size)
+
+
+@pytest.mark.parametrize("name", ["", *CASES])
+def test_archives_to_search_in_are_those_of_one_job(name: str) -> None:
+    case = CASES[name] if name else STREAM
+    data = STREAM[:-1] + case[len(HEAD) :] if case.startswith(HEAD) else case
+    assert searched(data, 3) == searched(data, 1)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_search_with_jobs(jobs: int) -> None:
+    with exhume.kvir.open(STREAM) as stream:
+        assert len(list(stream.search("r >= 25", pairs="user", jobs=jobs))) == 133
+        assert next(stream.search("o.b: true", pairs="auto", jobs=jobs)) == b'{"ts":1700000000000}\n'
 
 
 @pytest.mark.skipif(KERNEL is None, reason="interpreted, nothing is encoded apart")

@@ -316,21 +316,21 @@ class ClpSWriter(Writer):
             unit.properties = {**unit.properties, **events.metadata}
         while not events.ended:
             part = self._series.room()
-            start, before = events.at, part.encoder.records
+            before = part.encoder.records
             status, error = events.run(part.encoder, self.options.target_encoded_size, final=final)
             part.consumed += events.at - counted
             counted = events.at
             part.full = status == IrStatus.FULL or (status == IrStatus.NO_ROOM and part.encoder.records > 0)
             self._line, self._offset = events.events, events.at
             if status == IrStatus.NO_ROOM and not before and not part.encoder.records:
-                self._refuse(Status.FULL, start, events.at, b"")
+                self._refuse(Status.FULL, events.start, events.at, b"")
                 events.ended = True
             elif status == IrStatus.RECORD:
-                self._refuse(Status(events.encoder_fault), start, events.at, b"")
+                self._refuse(Status(events.encoder_fault), events.start, events.at, b"")
             elif error is not None:
                 if self.options.on_error == "fail":
                     raise error
-                self._refuse(Status.BAD_EVENT, start, events.at, b"", f": {error.message}")
+                self._refuse(Status.BAD_EVENT, events.start, events.at, b"", f": {error.message}")
             elif not part.full:
                 break
 

@@ -14,6 +14,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from exhume.errors import ExhumeError
 from exhume.formats.kv_ir.kernel import KvIrDecoder, scan_units
 from exhume.formats.kv_ir.layout import misfit
 from exhume.formats.kv_ir.units import How, Status
@@ -42,7 +43,7 @@ class Held(Protocol):
 
 
 PORTION = 1 << 19
-"""Bytes of a portion, but for the rest of its last unit."""
+"""Bytes of a portion that becomes lines, or is checked."""
 
 MOST_MADE = 4 * PORTION
 """Bytes that are made of a portion at once, but for the rest of the last event: few bytes can name long keys."""
@@ -78,7 +79,9 @@ class Worker:
 class Portions:
     """The portions of a stream, and the decoders for them."""
 
-    def __init__(self) -> None:
+    def __init__(self, size: int | None = None) -> None:
+        """`size`: bytes of a portion (`PORTION`), but for the rest of its last unit."""
+        self._most = PORTION if size is None else size
         self._declared: list[tuple[int, bytes]] = []
         self._size = 0
         self._idle: list[Worker] = []
@@ -87,24 +90,34 @@ class Portions:
     def cut(self, units: Held) -> Iterator[Portion]:
         """Passes over units up to the end of the stream, the first that is not whole, or one that is too large.
 
-        Raises what reading the bytes raises.
+        Raises what reading the bytes raises, behind the portions before it.
         """
-        while self._size <= MOST_DECLARED:
+        known, scanned = 0, units.at
+        failure: ExhumeError | None = None
+        is_last = False
+        while not is_last:
             data, base = units.held
-            at, known = units.at - base, len(self._declared)
-            status, stop, place, places = scan_units(data, at, at + PORTION)
+            status, stop, place, places = scan_units(data, scanned - base, units.at + self._most - base)
             for start, end in places:
                 self._declared.append((base + start, data[start:end]))
                 self._size += end - start
-            if stop > at:
-                units.at = base + stop
-                yield Portion(data[at:stop], base + at, known, len(self._declared))
-            if status == Status.MORE and len(data) - stop < LARGE:
+            scanned = base + stop
+            is_last = status not in (Status.FULL, Status.MORE) or self._size > MOST_DECLARED
+            if status == Status.MORE and not is_last:
                 wrong = misfit(data, place) if place < len(data) else None
-                if (wrong is None or wrong.short or wrong.path != "tag") and units.more(units.at):
-                    continue
-            if status != Status.FULL:
-                return
+                is_last = len(data) - stop >= LARGE or (wrong is not None and not wrong.short and wrong.path == "tag")
+                if not is_last:
+                    try:
+                        is_last = not units.more(units.at)
+                    except ExhumeError as error:
+                        failure, is_last = error, True
+            if (status == Status.FULL or is_last) and scanned > units.at:
+                data, base = units.held
+                start, units.at = units.at, scanned
+                yield Portion(data[start - base : scanned - base], start, known, len(self._declared))
+                known = len(self._declared)
+        if failure is not None:
+            raise failure
 
     def worker(self, known: int) -> Worker:
         """A decoder that knows so many keys and no more: one that is idle and knows no more yet, or a new one."""

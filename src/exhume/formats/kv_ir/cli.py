@@ -85,8 +85,8 @@ def cat(run: Run, archive: KvIrArchive, names: tuple[str, ...], options: dict[st
 class _Archives(Collection[Any]):
     """Streams as clp-s archives, made one after the other when they are needed; as many as there are streams."""
 
-    def __init__(self, streams: list[KvIrArchive], timestamp_key: str | None) -> None:
-        self.streams, self.timestamp_key = streams, timestamp_key
+    def __init__(self, streams: list[KvIrArchive], timestamp_key: str | None, jobs: int) -> None:
+        self.streams, self.timestamp_key, self.jobs = streams, timestamp_key, jobs
 
     def __len__(self) -> int:
         return len(self.streams)
@@ -98,7 +98,7 @@ class _Archives(Collection[Any]):
         from exhume.formats.kv_ir.rows import archives
 
         for stream in self.streams:
-            yield from archives(stream, self.timestamp_key)
+            yield from archives(stream, self.timestamp_key, jobs=self.jobs)
 
 
 def search(run: Run, archives: list[KvIrArchive], query: str, options: dict[str, Any]) -> Outcome:
@@ -115,7 +115,11 @@ def search(run: Run, archives: list[KvIrArchive], query: str, options: dict[str,
     key = options.pop("timestamp_key", None) or (TIMESTAMP_KEY if timed else None)
     roots = ROOTS[options.pop("pairs", None) or "both"]
     return cli_search.search(
-        run, _Archives(archives, key), query, {**options, "ordered": True, "roots": roots}, "kv-ir"
+        run,
+        _Archives(archives, key, options.get("jobs", 1)),
+        query,
+        {**options, "ordered": True, "roots": roots},
+        "kv-ir",
     )
 
 

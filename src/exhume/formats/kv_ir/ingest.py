@@ -27,10 +27,11 @@ def is_kv_ir(head: bytes) -> bool | None:
 
 @dataclass(slots=True)
 class StreamPart:
-    """A portion of a stream, one of its `portions`, and the worker that has encoded all of it."""
+    """A portion of a stream, one of its `portions`, and the worker that has encoded all of it (`exact` as `Ingest`)."""
 
     portions: Portions
     portion: Portion
+    exact: bool
     worker: Worker | None = None
 
     def encode(self, make: Callable[[], tuple[Any, Any]]) -> tuple[Any, Any] | None:
@@ -41,7 +42,7 @@ class StreamPart:
         worker = self.portions.worker(known)
         if worker.into is None:
             worker.into = make()
-            worker.decoder.encode_into(worker.into[0], False)
+            worker.decoder.encode_into(worker.into[0], self.exact)
         worker.decoder.events = 0
         status, stop, *_ = worker.decoder.run(data, 0, len(data), start, How.ENCODE, ALL)
         if status != Status.MORE or stop < len(data):
@@ -57,19 +58,25 @@ class _Held:
         self.at = 0
         self.held = b"", 0
         self._pieces = pieces
+        self._failure: ExhumeError | None = None
 
     def more(self, at: int) -> bool:
         data, base = self.held
         parts = [data[at - base :]]
         wanted = max(1, len(parts[0]))  # a long unit is looked at again only when twice as much is there
-        while wanted > 0 and (piece := next(self._pieces, b"")):
-            parts.append(piece)
-            wanted -= len(piece)
+        try:
+            while wanted > 0 and (piece := next(self._pieces, b"")):
+                parts.append(piece)
+                wanted -= len(piece)
+        except ExhumeError as error:
+            self._failure = error
+        if len(parts) == 1 and self._failure is not None:
+            raise self._failure
         self.at, self.held = at, (b"".join(parts), at)
         return len(parts) > 1
 
 
-def cut_stream(pieces: Iterator[bytes]) -> Iterator[bytes | StreamPart]:
+def cut_stream(pieces: Iterator[bytes], *, exact: bool = False) -> Iterator[bytes | StreamPart]:
     """A stream cut into parts that can be encoded apart; the preamble, and what cannot be cut, are bytes."""
     held = _Held(pieces)
     while len(held.held[0]) < MAX_PREAMBLE and held.more(0):
@@ -80,7 +87,7 @@ def cut_stream(pieces: Iterator[bytes]) -> Iterator[bytes | StreamPart]:
     yield data[: held.at]
     portions = Portions()
     for portion in portions.cut(held):
-        yield StreamPart(portions, portion)
+        yield StreamPart(portions, portion, exact)
     data, base = held.held
     yield data[held.at - base :]
     yield from pieces
@@ -92,6 +99,7 @@ class Ingest:
     Attributes:
         metadata: What whoever wrote the stream said about it; None until the preamble is there.
         at: How many bytes of the stream were taken.
+        start: Where the unit starts that stopped the last run.
         events: How many events were met, those that were refused included.
         ended: Whether the end of the stream was met: what follows it is ignored.
     """
@@ -100,7 +108,7 @@ class Ingest:
         """`exact`: floats keep all digits and pairs their order; `clp-s` prints six digits, in an order of its own."""
         self.name, self._exact = name, exact
         self.metadata: dict[str, Any] | None = None
-        self.at = self.refused = 0
+        self.at = self.start = self.refused = 0
         self.ended = False
         self._decoder = KvIrDecoder()
         self._encoder: Any = None
@@ -145,6 +153,7 @@ class Ingest:
             self._encoder = encoder
         status, after, place, stop = self._decoder.run(self._data, 0, len(self._data), self.at, How.ENCODE, target)
         base = self.at
+        self.start = base + after
         if status in (Status.RECORD, Status.NO_ROOM):
             self._leave(after)
             if status == Status.RECORD:

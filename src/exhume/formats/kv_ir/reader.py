@@ -143,13 +143,14 @@ class KvIrArchive(RecordArchive):
             raise trouble.error from None
 
     def search(
-        self, query: str, *, pairs: str = "both", timestamp_key: str | None = None, **options: Any
+        self, query: str, *, pairs: str = "both", timestamp_key: str | None = None, jobs: int = 1, **options: Any
     ) -> Iterator[bytes]:
         """The events that a KQL query matches, as lines of JSON, in their order; `pairs` as for `json_chunks`.
 
         Keys of the logger are addressed with `@`, as in `@level.name: ERROR`.  `timestamp_key` names the key whose
-        values `begin_ms` and `end_ms` are compared with; further options are those of a search in clp-s archives.
-        Raises `QueryError`, and what is wrong with the stream after the matches before it.
+        values `begin_ms` and `end_ms` are compared with; so many `jobs` work at a time (0: one per core); further
+        options are those of a search in clp-s archives.  Raises `QueryError`, and what is wrong with the stream after
+        the matches before it.
         """
         from exhume.formats.clp_s.query.kql import parse
         from exhume.formats.clp_s.query.options import Options
@@ -161,7 +162,7 @@ class KvIrArchive(RecordArchive):
         if timestamp_key is not None and how.begin_ms is None and how.end_ms is None:
             raise QueryError("timestamp_key has no effect without begin_ms or end_ms")
         parse(query)
-        found = archives(self, timestamp_key)
+        found = archives(self, timestamp_key, jobs=jobs)
         return (line for one in found for line in one.search(query, **options).lines(ordered=True, roots=ROOTS[pairs]))
 
     def __iter__(self) -> Iterator[Event]:

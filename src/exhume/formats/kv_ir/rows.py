@@ -12,16 +12,19 @@ from typing import TYPE_CHECKING, Any
 from exhume.errors import ExhumeError
 from exhume.formats.clp_s.read.template import Roots
 from exhume.formats.clp_s.reader import ClpSArchive
+from exhume.formats.clp_s.write.ahead import Block, BlockEncoders
 from exhume.formats.clp_s.write.assemble import parts_of_archive
 from exhume.formats.clp_s.write.jsonscan import REASONS
 from exhume.formats.clp_s.write.jsonscan import Status as Refusal
 from exhume.formats.clp_s.write.options import WriterOptions
-from exhume.formats.clp_s.write.series import begin
+from exhume.formats.clp_s.write.series import Part, begin
 from exhume.formats.kv_ir import checks
-from exhume.formats.kv_ir.ingest import Ingest
+from exhume.formats.kv_ir.ingest import Ingest, cut_stream
 from exhume.formats.kv_ir.stream import Stream
 from exhume.formats.kv_ir.units import AUTO, USER, Status
+from exhume.io.parallel import map_ordered
 from exhume.io.source import BytesSource
+from exhume.limits import cpu_count
 
 if TYPE_CHECKING:
     from exhume.formats.kv_ir.reader import KvIrArchive
@@ -36,50 +39,64 @@ ROOTS: dict[str, Roots] = {
 """Which roots of the schema tree are printed for which pairs."""
 
 
-def archives(stream: KvIrArchive, timestamp_key: str | None = None, size: int = SIZE) -> Iterator[ClpSArchive]:
+def archives(
+    stream: KvIrArchive, timestamp_key: str | None = None, size: int = SIZE, *, jobs: int = 1
+) -> Iterator[ClpSArchive]:
     """Yields archives that together hold the events of a stream, in their order.
 
-    `timestamp_key` names the key whose values are times, as in `@timestamp.unix_millisecs`.  Raises the error of the
+    `timestamp_key` names the key whose values are times, as in `@timestamp.unix_millisecs`.  So many `jobs` encode
+    parts of the stream and compress the archives (0: one per core), which are those of one.  Raises the error of the
     first damage once the events before it were yielded, and `WriterError` for a `timestamp_key` that is not a key path.
     """
-    options = WriterOptions(timestamp_key=timestamp_key, level=1, target_encoded_size=size)
+    options = WriterOptions(timestamp_key=timestamp_key, level=1, target_encoded_size=size, jobs=jobs)
     events = Ingest(stream.name, exact=True)
-    made = begin(options)
+    encoders = BlockEncoders(options)
+    made = Part(*begin(options))
     problem: ExhumeError | None = None
+    final = False
 
     def finished() -> ClpSArchive:
-        encoder, patterns = made
-        ranges: list[tuple[int, int, dict[str, Any]]] = [(0, encoder.records, {"_filename": stream.name})]
-        head, sections = parts_of_archive(encoder, patterns, options, ranges, 0)
+        ranges: list[tuple[int, int, dict[str, Any]]] = [(0, made.encoder.records, {"_filename": stream.name})]
+        head, sections = parts_of_archive(made.encoder, made.patterns, options, ranges, 0)
         data = b"".join([head, *(piece for pieces in sections for piece in pieces)])
         return ClpSArchive(BytesSource(data, stream.name), limits=stream.limits)
 
-    for piece in _pieces(stream):
-        if isinstance(piece, ExhumeError):
-            problem = piece
+    for block in _blocks(stream, encoders, jobs):
+        if isinstance(block, ExhumeError):
+            problem = block
+        elif block.part is not None and events.expects(block.part) and encoders.take_over(made, block):
+            events.pass_over(block.part)
+            continue
         else:
-            events.push(piece, final=not piece)
+            final = block.data is None
+            events.push(block.data or b"", final=final)
         while problem is None and not events.ended:
-            status, problem = events.run(made[0], size, final=not piece)
+            status, problem = events.run(made.encoder, size, final=final)
             if status == Status.RECORD:
                 problem = checks.VALUE_TYPE.error(REASONS[Refusal(events.encoder_fault)], span=stream.stream.span(0, 0))
-            if status not in (Status.FULL, Status.NO_ROOM) or problem is not None or not made[0].records:
+            if status not in (Status.FULL, Status.NO_ROOM) or problem is not None or not made.encoder.records:
                 break
             yield finished()
-            made = begin(options)
+            made = Part(*begin(options))
         if problem is not None or events.ended:
             break
-    if made[0].records:
+    if made.encoder.records:
         yield finished()
     if problem is not None:
         raise problem
 
 
-def _pieces(stream: KvIrArchive) -> Iterator[bytes | ExhumeError]:
-    """The bytes of a stream in pieces; the last one is empty, or the error of the zstd frame around them."""
+def _blocks(stream: KvIrArchive, encoders: BlockEncoders, jobs: int) -> Iterator[Block | ExhumeError]:
+    """The bytes of a stream in blocks, encoded already where several jobs do that; the last one has no bytes, or is the
+    error of the zstd frame around them.
+    """
+    pieces = Stream(stream.source).pieces()
     try:
-        yield from Stream(stream.source).pieces()
+        if (jobs or cpu_count()) == 1:
+            yield from map(Block, pieces)
+        else:
+            yield from map_ordered(encoders.encode, cut_stream(pieces, exact=True), jobs)
     except ExhumeError as error:
         yield error
     else:
-        yield b""
+        yield Block(None)

@@ -211,17 +211,17 @@ class Units:
         self.at = self._kept = 0 if preamble else self.preamble.size
 
     def _more(self) -> bool:
-        """Whether there are more bytes; they are then in `_data`."""
+        """Whether there are more bytes; they are then in `_data`.  A failure to read is raised behind what was read."""
         wanted = max(1, len(self._data))  # so that a long unit is looked at again only when twice as much is there
         held = [self._data]
         try:
             while wanted > 0 and (piece := next(self._pieces, b"")):
                 held.append(piece)
                 wanted -= len(piece)
-        except SourceError:
-            raise
         except ExhumeError as error:
             self.damage = error
+        if len(held) == 1 and isinstance(self.damage, SourceError):
+            raise self.damage
         self._data = b"".join(held)
         return len(held) > 1
 
