@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from exhume.cli.params import Choice, Verb
+from exhume.cli.params import Choice, Jobs, Verb
 from exhume.cli.run import towards
 from exhume.cli.runtime import Run, plain_options
 from exhume.counts import counted
@@ -21,9 +21,12 @@ from exhume.errors import WriterError
               help="What a record is: pairs of the user, or both as cat prints them.")  # fmt: skip
 @click.option("--codec", type=Choice(["none", "zstd"]), help="Whether it lies in a zstd frame (default: by its name).")
 @click.option("--level", type=click.IntRange(1, 19), help="zstd level.  [default: 3]")
+@click.option(cls=Jobs)
 @click.option("--overwrite", is_flag=True, help="Replace an existing file.")
 @plain_options
-def create(run: Run, inputs: tuple[str, ...], output: str, metadata: str | None, pairs: str, **options: Any) -> None:
+def create(
+    run: Run, inputs: tuple[str, ...], output: str, metadata: str | None, pairs: str, jobs: int, **options: Any
+) -> None:
     """Write JSON lines as the events of a KV-IR stream (gzip and zstd are recognised; - is standard input)."""
     from exhume.formats.kv_ir.lines import parse_object, write_lines
     from exhume.formats.kv_ir.writer import create as open_writer
@@ -35,7 +38,7 @@ def create(run: Run, inputs: tuple[str, ...], output: str, metadata: str | None,
         raise
     writer = open_writer(output, metadata=told, **options)
     with run.progress("create") as progress, writer:
-        write_lines(writer, inputs, both=pairs == "both", progress=towards(progress, *inputs))
+        write_lines(writer, inputs, both=pairs == "both", jobs=jobs, progress=towards(progress, *inputs))
     body = {"format": "kv-ir", "output": output, "events": writer.events}
     if run.machine:
         run.document("create", body)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from exhume.archive import Progress, no_progress
 from exhume.errors import Span, WriterError
 from exhume.formats.clp_s.write.inputs import Input, name_of, read_pieces
 from exhume.formats.kv_ir.units import AUTO, USER
-from exhume.limits import DEFAULT_LIMITS
+from exhume.io.parallel import map_ordered
+from exhume.limits import DEFAULT_LIMITS, cpu_count
 
 if TYPE_CHECKING:
+    from exhume.formats.kv_ir.encoders import Counts, Encoded
     from exhume.formats.kv_ir.writer import KvIrWriter
 
 Pairs = dict[str, Any]
@@ -22,15 +25,43 @@ LONGEST_LINE = DEFAULT_LIMITS.structure_size
 """The most bytes of one line: input without line ends must not fill the memory."""
 
 
+class _Lines(NamedTuple):
+    """Whole lines of an input: where they lie in it, and the number of the first."""
+
+    data: bytes
+    span: Span
+    number: int
+
+
 def write_lines(
-    writer: KvIrWriter, inputs: Iterable[Input], *, both: bool = False, progress: Progress = no_progress
+    writer: KvIrWriter, inputs: Iterable[Input], *, both: bool = False, jobs: int = 1, progress: Progress = no_progress
 ) -> None:
     """Writes each line of the inputs as an event, empty lines left out.
 
     Lines hold the pairs of the user, or with `both` those of the logger too, in members, as `exhume cat` prints them
-    (`units.AUTO`, `units.USER`).  `progress` is told the bytes that came in, decompressed.  Raises `WriterError`, with
-    the line, and `SourceError`.
+    (`units.AUTO`, `units.USER`).  So many `jobs` encode blocks of lines beside each other (0: one per core); the
+    stream is that of one.  `progress` is told the bytes that came in, decompressed.  Raises `WriterError`, with the
+    line, and `SourceError`.
     """
+    blocks = _cut(inputs, progress)
+    if (jobs or cpu_count()) == 1:
+        for lines in blocks:
+            _write(writer, lines, 0, both=both)
+        return
+    for lines in islice(blocks, 1):  # makes most keys known
+        _write(writer, lines, 0, both=both)
+    encoders = writer.line_encoders(both=both)
+
+    def encode(block: tuple[_Lines, Counts]) -> tuple[_Lines, Encoded]:
+        lines, known = block
+        return lines, encoders.encode(lines.data, known)
+
+    for lines, encoded in map_ordered(encode, ((lines, encoders.known()) for lines in blocks), jobs):
+        _write(writer, lines, writer.write_encoded(encoded, encoders), both=both)
+
+
+def _cut(inputs: Iterable[Input], progress: Progress) -> Iterator[_Lines]:
+    """The lines of inputs in blocks.  Raises `WriterError` for a line that is too long, and `SourceError`."""
     done = 0
     for one in inputs:
         name, number, begin, held = name_of(one), 1, 0, [b""]
@@ -38,7 +69,8 @@ def write_lines(
             end = piece.rfind(b"\n") + 1
             if end:
                 lines = b"".join([*held, piece[:end]])
-                number = _write(writer, lines, Span(name, begin, begin + len(lines)), number, both=both)
+                yield _Lines(lines, Span(name, begin, begin + len(lines)), number)
+                number += lines.count(b"\n")
                 begin += len(lines)
                 held.clear()
             held.append(piece[end:])
@@ -50,15 +82,17 @@ def write_lines(
             done += len(piece)
             progress(done, None, "bytes")
         lines = b"".join(held)
-        _write(writer, lines, Span(name, begin, begin + len(lines)), number, both=both)
+        yield _Lines(lines, Span(name, begin, begin + len(lines)), number)
 
 
-def _write(writer: KvIrWriter, data: bytes, span: Span, number: int, *, both: bool) -> int:
-    """Writes whole lines, the first of which has a number; returns that of the one behind them."""
-    at = 0
+def _write(writer: KvIrWriter, lines: _Lines, at: int, *, both: bool) -> None:
+    """Writes the lines from the one at `at` on."""
+    data, span, number = lines
+    counted = 0
     while (start := writer.write_lines(data, at, both=both)) < len(data):
-        number += data.count(b"\n", at, start)
+        number += data.count(b"\n", counted, start)
         end = data.find(b"\n", start)
+        counted = start
         at = len(data) if end < 0 else end + 1
         line = data[start:at].removesuffix(b"\n")
         if line.strip():
@@ -67,8 +101,6 @@ def _write(writer: KvIrWriter, data: bytes, span: Span, number: int, *, both: bo
             except WriterError as error:
                 error.message, error.span = f"line {number}: {error.message}", span.sub(start, at)
                 raise
-        number += 1
-    return number + data.count(b"\n", at)
 
 
 def _pairs(found: Pairs, *, both: bool) -> tuple[Pairs, Pairs]:

@@ -28,6 +28,7 @@ from exhume.formats.kv_ir.build import (
     build_variable,
     build_variable_text,
 )
+from exhume.formats.kv_ir.encoders import Encoded, LineEncoders
 from exhume.formats.kv_ir.kernel import KvIrEncoder
 from exhume.formats.kv_ir.layout import Encodings, Marks, Tags, default_metadata, pack_decimal
 from exhume.formats.kv_ir.units import AUTO, MAX_DEPTH, USER
@@ -51,6 +52,9 @@ _LETTERS: Final = {
 }
 
 CODECS: Final = ("none", "zstd")
+
+_NAMES: Final = {True: (AUTO.encode(), USER.encode()), False: None}
+"""The members of a line with the pairs of the logger and of the user, where it has both."""
 
 
 class KvIrWriter(Writer):
@@ -128,14 +132,30 @@ class KvIrWriter(Writer):
             raise WriterError("the writer is finished")
         encoder = self._encoders.get(both)
         if encoder is None:
-            names = (AUTO.encode(), USER.encode()) if both else None
-            encoder = self._encoders[both] = KvIrEncoder(self._trees[True], self._trees[False], names)
+            encoder = self._encoders[both] = KvIrEncoder(self._trees[True], self._trees[False], _NAMES[both])
         before = encoder.events
         end = encoder.feed(data, start)
         if encoder.events > before:
             self._out.write(encoder.take())
             self.events += encoder.events - before
         return end
+
+    def line_encoders(self, *, both: bool) -> LineEncoders:
+        """Encoders of blocks of lines, for `write_encoded`; they go by the keys that were written."""
+        return LineEncoders(self._trees[True], self._trees[False], _NAMES[both])
+
+    def write_encoded(self, encoded: Encoded, encoders: LineEncoders) -> int:
+        """Adds the events of a block of lines that was encoded, unless its keys have other numbers by now; returns
+        where in the block the lines begin that are still to be written.  Raises `WriterError` when the writer is
+        finished.
+        """
+        if not self._open:
+            raise WriterError("the writer is finished")
+        if not encoders.take_over(encoded):
+            return 0
+        self._out.write(encoded.units)
+        self.events += encoded.events
+        return encoded.end
 
     def _pairs(
         self,
