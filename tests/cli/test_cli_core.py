@@ -155,6 +155,9 @@ def test_rendering() -> None:
         "5.0 GiB",
     ]
     assert table([["a", 1], ["bbb", 22]], ["name", "n"]) == ["name   n", "a      1", "bbb   22"]
+    assert table([["a", 1], ["a", True], [None, None]], ["s", "n"]) == ["s  n", "a  1", "a  yes", "-  -"]
+    assert table([["%s", 1], ["é\n", None]], ["s", "n"]) == ["s    n", "%s   1", "é\\n  -"]
+    assert table([], ["s", "n"]) == ["s  n"]
     assert key_values({"a": 1, "sub": {"b": None}, "rows": [{"x": 1}, {"x": 2, "y": True}]}) == [
         "a  1",
         "sub:",

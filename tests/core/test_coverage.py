@@ -28,7 +28,7 @@ def by_fields(archive: Any, patch: pytest.MonkeyPatch) -> FieldCoverage:
     with patch.context() as patched:
         patched.setattr(engine, "claimed", lambda *_: False)
         found = archive.sections()
-        patched.setattr(found, "_sections", [one._replace(claims=None) for one in found])
+        patched.setattr(found, "parts", [one._replace(claims=None) for one in found])
         patched.setattr(archive, "sections", lambda jobs=1: found)
         return coverage(archive)
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,9 +21,9 @@ from exhume.cli.formatcli import (
 )
 from exhume.cli.many import Many, recursive_options
 from exhume.cli.outcome import Outcome
-from exhume.cli.render import printable, table
+from exhume.cli.render import aligned, printable, table
 from exhume.cli.runtime import Run, common_options
-from exhume.layout.sections import SectionKind
+from exhume.layout.sections import Section, SectionKind, SectionMap
 from exhume.registry import get_format
 
 if TYPE_CHECKING:
@@ -130,9 +131,28 @@ def _list_sections(run: Run, target: str, archive: Inspection, jobs: int) -> Out
     if run.machine:
         run.items("sections", {"target": target, "format": archive.format}, "sections", (s.to_dict() for s in found))
     else:
-        rows = (
-            [s.span.source, s.span.start, s.span.size, s.kind, s.codec, ("  " if s.parent else "") + s.name, s.note]
-            for s in found
-        )
-        run.say_lines(table(rows, ["file", "offset", "size", "kind", "codec", "section", "note"]))
-    return Outcome.LOSS if any(s.kind is SectionKind.UNREAD for s in found) else outcome
+        run.say_lines(aligned(_section_columns(found), SECTION_COLUMNS))
+    return Outcome.LOSS if any(s.kind is SectionKind.UNREAD for s, *_ in found.sums()) else outcome
+
+
+SECTION_COLUMNS = ["file", "offset", "size", "kind", "codec", "section", "note"]
+_ALIKE = ("kind", "codec", "note")
+
+
+def _section_columns(found: SectionMap) -> list[list[Any]]:
+    """The columns of a table of sections."""
+    columns: list[list[Any]] = [[] for _ in SECTION_COLUMNS]
+    for part in found.parts:
+        if isinstance(part, Section):
+            span, name = part.span, f"  {part.name}" if part.parent else part.name
+            more: Iterable[Iterable[Any]] = zip(
+                (span.source, span.start, span.size, part.kind, part.codec, name, part.note)
+            )
+        else:
+            alike = ({sort: getattr(form, name) for sort, form in part.forms.items()} for name in _ALIKE)
+            kinds, codecs, notes = (map(values.__getitem__, part.sorts) for values in alike)
+            files = repeat(part.span.source, len(part))
+            more = files, part.bounds[:-1], part.sizes(), kinds, codecs, part.names(), notes
+        for column, values in zip(columns, more, strict=True):
+            column.extend(values)
+    return columns

@@ -31,7 +31,7 @@ def command(run: Run, target: str, svg: str | None, png: str | None, overwrite: 
         format = archive.format
         drawing = draw_map(archive, None if no_verify else archive.verify())
         outcome = run.tell_problems(archive)
-        if any(section.kind is SectionKind.UNREAD for section in archive.sections()):
+        if any(section.kind is SectionKind.UNREAD for section, *_ in archive.sections().sums()):
             outcome = Outcome.LOSS
     pictures = {svg: to_svg(drawing).encode("utf-8")} if svg is not None else {}
     if png is not None:

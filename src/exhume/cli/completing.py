@@ -84,7 +84,7 @@ def exports(context: click.Context) -> Iterable[str]:
 def sections(context: click.Context) -> Iterable[str]:
     """The names of the archive's sections."""
     with _archive(context, damaged=True) as archive:
-        yield from (section.name for section in archive.sections())
+        yield from archive.sections().names()
 
 
 def entries(context: click.Context) -> Iterable[str]:

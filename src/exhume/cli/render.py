@@ -46,22 +46,33 @@ def cell(value: Any) -> str:
 
 def table(rows: Iterable[Sequence[Any]], header: Sequence[str]) -> list[str]:
     """Aligned lines under a header; columns whose values are all numbers are right-aligned."""
-    columns = list(zip(*rows, strict=True)) or [()] * len(header)
-    shown = [_column(name, values) for name, values in zip(header, columns, strict=True)]
-    return ["  ".join(line).rstrip() for line in zip(*shown, strict=True)]
+    return aligned(list(zip(*rows, strict=True)) or [()] * len(header), header)
 
 
-def _column(name: str, values: Sequence[Any]) -> list[str]:
-    """The header and the values as texts of the same length."""
-    texts = [name, *map(cell, values)]
-    width = max(map(len, texts))
-    if values and all(map(_is_number, values)):
-        return [text.rjust(width) for text in texts]
-    return [text.ljust(width) for text in texts]
+def aligned(columns: Sequence[Sequence[Any]], header: Sequence[str]) -> list[str]:
+    """The same of columns, each of which has at least one value."""
+    shown, forms = [], []
+    for name, values in zip(header, columns, strict=True):
+        types = set(map(type, values))
+        texts = [name, *_texts(values, types)]
+        shown.append(texts)
+        forms.append(f"%{'' if types and types <= _NUMBERS else '-'}{max(map(len, texts))}s")
+    form = "  ".join(forms)
+    return [(form % line).rstrip() for line in zip(*shown, strict=True)]
 
 
-def _is_number(value: Any) -> bool:
-    return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
+_NUMBERS = {int, float, type(None)}
+
+
+def _texts(values: Sequence[Any], types: set[type]) -> Iterable[str]:
+    """The values as texts; a text that comes again is made once."""
+    if types == {int}:
+        return map(str, values)
+    if types == {str} and all(map(str.isprintable, values)):
+        return values
+    if all(issubclass(one, str) or one is type(None) for one in types):
+        return map({value: cell(value) for value in set(values)}.__getitem__, values)
+    return map(cell, values)
 
 
 def key_values(data: Mapping[str, Any], indent: str = "") -> list[str]:

@@ -7,17 +7,23 @@ belongs to fields.  Only where it does not are the fields themselves laid side b
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from exhume.archive import Archive
 from exhume.engines.explained import PARSED_SIZE, explain_section
 from exhume.errors import Span
-from exhume.layout.sections import Section, SectionKind, SectionMap
+from exhume.io.parallel import map_ordered
+from exhume.layout.sections import Section, SectionKind, SectionMap, SectionRun
 from exhume.layout.tiling import claimed
 
 if TYPE_CHECKING:
     from exhume.layout.foreign import SpecifiedFile
     from exhume.layout.schema import Field
+
+PIECE = 4096
+"""Sections of a run that are looked at together."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -44,18 +50,17 @@ class FieldCoverage:
 def coverage(archive: Archive | SpecifiedFile, jobs: int = 1) -> FieldCoverage:
     """Counts what claims each byte: fields of a schema, opaque data, padding, or nothing.
 
-    `jobs` threads find the sections (0: one per core).
+    `jobs` threads find the sections and look at those of which there are many (0: one per core).
     """
     found = archive.sections(jobs=jobs)
-    totals, parents = found.coverage(), {section.parent for section in found}
+    totals, parents = found.coverage(), {part.parent for part in found.parts if isinstance(part, Section)}
     out = FieldCoverage(total=totals.total, overlap=totals.overlap)
-    for section in found.tiles():
-        size = section.span.size
+    for section, size, is_claimed in _tiles(found, jobs):
         if section.kind is SectionKind.GAP or section.kind is SectionKind.UNREAD:
             out.gap += size
             out.unexplained.append(section.span)
         elif section.schema is not None:
-            covered, holes = _claimed(found, section)
+            covered, holes = (size, []) if is_claimed else _claimed(found, section)
             out.fields += covered
             out.unexplained += holes
             out.gap += sum(hole.size for hole in holes)
@@ -69,6 +74,28 @@ def coverage(archive: Archive | SpecifiedFile, jobs: int = 1) -> FieldCoverage:
             out.gap += size
             out.unexplained.append(section.span)
     return out
+
+
+def _tiles(found: SectionMap, jobs: int) -> Iterator[tuple[Section, int, bool]]:
+    """The sections that tile the files, the sizes of them, and whether fields are known to claim all of their stored
+    bytes; of many that are alike, one stands for all.
+    """
+    for part in found.parts:
+        if isinstance(part, Section):
+            if part.parent is None:
+                yield part, part.span.size, False
+            continue
+        pieces = [(at, at + PIECE) for at in range(0, len(part), PIECE)]
+        verdicts = map_ordered(partial(_claims, part), pieces, jobs)
+        for (first, last), claims in zip(pieces, verdicts, strict=True):
+            if claims:
+                yield from ((section, size, True) for section, _, size in part.sums(first, last))
+            else:
+                yield from ((section, section.span.size, False) for section in part[first:last])
+
+
+def _claims(run: SectionRun, piece: tuple[int, int]) -> bool:
+    return run.claims(*piece)
 
 
 def _claimed(found: SectionMap, section: Section) -> tuple[int, list[Span]]:

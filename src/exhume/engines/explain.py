@@ -165,7 +165,9 @@ def _explain(
     shown: Counter[tuple[object, ...]] = Counter()
     left_out: dict[tuple[object, ...], Explained] = {}
     begun: set[str] = set()
-    schemas = Counter(section.schema for section in found)
+    schemas: Counter[str | None] = Counter()
+    for section, count, _ in found.sums():
+        schemas[section.schema] += count
     left = {True: selection.parsed_in_all // 2, False: selection.parsed_in_all // 2}
     for section in found:
         if not selection.wants(section):

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import enum
+from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import accumulate, chain
+from operator import le, sub
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from exhume.choices import hint
 from exhume.counts import counted
 from exhume.errors import EntryNotFoundError, Span, shorten
 from exhume.findings import Check
+from exhume.io.cached import cached_property
 from exhume.io.source import Source
 
 if TYPE_CHECKING:
@@ -77,6 +82,61 @@ class Section(NamedTuple):
         return out
 
 
+class SectionRun(Sequence[Section]):
+    """Many sections of a file that lie one behind the other, each of which is made when it is looked at.
+
+    None of them is a gap, unread, or nested, and none has others nested in it.  `bounds` says where each begins, and
+    where the last ends; those with one number in `sorts` differ only in name and place.  `make` makes the section of a
+    number, `names` tells the names of all without making them, and `claims(first, last)` whether every byte of the
+    sections `[first, last)` whose stored bytes have a schema belongs to a field; False says nothing.
+    """
+
+    def __init__(
+        self,
+        source: str,
+        bounds: memoryview,
+        sorts: Sequence[int],
+        *,
+        make: Callable[[int], Section],
+        names: Callable[[], Iterator[str]],
+        claims: Callable[[int, int], bool],
+    ) -> None:
+        self.span = Span(source, bounds[0], bounds[-1])
+        self.bounds = bounds
+        self.sorts = sorts
+        self.names = names
+        self.claims = claims
+        self._make = make
+
+    def __len__(self) -> int:
+        return len(self.sorts)
+
+    def __getitem__(self, at: Any) -> Any:
+        chosen = range(len(self))[at]
+        return self._make(chosen) if isinstance(chosen, int) else list(map(self._make, chosen))
+
+    def __iter__(self) -> Iterator[Section]:
+        return map(self._make, range(len(self)))
+
+    def sizes(self, first: int = 0, last: int | None = None) -> Iterator[int]:
+        """The sizes of the sections `[first, last)`."""
+        last = len(self) if last is None else min(last, len(self))
+        return map(sub, self.bounds[first + 1 : last + 1], self.bounds[first:last])
+
+    @cached_property
+    def forms(self) -> dict[int, Section]:
+        """The first section of each sort."""
+        return {sort: self[self.sorts.index(sort)] for sort in sorted(set(self.sorts))}
+
+    def sums(self, first: int = 0, last: int | None = None) -> Iterator[tuple[Section, int, int]]:
+        """Of the sections `[first, last)`, one of each sort, how many are like it, and their bytes."""
+        sorts = self.sorts[first:last]
+        counts, sums = Counter(sorts), dict.fromkeys(self.forms, 0)
+        for sort, size in zip(sorts, self.sizes(first, last), strict=True):
+            sums[sort] += size
+        return ((form, counts[sort], sums[sort]) for sort, form in self.forms.items() if sort in counts)
+
+
 class Overlap(NamedTuple):
     """Two sections that claim the same bytes."""
 
@@ -99,34 +159,51 @@ class Coverage(NamedTuple):
         return {name: getattr(self, name) for name in ("claimed", "padding", "gap", "overlap", "total")}
 
 
-def _clipped(sections: Iterable[Section], end: int) -> Iterator[Section]:
+Part = Section | SectionRun
+"""What a map consists of."""
+
+
+def _clipped(parts: Iterable[Part], end: int) -> Iterator[Part]:
     """The sections, cut at the end of the file; one that reaches further is only partly there."""
-    for section in sections:
+    for section in parts:
         span = section.span
         if span.end <= end:
             yield section
+        elif isinstance(section, SectionRun):
+            yield from _clipped(section, end)
         elif span.start < end:
             note = f"cut short: {counted(span.end - end, 'bytes')} are not there"
             note = f"{section.note}; {note}" if section.note else note
             yield section._replace(span=span._replace(end=end), kind=SectionKind.UNREAD, note=note)
 
 
+def _each(parts: Iterable[Part]) -> Iterator[Section]:
+    """All sections by themselves."""
+    return chain.from_iterable(part if isinstance(part, SectionRun) else (part,) for part in parts)
+
+
+def _place(part: Part) -> tuple[int, int]:
+    return part.span.start, part.span.end
+
+
 class SectionMap(Sequence[Section]):
     """Sections of one archive in file order, gaps filled in: each file is tiled from its first to its last byte.
 
-    A section that reaches past the end of its file is cut there, and its payload is not read.
+    A section that reaches past the end of its file is cut there, and its payload is not read.  `parts` are the sections
+    as they were given: many that are alike as a run.
     """
 
-    def __init__(self, files: Iterable[tuple[Source, Iterable[Section]]]) -> None:
-        self._sections: list[Section] = []
+    def __init__(self, files: Iterable[tuple[Source, Iterable[Part]]]) -> None:
+        self.parts: list[Part] = []
         self.overlaps: list[Overlap] = []
         self.sources: dict[str, Source] = {}
         self._total = 0
         for source, sections in files:
             self.sources[source.name] = source
             self._total += source.size
-            self._add_file(source, list(sections))
-        self._by_name = {section.name: section for section in self._sections}
+            self._add_file(source, sections)
+        counts = (len(part) if isinstance(part, SectionRun) else 1 for part in self.parts)
+        self._firsts = list(accumulate(counts, initial=0))
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
@@ -134,75 +211,93 @@ class SectionMap(Sequence[Section]):
 
         return sections_html(self)
 
-    def _add_file(self, source: Source, sections: list[Section]) -> None:
+    def _add_file(self, source: Source, sections: Iterable[Part]) -> None:
         file_start, file_end = source.origin, source.origin + source.size
         nested: dict[str, list[Section]] = {}
-        tiles: list[Section] = []
-        for section in _clipped(sections, file_end):
-            if section.parent is None:
-                tiles.append(section)
+        tiles: list[Part] = []
+        for part in _clipped(sections, file_end):
+            if isinstance(part, SectionRun) or part.parent is None:
+                tiles.append(part)
             else:
-                nested.setdefault(section.parent, []).append(section)
-        tiles.sort(key=lambda s: (s.span.start, s.span.end))
+                nested.setdefault(part.parent, []).append(part)
+        placed = sorted(tiles, key=_place)
+        ends = accumulate((part.span.end for part in placed), max)
+        if not all(map(le, ends, [part.span.start for part in placed[1:]])):  # by which sections has to be said
+            placed = sorted(_each(tiles), key=_place)
         at = file_start
-        last: Section | None = None
-        for section in tiles:
-            if section.span.start > at:
-                self._gap(source, at, min(section.span.start, file_end))
-            elif section.span.start < at and last is not None and section.span.size:
-                shared = Span(source.name, section.span.start, min(at, section.span.end))
-                if shared.size > 0:
-                    self.overlaps.append(Overlap(last, section, shared))
-            self._push(section, nested)
-            if section.span.end >= at:
-                at, last = section.span.end, section
+        last: Part | None = None
+        for part in placed:
+            start, end = part.span.start, part.span.end
+            if start > at:
+                self._gap(source, at, min(start, file_end))
+            elif start < min(at, end) and isinstance(last, Section) and isinstance(part, Section):
+                self.overlaps.append(Overlap(last, part, Span(source.name, start, min(at, end))))
+            self._push(part, nested)
+            if end >= at:
+                at, last = end, part
         if at < file_end:
             self._gap(source, at, file_end)
 
-    def _push(self, section: Section, nested: dict[str, list[Section]]) -> None:
-        self._sections.append(section)
-        for child in sorted(nested.pop(section.name, ()), key=lambda s: (s.span.start, s.span.end)):
+    def _push(self, part: Part, nested: dict[str, list[Section]]) -> None:
+        self.parts.append(part)
+        for child in sorted(nested.pop(part.name, ()), key=_place) if isinstance(part, Section) else ():
             self._push(child, nested)
 
     def _gap(self, source: Source, start: int, end: int) -> None:
         if end > start:
             span = Span(source.name, start, end)
-            self._sections.append(
-                Section(f"gap@{start}", span, SectionKind.GAP, note="no structure claims these bytes")
-            )
+            self.parts.append(Section(f"gap@{start}", span, SectionKind.GAP, note="no structure claims these bytes"))
 
     def __len__(self) -> int:
-        return len(self._sections)
+        return self._firsts[-1]
 
     def __getitem__(self, index: Any) -> Any:
-        return self._sections[index]
+        chosen = range(len(self))[index]
+        return self._section(chosen) if isinstance(chosen, int) else list(map(self._section, chosen))
+
+    def _section(self, number: int) -> Section:
+        at = bisect_right(self._firsts, number) - 1
+        part = self.parts[at]
+        found: Section = part[number - self._firsts[at]] if isinstance(part, SectionRun) else part
+        return found
 
     def __iter__(self) -> Iterator[Section]:
-        return iter(self._sections)
+        return _each(self.parts)
 
     def tiles(self) -> Iterator[Section]:
         """The sections that tile the files (nested ones left out)."""
-        return (section for section in self._sections if section.parent is None)
+        return (section for section in self if section.parent is None)
+
+    def sums(self) -> Iterator[tuple[Section, int, int]]:
+        """One of each sort of sections in every run, how many are like it, and their bytes; all others one by one."""
+        runs = (part.sums() if isinstance(part, SectionRun) else ((part, 1, part.span.size),) for part in self.parts)
+        return chain.from_iterable(runs)
 
     def gaps(self) -> list[Section]:
         """Spans that nothing claims."""
-        return [section for section in self._sections if section.kind is SectionKind.GAP]
+        return [part for part in self.parts if isinstance(part, Section) and part.kind is SectionKind.GAP]
 
     def named(self, name: str) -> Section:
         """The section of that name; raises `EntryNotFoundError`."""
-        try:
-            return self._by_name[name]
-        except KeyError:
-            said = hint(name, self._by_name) or ""
-            raise EntryNotFoundError(f"no such section{said}", actual=shorten(name)) from None
+        found = None
+        for number, known in enumerate(self.names()):
+            found = number if known == name else found
+        if found is None:
+            raise EntryNotFoundError(f"no such section{hint(name, self.names()) or ''}", actual=shorten(name))
+        return self._section(found)
+
+    def names(self) -> Iterator[str]:
+        """The names of all sections."""
+        return chain.from_iterable(p.names() if isinstance(p, SectionRun) else (p.name,) for p in self.parts)
 
     def at(self, offset: int, source: str | None = None) -> list[Section]:
         """Sections that hold a byte, outermost first."""
-        return [s for s in self._sections if s.span.start <= offset < s.span.end and source in (None, s.span.source)]
+        held = [p for p in self.parts if p.span.start <= offset < p.span.end and source in (None, p.span.source)]
+        return [p[bisect_right(p.bounds, offset) - 1] if isinstance(p, SectionRun) else p for p in held]
 
     def coverage(self) -> Coverage:
         """The numbers of bytes that are claimed, padding, gaps, and claimed twice."""
-        padding = sum(s.span.size for s in self.tiles() if s.kind is SectionKind.PADDING)
+        padding = sum(size for s, _, size in self.sums() if s.kind is SectionKind.PADDING and s.parent is None)
         gap = sum(s.span.size for s in self.gaps())
         overlap = sum(o.span.size for o in self.overlaps)
         return Coverage(self._total - padding - gap, padding, gap, overlap, self._total)

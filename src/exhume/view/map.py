@@ -9,6 +9,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import PurePosixPath
 from xml.sax.saxutils import escape, quoteattr
 
@@ -128,11 +129,15 @@ def draw_map(archive: Archive, findings: Iterable[Finding] | None) -> Drawing:
     drawing.shapes.append(Text(MARGIN, y, title, size=16, bold=True))
     drawing.shapes.append(Text(WIDTH - MARGIN - 120, y, verdict, colour, bold=True))
     y += 16
+    tiles: dict[str, list[Section]] = {name: [] for name in found.sources}
+    for section in found.tiles():
+        tiles[section.span.source].append(section)
     for name, source in found.sources.items():
-        y = _strip(drawing, y, name, source, [s for s in found.tiles() if s.span.source == name], errors)
+        y = _strip(drawing, y, name, source, tiles[name], errors)
     y = _legend(drawing, y + 8)
     known = sizes if not errors else {}
-    y = _table(drawing, y + 8, _sorts(found.tiles(), known, decode=findings is not None, sound=not errors), total.total)
+    sorts = _sorts(chain.from_iterable(tiles.values()), known, decode=findings is not None, sound=not errors)
+    y = _table(drawing, y + 8, sorts, total.total)
     drawing.height = int(y + MARGIN)
     return drawing
 

@@ -14,13 +14,13 @@ from exhume.findings import Check
 from exhume.formats.data_bundle.index import parse_file_row
 from exhume.formats.data_bundle.messages import compression_name
 from exhume.formats.data_bundle.shard import Shard, read_header
-from exhume.formats.leveldb.sections import map_sections
+from exhume.formats.leveldb.sections import file_sections
 from exhume.formats.leveldb.table import Table
 from exhume.formats.leveldb.wire import Handle
 from exhume.io.heap import keep_freed_memory
 from exhume.io.parallel import map_ordered
 from exhume.io.source import Source
-from exhume.layout.sections import Section, SectionKind, SectionMap
+from exhume.layout.sections import Part, Section, SectionKind, SectionMap
 
 if TYPE_CHECKING:
     from exhume.formats.data_bundle.reader import DataBundleArchive
@@ -32,15 +32,11 @@ def map_bundle(archive: DataBundleArchive, jobs: int = 1) -> SectionMap:
 
     `jobs` threads decompress the records, which tells where each ends (0: one per core).
     """
-    files: list[tuple[Source, Iterable[Section]]] = []
+    files: list[tuple[Source, Iterable[Part]]] = []
     for number in archive.shard_files():
         source = archive.view.source(number)
         files.append((source, _shard_sections(archive, number, source, jobs)))
-    inner = map_sections(archive.database, rows="data_bundle_index_block", check=partial(_file_check, archive))
-    by_source: dict[str, list[Section]] = {name: [] for name in inner.sources}
-    for section in inner:
-        by_source[section.span.source].append(section)
-    files += [(inner.sources[name], sections) for name, sections in by_source.items()]
+    files += file_sections(archive.database, "data_bundle_index_block", partial(_file_check, archive), jobs)
     other = set(archive.tree.names()) - {source.name for source, _ in files}
     for name in sorted(other):
         source = archive.tree.source(name)

@@ -12,8 +12,10 @@ else:
     _implementation = pick("exhume.formats.leveldb.pykernel")
 
 LeveldbRows = _implementation.LeveldbRows
+block_codecs = _implementation.block_codecs
 block_handles = _implementation.block_handles
+filled_blocks = _implementation.filled_blocks
 number_range = _implementation.number_range
 table_blocks = _implementation.table_blocks
 
-__all__ = ["LeveldbRows", "block_handles", "number_range", "table_blocks"]
+__all__ = ["LeveldbRows", "block_codecs", "block_handles", "filled_blocks", "number_range", "table_blocks"]

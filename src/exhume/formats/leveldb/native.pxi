@@ -900,6 +900,56 @@ def block_handles(bytes block not None, Py_ssize_t end, uint64_t budget, bint in
         free(sizes.data)
 
 
+def block_codecs(bytes window not None, int64_t begin, const uint64_t[::1] offsets not None,
+                 const uint64_t[::1] sizes not None):
+    cdef chars data = window
+    cdef int64_t size = len(window), at
+    cdef Py_ssize_t number = 0, total = sizes.shape[0]
+    cdef bytearray out = bytearray(total)
+    cdef char* to = out
+    cdef LeveldbTableBlockTrailer trailer
+    with nogil:
+        while number < total:
+            at = <int64_t>(offsets[number] + sizes[number]) - begin
+            if at < 0 or read_leveldb_table_block_trailer(data, at, size, &trailer) < 0:
+                break
+            to[number] = <char>trailer.compression
+            number += 1
+    return bytes(out[:number])
+
+
+cdef bint ldb_fills(chars body, int64_t length) noexcept nogil:
+    """Whether entries and restart points are the whole of a block; its keys and values are not looked at."""
+    cdef LeveldbBlockEntry entry
+    cdef int64_t at = 0, tail = length - <int64_t>sizeof(uint32_t)
+    if tail < 0 or ldb_number(body + tail) > tail // <int64_t>sizeof(uint32_t):
+        return False
+    tail -= ldb_number(body + tail) * <int64_t>sizeof(uint32_t)
+    while 0 <= at < tail:
+        at = read_leveldb_block_entry(body, at, tail, &entry)
+    return at == tail
+
+
+def filled_blocks(bytes stored not None, int64_t begin, const uint64_t[::1] offsets not None,
+                  const uint64_t[::1] sizes not None):
+    cdef chars data = stored
+    cdef int64_t size = len(stored), at, length
+    cdef Py_ssize_t number = 0, total = sizes.shape[0]
+    cdef LeveldbTableBlockTrailer trailer
+    with nogil:
+        while number < total:
+            at, length = <int64_t>offsets[number] - begin, <int64_t>sizes[number]
+            if at < 0 or length < 0 or at > size - length:
+                break
+            if read_leveldb_table_block_trailer(data, at + length, size, &trailer) < 0:
+                break
+            if trailer.compression == LEVELDB_TABLE_COMPRESSIONS_NONE and not ldb_fills(data + at, length):
+                number = 0
+                break
+            number += 1
+    return number
+
+
 cdef int ldb_rank(const void* left, const void* right) noexcept nogil:
     cdef int64_t one = (<const int64_t*>left)[0], other = (<const int64_t*>right)[0]
     return (one > other) - (one < other)

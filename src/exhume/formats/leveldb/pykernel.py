@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from exhume.formats.leveldb.blocks import build_block
 from exhume.formats.leveldb.keys import key_text
+from exhume.formats.leveldb.layout import BLOCK_TRAILER, fills_block, flat_block_trailer
+from exhume.formats.leveldb.layout_facts import Compressions
 from exhume.formats.leveldb.model import DELETIONS, ValueTypes
 from exhume.formats.leveldb.wire import InternalKey
 from exhume.io.jsonout import dump_bytes
@@ -246,3 +248,32 @@ def block_handles(block: bytes, end: int, budget: int, internal: bool) -> tuple[
     `budget` together, or a value is not exactly a handle.  The twin leaves all to that.
     """
     return None
+
+
+def block_codecs(window: bytes, begin: int, offsets: memoryview, sizes: memoryview) -> bytes:
+    """The compression bytes of the first blocks, as far as their trailers lie in a window of the table from `begin`
+    on.
+    """
+    out = bytearray()
+    for offset, size in zip(offsets, sizes, strict=True):
+        at = offset + size - begin
+        if not 0 <= at <= len(window) - BLOCK_TRAILER:
+            break
+        out.append(flat_block_trailer(window, at, len(window))[1])
+    return bytes(out)
+
+
+def filled_blocks(stored: bytes, begin: int, offsets: memoryview, sizes: memoryview) -> int:
+    """How many of the first blocks lie in bytes of the table from `begin` on; 0 if one of them is stored as it is, and
+    entries and restart points may leave bytes of it out.
+    """
+    found = 0
+    for offset, size in zip(offsets, sizes, strict=True):
+        at = offset - begin
+        if not 0 <= at <= len(stored) - size - BLOCK_TRAILER:
+            break
+        plain = flat_block_trailer(stored, at + size, len(stored))[1] == Compressions.NONE
+        if plain and not fills_block(stored[at : at + size]):
+            return 0
+        found += 1
+    return found

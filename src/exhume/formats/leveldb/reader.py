@@ -134,9 +134,10 @@ class LevelDbArchive(RecordArchive):
         }
 
     def sections(self, *, jobs: int = 1) -> SectionMap:
-        from exhume.formats.leveldb.sections import map_sections
+        from exhume.formats.leveldb.sections import file_sections
+        from exhume.layout.sections import SectionMap
 
-        return map_sections(self.database)
+        return SectionMap(file_sections(self.database, jobs=jobs))
 
     def entries(self) -> Iterator[Entry]:
         """Live rows in key order; raises at the first damage (`versions` continues)."""

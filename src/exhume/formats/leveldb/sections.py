@@ -5,8 +5,10 @@ Spec: LevelDB doc/table_format.md, doc/log_format.md, doc/impl.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from array import array
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from operator import add, eq
 from typing import TYPE_CHECKING
 
 from exhume.errors import FormatError
@@ -14,12 +16,16 @@ from exhume.findings import Check, Finding
 from exhume.formats.leveldb import checks, layout
 from exhume.formats.leveldb.blocks import codec_name
 from exhume.formats.leveldb.database import Database
+from exhume.formats.leveldb.kernel import block_codecs, filled_blocks
+from exhume.formats.leveldb.layout_facts import Compressions
 from exhume.formats.leveldb.log import LogReader, fragment_check
 from exhume.formats.leveldb.model import Footer
 from exhume.formats.leveldb.table import Table
+from exhume.formats.leveldb.table_index import Handles
 from exhume.formats.leveldb.wire import Handle
+from exhume.io.parallel import map_ordered
 from exhume.io.source import Source
-from exhume.layout.sections import Section, SectionKind, SectionMap
+from exhume.layout.sections import Part, Section, SectionKind, SectionRun
 
 if TYPE_CHECKING:
     from exhume.layout.schema import Field
@@ -30,6 +36,12 @@ _MANY = frozenset({"data", "index-part", "filter-part"})
 _FRAMED = frozenset({"leveldb_block", "leveldb_data_block"})
 """Schemas of blocks of entries with restart points, in whose keys and values no byte is without a field."""
 
+PIECE = 4096
+"""Blocks whose codecs are read by one thread."""
+
+TRAILERS = 256
+"""The number of the sort of trailers; that of other sections is their compression byte."""
+
 AHEAD = 1 << 16
 """Bytes of a local table that are read at a time to learn how its next blocks are stored."""
 
@@ -37,29 +49,32 @@ RowCheck = Callable[[Table, Handle, Sequence["Field"]], Check]
 """Computes a checksum that stands in a row of a data block: the table, the block, the fields around it."""
 
 
-def map_sections(database: Database, rows: str = "leveldb_data_block", check: RowCheck | None = None) -> SectionMap:
-    """One section per log, manifest and small file, with its records nested in it; tables are mapped block by block.
+def file_sections(
+    database: Database, rows: str = "leveldb_data_block", check: RowCheck | None = None, jobs: int = 1
+) -> list[tuple[Source, list[Part]]]:
+    """One section per log, manifest and small file, with its records nested in it; tables are mapped block by block, by
+    `jobs` threads (0: one per core).
 
     `rows` is the schema of data blocks, for databases whose values have a layout of their own, and `check` computes the
     checksums in it.
     """
-    files: list[tuple[Source, list[Section]]] = []
+    files: list[tuple[Source, list[Part]]] = []
     for file in database.files:
         if file.size is None:
             continue
         source = database.source(file.name)
         if file.kind == "table":
-            sections = table_sections(database.table(file), rows, check)
+            sections = table_sections(database.table(file), rows, check, jobs)
         elif file.kind in ("log", "manifest"):
             sections = _log_sections(source, file.kind, database)
         else:
             note = "the manifest's name and a newline" if file.kind == "current" else "not part of the data"
             sections = [Section(file.name, source.span(0, source.size), SectionKind.STRUCTURE, note=note)]
         files.append((source, sections))
-    return SectionMap(files)
+    return files
 
 
-def _log_sections(source: Source, kind: str, database: Database) -> list[Section]:
+def _log_sections(source: Source, kind: str, database: Database) -> list[Part]:
     whole = Section(
         source.name,
         source.span(0, source.size),
@@ -68,7 +83,7 @@ def _log_sections(source: Source, kind: str, database: Database) -> list[Section
         check=lambda chain: fragment_check(source, chain[-1].span),
     )
     payload = "leveldb_version_edit" if kind == "manifest" else "leveldb_write_batch"
-    out = [whole]
+    out: list[Part] = [whole]
     found: list[Finding] = []
     read: set[int] = set()
     for record in LogReader(source, checks.collector(found.append), database.limits):
@@ -99,25 +114,31 @@ def _constant(data: bytes) -> Callable[[], bytes]:
     return lambda: data
 
 
-def table_sections(table: Table, rows: str = "leveldb_data_block", check: RowCheck | None = None) -> list[Section]:
+def table_sections(
+    table: Table, rows: str = "leveldb_data_block", check: RowCheck | None = None, jobs: int = 1
+) -> list[Part]:
     """The blocks with their trailers, and the footer.  A table without a readable footer is one unread span."""
     source = table.source
     footer = table.footer_or_none()
     if footer is None:
         return [Section(source.name, source.span(0, source.size), SectionKind.UNREAD, note="no table footer")]
-    out: list[Section] = []
-    seen: set[Handle] = set()
+    out: list[Part] = []
+    named, data = _blocks(table, footer), table.index(checks.ignore).handles
     room = footer.offset - source.origin
-    ahead, window, begin = 1 if source.is_remote else AHEAD, b"", 0
-    for name, handle, schema in _blocks(table, footer, rows):
-        end = handle.offset + handle.size
-        if handle in seen or end + layout.BLOCK_TRAILER > room:
-            continue
-        seen.add(handle)
-        if not begin <= end < begin + len(window):
-            window, begin = source.read_up_to(end, ahead), end
-        codec = codec_name(window[end - begin])
-        out += _block_sections(table, name, handle, codec, schema, check if name == "data" else None)
+    if _follow_each_other(data, [handle for _, handle, _ in named], room):
+        out.append(_data_run(table, data, rows, check, jobs))
+    else:
+        named += [("data", handle, rows) for handle in data]
+    blocks: dict[Handle, tuple[str, str]] = {}
+    for name, handle, schema in named:
+        if handle.stop <= room:
+            blocks.setdefault(handle, (name, schema))
+    codecs = _stored_codecs(table, Handles.of(blocks))
+    for (handle, (name, schema)), codec in zip(blocks.items(), codecs, strict=True):
+        kind = SectionKind.DATA if name == "data" else SectionKind.STRUCTURE
+        label = f"{source.name}/{name}@{source.origin + handle.offset}" if name in _MANY else f"{source.name}/{name}"
+        out.append(_contents(table, label, kind, handle, codec, schema, check if name == "data" else None))
+        out.append(_trailer(table, label, handle))
     start = footer.offset - source.origin
     span = source.span(start, start + footer.size)
     out.append(
@@ -132,8 +153,79 @@ def table_sections(table: Table, rows: str = "leveldb_data_block", check: RowChe
     return out
 
 
-def _blocks(table: Table, footer: Footer, rows: str) -> list[tuple[str, Handle, str]]:
-    """The kind of each block that the footer, the metaindex and the index name, where it lies, and its schema."""
+def _follow_each_other(blocks: Handles, others: Sequence[Handle], room: int) -> bool:
+    """Whether blocks lie one behind the other before `room`, and none of the others among them."""
+    if not blocks:
+        return False
+    stops = map(layout.BLOCK_TRAILER.__add__, map(add, blocks.offsets, blocks.sizes))
+    start, stop = blocks.offsets[0], blocks[-1].stop
+    return (
+        all(map(eq, blocks.offsets[1:], stops))
+        and stop <= room
+        and all(other.stop <= start or other.offset >= stop for other in others)
+    )
+
+
+def _stored_codecs(table: Table, handles: Handles) -> bytes:
+    """How blocks that lie in a file are compressed, as the byte behind each says."""
+    source, out = table.source, bytearray()
+    ahead = layout.BLOCK_TRAILER if source.is_remote else AHEAD
+    while len(out) < len(handles):
+        rest = handles[len(out) :]
+        begin = rest.offsets[0] + rest.sizes[0]
+        window = source.read_at(begin, min(ahead, source.size - begin))
+        out += block_codecs(window, begin, rest.offsets, rest.sizes)
+    return bytes(out)
+
+
+def _data_run(table: Table, handles: Handles, rows: str, check: RowCheck | None, jobs: int) -> SectionRun:
+    """Data blocks that lie one behind the other, each with its trailer."""
+    source, pieces = table.source, range(0, len(handles), PIECE)
+    codecs = b"".join(map_ordered(lambda at: _stored_codecs(table, handles[at : at + PIECE]), pieces, jobs))
+    bounds = array("q", [0]) * (2 * len(handles) + 1)
+    bounds[:-1:2] = array("q", map(source.origin.__add__, handles.offsets))
+    bounds[1::2] = array("q", map(add, bounds[:-1:2], handles.sizes))
+    bounds[-1] = bounds[-2] + layout.BLOCK_TRAILER
+    sorts = array("H", [TRAILERS]) * (2 * len(handles))
+    sorts[::2] = array("H", iter(codecs))
+    label = f"{source.name}/data@"
+
+    def make(number: int) -> Section:
+        block = number // 2
+        name, handle = f"{label}{bounds[2 * block]}", handles[block]
+        if number % 2:
+            return _trailer(table, name, handle)
+        return _contents(table, name, SectionKind.DATA, handle, codecs[block], rows, check)
+
+    def names() -> Iterator[str]:
+        for start in bounds[:-1:2]:
+            yield f"{label}{start}"
+            yield f"{label}{start}/trailer"
+
+    def claims(first: int, last: int) -> bool:
+        chosen = slice(first // 2, (last + 1) // 2)
+        if Compressions.NONE not in codecs[chosen]:
+            return True  # only trailers have a schema
+        return rows in _FRAMED and _fill(table, handles[chosen])
+
+    return SectionRun(source.name, memoryview(bounds), sorts, make=make, names=names, claims=claims)
+
+
+def _fill(table: Table, handles: Handles) -> bool:
+    """Whether fields claim all bytes of those of the blocks that are stored as they are; False says nothing."""
+    done = 0
+    while done < len(handles):
+        offset, size = handles[done]
+        stored = table.read_ahead(handles, done) or table.source.read_at(offset, size + layout.BLOCK_TRAILER)
+        found = filled_blocks(stored, offset, handles.offsets[done:], handles.sizes[done:])
+        if not found:
+            return False
+        done += found
+    return True
+
+
+def _blocks(table: Table, footer: Footer) -> list[tuple[str, Handle, str]]:
+    """The kind of each block that the footer and the metaindex name, where it lies, and its schema."""
     handles: list[tuple[str, Handle, str]] = [("metaindex", footer.metaindex, "leveldb_block")]
     for name, handle in table.metaindex(checks.ignore).items():
         schema = ""
@@ -151,7 +243,6 @@ def _blocks(table: Table, footer: Footer, rows: str) -> list[tuple[str, Handle, 
         handles.append(("index", index, _index_schema(table)))
     for name, handle in table.partitions():
         handles.append((name, handle, _index_schema(table) if name == "index-part" else ""))
-    handles += [("data", handle, rows) for _, handle in table.index(checks.ignore)]
     return handles
 
 
@@ -160,13 +251,13 @@ def _index_schema(table: Table) -> str:
     return "leveldb_index_delta" if facts.get("rocksdb.index.value.is.delta.encoded") == b"\1" else "leveldb_block"
 
 
-def _block_sections(
-    table: Table, name: str, handle: Handle, codec: str, schema: str, check: RowCheck | None = None
-) -> list[Section]:
+def _contents(
+    table: Table, label: str, kind: SectionKind, handle: Handle, codec: int, schema: str, check: RowCheck | None = None
+) -> Section:
+    """A block without its trailer."""
     source = table.source
     end = handle.offset + handle.size
-    label = f"{source.name}/{name}@{source.origin + handle.offset}" if name in _MANY else f"{source.name}/{name}"
-    stored = codec == "none"
+    stored = codec == Compressions.NONE
 
     def load() -> bytes:
         block = table.read_block(handle, checks.strict)
@@ -177,16 +268,18 @@ def _block_sections(
     def fills() -> bool:
         return layout.fills_block(source.read_at(handle.offset, handle.size))
 
-    contents = Section(
-        label, source.span(handle.offset, end), SectionKind.DATA if name == "data" else SectionKind.STRUCTURE, codec,
+    return Section(
+        label, source.span(handle.offset, end), kind, codec_name(codec),
         schema=(schema or None) if stored else None, payload_schema=None if stored else schema or None, load=load,
         check=partial(check, table, handle) if check is not None else None,
         claims=fills if stored and schema in _FRAMED else None,
         note="" if schema else "a kind of block that no schema describes",
     )  # fmt: skip
-    trailer = source.span(end, end + layout.BLOCK_TRAILER)
-    checksum = Section(
-        f"{label}/trailer", trailer, SectionKind.CHECKSUM, schema="leveldb_table::block_trailer",
-        check=lambda _: table.check_block(handle),
+
+
+def _trailer(table: Table, label: str, handle: Handle) -> Section:
+    """The compression and the checksum of a block."""
+    return Section(
+        f"{label}/trailer", table.source.span(handle.offset + handle.size, handle.stop), SectionKind.CHECKSUM,
+        schema="leveldb_table::block_trailer", check=lambda _: table.check_block(handle),
     )  # fmt: skip
-    return [contents, checksum]

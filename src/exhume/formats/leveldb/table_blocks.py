@@ -234,14 +234,14 @@ class BlockFile:
             start, end = handle.offset - first, handle.stop - first
             if ahead and not 0 <= start < end <= len(window):
                 try:
-                    window, first = self._read_ahead(handles, number), handle.offset
+                    window, first = self.read_ahead(handles, number), handle.offset
                 except ExhumeError:  # from here on, each block is read, and refused, by itself
                     window, ahead = b"", False
                 start, end = 0, handle.stop - first
             whole = 0 <= start < end <= len(window)
             yield self.read_block(handle, report, stored=window[start:end] if whole else None)
 
-    def _read_ahead(self, handles: Sequence[Handle], first: int) -> bytes:
+    def read_ahead(self, handles: Sequence[Handle], first: int) -> bytes:
         """The bytes of the blocks from one on, as long as they are adjacent, inside the file and not too large
         together.
         """

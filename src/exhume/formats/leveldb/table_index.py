@@ -54,6 +54,13 @@ class Handles(Sequence[Handle]):
         self.offsets = offsets
         self.sizes = sizes
 
+    @classmethod
+    def of(cls, handles: Iterable[Handle]) -> Handles:
+        """The same of handles."""
+        found = list(handles)
+        offsets, sizes = (array("Q", [handle[column] for handle in found]) for column in (0, 1))
+        return cls(memoryview(offsets), memoryview(sizes))
+
     def __len__(self) -> int:
         return len(self.offsets)
 
@@ -82,14 +89,12 @@ class BlockIndex(Sequence[tuple[bytes, Handle]]):
         """The same of pairs."""
         found = list(entries)
         keys = [key for key, _ in found]
-        bounds = accumulate(map(len, keys), initial=0)
-        return cls.packed(b"".join(keys), bounds, [lies.offset for _, lies in found], [lies.size for _, lies in found])
+        bounds = array("q", accumulate(map(len, keys), initial=0))
+        return cls(Keys(b"".join(keys), memoryview(bounds)), Handles.of(handle for _, handle in found))
 
     @classmethod
-    def packed(
-        cls, keys: bytes, bounds: bytes | Iterable[int], offsets: bytes | Iterable[int], sizes: bytes | Iterable[int]
-    ) -> BlockIndex:
-        """The same of columns of numbers, or of their bytes; see `block_handles`."""
+    def packed(cls, keys: bytes, bounds: bytes, offsets: bytes, sizes: bytes) -> BlockIndex:
+        """The same of columns; see `block_handles`."""
         handles = Handles(memoryview(array("Q", offsets)), memoryview(array("Q", sizes)))
         return cls(Keys(keys, memoryview(array("q", bounds))), handles)
 

@@ -1,0 +1,148 @@
+"""The blocks of a table as a run of sections: what is said of them all, and of each when it is looked at."""
+
+from __future__ import annotations
+
+from array import array
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import exhume
+from exhume.engines.coverage import coverage
+from exhume.errors import EntryNotFoundError, Span
+from exhume.formats.leveldb import kernel as compiled
+from exhume.formats.leveldb import pykernel as twin
+from exhume.formats.leveldb import sections as module
+from exhume.formats.leveldb.blocks import build_block, seal_block
+from exhume.formats.leveldb.table_index import Handles
+from exhume.formats.leveldb.wire import Handle
+from exhume.io.source import BytesSource
+from exhume.layout.sections import Section, SectionKind, SectionMap, SectionRun
+from tests.leveldb.make_samples import PUT, build_table
+
+KINDS = (SectionKind.DATA, SectionKind.CHECKSUM, SectionKind.PADDING)
+runs = st.tuples(st.integers(0, 60), st.lists(st.tuples(st.integers(0, 9), st.integers(0, 2)), min_size=1, max_size=12))
+single = st.tuples(st.integers(0, 60), st.integers(0, 30))
+
+
+def run_of(place: int, start: int, given: list[tuple[int, int]]) -> SectionRun:
+    bounds = array("q", [start])
+    for size, _ in given:
+        bounds.append(bounds[-1] + size)
+
+    def make(number: int) -> Section:
+        span = Span("file", bounds[number], bounds[number + 1])
+        return Section(f"run {place} {number}", span, KINDS[given[number][1]], codec="none")
+
+    def names() -> Any:
+        return (f"run {place} {number}" for number in range(len(given)))
+
+    sorts = [sort for _, sort in given]
+    return SectionRun("file", memoryview(bounds), sorts, make=make, names=names, claims=lambda *_: False)
+
+
+@given(st.lists(runs, max_size=3), st.lists(single, max_size=3), st.integers(0, 150), st.integers(-9, 9))
+def test_a_run_is_what_its_sections_are(
+    several: list[tuple[int, list[tuple[int, int]]]], alone: list[tuple[int, int]], size: int, at: int
+) -> None:
+    """Whatever else lies beside a run, on it, or not behind it because the file ends."""
+    source = BytesSource(bytes(size), "file")
+    packed = [run_of(place, start, given) for place, (start, given) in enumerate(several)]
+    others = [Section(f"one {start}", Span("file", start, start + extent)) for start, extent in alone]
+    whole = SectionMap([(source, [*packed, *others])])
+    apart = SectionMap([(source, [*(section for run in packed for section in run), *others])])
+    assert list(whole) == list(apart) == apart.parts
+    assert (len(whole), whole[at:], whole[:at]) == (len(apart), apart[at:], apart[:at])
+    assert [whole[number] for number in range(len(whole))] == list(whole)
+    assert (whole.coverage(), whole.gaps(), whole.overlaps) == (apart.coverage(), apart.gaps(), apart.overlaps)
+    assert list(whole.names()) == [section.name for section in whole]
+    for section in whole:
+        assert whole.named(section.name) == apart.named(section.name)
+    for offset in range(size):
+        assert whole.at(offset, "file") == apart.at(offset)
+    assert sum(count for _, count, _ in whole.sums()) == len(whole)
+    assert sum(stored for _, _, stored in whole.sums()) == sum(section.span.size for section in whole)
+    with pytest.raises(EntryNotFoundError, match="no such section"):
+        whole.named("run 0 o")
+
+
+@pytest.mark.parametrize("codec", ["none", "snappy"])
+def test_no_section_is_made_of_a_block_to_tell_what_claims_it(codec: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    data, _ = build_table([(b"key%06d" % n, n + 1, PUT, b"value %d" % n * 9) for n in range(8000)], codec, 1000)
+    made = []
+    real = module._contents
+
+    def contents_of(*args: Any) -> Section:
+        made.append(args)
+        return real(*args)
+
+    monkeypatch.setattr(module, "_contents", contents_of)
+    told = []
+    for jobs in (1, 2):
+        with exhume.open(data, format="leveldb") as archive:
+            made.clear()
+            told.append(coverage(archive, jobs))
+            assert len(made) < 9
+            found = archive.sections(jobs=jobs)
+            assert len(found) > 900
+            assert [type(part) for part in found.parts].count(SectionRun) == 1
+            sizes = [len(section.load()) for section in found if section.load is not None]
+            assert min(sizes) > 0
+    assert told[0] == told[1]
+    assert (told[0].gap, told[0].overlap, told[0].total) == (0, 0, len(data))
+    assert (told[0].data == 0) is (codec == "none")
+
+
+def test_a_block_that_its_entries_do_not_fill_is_looked_at(tmp_path: Path) -> None:
+    """Its neighbours are claimed as before, and its bytes are named."""
+    data, _ = build_table([(b"key%06d" % n, n + 1, PUT, b"value") for n in range(900)], "none", 500)
+    with exhume.open(data, format="leveldb") as archive:
+        sound = coverage(archive)
+        block = next(s for s in archive.sections() if s.name.endswith("data@0"))
+    broken = bytearray(data)
+    broken[block.span.end - 1] = 0xFF  # of the number of restart points
+    with exhume.open(bytes(broken), format="leveldb") as archive:
+        found = coverage(archive)
+    assert found.unexplained
+    assert all(hole.start < block.span.end for hole in found.unexplained)
+    assert found.fields + found.gap == sound.fields
+
+
+def test_blocks_that_do_not_follow_each_other_are_sections_by_themselves() -> None:
+    handles = Handles.of([Handle(0, 10), Handle(15, 20), Handle(40, 1)])
+    follow = module._follow_each_other
+    assert follow(handles, [Handle(46, 3)], 46)
+    assert not follow(handles, [], 45)  # the last one reaches into the footer
+    assert not follow(handles[::2], [], 99)
+    assert not follow(handles[:0], [], 99)
+    assert not follow(handles, [Handle(15, 20)], 99)  # one of them is something else, too
+
+
+def block_of(entries: dict[bytes, bytes]) -> bytes:
+    return build_block(sorted(entries.items()))
+
+
+contents = st.one_of(
+    st.binary(max_size=30), st.dictionaries(st.binary(max_size=4), st.binary(max_size=9)).map(block_of)
+)
+sealed_blocks = st.lists(st.tuples(contents, st.sampled_from(["none", "snappy"])), max_size=6)
+
+
+@given(sealed_blocks, st.integers(0, 90), st.integers(0, 9))
+def test_what_the_kernel_tells_of_stored_blocks_is_what_its_twin_tells(
+    blocks: list[tuple[bytes, str]], size: int, skipped: int
+) -> None:
+    data, handles = b"", []
+    for content, codec in blocks:
+        sealed = seal_block(content, codec)
+        handles.append(Handle(len(data), len(sealed) - 5))
+        data += sealed
+    columns = Handles.of(handles)
+    for window, begin in ((data, 0), (data[:size], 0), (data[skipped : skipped + size], skipped)):
+        for call in ("block_codecs", "filled_blocks"):
+            told = [getattr(one, call)(window, begin, columns.offsets, columns.sizes) for one in (compiled, twin)]
+            assert told[0] == told[1]
+    assert len(twin.block_codecs(data, 0, columns.offsets, columns.sizes)) == len(blocks)
