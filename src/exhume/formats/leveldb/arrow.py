@@ -183,15 +183,27 @@ class _Places:
 
         known: dict[object, int] = {}
         firsts: list[Any] = []
-        kinds, offsets = [], []
-        for one in rows.places:
-            # A table is there as long as its rows are.
-            what = id(one) if isinstance(one, Place) else (id(one[0]), one[2])
-            kind = known.setdefault(what, len(known))
-            if kind == len(firsts):
-                firsts.append(one)
-            kinds.append(kind)
-            offsets.append(one.offset if isinstance(one, Place) else one[0].source.origin + one[1].offset)
+        kinds: list[int] = []
+        offsets: list[int] = []
+
+        def kind(what: object, first: Any) -> int:
+            if what not in known:
+                known[what] = len(firsts)
+                firsts.append(first)
+            return known[what]
+
+        for blocks, origin, codecs in rows.origins:  # a table is there as long as its rows are
+            if blocks is None or codecs is None:
+                kinds.append(kind(id(origin), origin))
+                offsets.append(origin.offset)
+                continue
+            handles = blocks.handles
+            numbers = {
+                codec: kind((id(origin), codec), (origin, handles[codecs.index(codec)], codec))
+                for codec in dict.fromkeys(codecs)
+            }
+            kinds += map(numbers.__getitem__, codecs)
+            offsets += map(origin.source.origin.__add__, handles.offsets)
         which = numpy.frombuffer(rows.numbers(PLACE), numpy.int64)
         self.kinds = places_of(firsts)
         self.kind_of_row = numpy.array(kinds, numpy.int64)[which]

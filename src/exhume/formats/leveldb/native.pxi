@@ -255,6 +255,15 @@ cdef inline bint ldb_inside(chars data, int64_t size, chars part, int64_t part_s
     return False
 
 
+cdef bytes ldb_bytes(const char* data, size_t size):
+    """Bytes, copied without the interpreter's lock."""
+    cdef bytes made = PyBytes_New(NULL, size)
+    cdef char* to = made
+    with nogil:
+        memcpy(to, data, size)
+    return made
+
+
 cdef class LeveldbRows:
     cdef LdbRow* rows
     cdef Py_ssize_t count
@@ -262,7 +271,7 @@ cdef class LeveldbRows:
     cdef Out keys
     cdef Out values
     cdef list runs      # where each sorted run begins
-    cdef list origins   # (blocks, their table, their codecs), or (None, a place, None)
+    cdef readonly list origins
     cdef Py_ssize_t place_count
     cdef readonly int family
 
@@ -629,8 +638,9 @@ cdef class LeveldbRows:
         if self.count == 0:
             return None
         last = self.rows + self.count - 1
-        for number in range(self.count):
-            highest = max(highest, ~self.rows[number].inverted >> 8)
+        with nogil:
+            for number in range(self.count):
+                highest = max(highest, ~self.rows[number].inverted >> 8)
         return (
             (PyBytes_New(<const char*>self.key(self.rows), self.rows.key_size), self.rows.inverted),
             (PyBytes_New(<const char*>self.key(last), last.key_size), last.inverted),
@@ -677,7 +687,7 @@ cdef class LeveldbRows:
                         break
             if not fine:
                 raise MemoryError
-            return PyBytes_New(out.data, out.size)
+            return ldb_bytes(out.data, out.size)
         finally:
             free(out.data)
 
@@ -994,18 +1004,22 @@ cdef int ldb_foreign(Out* out, chars data, int64_t size, key_text) except -1:
 
 cdef bint ldb_text(Out* out, chars data, int64_t size) noexcept nogil:
     """Adds the same of ASCII; nothing, and False, where it takes more to know it, or there is no memory."""
-    cdef int64_t at
+    cdef int64_t at = 0, plain
     cdef uint8_t byte
     cdef char* to
     if not reserve(out, LDB_ESCAPED * size):
         return False
     to = out.data + out.size
-    for at in range(size):
+    while True:
+        plain = at
+        while at < size and 0x20 <= data[at] < 0x7F and data[at] != c"\\":
+            at += 1
+        memcpy(to, data + plain, at - plain)
+        to += at - plain
+        if at == size:
+            break
         byte = data[at]
-        if 0x20 <= byte < 0x7F and byte != c"\\":
-            to[0] = <char>byte
-            to += 1
-        elif byte == c"\\":
+        if byte == c"\\":
             to[0] = to[1] = c"\\"
             to += 2
         elif byte < 0x80:
@@ -1013,5 +1027,6 @@ cdef bint ldb_text(Out* out, chars data, int64_t size) noexcept nogil:
             to += 4
         else:
             return False
+        at += 1
     out.size = to - out.data
     return True

@@ -47,6 +47,13 @@ class LeveldbRows:
     def __len__(self) -> int:
         return len(self._rows)
 
+    @property
+    def origins(self) -> list[tuple[BlockIndex | None, Any, bytearray | None]]:
+        """The same places as columns: blocks that were added together, their table, and the compression of each; or
+        None, a place and None.
+        """
+        return [(None, place, None) for place in self.places]
+
     def add_blocks(
         self,
         stored: bytes,

@@ -36,10 +36,12 @@ class Keys(Sequence[bytes]):
         return len(self.bounds) - 1
 
     def __getitem__(self, at: Any) -> Any:
-        chosen = range(len(self))[at]
-        if isinstance(chosen, range):
+        if isinstance(at, slice):
+            chosen = range(len(self))[at]
             return Keys(self.data, self.bounds[chosen.start : chosen.start + len(chosen) + 1])
-        return self.data[self.bounds[chosen] : self.bounds[chosen + 1]]
+        if at < 0:
+            at = range(len(self))[at]
+        return self.data[self.bounds[at] : self.bounds[at + 1]]
 
     def __iter__(self) -> Iterator[bytes]:
         return map(self.data.__getitem__, map(slice, self.bounds, self.bounds[1:]))
