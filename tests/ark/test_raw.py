@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from exhume.formats.ark import query
 from exhume.formats.ark.lines import RawQuery
 from exhume.formats.ark.pieces import read_each
 from exhume.formats.ark.reader import ArkReader
+from exhume.native.compiled import KERNEL
 
 Cli = Callable[..., Any]
 
@@ -40,12 +42,12 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def told(log: ArkReader, **asked: Any) -> tuple[bytes, list[str], str]:
+def told(log: ArkReader, jobs: int = 1, **asked: Any) -> tuple[bytes, list[str], str]:
     """The bytes, what was skipped, and the error."""
     findings: list[Finding] = []
     found, error = [], ""
     try:
-        for data in read_each(log, RawQuery, asked, findings=findings):
+        for data in read_each(log, RawQuery, asked, findings=findings, jobs=jobs):
             found.append(data)  # noqa: PERF402 - there may be an error behind it
     except ExhumeError as raised:
         error = str(raised)
@@ -91,6 +93,7 @@ def test_bytes_are_those_of_the_messages(
         for one in asked:
             found = told(opened, **one, on_error=on_error)
             assert found == expected(opened, **one, on_error=on_error)
+            assert found == told(opened, jobs=3, **one, on_error=on_error)
             assert found[0] or (found[2] and one)  # backwards, the first message is damaged
             told_of += bool(found[1]) + bool(found[2])
     assert bool(told_of) == damaged
@@ -118,5 +121,29 @@ def test_the_command(log: Path, exhume_cli: Cli) -> None:
     with exhume.open(log) as opened:
         assert isinstance(opened, ArkReader)
         data = expected(opened, topics="/alone")[0]
-    ran = exhume_cli("cat", log, "--raw", "--topic", "/alone")
-    assert (ran.code, ran.out) == (0, data)
+    for jobs in (1, 2):
+        ran = exhume_cli("cat", log, "--raw", "--topic", "/alone", "--jobs", jobs)
+        assert (ran.code, ran.out) == (0, data)
+
+
+@pytest.mark.skipif(KERNEL is None, reason="without the compiled kernel, jobs are processes")
+def test_threads_share_the_reading(tmp_path: Path, exhume_cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    with exhume.ark.create(tmp_path / "log") as writer:
+        channel = writer.channel("/alone")
+        for number in range(900):
+            channel.write(number, b"%d" % number)
+    monkeypatch.setattr(query, "BATCH_MESSAGES", 100)
+    makers: set[int] = set()
+    met = threading.Event()
+    whole = RawQuery._whole
+
+    def noted(batch: Any, pieces: Any) -> bytes | None:
+        makers.add(threading.get_ident())
+        if len(makers) == 2 or not met.wait(10):
+            met.set()
+        return whole(batch, pieces)
+
+    monkeypatch.setattr(RawQuery, "_whole", staticmethod(noted))
+    ran = exhume_cli("cat", tmp_path / "log", "--raw", "--jobs", 2)
+    assert (ran.code, ran.out) == (0, b"".join(b"%d" % number for number in range(900)))
+    assert len(makers) == 2

@@ -123,8 +123,8 @@ def cat(run: Run, archive: Any, names: tuple[str, ...], options: dict[str, Any])
         jobs = options.get("jobs", 1)
         if is_packed(archive):
             found = make_each(archive, raw_bytes, query, findings=findings, jobs=jobs)
-        else:  # there is nothing to compute
-            found = read_each(archive, RawQuery, query, findings=findings)
+        else:
+            found = read_each(archive, RawQuery, query, findings=findings, jobs=jobs)
         for data in found:
             run.out.write(data)
     else:
