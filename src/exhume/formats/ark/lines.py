@@ -19,7 +19,7 @@ from exhume.formats.ark.messages import ArkMessage, message_json
 from exhume.formats.ark.pieces import UpToError, read_each
 from exhume.formats.ark.query import Query, SplitCursor
 from exhume.formats.ark.rbuf.program import bytes_program, data_program, program_for
-from exhume.formats.ark.splits import Block
+from exhume.formats.ark.splits import UNBOUNDED, Block
 from exhume.io.jsonout import dumps
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 TAIL = b"}\n"
 LINES, VALUES = 0, 1  # forms of `ark_json`
-RUN_BITS = 62  # one run, however long
 
 Lines = tuple[bytes | memoryview, int]
 """Messages as JSON, one on each line, and their number."""
@@ -142,7 +141,7 @@ class RawQuery(Query):
         assert isinstance(cursor, SplitCursor)
         if others or cursor.unpack is not None:
             return None
-        runs = ark_runs(piece.offset, piece.size, 0, RUN_BITS) or []
+        runs = ark_runs(piece.offset, piece.size, 0, UNBOUNDED) or []
         if len(runs) != 1 or ark_total(piece.size) != runs[0][1] - runs[0][0]:  # more, where messages overlap
             return None
         return cursor.split.read_runs(runs)[0]

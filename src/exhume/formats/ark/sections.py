@@ -16,7 +16,7 @@ from exhume.errors import ExhumeError, SourceError
 from exhume.formats.ark.kernel import ark_entries, ark_runs
 from exhume.formats.ark.layout import ENTRY_SIZE, SPLIT_STARTS, TRAILER_FOOTER_SIZE, iter_entries, parse_file_footer
 from exhume.formats.ark.messages import Decompressor, column_codec
-from exhume.formats.ark.splits import ANY_OBJECT, Split
+from exhume.formats.ark.splits import ANY_OBJECT, UNBOUNDED, Split
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.layout.sections import Section, SectionKind, SectionMap
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
 
 BATCH: Final = 1 << 14
 """Index entries that are looked at together: their columns stay in the cache of a core."""
-
-UNBOUNDED: Final = 63
-"""Runs may cross every multiple of this power of two."""
 
 Message = tuple[int, int, int]
 """Position in the index, offset and stored size."""

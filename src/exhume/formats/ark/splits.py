@@ -58,6 +58,9 @@ PAGE: Final = 4096
 RUN_SIZE_BITS: Final = 23
 """Reads stay within aligned windows of 8 MiB, gaps included."""
 
+UNBOUNDED: Final = 63
+"""Runs may cross every multiple of this power of two."""
+
 PORTION: Final = 32 << 20
 """Stored bytes of messages that are looked at together, so that a few huge ones do not fill the memory."""
 
