@@ -10,6 +10,7 @@ import _pyio  # type: ignore[import-not-found]  # the standard library, which is
 import builtins
 import errno
 import functools
+import gc
 import io
 import os
 import signal
@@ -63,7 +64,8 @@ class Disk:
     requested.
 
     `struck` is the name of the function that failed, None as long as none has.  Calls of other threads, and files of
-    the interpreter and its packages, are not looked at.  Only one may be entered at a time.
+    the interpreter and its packages, are not looked at.  The collector of garbage does not run meanwhile: it would
+    close what others left open, and that would count.  Only one may be entered at a time.
     """
 
     def __init__(self, kind: str | None = None, number: int = 0, how: str = "EIO") -> None:
@@ -76,6 +78,8 @@ class Disk:
 
     def __enter__(self) -> Self:
         self._thread = threading.get_ident()
+        self._collects = gc.isenabled()
+        gc.disable()
         for kind, names in CALLS.items():
             for name in names:
                 if hasattr(os, name):
@@ -89,6 +93,8 @@ class Disk:
         io.open = builtins.open = self._open
         for name, real in self._real.items():
             setattr(os, name, real)
+        if self._collects:
+            gc.enable()
 
     def _counted(self, kind: str, real: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(real)
