@@ -1,4 +1,4 @@
-"""Pure-Python twin of the KV-IR part of `exhume.native._kernel` (`native.pxi`).
+"""Pure-Python twin of the KV-IR part of `exhume.native._kernel` (`native.pxi`, `scan.pxi`).
 
 Import `exhume.formats.kv_ir.kernel`, which picks one of the two; the tests in `tests/kv_ir` run against each.
 """
@@ -21,12 +21,12 @@ from exhume.formats.kv_ir.layout import (
     PARENTS,
     TEXTS,
     VARIABLE_TEXTS,
-    LayoutError,
     Tags,
     Variable,
-    flat_token,
     join_text,
 )
+from exhume.formats.kv_ir.pytokens import APART, StopError, token
+from exhume.formats.kv_ir.pytokens import scan_units as scan_units
 from exhume.formats.kv_ir.units import AUTO, MAX_DEPTH, USER, How, Status
 
 Known = tuple[int, str, int]
@@ -41,19 +41,6 @@ _KINDS: dict[int, tuple[type, ...]] = {
     Tags.NODE_BOOLEAN: (bool,),
     Tags.NODE_OBJECT: (dict, type(None)),
 }
-
-
-_APART = frozenset((Tags.FOUR_BYTE_ENCODING, Tags.EIGHT_BYTE_ENCODING))
-_VARIABLES = VARIABLE_TEXTS | {Tags.VARIABLE_4, Tags.VARIABLE_8}
-_VALUES = INTEGERS | TEXTS | {Tags.REAL, Tags.TRUE_VALUE, Tags.FALSE_VALUE, Tags.EMPTY_OBJECT, Tags.NULL_VALUE}
-
-
-class _StopError(Exception):
-    """A unit that was not accepted: why, where it starts, and where it ends (-1 if that is unknown)."""
-
-    def __init__(self, status: Status, at: int, after: int = -1) -> None:
-        super().__init__(status)
-        self.status, self.at, self.after = status, at, after
 
 
 class _Apart:
@@ -166,7 +153,7 @@ class KvIrDecoder:
         while at < end:
             try:
                 status, after = self._unit(data, at, end, base, how, target)
-            except _StopError as stop:
+            except StopError as stop:
                 return stop.status, at, stop.at, stop.after
             at = after
             if status is not None:
@@ -184,16 +171,16 @@ class KvIrDecoder:
             at = self.stopped[1]
 
     def _unit(self, data: bytes, at: int, end: int, base: int, how: int, target: int) -> tuple[Status | None, int]:
-        tag, _, after = _token(data, at, end)
+        tag, _, after = token(data, at, end)
         if tag in KEYS or tag == Tags.EMPTY_OBJECT:
             leaves, after = self._event(data, at, end)
             for tree, some in zip((self.auto, self.user), leaves, strict=True):
                 fault = _check(tree, some)
                 if fault is not None:
-                    raise _StopError(fault, at, after)
+                    raise StopError(fault, at, after)
             fault = self._give(leaves, how)
             if fault is not None:
-                raise _StopError(fault, at, after)
+                raise StopError(fault, at, after)
             self.events += 1
             if how & How.OBJECTS:
                 self.start = base + at
@@ -203,46 +190,46 @@ class KvIrDecoder:
             return (Status.FULL if (self._size if how else self.events) >= target else None), after
         if tag in NODES:
             if self.hold:
-                raise _StopError(Status.HELD, at)
+                raise StopError(Status.HELD, at)
             return None, self._node(data, at, end, base)
         if tag == Tags.UTC_OFFSET_CHANGE:
-            self.utc_offset, self.utc_changes = _token(data, at, end)[1], self.utc_changes + 1
+            self.utc_offset, self.utc_changes = token(data, at, end)[1], self.utc_changes + 1
             return None, after
         if tag == Tags.END_OF_STREAM:
             return Status.END, after
-        raise _StopError(Status.UNEXPECTED, at)
+        raise StopError(Status.UNEXPECTED, at)
 
     def _node(self, data: bytes, start: int, end: int, base: int) -> int:
-        type, _, at = _token(data, start, end)
-        tag, parent, after = _token(data, at, end)
+        type, _, at = token(data, start, end)
+        tag, parent, after = token(data, at, end)
         if tag not in PARENTS:
-            raise _StopError(Status.UNEXPECTED, at)
-        tag, name, last = _token(data, after, end)
+            raise StopError(Status.UNEXPECTED, at)
+        tag, name, last = token(data, after, end)
         if tag not in TEXTS:
-            raise _StopError(Status.UNEXPECTED, after)
+            raise StopError(Status.UNEXPECTED, after)
         tree, number = (self.auto, -1 - parent) if parent < 0 else (self.user, parent)
         fault = tree.insert(number, type, name, base + start)
         if fault is not None:
-            raise _StopError(fault, start, last)
+            raise StopError(fault, start, last)
         return last
 
     def _event(self, data: bytes, at: int, end: int) -> tuple[tuple[list[Leaf], list[Leaf]], int]:
         auto: list[Leaf] = []
         keys: list[int] = []
-        tag, key, after = _token(data, at, end)
+        tag, key, after = token(data, at, end)
         while tag in KEYS:
             if key >= 0:
                 keys.append(key)
             elif keys:
-                raise _StopError(Status.ORDER, at)
+                raise StopError(Status.ORDER, at)
             else:
                 value, after = self._value(data, after, end)
                 auto.append((-1 - key, value))
             at = after
-            tag, key, after = _token(data, at, end)
+            tag, key, after = token(data, at, end)
         if not keys:
             if tag != Tags.EMPTY_OBJECT:
-                raise _StopError(Status.UNEXPECTED, at)
+                raise StopError(Status.UNEXPECTED, at)
             return (auto, []), after
         user: list[Leaf] = []
         for node in keys:
@@ -251,12 +238,12 @@ class KvIrDecoder:
         return (auto, user), at
 
     def _value(self, data: bytes, at: int, end: int) -> tuple[Any, int]:
-        tag, value, after = _token(data, at, end)
+        tag, value, after = token(data, at, end)
         if tag in INTEGERS or tag == Tags.REAL:
             return value, after
         if tag in TEXTS:
             return value.decode("utf-8", "surrogateescape"), after
-        if tag in _APART:
+        if tag in APART:
             return self._apart(data, after, end, wide=tag == Tags.EIGHT_BYTE_ENCODING)
         if tag in (Tags.TRUE_VALUE, Tags.FALSE_VALUE):
             return tag == Tags.TRUE_VALUE, after
@@ -264,20 +251,20 @@ class KvIrDecoder:
             return None, after
         if tag == Tags.EMPTY_OBJECT:
             return {}, after
-        raise _StopError(Status.UNEXPECTED, at)
+        raise StopError(Status.UNEXPECTED, at)
 
     def _apart(self, data: bytes, at: int, end: int, *, wide: bool) -> tuple[_Apart, int]:
         self.encodings |= 2 if wide else 1
         number = Tags.VARIABLE_8 if wide else Tags.VARIABLE_4
         variables: list[Variable] = []
         while True:
-            tag, value, after = _token(data, at, end)
+            tag, value, after = token(data, at, end)
             if tag == number or tag in VARIABLE_TEXTS:
                 variables.append(value)
             elif tag in LOG_TYPES:
                 return _Apart(value, variables, wide), after
             else:
-                raise _StopError(Status.UNEXPECTED, at)
+                raise StopError(Status.UNEXPECTED, at)
             at = after
 
     def _encode(self, leaves: Sequence[list[Leaf]]) -> Status | None:
@@ -381,83 +368,6 @@ class KvIrEncoder:
     def take(self) -> bytes:
         """The units that were made since the last call."""
         return b""
-
-
-def scan_units(data: bytes, at: int, target: int) -> tuple[int, int, int, list[tuple[int, int]]]:
-    """Finds where units of `data` end from `at` on, and looks at nothing else of them: at `target` or behind it, it
-    stops.
-
-    Returns: `FULL`, or `END` where the end of the stream stands there, or `MORE` or `UNEXPECTED` (a unit that is not
-    rejected here may be so all the same); where the unit starts that was not passed; where in it something does not
-    fit; and start and end of each declaration of a key.  Raises `ValueError` for a position outside of `data`.
-    """
-    end = len(data)
-    if not 0 <= at <= end:
-        raise ValueError("outside of the data")
-    declared: list[tuple[int, int]] = []
-    while at < min(end, target):
-        try:
-            tag, _, after = _token(data, at, end)
-            if tag == Tags.END_OF_STREAM:
-                return Status.END, at, at, declared
-            if tag in NODES:
-                for _ in range(2):
-                    _, _, after = _token(data, after, end)
-                declared.append((at, after))
-            elif tag in KEYS or tag == Tags.EMPTY_OBJECT:
-                after = _pass_event(data, at, end)
-            elif tag != Tags.UTC_OFFSET_CHANGE:
-                raise _StopError(Status.UNEXPECTED, at)
-        except _StopError as stop:
-            return stop.status, at, stop.at, declared
-        at = after
-    return Status.FULL if at >= target else Status.MORE, at, at, declared
-
-
-def _pass_event(data: bytes, at: int, end: int) -> int:
-    """Where an event ends."""
-    tag, key, after = _token(data, at, end)
-    while tag in KEYS and key < 0:
-        at = _pass_value(data, after, end)
-        tag, key, after = _token(data, at, end)
-    if tag == Tags.EMPTY_OBJECT:
-        return after
-    if tag not in KEYS:
-        raise _StopError(Status.UNEXPECTED, at)
-    count = 0
-    while tag in KEYS:
-        count, at = count + 1, after
-        tag, _, after = _token(data, at, end)
-    for _ in range(count):
-        at = _pass_value(data, at, end)
-    return at
-
-
-def _pass_value(data: bytes, at: int, end: int) -> int:
-    """Where a value ends."""
-    tag, _, after = _token(data, at, end)
-    if tag in _APART:
-        while tag in _APART or tag in _VARIABLES:
-            at = after
-            tag, _, after = _token(data, at, end)
-            if tag in LOG_TYPES:
-                return after
-            if tag in _APART:
-                break
-    elif tag in _VALUES:
-        return after
-    raise _StopError(Status.UNEXPECTED, at)
-
-
-def _token(data: bytes, at: int, end: int) -> tuple[int, Any, int]:
-    """The tag of a token, its number or bytes, and the offset of its end."""
-    try:
-        after, tag, one, two, four, eight, real, _, _, _, start, stop = flat_token(data, at, end)
-    except LayoutError:
-        raise _StopError(Status.MORE, at) from None
-    if tag == Tags.REAL:
-        return tag, real, after
-    return tag, (bytes(data[start:stop]) if start else one + two + four + eight), after
 
 
 def _check(tree: _Tree, leaves: list[Leaf]) -> Status | None:
