@@ -12,9 +12,23 @@ from typing import Any
 import pytest
 
 import exhume
-from exhume.layout.sections import Section
+from exhume.errors import Span
+from exhume.formats.leveldb.table_writer import write_database
+from exhume.layout.sections import Section, SectionKind, SectionMap, SectionRun
 from exhume.testing.corrupt import flip
-from exhume.view.map import DAMAGE, MARGIN, TABLE_ROWS, WIDTH, Rect, Text, draw_map, to_png, to_svg
+from exhume.view.map import (
+    COLOURS,
+    DAMAGE,
+    MARGIN,
+    TABLE_ROWS,
+    WIDTH,
+    Rect,
+    Text,
+    _Bar,
+    draw_map,
+    to_png,
+    to_svg,
+)
 
 Cli = Callable[..., Any]
 
@@ -136,6 +150,44 @@ def test_many_sorts_are_summed_up(tmp_path: Path) -> None:
     number, stored = (int(one.split()[0]) for one in rest.split(", "))
     assert number == len(names) + 2 - TABLE_ROWS, "members, index and footer"
     assert stored == 27 * (number - 1) + 4, "the index is the largest, the footer the smallest"
+
+
+@pytest.mark.parametrize("verified", [False, True])
+def test_a_run_of_sections_is_summed_up_as_its_sections_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verified: bool
+) -> None:
+    """Blocks and their trailers take turns, and there are several of both in each unit of the strip."""
+    made = tmp_path / "made"
+    made.mkdir()
+    rows = ((b"%08d" % number, b"%d" % number * 90) for number in range(40_000))
+    write_database(lambda name: (made / name).open("wb"), rows, codec="snappy")
+    texts = []
+    for flat in (False, True):
+        with exhume.open(made) as archive:
+            parts = archive.sections().parts
+            assert sum(len(part) for part in parts if isinstance(part, SectionRun)) > 6 * WIDTH
+            if flat:
+                files = {source: [s for s in archive.sections() if s.span.source == source.name] for source in
+                         archive.sections().sources.values()}  # fmt: skip
+                monkeypatch.setattr(type(archive), "sections", lambda *_, files=files: SectionMap(files.items()))
+            drawing = draw_map(archive, archive.verify() if verified else None)
+        texts.append([shape.text for shape in drawing.shapes if isinstance(shape, Text)])
+        bars = [shape for shape in drawing.shapes if isinstance(shape, Rect) and "data@" in shape.title]
+        assert WIDTH // 4 < len(bars) <= WIDTH
+        assert {bar.fill for bar in bars} == {COLOURS[SectionKind.DATA]}, "trailers are the smaller part of each bar"
+    assert texts[0] == texts[1]
+    assert any("data@0 … " in text for text in texts[0])
+
+
+def test_a_sliver_that_asks_for_attention_has_its_colour() -> None:
+    bars = [_Bar.of(Section(str(at), Span("x", at, at + size), kind)) for at, size, kind in
+            ((0, 90, SectionKind.DATA), (90, 1, SectionKind.GAP), (91, 5, SectionKind.CHECKSUM))]  # fmt: skip
+    kinds = []
+    for other in (bars[2], bars[1]):
+        bars[0].join(other)
+        kinds.append(bars[0].kind)
+    assert kinds == [SectionKind.DATA, SectionKind.GAP]
+    assert (bars[0].count, bars[0].kinds.total()) == (3, 96)
 
 
 def test_without_pillow_the_extra_is_named(data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ first, and what that had to decompress is not decompressed again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -29,13 +29,15 @@ def measuring() -> Iterator[Sizes]:
         _sizes.reset(token)
 
 
-def is_measuring() -> bool:
-    """Whether sizes are collected: what tells none has to be done in another way then."""
-    return _sizes.get() is not None
-
-
 def note_payload(stored: Span, size: int) -> None:
     """Says that what is stored there takes `size` bytes decompressed."""
     found = _sizes.get()
     if found is not None:
         found[stored.source, stored.start] = size
+
+
+def note_payloads(source: str, starts: Iterable[int], sizes: Iterable[int]) -> None:
+    """The same of what is stored at several places of a file."""
+    found = _sizes.get()
+    if found is not None:
+        found.update(zip(((source, start) for start in starts), sizes, strict=True))

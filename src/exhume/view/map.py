@@ -6,10 +6,10 @@ The drawing is a list of rectangles and texts, rendered as SVG (no dependency) o
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from pathlib import PurePosixPath
 from xml.sax.saxutils import escape, quoteattr
 
@@ -19,7 +19,7 @@ from exhume.errors import ExhumeError, MissingDependencyError, SourceError, Span
 from exhume.findings import Finding, Severity
 from exhume.io.source import Source
 from exhume.layout.measured import Sizes, measuring
-from exhume.layout.sections import Section, SectionKind
+from exhume.layout.sections import Part, Section, SectionKind, SectionRun
 
 WIDTH = 1200
 MARGIN = 20
@@ -106,6 +106,44 @@ class _Sort:
             self.payload += payload
 
 
+@dataclass(slots=True)
+class _Bar:
+    """What is drawn as one: a section, or several that begin within one unit of the drawing, the first of which is
+    kept.
+    """
+
+    first: Section
+    start: int
+    end: int
+    count: int
+    kinds: Counter[SectionKind]
+
+    @classmethod
+    def of(cls, section: Section) -> _Bar:
+        """The bar of one section."""
+        return cls(section, section.span.start, section.span.end, 1, Counter({section.kind: section.span.size}))
+
+    @classmethod
+    def of_many(cls, run: SectionRun, first: int, last: int) -> _Bar:
+        """That of the sections `[first, last)` of a run."""
+        kinds: Counter[SectionKind] = Counter()
+        for section, _, size in run.sums(first, last):
+            kinds[section.kind] += size
+        return cls(run[first], run.bounds[first], run.bounds[last], last - first, kinds)
+
+    def join(self, other: _Bar) -> None:
+        """Takes over one that follows."""
+        self.end = other.end
+        self.count += other.count
+        self.kinds += other.kinds
+
+    @property
+    def kind(self) -> SectionKind:
+        """The kind that most of its bytes are of, but always one that asks for attention."""
+        troubled = (kind for kind in (SectionKind.UNREAD, SectionKind.GAP) if self.kinds[kind])
+        return next(troubled, max(self.kinds, key=lambda kind: self.kinds[kind]))
+
+
 def draw_map(archive: Archive, findings: Iterable[Finding] | None) -> Drawing:
     """The picture of an archive; errors among `findings` are drawn at their place.  None means it was not verified.
 
@@ -129,42 +167,62 @@ def draw_map(archive: Archive, findings: Iterable[Finding] | None) -> Drawing:
     drawing.shapes.append(Text(MARGIN, y, title, size=16, bold=True))
     drawing.shapes.append(Text(WIDTH - MARGIN - 120, y, verdict, colour, bold=True))
     y += 16
-    tiles: dict[str, list[Section]] = {name: [] for name in found.sources}
-    for section in found.tiles():
-        tiles[section.span.source].append(section)
+    tiles = [part for part in found.parts if isinstance(part, SectionRun) or part.parent is None]
+    by_file: dict[str, list[Part]] = {name: [] for name in found.sources}
+    for part in tiles:
+        by_file[part.span.source].append(part)
     for name, source in found.sources.items():
-        y = _strip(drawing, y, name, source, tiles[name], errors)
+        y = _strip(drawing, y, name, source, by_file[name], errors)
     y = _legend(drawing, y + 8)
     known = sizes if not errors else {}
-    sorts = _sorts(chain.from_iterable(tiles.values()), known, decode=findings is not None, sound=not errors)
+    sorts = _sorts(tiles, known, decode=findings is not None, sound=not errors)
     y = _table(drawing, y + 8, sorts, total.total)
     drawing.height = int(y + MARGIN)
     return drawing
 
 
 def _strip(
-    drawing: Drawing, y: float, name: str, source: Source, sections: Sequence[Section], errors: Sequence[Finding]
+    drawing: Drawing, y: float, name: str, source: Source, tiles: Sequence[Part], errors: Sequence[Finding]
 ) -> float:
     drawing.shapes.append(Text(MARGIN, y + 14, f"{name}  {source.size:,} {counting('bytes', source.size)}", DIM))
     y += 20
     inner = WIDTH - 2 * MARGIN
     scale = inner / source.size if source.size else 0.0
     drawing.shapes.append(Rect(MARGIN, y, inner, STRIP, "#f1f2f4"))
-    waiting: tuple[float, float, Section, int] | None = None
-    for section in sections:
-        x = MARGIN + (section.span.start - source.origin) * scale
-        width = section.span.size * scale
-        if waiting is not None and waiting[2].kind is section.kind and width < 1 and x - waiting[0] < 1:
-            waiting = (waiting[0], x + width - waiting[0], waiting[2], waiting[3] + 1)
-            continue
-        _flush(drawing, y, waiting)
-        waiting = (x, width, section, 1)
-    _flush(drawing, y, waiting)
-    return _damage(drawing, y, name, source, sections, errors)
+    for bar in _bars(tiles, scale):
+        _draw(drawing, y, MARGIN + (bar.start - source.origin) * scale, (bar.end - bar.start) * scale, bar)
+    return _damage(drawing, y, name, source, tiles, errors)
+
+
+def _bars(tiles: Iterable[Part], scale: float) -> Iterator[_Bar]:
+    """What a strip shows that has `scale` units for each byte: sections of less than one unit together."""
+    waiting: _Bar | None = None
+    for part in tiles:
+        for bar in _split(part, scale) if isinstance(part, SectionRun) else (_Bar.of(part),):
+            is_narrow = (bar.end - bar.start) * scale < 1
+            if waiting is not None and is_narrow and (bar.start - waiting.start) * scale < 1:
+                waiting.join(bar)
+                continue
+            if waiting is not None:
+                yield waiting
+            waiting = bar
+    if waiting is not None:
+        yield waiting
+
+
+def _split(run: SectionRun, scale: float) -> Iterator[_Bar]:
+    """The bars of a run: those of its sections that are narrow and begin in the same unit are one."""
+    at = 0
+    while at < len(run):
+        stop = bisect_left(run.bounds, run.bounds[at] + 1 / scale, at + 1, len(run))
+        if stop > at + 1 and (run.bounds[stop] - run.bounds[stop - 1]) * scale >= 1:
+            stop -= 1
+        yield _Bar.of_many(run, at, stop)
+        at = stop
 
 
 def _damage(
-    drawing: Drawing, y: float, name: str, source: Source, sections: Sequence[Section], errors: Sequence[Finding]
+    drawing: Drawing, y: float, name: str, source: Source, tiles: Sequence[Part], errors: Sequence[Finding]
 ) -> float:
     """Draws errors as bars above and below the strip, so that names stay readable; lists the sections they touch."""
     inner = WIDTH - 2 * MARGIN
@@ -175,8 +233,7 @@ def _damage(
         width = min(max(2.0, span.size * scale), MARGIN + inner - x)
         for top in (y - BAR, y + STRIP):
             drawing.shapes.append(Rect(x, top, width, BAR, DAMAGE, str(finding)))
-    starts = sorted({span.start for _, span in spans})
-    touched = [s for s in sections if bisect_left(starts, s.span.start) < bisect_left(starts, s.span.end)]
+    touched = _touched(tiles, sorted({span.start for _, span in spans}))
     y += STRIP + BAR + 6
     if touched:
         more = f" and {len(touched) - DAMAGED_NAMES:,} more" if len(touched) > DAMAGED_NAMES else ""
@@ -186,17 +243,29 @@ def _damage(
     return y + 8
 
 
-def _flush(drawing: Drawing, y: float, waiting: tuple[float, float, Section, int] | None) -> None:
-    if waiting is None or waiting[1] <= 0:
+def _touched(tiles: Iterable[Part], starts: Sequence[int]) -> list[Section]:
+    """The sections in which any of these places lie."""
+    found = []
+    for part in tiles:
+        within = starts[bisect_left(starts, part.span.start) : bisect_left(starts, part.span.end)]
+        if isinstance(part, SectionRun):
+            found += [part[number] for number in sorted({bisect_right(part.bounds, at) - 1 for at in within})]
+        elif within:
+            found.append(part)
+    return found
+
+
+def _draw(drawing: Drawing, y: float, x: float, width: float, bar: _Bar) -> None:
+    if width <= 0:
         return
-    x, width, section, count = waiting
+    section, count = bar.first, bar.count
     more = f" and {count - 1} more" if count > 1 else ""
     ratio = ""
-    if section.payload_size and section.span.size:
+    if count == 1 and section.payload_size and section.span.size:
         ratio = f", {section.payload_size / section.span.size:.2f}x"
     codec = f", {section.codec}" if section.codec else ""
-    title = f"{section.name}{more}: {section.span.start}..{section.span.end}{codec}{ratio}"
-    drawing.shapes.append(Rect(x, y, max(width - (0.6 if width > 3 else 0), 0.4), STRIP, COLOURS[section.kind], title))
+    title = f"{section.name}{more}: {bar.start}..{bar.end}{codec}{ratio}"
+    drawing.shapes.append(Rect(x, y, max(width - (0.6 if width > 3 else 0), 0.4), STRIP, COLOURS[bar.kind], title))
     if width > 60 and count == 1:
         room = int(width / 7.2)
         drawing.shapes.append(Text(x + 5, y + 22, _fit(section.name, room), PAPER if _dark(section.kind) else INK, 12))
@@ -221,15 +290,51 @@ def _legend(drawing: Drawing, y: float) -> float:
     return y + 20
 
 
-def _sorts(tiles: Iterable[Section], known: Sizes, *, decode: bool, sound: bool) -> list[_Sort]:
+def _sorts(tiles: Iterable[Part], known: Sizes, *, decode: bool, sound: bool) -> list[_Sort]:
     """The totals of the sections by kind, largest first."""
     found: dict[str, _Sort] = {}
-    for section in tiles:
+
+    def sort_of(section: Section) -> _Sort:
         pattern = re.sub(r"\d+", "#", section.name)
-        sort = found.setdefault(f"{section.kind} {pattern}", _Sort(section.name, section.name, section.kind))
+        return found.setdefault(f"{section.kind} {pattern}", _Sort(section.name, section.name, section.kind))
+
+    def payload(section: Section) -> int | None:
         size = known.get((section.span.source, section.span.start)) if section.load is not None else None
-        sort.add(section, _payload_size(section, decode=decode, sound=sound) if size is None else size)
+        return _payload_size(section, decode=decode, sound=sound) if size is None else size
+
+    for part in tiles:
+        if isinstance(part, SectionRun):
+            forms = sorted(part.forms.items(), key=lambda form: form[1].span.start)
+            sorts = {kind: sort_of(section) for kind, section in forms}
+            for kind, (_, count, stored) in zip(part.forms, part.sums(), strict=True):
+                sorts[kind].count += count
+                sorts[kind].stored += stored
+            for number in sorted({kind: number for number, kind in enumerate(part.sorts)}.values()):
+                sorts[part.sorts[number]].last = part[number].name
+            for number, size in _decompressed(part, known, payload, decode=decode):
+                sort = sorts[part.sorts[number]]
+                sort.packed += part.bounds[number + 1] - part.bounds[number]
+                sort.payload += size
+        else:
+            sort_of(part).add(part, payload(part))
     return sorted(found.values(), key=lambda s: (-s.stored, s.name))
+
+
+def _decompressed(
+    run: SectionRun, known: Sizes, payload: Callable[[Section], int | None], *, decode: bool
+) -> Iterator[tuple[int, int]]:
+    """The decompressed sizes of the sections of a run that have one, by their numbers."""
+    kinds = {
+        kind
+        for kind, section in run.forms.items()
+        if section.payload_size is not None or (decode and section.load is not None)
+    }
+    for number, kind in enumerate(run.sorts):
+        if kind in kinds:
+            size = known.get((run.span.source, run.bounds[number]))
+            size = payload(run[number]) if size is None else size
+            if size is not None:
+                yield number, size
 
 
 def _payload_size(section: Section, *, decode: bool, sound: bool) -> int | None:

@@ -207,6 +207,7 @@ cdef struct LdbBlock:
     chars data          # its contents; NULL: they are in the window
     chars separator
     int64_t separator_size
+    int64_t length      # of its contents
     int codec
 
 cdef struct LdbRange:
@@ -274,10 +275,12 @@ cdef class LeveldbRows:
     cdef readonly list origins
     cdef Py_ssize_t place_count
     cdef readonly int family
+    cdef readonly bytearray lengths
 
     def __init__(self, int family=0):
         self.runs = []
         self.origins = []
+        self.lengths = bytearray()
         self.family = family
         if not (reserve(&self.keys, 1) and reserve(&self.values, 1)):  # nowhere is a key at NULL
             raise MemoryError
@@ -334,7 +337,7 @@ cdef class LeveldbRows:
         cdef int64_t size = stored.shape[0], keys = self.keys.size, values = self.values.size, next_offset = 0
         cdef LdbWalk walk
         cdef LdbBlock* chosen
-        cdef bytearray codecs = bytearray(total)
+        cdef bytearray codecs = bytearray(total), lengths = bytearray(total * sizeof(int64_t))
         memset(&walk, 0, sizeof(LdbWalk))
         if len(kinds) != 256:
             raise ValueError("not a flag for each type")
@@ -369,8 +372,10 @@ cdef class LeveldbRows:
                 return None if contents is None and chosen[number].codec > LEVELDB_TABLE_COMPRESSIONS_SNAPPY else False
             for number in range(total):
                 codecs[number] = <uint8_t>chosen[number].codec
+                (<int64_t*><char*>lengths)[number] = chosen[number].length
         finally:
             free(chosen)
+        self.lengths += lengths
         self.origins.append((blocks, table, codecs))
         self.place_count += total
         if self.count > before:
@@ -405,6 +410,7 @@ cdef class LeveldbRows:
                 return False
         if origin + length > walk.most or not reserve(&self.values, length + SNAPPY_SLACK):
             return False
+        block.length = length
         body = <chars>self.values.data + origin
         if block.data != NULL:
             memcpy(self.values.data + origin, block.data, length)
