@@ -45,7 +45,7 @@ class Held(Protocol):
 PORTION = 1 << 19
 """Bytes of a portion that becomes lines, or is checked."""
 
-MOST_MADE = 4 * PORTION
+MOST_MADE = 1 << 21
 """Bytes that are made of a portion at once, but for the rest of the last event: few bytes can name long keys."""
 
 LARGE = 1 << 24

@@ -31,7 +31,7 @@ class StopError(Exception):
 
 
 def token(data: bytes, at: int, end: int) -> tuple[int, Any, int]:
-    """The tag of a token, its number or bytes, and the offset of its end."""
+    """The tag of a token, its number or bytes, and the offset of its end.  Raises `StopError` where it is not whole."""
     try:
         after, tag, one, two, four, eight, real, _, _, _, start, stop = flat_token(data, at, end)
     except LayoutError:
@@ -65,7 +65,7 @@ def scan_units(data: bytes, at: int, target: int) -> tuple[int, int, int, list[t
             elif tag in KEYS or tag == Tags.EMPTY_OBJECT:
                 after = _pass_event(data, at, end)
             elif tag != Tags.UTC_OFFSET_CHANGE:
-                raise StopError(Status.UNEXPECTED, at)
+                return Status.UNEXPECTED, at, at, declared
         except StopError as stop:
             return stop.status, at, stop.at, declared
         at = after
