@@ -260,8 +260,9 @@ cdef bytes ldb_bytes(const char* data, size_t size):
     """Bytes, copied without the interpreter's lock."""
     cdef bytes made = PyBytes_New(NULL, size)
     cdef char* to = made
-    with nogil:
-        memcpy(to, data, size)
+    if size:  # an empty buffer is NULL
+        with nogil:
+            memcpy(to, data, size)
     return made
 
 
