@@ -1014,7 +1014,7 @@ cdef bint ldb_text(Out* out, chars data, int64_t size) noexcept nogil:
     cdef int64_t at = 0, plain
     cdef uint8_t byte
     cdef char* to
-    if not reserve(out, LDB_ESCAPED * size):
+    if not reserve(out, LDB_ESCAPED * size + 1):
         return False
     to = out.data + out.size
     while True:
