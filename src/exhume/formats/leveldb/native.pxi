@@ -276,12 +276,12 @@ cdef class LeveldbRows:
     cdef readonly list origins
     cdef Py_ssize_t place_count
     cdef readonly int family
-    cdef readonly bytearray lengths
+    cdef readonly object lengths
 
     def __init__(self, int family=0):
         self.runs = []
         self.origins = []
-        self.lengths = bytearray()
+        self.lengths = array("q")
         self.family = family
         if not (reserve(&self.keys, 1) and reserve(&self.values, 1)):  # nowhere is a key at NULL
             raise MemoryError
@@ -376,7 +376,7 @@ cdef class LeveldbRows:
                 (<int64_t*><char*>lengths)[number] = chosen[number].length
         finally:
             free(chosen)
-        self.lengths += lengths
+        self.lengths.frombytes(lengths)
         self.origins.append((blocks, table, codecs))
         self.place_count += total
         if self.count > before:

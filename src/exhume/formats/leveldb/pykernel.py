@@ -36,13 +36,13 @@ class LeveldbRows:
     """Versions of keys of one column family.
 
     `places` says where they lie: a place for each number in their column of places, or `(table, handle, compression)`
-    of a sound block.  `lengths` are the decompressed sizes of the blocks that were added, 64 bits each.
+    of a sound block.  `lengths` are the decompressed sizes of the blocks that were added.
     """
 
     def __init__(self, family: int = 0) -> None:
         self.family = family
         self.places: list[Any] = []
-        self.lengths = bytearray()
+        self.lengths = array("q")
         self._rows: list[list[Any]] = []  # key, value, inverted, offset, place, status, sequence of the next newer
 
     def __len__(self) -> int:

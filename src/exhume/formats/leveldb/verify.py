@@ -155,7 +155,7 @@ class _Rules(NamedTuple):
             return None
         handles = piece.blocks.handles
         starts = map(table.source.origin.__add__, handles.offsets)
-        note_payloads(table.source.name, starts, memoryview(rows.lengths).cast("q"))
+        note_payloads(table.source.name, starts, rows.lengths)
         return _Seen(first, _Last(*last, handles[-1]), len(rows))
 
 
