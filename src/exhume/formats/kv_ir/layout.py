@@ -201,7 +201,7 @@ def misfit(data: bytes, at: int) -> LayoutError | None:
     try:
         read_token(data, at, len(data))
     except LayoutError as error:
-        return error
+        return error.with_traceback(None)  # its frames hold the data, and it them, until garbage is looked for
     return None
 
 
