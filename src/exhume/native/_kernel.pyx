@@ -8,7 +8,7 @@ from libc.string cimport memchr, memcmp, memcpy, memset
 
 from exhume.native.types import OVERLONG, Scan, malformed_records
 
-VERSION = 32
+VERSION = 33
 
 cdef extern from *:
     """
@@ -70,6 +70,8 @@ include "../formats/clp_s/write/scanning.pxi"
 include "../formats/clp_s/write/encoder.pxi"
 include "../formats/clp_s/write/absorb.pxi"
 include "../formats/kv_ir/native.pxi"
+include "../formats/kv_ir/arrays.pxi"
+include "../formats/kv_ir/columns.pxi"
 include "../formats/kv_ir/scan.pxi"
 include "../formats/kv_ir/write.pxi"
 include "files.pxi"

@@ -36,6 +36,8 @@ cdef enum:
     IR_BOTH = 3
     IR_OBJECTS = 4
     IR_ENCODE = 8
+    IR_COLUMNS = 16
+    IR_KEYS = 32
     IR_MAX_DEPTH = 1000
 
 cdef enum:
@@ -290,6 +292,9 @@ cdef class IrTree:
         return 0
 
 
+cdef class IrColumns  # in `columns.pxi`
+
+
 cdef class KvIrDecoder:
     cdef readonly IrTree auto
     cdef readonly IrTree user
@@ -313,12 +318,14 @@ cdef class KvIrDecoder:
     cdef EncBuf arena
     cdef ClpsEncoder encoder
     cdef bint exact
+    cdef IrColumns columns
     cdef readonly int refused   # why the encoder did not take a record
     cdef int32_t open[IR_MAX_DEPTH + 1]
     cdef uint8_t digits[400]    # of the number under way, in case it is a time
     cdef bint busy
     cdef dict arrays
     cdef object loads
+    cdef object print_array
     cdef int fault
 
     def __cinit__(self):
@@ -368,6 +375,8 @@ cdef class KvIrDecoder:
         """Keeps other threads out: they could get in, for the lock of the interpreter is released."""
         if self.busy or (how & IR_ENCODE and self.encoder.busy):
             raise RuntimeError("one decoder serves one thread at a time")
+        if how & IR_COLUMNS and self.columns is None:
+            raise ValueError("no columns are chosen")
         self.busy = True
         if how & IR_ENCODE:
             self.encoder.busy = True
@@ -420,7 +429,12 @@ cdef class KvIrDecoder:
                 if how & IR_OBJECTS:
                     self.start = base + at
                     return ir_stop(stop, IR_FULL, after, after, after)
-                size = self.encoder.size if how & IR_ENCODE else self.out.size if how else self.events
+                if how & IR_ENCODE:
+                    size = self.encoder.size
+                elif how & IR_COLUMNS:
+                    size = self.columns.size()
+                else:
+                    size = self.out.size if how else self.events
                 if size >= target:
                     return ir_stop(stop, IR_FULL, after, after, after)
             elif what == C_NODE:
@@ -656,6 +670,10 @@ cdef class KvIrDecoder:
                 return self.objects(how)
         elif how & IR_ENCODE:
             return self.encode()
+        elif how & IR_COLUMNS:
+            return self.columns.row(self)
+        elif how & IR_KEYS:
+            return 0
         elif how == IR_USER:
             fault = self.line(self.user, &self.leaves[1])
         elif how == IR_AUTO:
@@ -777,6 +795,29 @@ cdef class KvIrDecoder:
         if known[1]:
             return self.loads(text.decode("utf-8", "surrogateescape"))
         return (<list>known[0])[:]
+
+    cdef tuple array_text(self):
+        """The array in `text` as `print_array` prints it; None when it is none."""
+        found = self.array()
+        if found is None:
+            return None
+        try:
+            return self.print_array(found)
+        except RecursionError:
+            return None
+
+    def choose_columns(self, bytes kinds not None, bytes auto not None, bytes user not None, print_array):
+        if self.busy:
+            raise RuntimeError("one decoder serves one thread at a time")
+        self.columns = IrColumns(kinds, auto, user)
+        self.print_array = print_array
+
+    def take_columns(self):
+        if self.busy:
+            raise RuntimeError("one decoder serves one thread at a time")
+        if self.columns is None:
+            raise ValueError("no columns are chosen")
+        return self.columns.take()
 
     cdef int line(self, IrTree tree, EncBuf* leaves) except -2 nogil:
         """The pairs of one tree as a JSON object."""

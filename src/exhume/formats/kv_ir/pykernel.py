@@ -1,4 +1,4 @@
-"""Pure-Python twin of the KV-IR part of `exhume.native._kernel` (`native.pxi`, `scan.pxi`).
+"""Pure-Python twin of the KV-IR part of `exhume.native._kernel` (`native.pxi`, `columns.pxi`, `scan.pxi`).
 
 Import `exhume.formats.kv_ir.kernel`, which picks one of the two; the tests in `tests/kv_ir` run against each.
 """
@@ -25,6 +25,7 @@ from exhume.formats.kv_ir.layout import (
     Variable,
     join_text,
 )
+from exhume.formats.kv_ir.pycolumns import Columns, PrintArray, Taken
 from exhume.formats.kv_ir.pytokens import APART, StopError, token
 from exhume.formats.kv_ir.pytokens import scan_units as scan_units
 from exhume.formats.kv_ir.units import AUTO, MAX_DEPTH, USER, How, Status
@@ -117,6 +118,7 @@ class KvIrDecoder:
         self.refused = 0
         self._encoder: Any = None
         self._exact = False
+        self._columns: Columns | None = None
         self._lines: list[bytes] = []
         self._size = 0
 
@@ -139,17 +141,39 @@ class KvIrDecoder:
         """
         self._encoder, self._exact = encoder, exact
 
+    def choose_columns(self, kinds: bytes, auto: bytes, user: bytes, print_array: PrintArray) -> None:
+        """Sets the columns that `run` fills from now on when it is told to; those before are gone.
+
+        `kinds` has a letter for each, as `pycolumns` tells.  `auto` and `user` hold the number of the column that each
+        node of the two trees has, the root's first, as int32 (-1: none, as for the nodes behind the last).
+        `print_array` gives the text of an array in UTF-8, and whether anything in it is replaced.  Raises `ValueError`
+        for what cannot be.
+        """
+        self._columns = Columns(kinds, auto, user, print_array)
+
+    def take_columns(self) -> Taken:
+        """What was added to the columns since the last call; see `pycolumns`.
+
+        Raises `ValueError` when none are chosen.
+        """
+        if self._columns is None:
+            raise ValueError("no columns are chosen")
+        return self._columns.take()
+
     def run(self, data: bytes, at: int, end: int, base: int, how: int, target: int) -> tuple[int, int, int, int]:
         """Decodes the units of `data[at:end]`; `data` starts `base` bytes into the stream.
 
-        Stops when the lines have `target` bytes, or there are so many events, where they are only checked; and at each
-        event where objects are asked for.
+        Stops when the lines have `target` bytes, or the columns about as many, or there are so many events, where they
+        are only checked; and at each event where objects are asked for.
 
         Returns: A `Status`; where the unit starts that was not taken, or what follows; where in it something does not
-        fit; and where it ends, -1 where that cannot be told.  Raises `ValueError` for a range outside of `data`.
+        fit; and where it ends, -1 where that cannot be told.  Raises `ValueError` for a range outside of `data`, and
+        for columns when none are chosen.
         """
         if not 0 <= at <= end <= len(data):
             raise ValueError("outside of the data")
+        if how & How.COLUMNS and self._columns is None:
+            raise ValueError("no columns are chosen")
         while at < end:
             try:
                 status, after = self._unit(data, at, end, base, how, target)
@@ -187,6 +211,9 @@ class KvIrDecoder:
                 return Status.FULL, after
             if how & How.ENCODE:
                 return (Status.FULL if self._encoder.size >= target else None), after
+            if how & How.COLUMNS:
+                assert self._columns is not None
+                return (Status.FULL if self._columns.size >= target else None), after
             return (Status.FULL if (self._size if how else self.events) >= target else None), after
         if tag in NODES:
             if self.hold:
@@ -302,9 +329,31 @@ class KvIrDecoder:
         node_type = NodeType.BOOLEAN if type == Tags.NODE_BOOLEAN else NodeType.INTEGER
         return encoder.Leaf(keys, node_type, b"%d" % value, int(value))
 
+    def _fill(self, leaves: Sequence[list[Leaf]]) -> Status | None:
+        assert self._columns is not None
+        row = self._columns.row()
+        for tree, some, space in zip((self.auto, self.user), leaves, (0, 1), strict=True):
+            for node, value in some:
+                column = row.column(space, node)
+                if isinstance(value, _Apart):
+                    joined = join_text(value.log_type, value.variables, wide=value.wide)
+                    if joined is None:
+                        return Status.LOG_TYPE
+                    value = joined.decode("utf-8", "surrogateescape")
+                    if tree.nodes[node].type == Tags.NODE_ARRAY and (value := _array(value)) is None:
+                        return Status.ARRAY
+                if column is not None and (fault := row.add(column, value)) is not None:
+                    return fault
+        row.commit()
+        return None
+
     def _give(self, leaves: Sequence[list[Leaf]], how: int) -> Status | None:  # noqa: C901 - in the kernel's order
         if how & How.ENCODE:
             return self._encode(leaves)
+        if how & How.COLUMNS:
+            return self._fill(leaves)
+        if how & How.KEYS:
+            return None
         found: list[dict[str, Any]] = []
         for tree, some, bit in zip((self.auto, self.user), leaves, (How.AUTO, How.USER), strict=True):
             wanted = bool(how & bit)

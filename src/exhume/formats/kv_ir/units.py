@@ -60,6 +60,10 @@ class How(enum.IntFlag):
     """Python objects instead of lines: of the pairs that are asked for as well."""
     ENCODE = 8
     """Rows of a clp-s archive."""
+    COLUMNS = 16
+    """Rows of the columns that were chosen."""
+    KEYS = 32
+    """Nothing: only what keys there are is asked for, and the texts of events are left alone."""
 
 
 AUTO, USER = "auto_generated_kv_pairs", "user_generated_kv_pairs"
