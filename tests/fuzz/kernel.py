@@ -41,6 +41,7 @@ from exhume.formats.data_bundle.layout_keys import (
     parse_record_key,
 )
 from exhume.formats.data_bundle.messages import FileMetadata, RecordMetadata
+from exhume.formats.kv_ir.columns import print_array
 from exhume.formats.kv_ir.kernel import KvIrDecoder, KvIrEncoder, scan_units
 from exhume.formats.kv_ir.units import AUTO, USER, How
 from exhume.formats.leveldb.kernel import LeveldbRows
@@ -340,19 +341,22 @@ def clps_write(data: bytes) -> None:
 
 
 def kv_ir(data: bytes) -> None:
-    """Units of a stream, checked, printed and encoded."""
+    """Units of a stream, checked, printed, encoded and put into columns."""
     if not data:
         return
     text = data[1:]
     _, end, place, declared = scan_units(text, 0, MOST)
     assert 0 <= end <= place <= len(text)
     assert all(start < stop <= end for start, stop in declared)
-    ways = [How(0), How.USER, How.AUTO, How.BOTH, How.ENCODE, How.OBJECTS | How.USER | How.AUTO]
+    ways = [How(0), How.USER, How.AUTO, How.BOTH, How.ENCODE, How.OBJECTS | How.USER | How.AUTO, How.KEYS, How.COLUMNS]
     for how in ways:
         decoder = KvIrDecoder()
         if how & How.ENCODE:
             encoder = _encoder(data[0])
             decoder.encode_into(encoder, bool(data[0] & 128))
+        if how & How.COLUMNS:
+            places = struct.pack("<16i", *(number * (1 + data[0] % 5) % 8 - 1 for number in range(16)))
+            decoder.choose_columns(b"UmUmlgb", places, places, print_array)
         at = 0
         while at < len(text):
             before = at
@@ -363,8 +367,28 @@ def kv_ir(data: bytes) -> None:
             at = after
         decoder.take()
         decoder.nodes(True), decoder.nodes(False)
+        if how & How.COLUMNS:
+            sizes, columns, _ = decoder.take_columns()
+            _filled(len(memoryview(sizes).cast("B")) // 8, b"UmUmlgb", columns)
         if how & How.ENCODE:
             _built(encoder)
+
+
+def _filled(rows: int, kinds: bytes, columns: list[Any]) -> None:
+    """Buffers that are those of Arrow's columns."""
+    for kind, column in zip(kinds.decode(), columns, strict=True):
+        if column is not None:
+            nulls, bits, ends, data = column
+            assert 0 <= nulls < rows
+            assert bits is None or len(bits) == rows + 7 >> 3
+            if kind in "Um":
+                found = memoryview(ends).cast("B").cast("q").tolist()
+                assert len(found) == rows + 1
+                assert found == sorted(found)
+                assert (found[0], found[-1]) == (0, len(data))
+                bytes(data).decode("utf-8")
+            else:
+                assert memoryview(data).nbytes == (rows + 7 >> 3 if kind == "b" else 8 * rows)
 
 
 def kv_ir_write(data: bytes) -> None:

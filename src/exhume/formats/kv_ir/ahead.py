@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from exhume.errors import ExhumeError
 from exhume.formats.kv_ir.kernel import KvIrDecoder, scan_units
@@ -23,6 +23,9 @@ from exhume.limits import cpu_count
 
 if TYPE_CHECKING:
     from exhume.formats.kv_ir.stream import Units
+
+
+T = TypeVar("T")
 
 
 class Held(Protocol):
@@ -43,7 +46,7 @@ class Held(Protocol):
 
 
 PORTION = 1 << 19
-"""Bytes of a portion that becomes lines, or is checked."""
+"""Bytes of a portion that becomes lines or columns, or is checked."""
 
 MOST_MADE = 1 << 21
 """Bytes that are made of a portion at once, but for the rest of the last event: few bytes can name long keys."""
@@ -79,8 +82,9 @@ class Worker:
 class Portions:
     """The portions of a stream, and the decoders for them."""
 
-    def __init__(self, size: int | None = None) -> None:
-        """`size`: bytes of a portion (`PORTION`), but for the rest of its last unit."""
+    def __init__(self, size: int | None = None, make: Callable[[], KvIrDecoder] | None = None) -> None:
+        """`size`: bytes of a portion (`PORTION`), but for the rest of its last unit; `make` makes the decoders."""
+        self._make = make or KvIrDecoder
         self._most = PORTION if size is None else size
         self._declared: list[tuple[int, bytes]] = []
         self._size = 0
@@ -124,7 +128,7 @@ class Portions:
         with self._lock:
             worker = next((one for one in self._idle if one.known <= known), None)
             if worker is None:
-                worker = Worker(KvIrDecoder())
+                worker = Worker(self._make())
             else:
                 self._idle.remove(worker)
         self.teach(worker.decoder, worker.known, known)
@@ -148,13 +152,29 @@ class Portions:
 
 
 def decode_ahead(units: Units, how: How, jobs: int) -> Iterator[bytes]:
-    """What `units` hold, in portions decoded beside each other (with one job, none) as long as nothing is wrong.
+    """The lines of what `units` hold, or nothing where they are checked; see `make_ahead`."""
+    return make_ahead(units, how, jobs, KvIrDecoder.take, MOST_MADE if how else ALL)
 
-    Behind the last one, `units` go on as if they had decoded it all.  Raises what reading the bytes raises.
+
+def make_ahead(
+    units: Units,
+    how: How,
+    jobs: int,
+    take: Callable[[KvIrDecoder], T],
+    most: int,
+    make: Callable[[], KvIrDecoder] | None = None,
+) -> Iterator[T]:
+    """What is made of what `units` hold, in portions decoded beside each other (with one job, none) as long as nothing
+    is wrong.
+
+    The decoders are those that `make` makes.  `take` takes from one what it has made, on the thread that decodes, at
+    the end of a portion and, before that, of about `most` bytes.
+
+    Behind the last portion, `units` go on as if they had decoded it all.  Raises what reading the bytes raises.
     """
     if (jobs or cpu_count()) == 1:
         return
-    portions = Portions()
+    portions = Portions(make=make)
     waiting: deque[Portion] = deque()
 
     def cut() -> Iterator[Portion]:
@@ -162,12 +182,12 @@ def decode_ahead(units: Units, how: How, jobs: int) -> Iterator[bytes]:
             waiting.append(portion)
             yield portion
 
-    def run(worker: Worker, portion: Portion, at: int) -> tuple[Status, int, bytes]:
+    def run(worker: Worker, portion: Portion, at: int) -> tuple[Status, int, T]:
         data = portion.data
-        status, stop, *_ = worker.decoder.run(data, at, len(data), portion.start, how, MOST_MADE if how else ALL)
-        return Status(status), stop, worker.decoder.take()
+        status, stop, *_ = worker.decoder.run(data, at, len(data), portion.start, how, most)
+        return Status(status), stop, take(worker.decoder)
 
-    def decode(portion: Portion) -> tuple[Worker, tuple[Status, int, bytes]]:
+    def decode(portion: Portion) -> tuple[Worker, tuple[Status, int, T]]:
         worker = portions.worker(portion.known)
         return worker, run(worker, portion, 0)
 

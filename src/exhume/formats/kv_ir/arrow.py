@@ -13,40 +13,25 @@ added begin with `@`, and come first.
 | only nulls and empty objects | null |
 | anything mixed | large_string, the text of each value |
 
+Arrays are printed anew: with a blank behind each comma and colon, and no escapes but those that JSON needs.
+
 Which keys there are is only known at the end of a stream: it is read twice.  Events that lack a key hold null there.
 """
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from exhume.errors import ExhumeError
+from exhume.formats.kv_ir.columns import Column, chosen
 from exhume.formats.kv_ir.info import SPACES, paths, walk
-from exhume.tabular.arrow import BATCH_ROWS, MIXED, ROUNDED, check_rows, choose, import_pyarrow, plain_text
+from exhume.formats.kv_ir.units import How
+from exhume.tabular.arrow import BATCH_ROWS, check_rows, choose, import_pyarrow, rebatched
 
 if TYPE_CHECKING:
     from exhume.formats.kv_ir.reader import KvIrArchive
-
-EXACT = 1 << 53
-"""Integers up to this are exact as floats."""
-
-
-@dataclass(slots=True)
-class Column:
-    """A column: which of the two trees it is of, and the names that lead to its values."""
-
-    space: int
-    names: tuple[str, ...]
-    types: set[str] = field(default_factory=set)
-
-    @property
-    def mixed(self) -> bool:
-        """Whether only text holds all its values."""
-        return len(self.types) > 1 and not self.types <= {"integer", "float"}
 
 
 def to_arrow(
@@ -54,40 +39,47 @@ def to_arrow(
     *,
     columns: Iterable[str] | None = None,
     batch_rows: int = BATCH_ROWS,
+    jobs: int = 1,
     lost: Counter[str] | None = None,
 ) -> Any:
     """A streaming `pyarrow.RecordBatchReader`, one row per event; see the module for the types.
 
+    So many `jobs` decode portions of the stream beside each other, with the same batches (0: one per core).  A batch
+    has at most `batch_rows` rows, and ends with the row that makes it 16 MiB.
+
     Raises `EntryNotFoundError` for a column that no event can have, and `MissingDependencyError` without pyarrow;
-    damage is raised by the batch that meets it.
+    damage is raised behind a batch of the rows before it.
     """
     pa = import_pyarrow()
     check_rows(batch_rows)
-    known = columns_of(archive)
-    names = choose(known, columns)
-    chosen = [known[name] for name in names]
+    known = columns_of(archive, jobs)
+    wanted = chosen(known, choose(known, columns))
+    schema = wanted.schema
     counted: Counter[str] = Counter() if lost is None else lost
-    schema = pa.schema([pa.field(plain_text(name), _type(pa, known[name])) for name in names])
+    damage: list[ExhumeError] = []
+
+    def pieces() -> Iterator[tuple[Any, Any]]:
+        try:
+            for batch, sizes, found in wanted.pieces(archive.units(), jobs):
+                counted.update(found)
+                yield batch, sizes
+        except ExhumeError as error:
+            damage.append(error)  # the rows before it are still to be joined
+
+    def formed(batch: Any) -> Any:
+        return batch.select(schema.names)  # of none as well: its rows are there
 
     def batches() -> Iterator[Any]:
-        events = archive.events()
-        while part := list(islice(events, batch_rows)):
-            arrays = [
-                pa.array([_value(one, event, counted) for event in part], kind.type)
-                for one, kind in zip(chosen, schema, strict=True)
-            ]
-            yield (
-                pa.RecordBatch.from_arrays(arrays, schema=schema)
-                if arrays
-                else pa.RecordBatch.from_pylist([{}] * len(part), schema=schema)
-            )
+        yield from rebatched(pieces(), batch_rows, formed)  # joining copies: a thread for it costs more than it saves
+        if damage:
+            raise damage[0]
 
     return pa.RecordBatchReader.from_batches(schema, batches())
 
 
-def columns_of(archive: KvIrArchive) -> dict[str, Column]:
-    """The columns of a stream by name."""
-    units, _ = walk(archive)
+def columns_of(archive: KvIrArchive, jobs: int = 1) -> dict[str, Column]:
+    """The columns of a stream by name; so many `jobs` look for them."""
+    units, _ = walk(archive, How.KEYS, jobs)
     found: dict[str, Column] = {}
     for space, name in enumerate(SPACES):
         trail: list[tuple[str, ...]] = [()]
@@ -100,37 +92,9 @@ def columns_of(archive: KvIrArchive) -> dict[str, Column]:
             one = found.setdefault(path, Column(space, trail[-1]))
             if type != "object":
                 one.types.add(type)
+                if (one.space, one.names) == (space, trail[-1]):  # other names can have the same path
+                    one.nodes.append(number)
     return found
-
-
-def _type(pa: Any, column: Column) -> Any:
-    if not column.types:
-        return pa.null()
-    if column.mixed or column.types & {"string", "array"}:
-        return pa.large_string()
-    if "float" in column.types:
-        return pa.float64()
-    return pa.bool_() if "boolean" in column.types else pa.int64()
-
-
-def _value(column: Column, event: tuple[dict[str, Any], dict[str, Any]], lost: Counter[str]) -> Any:
-    value: Any = event[column.space]
-    for name in column.names:
-        value = value.get(name) if isinstance(value, dict) else None
-        if value is None:
-            return None
-    if isinstance(value, dict):
-        return None
-    if isinstance(value, str):
-        return plain_text(value, lost)
-    if isinstance(value, list) or column.mixed:
-        if column.mixed:
-            lost[MIXED] += 1
-        return plain_text(json.dumps(value, ensure_ascii=False), lost)
-    if isinstance(value, int) and "float" in column.types:
-        lost[ROUNDED] += abs(value) > EXACT and int(float(value)) != value
-        return float(value)
-    return value
 
 
 __all__ = ["Column", "columns_of", "to_arrow"]

@@ -37,6 +37,7 @@ _TIME = click.Option(
 
 OPTIONS: dict[str, list[click.Option]] = {
     "cat": [_PAIRS, Jobs()],
+    "export": [Jobs()],
     "search": [  # always in order
         *(option for option in clp_s_cli.OPTIONS["search"] if option.name != "ordered"),
         _TIME,
@@ -54,6 +55,11 @@ TIMESTAMP_KEY = "@timestamp.unix_millisecs"
 """Where CLP's loggers keep the time of an event."""
 
 merges = clp_s_cli.merges
+
+
+def table_options(options: dict[str, Any]) -> dict[str, Any]:
+    """Options of `KvIrArchive.to_arrow` for those of `exhume export`."""
+    return {"jobs": options.pop("jobs")} if "jobs" in options else {}
 
 
 def cat(run: Run, archive: KvIrArchive, names: tuple[str, ...], options: dict[str, Any]) -> Outcome | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from exhume.archive import Entry, Info
 from exhume.findings import Finding
+from exhume.formats.kv_ir.ahead import decode_ahead
 from exhume.formats.kv_ir.layout import NODES, Preamble, Tags
 from exhume.formats.kv_ir.stream import UnitError, Units
 from exhume.formats.kv_ir.units import How
@@ -60,13 +61,18 @@ class KvIrInfo(Info):
         }
 
 
-def walk(archive: KvIrArchive) -> tuple[Units, list[Finding]]:
-    """Goes over the whole stream, as far as that goes, past events that are wrong: its units, and what is."""
+def walk(archive: KvIrArchive, how: How = How.CHECK, jobs: int = 1) -> tuple[Units, list[Finding]]:
+    """Goes over the whole stream, as far as that goes, past events that are wrong: its units, and what is.
+
+    With `How.KEYS`, texts that are wrong are not among that.  So many `jobs` share it (0: one per core).
+    """
     units = archive.units()
     found: list[Finding] = []
+    for _ in decode_ahead(units, how, jobs):
+        pass
     while True:
         try:
-            while units.step(How.CHECK, units.decoder.events + EVENTS):
+            while units.step(how, units.decoder.events + EVENTS):
                 pass
             return units, found
         except UnitError as trouble:
