@@ -160,6 +160,7 @@ def kv_ir(out: Path, made: Inputs) -> Iterator[tuple[str, Work]]:
     yield "cat", Work(exhume("cat", path), path, None, read)
     yield "verify", Work(exhume("verify", path), path, None, read)
     yield "search", Work(exhume("search", path, QUERY), path, None, read)
+    yield "export arrow", Work(exhume("export", path, "--to", "arrow", "-o", out), path, None, read)
     yield "create", Work(exhume("create", "kv-ir", logs, "-o", out), logs, None, Floor("kv-ir", "write", path))
     rival = rivals.clp_s("clp-s c", "c", "--single-file-archive", out, path)
     yield "create clp-s", Work(exhume("create", "clp-s", path, "-o", out), path, rival, read)
