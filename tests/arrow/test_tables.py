@@ -15,16 +15,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import exhume
-from exhume.errors import EntryNotFoundError, ExhumeError, QueryError, StructureError, UnsupportedOperationError
+from exhume.errors import (
+    EntryNotFoundError,
+    ExhumeError,
+    QueryError,
+    SourceError,
+    StructureError,
+    UnsupportedOperationError,
+)
 from exhume.formats.ark.reader import ArkReader, Channel
 from exhume.formats.ark.writer import ArkWriter
 from exhume.formats.clp_s.reader import ClpSArchive
 from exhume.formats.clp_s.reader import open_archive as open_clp
+from exhume.formats.data_bundle.reader import DataBundleArchive
 from exhume.formats.leveldb.log import build_log
 from exhume.formats.zs.arrow import RecordFormat, _Split
 from exhume.formats.zs.metadata import separated_values
 from exhume.io.source import BytesSource
 from exhume.io.tree import MemoryTree
+from exhume.tabular import arrow
 from tests.ark.make_samples import write_log
 from tests.caf.make_samples import chunk, index_of
 from tests.clp_s.build import Built, demo, f64, i64, tiny, u64
@@ -454,7 +463,9 @@ def test_bundle_members(tmp_path: Path) -> None:
         assert found == {name: sha256(data) for name, data in MEMBERS.items()}
 
 
-def test_a_damaged_member_has_no_digest(tmp_path: Path) -> None:
+@pytest.mark.parametrize("members", [1, 3, 512])
+def test_a_damaged_member_has_no_digest(tmp_path: Path, members: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(arrow, "PIECE_MEMBERS", members)
     write_bundle(tmp_path / "b", compression="zlib")
     (shard,) = (path for path in (tmp_path / "b").iterdir() if path.is_file() and path.stat().st_size > 200)
     raw = bytearray(shard.read_bytes())
@@ -463,10 +474,36 @@ def test_a_damaged_member_has_no_digest(tmp_path: Path) -> None:
     lost: Counter[str] = Counter()
     with exhume.open(tmp_path / "b") as archive:
         rows = archive.to_arrow(digest="sha256", lost=lost).read_all().to_pylist()
+        for jobs in (2, 3, 0):
+            again: Counter[str] = Counter()
+            assert archive.to_arrow(digest="sha256", lost=again, jobs=jobs).read_all().to_pylist() == rows
+            assert again == lost
     bad = [row for row in rows if row["problem"]]
     assert bad
     assert all(row["digest"] is None and row["problem"].startswith("DB-") for row in bad)
     assert lost["digests of damaged members"] == len(bad)
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_rows_before_a_source_that_fails_are_given(
+    tmp_path: Path, jobs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(arrow, "PIECE_MEMBERS", 3)
+    write_bundle(tmp_path / "b")
+    with exhume.open(tmp_path / "b") as archive:
+        names = [entry.name for entry in archive.entries()]
+        read = DataBundleArchive.iter_member
+
+        def failing(self: DataBundleArchive, name: str, *args: Any, **more: Any) -> Any:
+            if name == names[4]:
+                raise SourceError("the disk is gone")
+            return read(self, name, *args, **more)
+
+        monkeypatch.setattr(DataBundleArchive, "iter_member", failing)
+        reader = archive.to_arrow(digest="sha256", columns=["name", "digest"], batch_rows=2, jobs=jobs)
+        assert [reader.read_next_batch()["name"].to_pylist() for _ in range(2)] == [names[:2], names[2:4]]
+        with pytest.raises(SourceError, match="the disk is gone"):
+            reader.read_next_batch()
 
 
 def test_times_are_times() -> None:

@@ -142,7 +142,10 @@ def test_what_makes_no_sense(evidence: Path, exhume_cli: Cli) -> None:
         (("verify", "-r", "--as", "zs", evidence), "finds archives by itself"),
         (("info", "-r", "--offset", "1", evidence), "finds archives by itself"),
         (("list", "--jobs", "2", evidence / "bundle/stranger.zs"), "--jobs is for --recursive and --sections"),
-        (("explain", "--jobs", "2", evidence / "bundle/stranger.zs"), "--jobs is for --recursive and --coverage"),
+        (
+            ("explain", "--no-verify", "--jobs", "2", evidence / "bundle/stranger.zs"),
+            "--jobs has no effect with --no-verify",
+        ),
         (("info", "--jobs", "2", evidence / "a/db"), "--jobs is for --recursive and --stats"),
         (("cat", "-r", "--as", "zs", evidence), "finds archives by itself"),
         (("search", "-r", "--length", "5", evidence, "*"), "finds archives by itself"),

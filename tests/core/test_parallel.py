@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import threading
 
 import pytest
@@ -115,3 +116,15 @@ def test_a_call_that_is_interrupted_while_its_thread_starts_is_waited_for(
     go_on.set()
     beside.wait()
     assert done in ([[1], []] if started else [[]])
+
+
+def test_threads_have_the_context_of_their_caller() -> None:
+    variable: contextvars.ContextVar[int] = contextvars.ContextVar("variable", default=0)
+    variable.set(7)
+    both = threading.Barrier(2, timeout=60)
+
+    def work(item: int) -> tuple[bool, int]:
+        both.wait()
+        return threading.current_thread() is threading.main_thread(), variable.get()
+
+    assert sorted(map_ordered(work, range(2), 2)) == [(False, 7), (True, 7)]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import io
+import json
 import tarfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,7 @@ from exhume.io.local import LocalTree
 from exhume.io.output.tar import TarSink
 from exhume.io.output.tree import OutputTree
 from exhume.testing.corrupt import flip
+from tests.conftest import Ran
 
 SIZES = [0, 1, 300, 999, 1000, 1001, 2500, 9000]
 MEMBERS = {f"d{i % 3}/f{i:02d}": bytes([i, 7 * i % 256]) * (SIZES[i % len(SIZES)] // 2) for i in range(40)}
@@ -114,6 +116,36 @@ def test_a_zip_archive_and_what_is_wrong_with_it_are_those_of_one_job(bundle: Pa
         assert kept.items() <= MEMBERS.items()
         assert kept, "a member that is damaged stops none of the others"
     assert any(one != whole for one in told)
+
+
+@pytest.mark.parametrize("small", [600, 1 << 20])
+def test_what_is_printed_does_not_depend_on_jobs(
+    bundle: Path, small: int, exhume_cli: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "SMALL", small)
+    order = list(exhume.open(bundle).names())  # type: ignore[attr-defined]
+    whole = b"".join(MEMBERS[name] for name in order if name in MEMBERS)
+
+    def told(*options: object) -> list[tuple[int, bytes, str]]:
+        found = [exhume_cli("cat", bundle, *options, "--jobs", jobs) for jobs in (1, 3, 0)]
+        return [(one.code, one.out, one.err) for one in found]
+
+    assert told() == 3 * [(0, whole, "")]
+    assert told("d1/*", "last") == 3 * [(0, b"".join(MEMBERS[n] for n in order if n[:3] in ("d1/", "las")), "")]
+    assert told("--from", 3, "--to", 500)[1:] == 2 * told("--from", 3, "--to", 500)[:1]
+    alone, *others = told("--json")
+    assert others == [alone, alone]
+    assert len(json.loads(alone[1])["members"]) == len(MEMBERS)
+    shard = bundle / "shard-00000000"
+    intact = shard.read_bytes()
+    codes = set()
+    for at in range(len(intact) - 1, 200, -len(intact) // 9):
+        shard.write_bytes(flip(intact, at))
+        alone, *others = told()
+        assert others == [alone, alone]
+        assert whole.startswith(alone[1]) or "DB-201" in alone[2]  # the bytes before the checksum were printed
+        codes.add(alone[0])
+    assert 1 in codes
 
 
 def test_damage_is_told_as_by_reading_each_file(bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:

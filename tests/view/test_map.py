@@ -84,9 +84,10 @@ def test_names_and_ratios_are_real(samples: Path) -> None:
     assert f"{decompressed / stored:.2f}x" not in unknown, "nothing is decompressed that nobody verified"
 
 
+@pytest.mark.parametrize("jobs", [1, 3])
 @pytest.mark.parametrize("name", ["zs/words-deflate.zs", "clp_s/*.clps", "leveldb/snappy"])
 def test_what_was_decompressed_to_be_verified_is_not_decompressed_again(
-    name: str, samples: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, jobs: int, samples: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def payload_size(section: Section, **how: Any) -> int | None:
         assert section.load is None or section.codec is None or section.payload_size is not None, section
@@ -98,7 +99,7 @@ def test_what_was_decompressed_to_be_verified_is_not_decompressed_again(
             assert any(s.codec and s.load is not None and s.payload_size is None for s in archive.sections().tiles())
         with monkeypatch.context() as patched, exhume.open(path) as archive:
             patched.setattr("exhume.view.map._payload_size", payload_size)
-            assert draw_map(archive, archive.verify()).shapes == plain.shapes
+            assert draw_map(archive, archive.verify(jobs=jobs), jobs=jobs).shapes == plain.shapes
 
 
 def test_the_name_of_a_damaged_section_is_readable(samples: Path) -> None:
@@ -169,7 +170,7 @@ def test_a_run_of_sections_is_summed_up_as_its_sections_are(
             if flat:
                 files = {source: [s for s in archive.sections() if s.span.source == source.name] for source in
                          archive.sections().sources.values()}  # fmt: skip
-                monkeypatch.setattr(type(archive), "sections", lambda *_, files=files: SectionMap(files.items()))
+                monkeypatch.setattr(type(archive), "sections", lambda *_, files=files, jobs=1: SectionMap(files.items()))
             drawing = draw_map(archive, archive.verify() if verified else None)
         texts.append([shape.text for shape in drawing.shapes if isinstance(shape, Text)])
         bars = [shape for shape in drawing.shapes if isinstance(shape, Rect) and "data@" in shape.title]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import repeat
 from typing import Any
 
 import click
@@ -73,18 +74,30 @@ def _range(start: int | None, stop: int | None, content: str) -> dict[str, int |
     return {"start": start or 0, "stop": stop} if content == "members" else {}
 
 
-def cat_members(run: Run, archive: MemberArchive, names: tuple[str, ...], start: int, stop: int | None) -> None:
-    """Prints members, all or those named, or parts of them, as one document with --json."""
-    if not names and start == 0 and stop is None:
+def cat_members(
+    run: Run, archive: MemberArchive, names: tuple[str, ...], start: int, stop: int | None, jobs: int = 1
+) -> None:
+    """Prints members, all or those named, or parts of them, as one document with --json; `jobs` threads read."""
+    from exhume.engines.extract import read_ahead
+
+    whole = start == 0 and stop is None
+    if not names and whole and jobs == 1:
         archive.hint_all()
     chosen = archive.match(names) if names else archive.names()
-    files = (name for name in chosen if archive.stat(name).kind != "directory")
+    files = [name for name in chosen if archive.stat(name).kind != "directory"]
+    read = read_ahead(archive, files, jobs) if whole else repeat(None, len(files))
     if run.machine:
-        found = ((name, archive.read_member(name, start, stop)) for name in files)
+        found = (
+            (name, archive.read_member(name, start, stop) if data is None else bytes(data))
+            for name, data in zip(files, read, strict=True)
+        )
         print_members(run, archive, found, start)
         return
-    for name in files:
-        cat_member(run, archive, name, start, stop)
+    for name, data in zip(files, read, strict=True):
+        if data is None:
+            cat_member(run, archive, name, start, stop, jobs)
+        else:
+            run.out.write(data)
 
 
 def print_members(run: Run, archive: MemberArchive, found: Iterable[tuple[str, bytes]], start: int) -> None:
@@ -93,12 +106,12 @@ def print_members(run: Run, archive: MemberArchive, found: Iterable[tuple[str, b
     run.items("members", {"target": archive.name, "format": archive.format}, "members", items)
 
 
-def cat_member(run: Run, archive: MemberArchive, name: str, start: int, stop: int | None) -> None:
+def cat_member(run: Run, archive: MemberArchive, name: str, start: int, stop: int | None, jobs: int) -> None:
     """Prints one member (or part of it) in pieces."""
     size = archive.stat(name).size or 0
     end = size if stop is None else min(stop, size)
     if start == 0 and end == size:
-        for chunk in archive.iter_member(name):
+        for chunk in archive.iter_member(name, jobs=jobs):
             run.out.write(chunk)
         return
     for at in range(start, end, STREAM_CHUNK):

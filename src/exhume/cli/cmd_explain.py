@@ -41,7 +41,7 @@ WITHOUT_EFFECT = {"coverage_": (*_CHOSEN, "html"), "at": ("span", "depth", "whol
 @click.option("--no-verify", is_flag=True, help="Compute no checksum and look for no finding.")
 @click.option("--ksy", "ksy", metavar="SPEC.ksy", help="TARGET is any file, and this is the specification of it.")
 @click.option("--import", "imports", multiple=True, metavar="DIR", help="Where --ksy finds what it imports, too.")
-@partial(recursive_options, also="With --coverage also without it.")
+@partial(recursive_options, also="Without it: to verify with, or to find sections with --coverage.")
 @common_options
 def command(
     run: Run,
@@ -91,7 +91,7 @@ def command(
     if coverage_:
         return _coverage(run, target, opened, 1 if jobs is None else jobs)
     with opened as archive:
-        findings = None if no_verify or ksy is not None else _findings(run, archive)
+        findings = None if no_verify or ksy is not None else _findings(run, archive, 1 if jobs is None else jobs)
         if html is not None:
             outcome = _page(run, target, archive, findings, html, overwrite, selection)
             return run.tell_problems(archive) or outcome
@@ -125,8 +125,9 @@ def _refuse_without_effect(ksy: str | None) -> None:
         refuse_beside(given, option, others)
     if "imports" in given and ksy is None:
         raise click.UsageError("--import is for --ksy")
-    if "jobs" in given and not given & {"recursive", "coverage_"}:
-        raise click.UsageError("--jobs is for --recursive and --coverage")
+    if not given & {"recursive", "coverage_"}:
+        for option in ("no_verify", "ksy"):
+            refuse_beside(given, option, ["jobs"])
 
 
 def _refuse_recursion(ksy: str | None, coverage_: bool) -> None:
@@ -144,9 +145,9 @@ def _specified(run: Run, target: str, ksy: str, imports: tuple[str, ...]) -> Any
     return SpecifiedFile(one_file(run.take_source(target)), specification)
 
 
-def _findings(run: Run, archive: Any) -> list[Any]:
+def _findings(run: Run, archive: Any, jobs: int) -> list[Any]:
     with run.progress("verify") as progress:
-        return list(archive.verify(progress=progress))
+        return list(archive.verify(jobs=jobs, progress=progress))
 
 
 class _Seen:

@@ -169,7 +169,7 @@ def _export(
     function, is_table = exporter(described, to)
     if is_table:
         mine = table_options(described, to, mine)
-    if to in ("tar", "zip"):
+    if to in ("tar", "zip") or (is_table and described.content == "members"):
         mine["jobs"] = jobs
     if columns:
         mine["columns"] = split_columns(columns)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from exhume.cli.outcome import Outcome
-from exhume.cli.params import Verb
+from exhume.cli.params import Jobs, Verb
 from exhume.cli.runtime import Run, common_options
 from exhume.layout.sections import SectionKind
 
@@ -16,8 +16,11 @@ from exhume.layout.sections import SectionKind
 @click.option("--png", metavar="FILE", help="Write the picture as PNG (extra: picture).")
 @click.option("--overwrite", is_flag=True, help="Replace existing files.")
 @click.option("--no-verify", is_flag=True, help="Look for no damage; the picture says so.")
+@click.option(cls=Jobs)
 @common_options
-def command(run: Run, target: str, svg: str | None, png: str | None, overwrite: bool, no_verify: bool) -> Outcome:
+def command(
+    run: Run, target: str, svg: str | None, png: str | None, overwrite: bool, no_verify: bool, jobs: int
+) -> Outcome:
     """Draw TARGET: each file as a strip of its sections, with sizes, compression ratio and damage.
 
     What cannot be read of a damaged archive is drawn as unread; exit code 3.
@@ -29,7 +32,7 @@ def command(run: Run, target: str, svg: str | None, png: str | None, overwrite: 
         raise click.UsageError("give --svg FILE or --png FILE (or both)")
     with run.inspect(target) as archive:
         format = archive.format
-        drawing = draw_map(archive, None if no_verify else archive.verify())
+        drawing = draw_map(archive, None if no_verify else archive.verify(jobs=jobs), jobs=jobs)
         outcome = run.tell_problems(archive)
         if any(section.kind is SectionKind.UNREAD for section, *_ in archive.sections().sums()):
             outcome = Outcome.LOSS

@@ -9,6 +9,8 @@ import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from contextlib import suppress
+from contextvars import copy_context
+from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, TypeVar
 
@@ -97,7 +99,8 @@ def map_ordered(  # noqa: C901 - what holds results back or lets go of them has 
     """`function(item)` for each item, in order, on `jobs` threads (1: in the caller; 0: one per core).
 
     The caller's thread is one of them: while the next result is pending, it makes a call itself instead of waiting.
-    Per result that saves two switches between threads, which is most of what small tasks would gain.
+    Per result that saves two switches between threads, which is most of what small tasks would gain.  The others have
+    its context variables.
 
     At most `ahead` items (default `2 * jobs`) are under way or waiting, so memory stays bounded by them.  An error of
     `items` is raised after the results of the items before it.  Abandoning the iterator drops what has not started and
@@ -131,7 +134,8 @@ def map_ordered(  # noqa: C901 - what holds results back or lets go of them has 
                     todo.put(call)
                     del call  # neither it nor its result is to be kept here
                     if len(threads) < min(jobs - 1, len(waiting)):  # at once: the next item may take long to come
-                        thread = threading.Thread(target=_work, args=(function, todo), name="exhume", daemon=True)
+                        run = partial(copy_context().run, _work, function, todo)
+                        thread = threading.Thread(target=run, name="exhume", daemon=True)
                         threads.append(thread)
                         thread.start()
             if not waiting:

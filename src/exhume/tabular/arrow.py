@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from exhume.choices import hint
 from exhume.errors import EntryNotFoundError, ExhumeError, MissingDependencyError, QueryError, SourceError, shorten
@@ -37,6 +37,12 @@ NESTED: Final = "nested values as JSON text"
 NO_DIGEST: Final = "digests of damaged members"
 
 DIGESTS: Final = ("stored", "sha256")
+
+PIECE_BYTES: Final = 1 << 20
+"""Content of members after which a thread that hashes them takes no more."""
+
+PIECE_MEMBERS: Final = 512
+"""Members that a thread hashes at a time at most."""
 
 
 def import_pyarrow() -> Any:
@@ -75,14 +81,19 @@ def choose(available: Iterable[str], columns: Iterable[str] | None) -> list[str]
     return wanted
 
 
-def batched(rows: Iterable[T], batch_rows: int, size: Callable[[T], int] = lambda row: 0) -> Iterator[list[T]]:
-    """Rows in lists of at most `batch_rows`; a list ends earlier with the row that reaches `BATCH_BYTES`."""
+def batched(
+    rows: Iterable[T], batch_rows: int, size: Callable[[T], int] = lambda row: 0, most: int | None = None
+) -> Iterator[list[T]]:
+    """Rows in lists of at most `batch_rows`; a list ends earlier with the row with which it reaches `most` bytes, or
+    `BATCH_BYTES`.
+    """
+    most = BATCH_BYTES if most is None else most
     held: list[T] = []
     held_bytes = 0
     for row in rows:
         held.append(row)
         held_bytes += size(row)
-        if len(held) >= batch_rows or held_bytes >= BATCH_BYTES:
+        if len(held) >= batch_rows or held_bytes >= most:
             yield held
             held, held_bytes = [], 0
     if held:
@@ -199,6 +210,14 @@ def plain_text(text: str | None, lost: Counter[str] | None = None) -> str | None
 # --- the table of members ---------------------------------------------------------------------------------------------
 
 
+class _Rows(NamedTuple):
+    """The rows of some members, what they lost, and the error that ends them."""
+
+    made: list[dict[str, Any]]
+    lost: Counter[str]
+    error: SourceError | None = None
+
+
 def member_table(
     archive: MemberArchive,
     *,
@@ -207,13 +226,15 @@ def member_table(
     entries: Iterable[Entry] | None = None,
     batch_rows: int = BATCH_ROWS,
     lost: Counter[str] | None = None,
+    jobs: int = 1,
 ) -> Any:
     """The members (or only `entries`) as a `pyarrow.RecordBatchReader`, in the archive's order, one row each.
 
     Columns: `name`, `kind`, `size`, `offset` (absolute; null where the bytes do not lie as they are), `stored_size`,
     `digest` (`algorithm:hex`), the format's own (`MemberArchive.detail_columns`), `problem` (the code of the rule that
     a damaged member breaks) and `reason`.  `digest="stored"` gives the checksum that the archive itself stores, null in
-    formats without one; `"sha256"` reads and hashes every member, and is null for damaged ones (counted in `lost`).
+    formats without one; `"sha256"` reads and hashes every member, `jobs` threads beside each other (0: one per core),
+    and is null for damaged ones (counted in `lost`).
 
     Raises `EntryNotFoundError` for an unknown column, `QueryError` for another digest, and `MissingDependencyError`.
     """
@@ -236,18 +257,37 @@ def member_table(
     schema = pa.schema([pa.field(name, types[name]) for name in names])
     hashing = digest == "sha256" and bool({"digest", "problem", "reason"} & set(names))
 
+    def piece(part: list[Entry]) -> _Rows:
+        found = _Rows([], Counter())
+        for entry in part:
+            try:
+                found.made.append(_member_row(archive, entry, hashing, found.lost))
+            except SourceError as error:
+                return found._replace(error=error)
+        return found
+
+    def rows() -> Iterator[dict[str, Any]]:
+        parts = batched(archive.entries() if entries is None else entries, PIECE_MEMBERS, _content, PIECE_BYTES)
+        for found in map_ordered(piece, parts, jobs if hashing else 1, leave=True):
+            if lost is not None:
+                lost.update(found.lost)
+            yield from found.made
+            if found.error is not None:
+                raise found.error
+
     def batches() -> Iterator[Any]:
-        rows = (
-            _member_row(archive, entry, hashing, lost) for entry in (archive.entries() if entries is None else entries)
-        )
-        for part in batched(rows, batch_rows):
+        for part in batched(rows(), batch_rows):
             arrays = [pa.array([row.get(name) for row in part], types[name]) for name in names]
             yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
     return pa.RecordBatchReader.from_batches(schema, batches())
 
 
-def _member_row(archive: MemberArchive, entry: Entry, hashing: bool, lost: Counter[str] | None) -> dict[str, Any]:
+def _content(entry: Entry) -> int:
+    return entry.size or 0
+
+
+def _member_row(archive: MemberArchive, entry: Entry, hashing: bool, lost: Counter[str]) -> dict[str, Any]:
     details = entry.details
     row = {
         "name": plain_text(entry.name, lost),
@@ -271,8 +311,7 @@ def _member_row(archive: MemberArchive, entry: Entry, hashing: bool, lost: Count
             raise
         except ExhumeError as error:
             row |= {"problem": error.code, "reason": error.message}
-            if lost is not None:
-                lost[NO_DIGEST] += 1
+            lost[NO_DIGEST] += 1
         else:
             row["digest"] = f"sha256:{computed.hexdigest()}"
     return row

@@ -144,8 +144,9 @@ class _Bar:
         return next(troubled, max(self.kinds, key=lambda kind: self.kinds[kind]))
 
 
-def draw_map(archive: Archive, findings: Iterable[Finding] | None) -> Drawing:
+def draw_map(archive: Archive, findings: Iterable[Finding] | None, *, jobs: int = 1) -> Drawing:
     """The picture of an archive; errors among `findings` are drawn at their place.  None means it was not verified.
+    Sections are found by `jobs` threads (0: one per core).
 
     If the archive was verified, sections that do not state their decompressed size are decompressed to measure it,
     except for those of which verifying told it already.
@@ -153,7 +154,7 @@ def draw_map(archive: Archive, findings: Iterable[Finding] | None) -> Drawing:
     """
     with measuring() as sizes:
         errors = [finding for finding in findings or () if finding.severity is Severity.ERROR]
-    found = archive.sections()
+    found = archive.sections(jobs=jobs)
     drawing = Drawing()
     total = found.coverage()
     y: float = MARGIN + 14

@@ -9,7 +9,7 @@ import click
 
 from exhume.choices import hint
 from exhume.cli.outcome import Outcome
-from exhume.cli.params import SIZE, Choice
+from exhume.cli.params import SIZE, Choice, Jobs
 from exhume.cli.runtime import Run
 from exhume.errors import EntryNotFoundError, Span, shorten
 
@@ -39,7 +39,8 @@ OPTIONS: dict[str, list[click.Option]] = {
         ),
     ],
     "cat": [
-        click.Option(["--sequence"], type=click.IntRange(0), metavar="N", help="The state as of sequence number N.")
+        click.Option(["--sequence"], type=click.IntRange(0), metavar="N", help="The state as of sequence number N."),
+        Jobs(),
     ],
     "salvage": [
         click.Option(["--deleted"], is_flag=True, help="Also files that were deleted on purpose."),
@@ -55,7 +56,10 @@ OPTIONS: dict[str, list[click.Option]] = {
 }
 
 
-WITHOUT_EFFECT = {"list": {"all_versions": ("sequence", "directory"), "sequence": ("directory",)}}
+WITHOUT_EFFECT = {
+    "list": {"all_versions": ("sequence", "directory"), "sequence": ("directory",)},
+    "cat": {"sequence": ("jobs",)},
+}
 
 
 def table_options(options: dict[str, Any]) -> dict[str, Any]:
@@ -114,7 +118,7 @@ def cat(run: Run, archive: DataBundleArchive, names: tuple[str, ...], options: d
 
     start, stop, sequence = options.get("start") or 0, options.get("stop"), options.get("sequence")
     if sequence is None:
-        cat_members(run, archive, names, start, stop)
+        cat_members(run, archive, names, start, stop, options["jobs"])
         return None
     history = archive.history()
     try:
