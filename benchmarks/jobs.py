@@ -36,8 +36,8 @@ from benchmarks.rows import Work, rows
 from benchmarks.scaling import write_page
 from exhume.limits import parse_size
 
-LONG = 10.0
-"""Seconds after which a command is not repeated."""
+ENOUGH = 40.0
+"""Seconds of runs behind which commands are not repeated."""
 
 LEAST = 0.002
 """CPU seconds of a floor below which there is nothing to compare with."""
@@ -135,12 +135,12 @@ def timed(command: list[str], out: Path, copies: int = 1) -> Cost:
 
 
 def best(trials: Sequence[Callable[[], Cost]], repeat: int) -> list[Cost]:
-    """The least of some repetitions of each, one after the other and again; of one where that takes long.
+    """The least of `repeat` runs of each, one after the other and again; of fewer where these take long.
 
     Raises as `timed` does.
     """
-    found = [[trial() for trial in trials]]
-    while len(found) < repeat and sum(wall for costs in found for wall, _ in costs) < LONG * len(trials):
+    found: list[list[Cost]] = []
+    while not found or (len(found) < repeat and sum(wall for costs in found for wall, _ in costs) < ENOUGH):
         found.append([trial() for trial in trials])
     return [min(costs) for costs in zip(*found, strict=True)]
 
@@ -222,7 +222,7 @@ def main(arguments: list[str] | None = None) -> int:
         "--size", type=parse_size, help="bytes of content (256M); four times that where it takes a second"
     )
     parser.add_argument("--jobs", type=int, help="jobs besides one (2)")
-    parser.add_argument("--repeat", type=int, default=2)
+    parser.add_argument("--repeat", type=int, default=6, help="runs of each command, but for those that take long (6)")
     parser.add_argument("--dir", type=Path, help="keep what is made here")
     parser.add_argument("--results", type=Path, default=Path("build/jobs.json"), help="rows that are done")
     parser.add_argument("--seconds", type=float, default=3600, help="begin no further row after this time")

@@ -355,11 +355,21 @@ def test_diff(tmp_path: Path, exhume_cli: Callable[..., Any]) -> None:
     ]  # fmt: skip
     text = exhume_cli("diff", tmp_path / "one", tmp_path / "two").text.splitlines()
     assert text == ["- data/empty", "M data/mixed.bin", "+ new", "U readme.txt"]
+    for sides in ((tmp_path / "one", tmp_path / "two"), (tmp_path / "two", tree)):
+        alone = exhume_cli("diff", "--content", "--json", *sides)
+        assert exhume_cli("diff", "--content", "--json", *sides, "--jobs", 3).out == alone.out
     (tree / "readme.txt").unlink()
     (tree / "readme.txt").mkdir()
     assert "! readme.txt" in exhume_cli("diff", tmp_path / "one", tree).text
     assert exhume_cli("diff", tree, tree).code == 2
     assert exhume_cli("diff", tmp_path / "one", tree / "data" / "mixed.bin").code == 2
+    shard = tmp_path / "two" / "shard-00000000"
+    shard.write_bytes(flip(shard.read_bytes(), shard.stat().st_size // 2))
+    assert exhume_cli("diff", tmp_path / "one", tmp_path / "two").code == 4, "sums are compared as they are stated"
+    alone, together = (exhume_cli("diff", "--content", tmp_path / "one", tmp_path / "two", "-j", n) for n in (1, 3))
+    assert (alone.code, alone.out, alone.err) == (together.code, together.out, together.err)
+    assert alone.code == 1
+    assert "DB-" in alone.err
 
 
 def test_create_on_the_command_line(tmp_path: Path, exhume_cli: Callable[..., Any]) -> None:

@@ -70,7 +70,7 @@ def test_a_row_has_its_rival_and_its_floor(monkeypatch: pytest.MonkeyPatch, tmp_
 
 
 def test_one_job_and_several_take_turns() -> None:
-    walls = iter([3.0, 2.0, 1.0, 1.5, 2.0, 1.75, 9.0, 9.0, 20.0, 9.0])
+    walls = iter([3.0, 2.0, 1.0, 1.5, 2.0, 1.75, 9.0, 9.0, 20.0, 9.0, 19.0, 9.5])
     runs: list[str] = []
 
     def trial(name: str) -> tuple[float, float]:
@@ -81,7 +81,7 @@ def test_one_job_and_several_take_turns() -> None:
     assert jobs.best(trials, 3) == [(1.0, 1.0), (1.5, 1.0)]
     assert runs == ["one", "two"] * 3
     assert jobs.best(trials, 1) == [(9.0, 1.0), (9.0, 1.0)]
-    assert jobs.best(trials, 3) == [(20.0, 1.0), (9.0, 1.0)], "what takes long runs once"
+    assert jobs.best(trials, 3) == [(19.0, 1.0), (9.0, 1.0)], "what takes long runs less often"
 
 
 def test_copies_run_beside_each_other_and_write_to_places_of_their_own(
@@ -126,7 +126,7 @@ def test_a_command_that_takes_no_jobs_is_told_from_one_that_fails(
     monkeypatch.setattr(jobs, "settle", lambda: None)
     (tmp_path / "a.zs").write_bytes(b"")
     with pytest.raises(JobsRefusedError):
-        jobs.timed([*EXHUME, "explain", str(tmp_path / "a.zs"), "--jobs", "2"], tmp_path / "out")
+        jobs.timed([*EXHUME, "payload", str(tmp_path / "a.zs"), "header", "--jobs", "2"], tmp_path / "out")
     with pytest.raises(SystemExit, match="failed"):
         jobs.timed([*EXHUME, "verify", str(tmp_path / "a.zs")], tmp_path / "out")
 

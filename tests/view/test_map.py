@@ -170,7 +170,8 @@ def test_a_run_of_sections_is_summed_up_as_its_sections_are(
             if flat:
                 files = {source: [s for s in archive.sections() if s.span.source == source.name] for source in
                          archive.sections().sources.values()}  # fmt: skip
-                monkeypatch.setattr(type(archive), "sections", lambda *_, files=files, jobs=1: SectionMap(files.items()))
+                found = SectionMap(files.items())
+                monkeypatch.setattr(type(archive), "sections", lambda *_, found=found, jobs=1: found)
             drawing = draw_map(archive, archive.verify() if verified else None)
         texts.append([shape.text for shape in drawing.shapes if isinstance(shape, Text)])
         bars = [shape for shape in drawing.shapes if isinstance(shape, Rect) and "data@" in shape.title]

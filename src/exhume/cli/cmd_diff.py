@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exhume.cli.outcome import Outcome
-from exhume.cli.params import Verb
+from exhume.cli.params import Jobs, Verb
 from exhume.cli.render import printable
 from exhume.cli.runtime import Run, common_options
 
@@ -24,8 +24,9 @@ _SIGNS = {"added": "+", "removed": "-", "kind": "!", "content": "M", "user-data"
 @click.option(
     "--content", is_flag=True, help="Also read every file of the bundles, not only compare sizes and CRC-32C."
 )
+@click.option(cls=Jobs)
 @common_options
-def command(run: Run, left: str, right: str, content: bool) -> Outcome:
+def command(run: Run, left: str, right: str, content: bool, jobs: int) -> Outcome:
     """Compare the DataBundle LEFT with the DataBundle or plain directory RIGHT (either may be either).
 
     Exit code 4 when they differ.  `+` is only in RIGHT, `-` only in LEFT, `M` has other bytes, `U` other user data,
@@ -34,8 +35,8 @@ def command(run: Run, left: str, right: str, content: bool) -> Outcome:
     from exhume.formats.data_bundle.diff import compare
 
     run.refuse_part()
-    one, first = _side(run, left, content)
-    other, second = _side(run, right, content)
+    one, first = _side(run, left, content, jobs)
+    other, second = _side(run, right, content, jobs)
     if not (first or second):
         raise click.UsageError("neither is a bundle")
     found = list(compare(one, other, user_data=first and second))
@@ -48,7 +49,7 @@ def command(run: Run, left: str, right: str, content: bool) -> Outcome:
     return Outcome.NO if found else Outcome.DONE
 
 
-def _side(run: Run, target: str, content: bool) -> tuple[dict[str, Side], bool]:
+def _side(run: Run, target: str, content: bool, jobs: int) -> tuple[dict[str, Side], bool]:
     """The members of a target, and whether it is a bundle."""
     from exhume.engines.identify import identify
     from exhume.formats.data_bundle.diff import bundle_side, directory_side
@@ -62,7 +63,7 @@ def _side(run: Run, target: str, content: bool) -> tuple[dict[str, Side], bool]:
         source = open_target(target, storage_options=run.storage_options)
         if isinstance(source, Tree):
             with open_archive(source, limits=run.limits) as archive:
-                return bundle_side(archive, content=content), True
+                return bundle_side(archive, content=content, jobs=jobs), True
     if not Path(target).is_dir():
         raise click.UsageError(f"neither a bundle nor a directory: {target}")
-    return directory_side(target), False
+    return directory_side(target, jobs=jobs), False

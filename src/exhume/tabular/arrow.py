@@ -39,10 +39,10 @@ NO_DIGEST: Final = "digests of damaged members"
 DIGESTS: Final = ("stored", "sha256")
 
 PIECE_BYTES: Final = 1 << 20
-"""Content of members after which a thread that hashes them takes no more."""
+"""Content of members after which a thread takes no more of them at a time."""
 
 PIECE_MEMBERS: Final = 512
-"""Members that a thread hashes at a time at most."""
+"""Members that a thread takes at a time at most."""
 
 
 def import_pyarrow() -> Any:

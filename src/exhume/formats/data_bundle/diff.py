@@ -15,7 +15,9 @@ from exhume.codecs.checksums import crc32c
 from exhume.formats.data_bundle.index import FileRow
 from exhume.formats.data_bundle.inputs import walk
 from exhume.formats.data_bundle.reader import DataBundleArchive
+from exhume.io.parallel import map_ordered
 from exhume.io.source import STREAM_CHUNK, source_error
+from exhume.tabular.arrow import PIECE_BYTES, PIECE_MEMBERS, batched
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,37 +48,49 @@ class Difference:
         return out
 
 
-def bundle_side(archive: DataBundleArchive, *, content: bool = False) -> dict[str, Side]:
-    """The members of a bundle; with `content` every file is read, so that its bytes are known to be right.
+def bundle_side(archive: DataBundleArchive, *, content: bool = False, jobs: int = 1) -> dict[str, Side]:
+    """The members of a bundle; with `content` every file is read, by `jobs` threads (0: one per core), so that its
+    bytes are known to be right.
 
-    Directories without a row of their own count as well.
+    Directories without a row of their own count as well.  Raises what is wrong with the first file that is damaged.
     """
-    out: dict[str, Side] = {}
-    for name, row in archive.rows().items():
-        _add_parents(out, name)
-        out[name] = _row_side(archive, row, content)
-    return out
 
+    def read(part: list[FileRow]) -> None:
+        for row in part:
+            for _ in archive.view.chunks(row):
+                pass
 
-def _row_side(archive: DataBundleArchive, row: FileRow, content: bool) -> Side:
-    meta = row.meta
-    if meta.is_directory:
-        return Side("directory", 0, 0, meta.user_data.to_dict() if meta.user_data else None)
+    rows = archive.rows()
     if content:
-        for _ in archive.view.chunks(row):
+        files = (row for row in rows.values() if not row.meta.is_directory)
+        parts = batched(files, PIECE_MEMBERS, lambda row: row.meta.size, PIECE_BYTES)
+        for _ in map_ordered(read, parts, jobs, leave=True):
             pass
-    return Side("file", meta.size, meta.crc32c, meta.user_data.to_dict() if meta.user_data else None)
-
-
-def directory_side(path: str | os.PathLike[str]) -> dict[str, Side]:
-    """The regular files and directories below a directory."""
     out: dict[str, Side] = {}
-    for kind, file, name, _ in walk(os.fspath(path), ""):
-        if kind == "directory":
-            out[name] = Side("directory", 0, 0)
-        elif kind == "file":
-            out[name] = Side("file", *_sum_file(file))
+    for name, row in rows.items():
+        _add_parents(out, name)
+        out[name] = _row_side(row)
     return out
+
+
+def _row_side(row: FileRow) -> Side:
+    meta = row.meta
+    user_data = meta.user_data.to_dict() if meta.user_data else None
+    return Side("directory", 0, 0, user_data) if meta.is_directory else Side("file", meta.size, meta.crc32c, user_data)
+
+
+def directory_side(path: str | os.PathLike[str], *, jobs: int = 1) -> dict[str, Side]:
+    """The regular files and directories below a directory, which `jobs` threads read (0: one per core).
+
+    Raises `SourceError` for what cannot be read.
+    """
+    found = ((kind, file, name) for kind, file, name, _ in walk(os.fspath(path), "") if kind in ("directory", "file"))
+
+    def look(one: tuple[str, str, str]) -> tuple[str, Side]:
+        kind, file, name = one
+        return name, Side(kind, 0, 0) if kind == "directory" else Side(kind, *_sum_file(file))
+
+    return dict(map_ordered(look, found, jobs, leave=True))
 
 
 def _sum_file(path: str) -> tuple[int, int]:

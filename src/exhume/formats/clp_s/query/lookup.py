@@ -45,6 +45,7 @@ class Dictionaries:
         return self._texts.query(pattern)
 
     def _variables(self, pattern: Wildcard) -> Sequence[int]:
+        self.archive.share_variables()
         return searchkernel.find(self.archive.variables, pattern)
 
     def _log_types(self, pattern: Wildcard) -> Sequence[int]:
