@@ -485,9 +485,7 @@ def test_a_damaged_member_has_no_digest(tmp_path: Path, members: int, monkeypatc
 
 
 @pytest.mark.parametrize("jobs", [1, 3])
-def test_rows_before_a_source_that_fails_are_given(
-    tmp_path: Path, jobs: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rows_before_a_source_that_fails_are_given(tmp_path: Path, jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(arrow, "PIECE_MEMBERS", 3)
     write_bundle(tmp_path / "b")
     with exhume.open(tmp_path / "b") as archive:
