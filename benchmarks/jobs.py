@@ -36,7 +36,7 @@ from benchmarks.rows import Work, rows
 from benchmarks.scaling import write_page
 from exhume.limits import parse_size
 
-ENOUGH = 40.0
+ENOUGH = 20.0
 """Seconds of runs behind which commands are not repeated."""
 
 LEAST = 0.002

@@ -44,12 +44,13 @@ OTHERS = [
         "selftest": "--count 1 -o {o}/made", "verify": f"{MANY} {{i}}/log",
     }.items()),
     *(Task("workers", verb, f"{words} --jobs 2", tree=True, apart=verb in ("export", "salvage")) for verb, words in {
-        "carve": "{i}/image -o {o}/made --span 8K", "catalog": "build {o}/made {i}/a.caf {i}/made.caf",
+        "carve": "{i}/image -o {o}/made --span 8K", "cat": "{i}/bundle",
+        "catalog": "build {o}/made {i}/a.caf {i}/made.caf", "diff": "{i}/bundle {i}/plain-bundle --content",
         "create": "zs {i}/numbers -o {o}/made --no-default-metadata --block-size 1K",
         "explain": "{i}/bundle --recursive --coverage", "export": f"{FILES} --to jsonl -o {{o}}/made",
         "extract": "{i}/made.caf -o {o}/made", "identify": MANY, "info": "{i}/db --recursive",
-        "list": "{i}/bundle --recursive", "recode": "{i}/bundle -o {o}/made --codec snappy",
-        "salvage": "{i}/bad-a.zs {i}/bad-a.caf -o {o}/made",
+        "list": "{i}/bundle --recursive", "map": "{i}/bundle --svg {o}/made",
+        "recode": "{i}/bundle -o {o}/made --codec snappy", "salvage": "{i}/bad-a.zs {i}/bad-a.caf -o {o}/made",
         "search": "{i}/a.clps {i}/a.clps * --count", "verify": MANY,
     }.items()),
 ]  # fmt: skip

@@ -267,7 +267,8 @@ def member_table(
         return found
 
     def rows() -> Iterator[dict[str, Any]]:
-        parts = batched(archive.entries() if entries is None else entries, PIECE_MEMBERS, _content, PIECE_BYTES)
+        listed = archive.entries() if entries is None else entries
+        parts = batched(listed, min(PIECE_MEMBERS, batch_rows), _content, PIECE_BYTES)
         for found in map_ordered(piece, parts, jobs if hashing else 1, leave=True):
             if lost is not None:
                 lost.update(found.lost)
