@@ -82,7 +82,7 @@ def test_text_that_is_not_ascii(entry: bytes, shown: str) -> None:
 
 def test_strings_that_are_too_long_for_a_batch_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     class Long(list[bytes]):
-        def numbered(self, ids: Any, slots: Any) -> Any:
+        def numbered(self, ids: Any) -> Any:
             raise OverflowError(1 << 31)
 
     monkeypatch.setattr(Texts, "first_variables", lambda texts, count: Long([b""] * count))

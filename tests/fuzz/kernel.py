@@ -239,7 +239,7 @@ def clps_read(data: bytes) -> None:
         strings.escaped()
     texts = _dictionary(rest[:cut], 32)
     with contextlib.suppress(IndexError):
-        codes, ends, _ = texts.numbered(memoryview(_words(rest)[0]).cast("Q"), array("i", [how] * len(texts)))
+        codes, ends, _ = texts.numbered(memoryview(_words(rest)[0]).cast("Q"))
         assert (len(codes), len(ends) % 4) == (4 * (len(rest) // 8), 0)
     repeated, shares = read.ClpsRepeated(texts), 1 + how % 5
     repeated.add(0, len(texts))

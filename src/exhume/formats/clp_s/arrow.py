@@ -228,18 +228,6 @@ def _batches(
     lost: Counter[str],
     jobs: int,
 ) -> Iterator[Any]:
-    # Not one of each thread: where a foreign thread asks for the batches, as those of DuckDB do, Python takes it for a
-    # new one each time, and its scratch, as large as the dictionary, would be made anew.
-    free: list[list[ColumnMaker]] = []
-
-    def makers() -> list[ColumnMaker]:
-        with suppress(IndexError):
-            return free.pop()
-        import numpy
-
-        scratch = numpy.zeros(0, numpy.int32)
-        return [ColumnMaker(pa, item, archive, scratch) for item in fields]
-
     def make(parts: Group | ExhumeError | None) -> tuple[list[Any], ExhumeError | None]:
         if isinstance(parts, ExhumeError):
             return [], parts
@@ -248,7 +236,7 @@ def _batches(
             with suppress(ExhumeError):
                 archive.texts.variables  # noqa: B018 - reads it
             return made, None
-        taken = makers()
+        taken = [ColumnMaker(pa, item, archive) for item in fields]
         try:
             with suppress(ExhumeError):
                 return [_batch(pa, taken, parts, schema)], None
@@ -262,8 +250,6 @@ def _batches(
                 made.extend(_batch(pa, taken, [part], schema) for part in parts)
             except ExhumeError as error:
                 return made, error
-        finally:
-            free.append(taken)
         return made, None
 
     # Beside the first table the dictionary is read, if most of it will be needed.

@@ -58,17 +58,14 @@ class Piece:
 
 
 class ColumnMaker:
-    """Makes the Arrow arrays of one field, for one thread at a time; `scratch` is an array of int32 that all that make
-    a batch share.
-    """
+    """Makes the Arrow arrays of one field, for one thread at a time."""
 
-    def __init__(self, pa: Any, item: ArrowField, archive: ClpSArchive, scratch: Any) -> None:
+    def __init__(self, pa: Any, item: ArrowField, archive: ClpSArchive) -> None:
         import numpy
 
         self.pa, self.np = pa, numpy
         self.item = item
         self.archive = archive
-        self.scratch = scratch
         self.lost: Counter[str] = Counter()
         kind = item.arrow_type
         if pa.types.is_null(kind):
@@ -190,10 +187,8 @@ class ColumnMaker:
                 ids[piece.start : piece.stop] = values
         variables = self.archive.texts.first_variables(top)
         valid = self._valid(pieces, rows)
-        if len(self.scratch) < len(variables):
-            self.scratch.resize(len(variables), refcheck=False)
         try:
-            codes, ends, text = variables.numbered(ids if valid is None else ids[valid], self.scratch)
+            codes, ends, text = variables.numbered(ids if valid is None else ids[valid])
         except OverflowError as error:
             raise LimitExceededError(
                 "the strings of a batch pass 2 GiB: ask for smaller batches", format="clp-s"

@@ -59,6 +59,13 @@ cdef enum:
     NUMBERED_AHEAD = 24
 
 
+cdef inline uint64_t id_place(uint64_t id) noexcept nogil:
+    """A hash of an id that nobody outside knows: chosen ids must not all fall on one place of a table."""
+    id = (id ^ enc_hash_seed) * <uint64_t>0xFF51AFD7ED558CCD
+    id = (id ^ id >> 32) * <uint64_t>0x9E3779B97F4A7C15
+    return id ^ id >> 32
+
+
 cdef inline Slice string_at(const Strings* strings, uint64_t index) noexcept nogil:
     cdef Slice found
     cdef int64_t start = strings.starts[index] + CLP_S_DICTIONARY_ENTRIES_ENTRY_END_LEN_VALUE
@@ -153,14 +160,15 @@ cdef class ClpsStrings:
         finally:
             free(out.data)
 
-    def numbered(self, ids, int32_t[::1] slots not None):
+    def numbered(self, ids):
         cdef Py_buffer view
         cdef Slice* used = NULL  # the different entries
-        cdef Py_ssize_t rows, row, number = 0
+        cdef uint64_t* known = NULL  # and their ids
+        cdef int32_t* table = NULL  # by a hash of the id: the number of its entry, counted from 1
+        cdef Py_ssize_t rows, row, number = 0, at
         cdef int64_t size = 0
-        cdef uint64_t id = 0
+        cdef uint64_t id = 0, mask = 1
         cdef int32_t slot, end = 0
-        cdef int32_t* known = &slots[0] if slots.shape[0] else NULL
         cdef char* codes
         cdef char* ends
         cdef char* text
@@ -168,31 +176,39 @@ cdef class ClpsStrings:
         PyObject_GetBuffer(ids, &view, PyBUF_SIMPLE)
         try:
             rows = view.len // sizeof(uint64_t)
-            if self.escape or slots.shape[0] < self.count or rows >= <Py_ssize_t>1 << 31:
-                raise ValueError("too few slots or too many ids")
+            if self.escape or rows >= <Py_ssize_t>1 << 31:
+                raise ValueError("too many ids")
+            while mask < <uint64_t>(2 * rows):
+                mask *= 2
+            mask -= 1
             made = PyBytes_New(NULL, sizeof(int32_t) * rows)
             codes = PyBytes_AS_STRING(<PyObject*>made)
             used = <Slice*>malloc((rows + 1) * sizeof(Slice))
-            if used == NULL:
+            known = <uint64_t*>malloc((rows + 1) * sizeof(uint64_t))
+            table = <int32_t*>calloc(mask + 1, sizeof(int32_t))
+            if used == NULL or known == NULL or table == NULL:
                 raise MemoryError
             with nogil:
-                # Slots and entries lie anywhere in large tables: they are asked for some rows ahead.
+                # Entries lie anywhere in a large dictionary: they are asked for some rows ahead.
                 for row in range(rows):
                     if row + NUMBERED_AHEAD < rows:
                         id = <uint64_t>load64(<const char*>view.buf, row + NUMBERED_AHEAD)
                         if id < <uint64_t>self.count:
-                            EXH_PREFETCH(&known[id])
                             EXH_PREFETCH(&self.starts[id])
                     id = <uint64_t>load64(<const char*>view.buf, row)
                     if id >= <uint64_t>self.count:
                         outside = 1
                         break
-                    slot = known[id]  # whatever was there, it is right if it leads to this entry
-                    if slot < 0 or slot >= number or used[slot].text != string_at(&self.strings, id).text:
-                        slot = known[id] = <int32_t>number
+                    at = id_place(id) & mask
+                    while table[at] and known[table[at] - 1] != id:
+                        at = (at + 1) & mask
+                    if table[at] == 0:
                         used[number] = string_at(&self.strings, id)
+                        known[number] = id
                         size += used[number].size
                         number += 1
+                        table[at] = <int32_t>number
+                    slot = table[at] - 1
                     memcpy(codes + sizeof(int32_t) * row, &slot, sizeof(int32_t))
             if outside:
                 raise IndexError(id)
@@ -213,6 +229,8 @@ cdef class ClpsStrings:
             return made, offsets, joined
         finally:
             free(used)
+            free(known)
+            free(table)
             PyBuffer_Release(&view)
 
     def first_not_utf8(self, Py_ssize_t start, Py_ssize_t stop):

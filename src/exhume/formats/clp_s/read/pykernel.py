@@ -97,18 +97,17 @@ class ClpsStrings:
     def __iter__(self) -> Iterator[bytes]:
         return iter(self._entries)
 
-    def numbered(self, ids: Any, slots: Any) -> tuple[bytes, bytes, bytes]:
+    def numbered(self, ids: Any) -> tuple[bytes, bytes, bytes]:
         """The entries that the ids (u64) name, each once, as an Arrow dictionary has them: `(codes, ends, text)`.
 
         `codes` (int32) has the number of each id's entry, in the order of their first use; `text` is these entries,
-        joined, and `ends` (int32, a 0 first) where each ends.  `slots` is a buffer with a writable int32 for each entry
-        of the dictionary: what they hold is of no use to anybody, and does no harm.
+        joined, and `ends` (int32, a 0 first) where each ends.
 
-        Raises `IndexError` for an id that no entry has, `OverflowError` for a text of 2 GiB, and `ValueError` for too
-        few slots or 2^31 ids.
+        Raises `IndexError` for an id that no entry has, `OverflowError` for a text of 2 GiB, and `ValueError` for 2^31
+        ids.
         """
-        if len(slots) < len(self) or len(ids) >= 1 << 31:
-            raise ValueError("too few slots or too many ids")
+        if len(ids) >= 1 << 31:
+            raise ValueError("too many ids")
         numbers: dict[int, int] = {}
         codes = array("i", (numbers.setdefault(one, len(numbers)) for one in ids.tolist()))
         used = [self._entries[one] for one in numbers]

@@ -31,7 +31,7 @@ R = TypeVar("R")
 BLOCK_BYTES: Final = 1 << 19
 """Decompressed bytes of a table that one thread searches or prints at a time."""
 
-WINDOW_BYTES: Final = 1 << 22
+WINDOW_BYTES: Final = 1 << 21
 """The same of a table that is not held as a whole."""
 
 WITH_VARIABLES: Final = frozenset(
