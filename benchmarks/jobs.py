@@ -2,15 +2,16 @@
 
     python -m benchmarks.jobs [--size 256M] [--jobs 2] [--dir DIR] [--results FILE] [--seconds N] [--write PAGE] [ROW]
 
-Before each row it waits until the machine is idle, and a row during which other processes took more than a twentieth
-of it is measured again, not printed.  Before each command it writes on the memory that the command may take: a
-virtual machine gives memory that lay free for some seconds back to its host, and has it returned, slowly, when it is
-touched.  Copies of the command with one job take their turn beside each other: they share nothing, so that as many jobs
-can hardly take less.  Rows go to the results file as soon as they are done, and those that stand there are left out:
-with `--seconds`, and with `--dir`, which keeps what they read, the table is made in slices.  `--write` puts it between
-its markers in a page.  The serial share and what 16 cores would give follow from the two walls by Amdahl's law.
-`--unwatched` measures on a busy machine too, for trying out rows: then nothing is kept or written.
-Only for Linux (`/proc/stat`).
+Before each row it waits until the machine is idle, and has as many whole cores as there are jobs: loops of numbers have
+to take as long beside each other as one alone.  A row during which other processes took more than a twentieth of it, or
+behind which the cores are no longer whole, is measured again, not printed.  Before each command it writes on the memory
+that the command may take: a virtual machine gives memory that lay free for some seconds back to its host, and has it
+returned, slowly, when it is touched.  Copies of the command with one job take their turn beside each other: they share
+nothing, so that as many jobs can hardly take less.  Rows go to the results file as soon as they are done, and those
+that stand there are left out: with `--seconds`, and with `--dir`, which keeps what they read, the table is made in
+slices.  `--write` puts it between its markers in a page.  The serial share and what 16 cores would give follow from the
+two walls by Amdahl's law.  `--unwatched` measures on a busy machine too, for trying out rows: then nothing is kept or
+written.  Only for Linux (`/proc/stat`).
 
 Rows, rivals and floors are those of `benchmarks.rows`, `benchmarks.rivals` and `benchmarks.floors`.
 """
@@ -31,7 +32,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks.machine import BUSY, Watch, own_cpu, settle, wait_for_idle, warm
+from benchmarks.machine import BUSY, Watch, has_cores, own_cpu, settle, wait_for_idle, warm
 from benchmarks.rows import Work, rows
 from benchmarks.scaling import write_page
 from exhume.limits import parse_size
@@ -148,7 +149,7 @@ def best(trials: Sequence[Callable[[], Cost]], repeat: int) -> list[Cost]:
 def measure(name: str, work: Work, jobs: int, repeat: int, out: Path, until: float, watched: bool) -> Row | None:
     """A row, the best of the repetitions; None when the machine was not idle for it before the time `until`."""
     warm(work.reads)
-    while not watched or wait_for_idle(until):
+    while not watched or wait_for_idle(until, jobs):
         watch = Watch()
         one, several = ([*work.command, "--jobs", str(number)] for number in (1, jobs))
         trials = [partial(timed, one, out), partial(timed, several, out), partial(timed, one, out, jobs)]
@@ -164,8 +165,10 @@ def measure(name: str, work: Work, jobs: int, repeat: int, out: Path, until: flo
         if work.floor is not None:
             row.floor = floor(*work.floor)
         row.others = watch.others()
-        if not watched or row.others <= BUSY:
+        if not watched or (row.others <= BUSY and has_cores(jobs)):
             return row
+        if time.perf_counter() > until:
+            break
     return None
 
 

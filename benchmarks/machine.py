@@ -9,11 +9,19 @@ import contextlib
 import mmap
 import os
 import resource
+import subprocess
+import sys
 import time
 from pathlib import Path
 
 BUSY = 0.05
 """The share of the machine that other processes may take."""
+
+WHOLE = 1.15
+"""What loops beside each other may take of the time of one, where each has a core of its own."""
+
+LOOP = "for number in range(10_000_000): pass"
+"""A quarter of a second or so of one core."""
 
 TICKS = os.sysconf("SC_CLK_TCK")
 CORES = os.cpu_count() or 1
@@ -45,15 +53,32 @@ class Watch:
         return max(0.0, (machine_busy() - self._busy - (own_cpu() - self._own)) / wall / CORES)
 
 
-def wait_for_idle(until: float) -> bool:
-    """Whether other processes took little for a second, before the time `until`."""
+def wait_for_idle(until: float, cores: int) -> bool:
+    """Whether other processes took little for a second, and the host gave so many cores, before the time `until`."""
     while True:
         watch = Watch()
         time.sleep(1)
-        if watch.others() <= BUSY:
+        if watch.others() <= BUSY and has_cores(cores):
             return True
         if time.perf_counter() > until:
             return False
+
+
+def has_cores(count: int) -> bool:
+    """Whether so many loops of numbers, which share nothing, take about as long beside each other as one of them.
+
+    They take more where the host of a virtual machine uses its cores too, or where two are threads of one.
+    """
+    return _loops(count) <= WHOLE * _loops(1)
+
+
+def _loops(count: int) -> float:
+    """Wall seconds of loops beside each other."""
+    start = time.perf_counter()
+    running = [subprocess.Popen([sys.executable, "-I", "-S", "-c", LOOP]) for _ in range(count)]
+    for each in running:
+        each.wait()
+    return time.perf_counter() - start
 
 
 def settle(most: int = 2 << 30) -> None:

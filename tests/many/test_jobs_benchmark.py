@@ -34,22 +34,23 @@ def test_what_stays_serial_is_serial_on_more_cores() -> None:
 
 
 def test_a_row_measured_under_load_is_measured_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    loads = iter([0.5, 0.01])
+    loads, cores = iter([0.5, 0.01, 0.01]), iter([False, True])
     runs: list[tuple[str, int]] = []
 
     def timed(command: list[str], out: Path, copies: int = 1) -> tuple[float, float]:
         runs.append((command[-1], copies))
         return 1.2 if copies > 1 else 1.0 / int(command[-1]), 1.0
 
-    monkeypatch.setattr(jobs, "wait_for_idle", lambda until: True)
+    monkeypatch.setattr(jobs, "wait_for_idle", lambda until, cores: True)
+    monkeypatch.setattr(jobs, "has_cores", lambda count: next(cores))
     monkeypatch.setattr(machine.Watch, "others", lambda self: next(loads))
     monkeypatch.setattr(jobs, "timed", timed)
     work = Work(["cat"], tmp_path)
     found = jobs.measure("zs cat", work, 2, 1, tmp_path / "out", 1e18, True)
-    assert runs == [("1", 1), ("2", 1), ("1", 2)] * 2, "those that were thrown away, and those that count"
+    assert runs == [("1", 1), ("2", 1), ("1", 2)] * 3, "twice those that were thrown away, and those that count"
     assert found is not None
     assert (found.ratio, found.others, found.ceiling) == (0.5, 0.01, 0.6)
-    monkeypatch.setattr(jobs, "wait_for_idle", lambda until: False)
+    monkeypatch.setattr(jobs, "wait_for_idle", lambda until, cores: False)
     assert jobs.measure("zs cat", work, 2, 1, tmp_path / "out", 0, True) is None
 
 
@@ -202,3 +203,16 @@ def test_the_share_of_others_is_a_share() -> None:
     assert watch.others() >= 0
     assert machine.machine_busy() > 0
     assert machine.own_cpu() > 0
+
+
+def test_cores_are_whole_where_loops_do_not_slow_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    walls = {1: 2.0, 2: 2.2, 4: 3.0}
+    loops = machine._loops
+    monkeypatch.setattr(machine, "_loops", walls.__getitem__)
+    assert machine.has_cores(1)
+    assert machine.has_cores(2)
+    assert not machine.has_cores(4)
+    monkeypatch.setattr(machine, "has_cores", lambda count: False)
+    assert not machine.wait_for_idle(0, 2)
+    monkeypatch.setattr(machine, "LOOP", "pass")
+    assert loops(2) > 0
