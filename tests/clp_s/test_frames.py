@@ -7,7 +7,6 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import msgpack
 import pytest
@@ -394,28 +393,6 @@ def test_the_first_thread_reads_the_dictionary_and_others_help(made: Path) -> No
         archive.share_variables()
         assert frames.view == archive.inflate(place, 1 << 30), "which others help with"
         assert len(archive.variables) > 0
-
-
-def test_batches_for_many_threads_are_made_by_the_same_makers(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """DuckDB asks for each batch from a thread that Python takes for a new one."""
-    pytest.importorskip("pyarrow")
-    from exhume.formats.clp_s.read.arrow_columns import ColumnMaker
-
-    fields = []
-
-    class Counted(ColumnMaker):
-        def __init__(self, pa: Any, item: Any, *more: Any) -> None:
-            fields.append(item.name)
-            super().__init__(pa, item, *more)
-
-    monkeypatch.setattr("exhume.formats.clp_s.arrow.ColumnMaker", Counted)
-    with exhume.open(made) as archive:
-        batches = archive.to_arrow(batch_rows=ROWS // 4)
-        for _ in range(4):
-            thread = threading.Thread(target=batches.read_next_batch)
-            thread.start()
-            thread.join()
-    assert sorted(fields) == sorted(batches.schema.names)
 
 
 def said(archive: ClpSArchive, jobs: int) -> object:
