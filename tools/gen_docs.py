@@ -54,7 +54,7 @@ def folder_of(described: registry.Format) -> str:
 def rule_section(rule: Rule) -> str:
     """Returns the entry of one rule."""
     facts = [f"**{rule.severity}**", f"specification: {rule.spec}"]
-    if rule.severity is Severity.ERROR:
+    if rule.severity in (Severity.ERROR, Severity.UNCHECKED):
         facts.insert(1, f"readers raise `{rule.error_type.__name__}`")
     hint = f"\n{rule.hint}\n" if rule.hint else ""
     return f"### {rule.code}\n\n{rule.title[:1].upper()}{rule.title[1:]}.\n\n{'; '.join(facts)}.\n{hint}\n"

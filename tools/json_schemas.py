@@ -33,7 +33,7 @@ SCALARS: dict[str, dict[str, Any]] = {
 SPAN = {"source!": "text", "start!": "int", "end!": "int", "payload_start": "int", "payload_end": "int"}
 FINDING = {
     "code!": "text",
-    "severity!": ("error", "warning", "note"),
+    "severity!": ("error", "unchecked", "warning", "note"),
     "message!": "text",
     "span": "$span",
     "field_path": "text",
@@ -548,7 +548,14 @@ FORMS: dict[str, list[Form]] = {
     ],
     "snippet": [{"target!": "text", "manifest!": "text", "log_identifier!": "text"}],
     "verify": [
-        {**WHERE, "ok!": "bool", "checked": "texts", "unchecked": "texts", "findings!": ["$finding"]},
+        {
+            **WHERE,
+            "verdict!": ("ok", "damaged", "incomplete"),
+            "ok!": "bool",
+            "checked": "texts",
+            "unchecked": "texts",
+            "findings!": ["$finding"],
+        },
         {**WHERE, **FINDING},
     ],
     "walk": [dict.fromkeys(("archive!", "part!", "unrecognised!", "link!", "unreadable!"), "int")],

@@ -31,6 +31,7 @@ _NAMES = {
     "Span": "exhume.errors:Span",
     "Finding": "exhume.findings:Finding",
     "Severity": "exhume.findings:Severity",
+    "Verdict": "exhume.findings:Verdict",
     "Identification": "exhume.registry:Identification",
     "Limits": "exhume.limits:Limits",
 }
@@ -49,6 +50,7 @@ __all__ = [
     "RecordArchive",
     "Severity",
     "Span",
+    "Verdict",
     "Writer",
     "__version__",
     "ark",

@@ -26,6 +26,7 @@ from exhume.errors import ExhumeError as ExhumeError
 from exhume.errors import Span as Span
 from exhume.findings import Finding as Finding
 from exhume.findings import Severity as Severity
+from exhume.findings import Verdict as Verdict
 from exhume.formats.ark.collection import ArkDirectory
 from exhume.formats.ark.reader import ArkReader
 from exhume.formats.ark.writer import ArkWriter
@@ -56,6 +57,7 @@ __all__ = [
     "RecordArchive",
     "Severity",
     "Span",
+    "Verdict",
     "Writer",
     "__version__",
     "ark",

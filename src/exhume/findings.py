@@ -3,14 +3,30 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any, NamedTuple
 
-from exhume.errors import ExhumeError, SourceError, Span, StructureError, describe, shorten
+from exhume.errors import (
+    ExhumeError,
+    LimitExceededError,
+    MissingDependencyError,
+    SourceError,
+    Span,
+    StructureError,
+    UnsupportedFeatureError,
+    describe,
+    shorten,
+)
+
+NOT_CHECKED = (LimitExceededError, UnsupportedFeatureError, MissingDependencyError, SourceError)
+"""Errors that prevent a check and show no damage: a limit, an unsupported feature, a missing package, a failed read."""
 
 
 class Severity(enum.StrEnum):
-    """How bad a finding is: `error` breaks the specification, `warning` is suspicious, `note` is worth knowing.
+    """How bad a finding is, worst first.
+
+    `error` breaks the specification; `unchecked` could not be checked (a limit, an unsupported feature, a missing
+    package); `warning` is suspicious; `note` is worth knowing.
 
     Args:
         value: One of these words.
@@ -24,6 +40,7 @@ class Severity(enum.StrEnum):
     """
 
     ERROR = "error"
+    UNCHECKED = "unchecked"
     WARNING = "warning"
     NOTE = "note"
 
@@ -33,7 +50,7 @@ class Finding(NamedTuple):
 
     Attributes:
         code: Of the rule that is broken; stable, and documented with its specification's sentence.
-        severity: error, warning or note.
+        severity: error, unchecked, warning or note.
         message: One sentence.
         span: The bytes at fault, absolute in the file it names.
         field_path: The field in the specification, or None.
@@ -58,6 +75,11 @@ class Finding(NamedTuple):
     actual: Any = None
     spec_ref: str | None = None
     declared: Span | None = None
+
+    @property
+    def is_problem(self) -> bool:
+        """Whether it is an error, or something could not be checked: the archive is not `ok`."""
+        return self.severity in (Severity.ERROR, Severity.UNCHECKED)
 
     def __str__(self) -> str:
         return describe(self.code, self.message, self.span, self.field_path, self.expected, self.actual)
@@ -84,7 +106,7 @@ class Finding(NamedTuple):
 
     @classmethod
     def from_error(cls, error: ExhumeError, *, unread: bool = False) -> Finding:
-        """The finding that reports the same as an exception.
+        """The finding that reports the same as an exception; `unchecked` where that shows no damage (`NOT_CHECKED`).
 
         Raises a `SourceError` again, unless `unread`: a disk or server that fails says nothing about the archive.
         """
@@ -92,7 +114,7 @@ class Finding(NamedTuple):
             raise error
         return cls(
             code=error.code,
-            severity=Severity.ERROR,
+            severity=severity_of(type(error)),
             message=error.message,
             span=error.span,
             field_path=error.field_path,
@@ -100,6 +122,45 @@ class Finding(NamedTuple):
             actual=error.actual,
             spec_ref=error.spec_ref,
         )
+
+
+def severity_of(error_type: type[ExhumeError]) -> Severity:
+    """The severity of the finding that reports an error of that class."""
+    return Severity.UNCHECKED if issubclass(error_type, NOT_CHECKED) else Severity.ERROR
+
+
+class Verdict(enum.StrEnum):
+    """The result of checking an archive.
+
+    `ok`: everything was checked, and no rule is broken; `damaged`: a rule is broken; `incomplete`: no broken rule was
+    found, but something could not be checked.
+
+    Args:
+        value: One of these words.
+
+    Raises:
+        ValueError: It is another one.
+
+    Example:
+        >>> exhume.Verdict.of(exhume.verify("words.zs"))
+        <Verdict.OK: 'ok'>
+    """
+
+    OK = "ok"
+    DAMAGED = "damaged"
+    INCOMPLETE = "incomplete"
+
+    @classmethod
+    def of(cls, findings: Iterable[Finding]) -> Verdict:
+        """The verdict that findings amount to; takes all of them."""
+        return cls.of_severities({finding.severity for finding in findings})
+
+    @classmethod
+    def of_severities(cls, severities: Collection[Severity]) -> Verdict:
+        """The verdict that findings of these severities amount to."""
+        if Severity.ERROR in severities:
+            return cls.DAMAGED
+        return cls.INCOMPLETE if Severity.UNCHECKED in severities else cls.OK
 
 
 class CheckOutcome(enum.StrEnum):
@@ -230,15 +291,18 @@ class RuleTable:
         title: str,
         *,
         spec: str,
-        severity: Severity = Severity.ERROR,
+        severity: Severity | None = None,
         error: type[ExhumeError] = StructureError,
         hint: str = "",
     ) -> Rule:
-        """Declares a rule; `hint` is a sentence for the findings page (what it usually means, what to do)."""
+        """Declares a rule; `hint` is a sentence for the findings page (what it usually means, what to do).
+
+        Without `severity`, the class of the error decides (`severity_of`).
+        """
         code = f"{self.prefix}-{number:03d}"
         if code in self._rules:
             raise AssertionError(f"rule {code} declared twice")
-        rule = Rule(code, title, spec, severity, error, hint)
+        rule = Rule(code, title, spec, severity or severity_of(error), error, hint)
         self._rules[code] = rule
         return rule
 

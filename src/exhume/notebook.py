@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 60
 MOST_TEXT = 200
-COLOURS = {"error": "#c62828", "warning": "#b26a00", "note": "#1565c0"}
+COLOURS = {"error": "#c62828", "unchecked": "#6a1b9a", "warning": "#b26a00", "note": "#1565c0"}
 
 
 def archive_html(archive: Archive) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from exhume.errors import Span
-from exhume.findings import Finding, Severity
+from exhume.findings import Finding
 
 
 class SalvageMode(enum.StrEnum):
@@ -168,7 +168,7 @@ class Carved:
     @property
     def intact(self) -> int:
         """How many of its bytes lie before the first error: the part of a cut or fragmented archive that verifies."""
-        errors = (f.span.start for f in self.findings if f.severity is Severity.ERROR and f.span is not None)
+        errors = (f.span.start for f in self.findings if f.is_problem and f.span is not None)
         return min(self.length, max(0, min(errors, default=self.end) - self.offset))
 
     def to_dict(self) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from exhume.cli.render import printable
 from exhume.cli.runtime import Run, common_options
 from exhume.counts import counted
 from exhume.errors import ExhumeError
-from exhume.findings import Finding, Severity
+from exhume.findings import Finding, Severity, Verdict
 
 
 @click.command("verify", cls=Verb)
@@ -29,9 +29,10 @@ from exhume.findings import Finding, Severity
 def command(run: Run, targets: tuple[str, ...], many: Many, quick: bool, fail_on: str, recursive: bool) -> Outcome:
     """Check every rule of the format of each TARGET and report what is broken.
 
-    Goes on after each finding.  Exit code 4 when there are errors (or, with --fail-on warning, warnings).  Of several
-    targets, one that cannot be read is reported (code EX-6xx), and the exit code is 1, as it is when an archive lies in
-    an evidence container (.E01) whose content has not the MD5 that it stores (--quick does not compute that).
+    Continues after each finding.  Exit code 4 if there are errors (or, with --fail-on warning, warnings) or the format
+    is unknown, and 3 if something could not be checked: a limit, an unsupported feature, a missing package.  If one of
+    several targets cannot be read, that is reported (code EX-6xx), and the exit code is 1.  It is also 1 if the content
+    of an EWF image (.E01) does not have the MD5 that the image stores (--quick does not compute that).
     """
     chosen = many.targets(run, targets)
     options: dict[str, Any] = {"quick": quick, "fail_on": fail_on}
@@ -43,10 +44,11 @@ def command(run: Run, targets: tuple[str, ...], many: Many, quick: bool, fail_on
         if run.ndjson:
             run.document("verify", {"target": target, "format": None, **finding.to_dict()})
         elif run.json:
-            run.document("verify", {"target": target, "format": None, "ok": False, "findings": [finding.to_dict()]})
+            verdict = {"verdict": Verdict.of([finding]), "ok": False}
+            run.document("verify", {"target": target, "format": None, **verdict, "findings": [finding.to_dict()]})
         else:
             _say(run, finding)
-            run.say(f"{printable(target)}: not read")
+            run.say(f"{printable(target)}: {Verdict.of([finding])} (not read)")
 
     if recursive:
         from exhume.cli.recursive import each_archive
@@ -61,14 +63,12 @@ def verify_one(run: Run, target: str, *, quick: bool, fail_on: str, jobs: int = 
     """Verifies one target.  Raises `SourceError` when reading fails."""
     from exhume.engines.verify import Verification
 
-    counts = dict.fromkeys(Severity, 0)
     kept: list[dict[str, Any]] = []
     with run.take_source(target) as source, run.progress(target) as progress:
         verification = Verification(
             source, format=run.known_format(target), limits=run.limits, quick=quick, jobs=jobs, progress=progress
         )
         for finding in verification:
-            counts[finding.severity] += 1
             if run.ndjson:
                 run.document("verify", {"target": target, "format": verification.format, **finding.to_dict()})
             elif run.json:
@@ -76,24 +76,31 @@ def verify_one(run: Run, target: str, *, quick: bool, fail_on: str, jobs: int = 
             else:
                 _say(run, finding)
         sound = check_container(run, source, progress, unless="--quick" if quick else "")
-    ok = counts[Severity.ERROR] == 0
+    verdict, counts = verification.verdict, verification.counts
     if run.json:
         checksums = {"checked": list(verification.checked), "unchecked": list(verification.unchecked)}
-        body = {"target": target, "format": verification.format, "ok": ok, **checksums, "findings": kept}
-        run.document("verify", body)
+        result = {"verdict": verdict, "ok": verification.ok, **checksums, "findings": kept}
+        run.document("verify", {"target": target, "format": verification.format, **result})
     elif not run.ndjson:
-        told = [counted(n, f"{severity}s") for severity, n in counts.items() if n]
-        if ok and verification.unchecked:
+        told = [
+            f"{n} not checked" if severity is Severity.UNCHECKED else counted(n, f"{severity}s")
+            for severity, n in counts.items()
+            if n
+        ]
+        if verification.format is None:
+            told.append("no known format")
+        if verification.ok and verification.unchecked:
             told.append(f"without the {', '.join(verification.unchecked)}: --quick")
-        elif ok and not verification.checked:
+        elif verification.ok and not verification.checked:
             told.append("the format has no checksums")
         summary = ", ".join(told)
-        verdict = "ok" if ok else "damaged" if verification.format else "not recognised"
         lead = f"{printable(target)}: {verification.format}" if verification.format else printable(target)
         run.say(f"{lead}: {verdict}{f' ({summary})' if summary else ''}")
     if not sound:
         return Outcome.FAILED
-    return Outcome.NO if not ok or (fail_on == "warning" and counts[Severity.WARNING]) else Outcome.DONE
+    if verification.format is None or verdict is Verdict.DAMAGED or (fail_on == "warning" and counts[Severity.WARNING]):
+        return Outcome.NO
+    return Outcome.LOSS if verdict is Verdict.INCOMPLETE else Outcome.DONE
 
 
 def _say(run: Run, finding: Finding) -> None:

@@ -198,7 +198,7 @@ class Run:
         return ProgressBar(label, shown=not self.quiet and sys.stderr.isatty())
 
 
-COLOURS = {"error": "red", "warning": "yellow", "note": "blue"}
+COLOURS = {"error": "red", "unchecked": "magenta", "warning": "yellow", "note": "blue"}
 
 
 def wants_colour() -> bool:

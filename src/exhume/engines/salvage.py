@@ -13,7 +13,7 @@ from exhume.choices import check_choice, check_keywords
 from exhume.engines.identify import identify_source, recognise
 from exhume.engines.verify import Verification
 from exhume.errors import ExhumeError, Span, UnrecognizedFormatError, UnsupportedOperationError, WriterError
-from exhume.findings import Finding, Severity
+from exhume.findings import Finding
 from exhume.io import witness
 from exhume.io.files import open_input
 from exhume.io.opening import Target, open_target
@@ -132,7 +132,7 @@ def _reread(path: Path, id: str, mode: SalvageMode, limits: Limits, progress: Pr
     try:
         if mode is SalvageMode.ARCHIVE:
             found = Verification(path, format=id, limits=limits, progress=_verifying(progress), jobs=jobs)
-            yield from (f for f in found if f.severity is Severity.ERROR)
+            yield from (f for f in found if f.is_problem)
         elif mode is SalvageMode.RECORDS:
             _parse_lines(path, _verifying(progress))
     except ExhumeError as error:

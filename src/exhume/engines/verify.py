@@ -8,8 +8,8 @@ from typing import Any
 from exhume.archive import Progress, no_progress
 from exhume.choices import check_keywords
 from exhume.engines.identify import recognise
-from exhume.errors import ExhumeError
-from exhume.findings import Finding, Severity, each_once
+from exhume.errors import ExhumeError, UnrecognizedFormatError
+from exhume.findings import Finding, Severity, Verdict, each_once
 from exhume.io import witness
 from exhume.io.opening import Target, open_target
 from exhume.limits import DEFAULT_LIMITS, Limits
@@ -34,15 +34,21 @@ class Verification:
     ) -> None:
         self.target = target
         self.format = format and get_format(format).id
-        self.errors = 0
+        self.counts = dict.fromkeys(Severity, 0)
+        """How many findings of each severity there were so far."""
         self._options = {"quick": quick, "jobs": jobs, "progress": progress}
         self._limits = limits
         self._storage: dict[str, Any] = {"storage_options": storage_options, "offset": offset, "length": length}
 
     @property
+    def verdict(self) -> Verdict:
+        """The verdict (after iteration)."""
+        return Verdict.of_severities([severity for severity, count in self.counts.items() if count])
+
+    @property
     def ok(self) -> bool:
-        """Whether no finding was an error (after iteration)."""
-        return self.errors == 0
+        """Whether everything was checked and no rule is broken (after iteration)."""
+        return self.verdict is Verdict.OK
 
     @property
     def checked(self) -> tuple[str, ...]:
@@ -64,8 +70,7 @@ class Verification:
         source = open_target(self.target, **self._storage)
         try:
             for finding in self._findings(source):
-                if finding.severity is Severity.ERROR:
-                    self.errors += 1
+                self.counts[finding.severity] += 1
                 if witness.active is not None:
                     witness.active.told("finding", finding.to_dict())
                 yield finding
@@ -76,7 +81,11 @@ class Verification:
     def _findings(self, source: Any) -> Iterator[Finding]:
         try:
             if self.format is None:
-                self.format = recognise(source)
+                try:
+                    self.format = recognise(source)
+                except UnrecognizedFormatError as error:  # nothing was checked: nothing says that it is an archive
+                    yield Finding.from_error(error)._replace(severity=Severity.UNCHECKED)
+                    return
             described = get_format(self.format)
             if described.has("verify"):
                 yield from each_once(described.hook("verify")(source, limits=self._limits, **self._options))

@@ -20,7 +20,6 @@ from typing import Any, NamedTuple
 import exhume
 from exhume.archive import Progress, no_progress
 from exhume.errors import ExhumeError
-from exhume.findings import Severity
 from exhume.io.output.tree import OutputTree
 from exhume.recovery import Verdict
 from exhume.testing.damage import (
@@ -189,7 +188,7 @@ def check_carving(folder: Path, chance: random.Random) -> Iterator[Row]:
 def _holds(image: bytes, found: Any, format: str) -> bool:
     """Whether an archive that was carved as whole verifies on its own."""
     data = image[found.offset : found.end]
-    return not any(one.severity is Severity.ERROR for one in exhume.verify(data, format=format))
+    return not any(one.is_problem for one in exhume.verify(data, format=format))
 
 
 def check_faults(folder: Path, count: int, chance: random.Random) -> Iterator[Row]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from exhume.archive import Info
 from exhume.errors import ExhumeError
-from exhume.findings import Finding, Severity
+from exhume.findings import Finding
 from exhume.formats.ark.splits import ObjectStatistics
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ class Trust(enum.Enum):
 
 def build_info(reader: ArkReader, trust: Trust = Trust.NONE) -> ArkInfo:
     """Counts messages by the indexes of splits, or by the manifest's statistics (`verify` compares the two)."""
-    errors = [finding for finding in reader.loaded.findings if finding.severity is Severity.ERROR]
+    errors = [finding for finding in reader.loaded.findings if finding.is_problem]
     totals: dict[tuple[int, str, str], list[Any]] = {}
     missing: list[str] = []
     stated = {reference.rank: _stated(reference) for reference in reader.references}

@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 
 from exhume.errors import ExhumeError
-from exhume.findings import Finding, Severity
+from exhume.findings import Finding
 from exhume.formats.ark.assumptions import MANIFEST_TYPE
 from exhume.formats.ark.framing import ends_foreign, prove_messages
 from exhume.formats.ark.layout import (
@@ -68,7 +68,7 @@ def _locate_manifest(source: Source, hit: int, limits: Limits) -> Carved | None:
     except ExhumeError as error:
         found = (Finding.from_error(error),)
         return Carved("ark", source.span(start, end), Verdict.DAMAGED, 0.6, found, Proof.STRUCTURE)
-    bad = tuple(finding for finding in loaded.findings if finding.severity == "error")
+    bad = tuple(finding for finding in loaded.findings if finding.is_problem)
     verdict = Verdict.DAMAGED if bad else Verdict.WHOLE
     return Carved("ark", source.span(start, end), verdict, 0.8 if bad else 0.99, bad, Proof.STRUCTURE)
 
@@ -100,7 +100,7 @@ def _locate_split(source: Source, hit: int, limits: Limits) -> Carved | None:
     if not header.item_count:
         length = max(length, min(room, header.index_offset + header.maximum_count * ENTRY_SIZE))
     inside = np.flatnonzero(usable & (end <= room))
-    findings = [f for f in check_entries(split, index) if f.severity is Severity.ERROR][:MOST_FINDINGS]
+    findings = [f for f in check_entries(split, index) if f.is_problem][:MOST_FINDINGS]
     bad, more, proof = prove_messages(split, entries[inside], limits)
     findings += more
     if length > room or present < header.item_count:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from exhume.findings import Finding, Severity
+from exhume.findings import Finding
 from exhume.formats.caf.index import parse_partial
 from exhume.formats.caf.layout import FOOTER_SIZE, parse_footer
 from exhume.formats.caf.reader import CafArchive
@@ -53,7 +53,7 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: i
         confidence = 0.7 if fits else 0.4 if whole else 0.3
         return Carved("caf", source.span(start, stop), Verdict.PARTIAL, confidence, _findings(index))
     findings = tuple(CafArchive(source.window(start, stop), limits=limits, any_version=True).verify())
-    bad = any(finding.severity is Severity.ERROR for finding in findings)
+    bad = any(finding.is_problem for finding in findings)
     verdict = Verdict.DAMAGED if bad else Verdict.WHOLE
     proof = Proof.NOTHING if data_size else Proof.STRUCTURE  # nothing is claimed about the data except where they lie
     return Carved("caf", source.span(start, stop), verdict, 0.8 if bad else 0.99, findings, proof)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from exhume.codecs.zstd import ZSTD_MAGIC
 from exhume.errors import ExhumeError
-from exhume.findings import Finding, Severity
+from exhume.findings import Finding
 from exhume.formats.clp_s import checks
 from exhume.formats.clp_s.layout import HEADER_SIZE, Compression, parse_header
 from exhume.formats.clp_s.names import KNOWN_VERSIONS
@@ -40,7 +40,7 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: i
     except ExhumeError:
         confidence = 0.3
     found = archive.verify(jobs=jobs if length > LARGE else 1)
-    findings = [finding for finding in found if finding.severity is Severity.ERROR]
+    findings = [finding for finding in found if finding.is_problem]
     if length < size or _loses_its_end(archive, findings):
         verdict = Verdict.PARTIAL
     elif findings:

@@ -78,7 +78,7 @@ def salvage(
                 discard(draft)
                 _write(draft, found, kept, dropped, bare or {}, jobs)
                 findings = _findings(draft, limits, jobs)
-                codes = {code for code, severity in findings if severity is Severity.ERROR}
+                codes = {code for code, severity in findings if severity in (Severity.ERROR, Severity.UNCHECKED)}
                 wrong = frozenset(int(kind) for kind, rules in PACKET_RULES.items() if codes & rules) - dropped
                 if wrong:
                     dropped |= wrong

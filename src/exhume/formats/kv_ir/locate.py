@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from exhume.codecs.zstd import ZSTD_MAGIC
 from exhume.errors import ExhumeError, SourceError
-from exhume.findings import Capped, Severity, each_once
+from exhume.findings import Capped, each_once
 from exhume.formats.kv_ir.layout import MAGIC_SIZE, MAGICS, parse_metadata
 from exhume.formats.kv_ir.stream import Stream, UnitError, Units
 from exhume.formats.kv_ir.units import How
@@ -40,7 +40,7 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: i
     span = source.span(hit, hit + end)
     if not units.ended:
         return Carved("kv-ir", span, Verdict.PARTIAL, 0.7, findings, Proof.STRUCTURE)
-    broken = any(finding.severity is Severity.ERROR for finding in findings)
+    broken = any(finding.is_problem for finding in findings)
     verdict = Verdict.DAMAGED if broken else Verdict.WHOLE
     return Carved("kv-ir", span, verdict, 0.8 if broken else 1.0, findings, Proof.STRUCTURE)
 

@@ -101,7 +101,7 @@ def to_arrow(
     start = max(start or b"", prefix or b"") or None
 
     def damaged(finding: Any) -> None:
-        if lost is not None and finding.severity == "error":
+        if lost is not None and finding.is_problem:
             lost["damaged blocks and log records"] += 1
 
     def made(rows: LeveldbRows) -> tuple[Any, Any]:

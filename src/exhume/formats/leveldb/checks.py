@@ -185,7 +185,7 @@ def strict(
     actual: object = None,
 ) -> None:
     """Raises the rule's exception, unless the rule is only a warning or note."""
-    if rule.severity is Severity.ERROR:
+    if rule.severity in (Severity.ERROR, Severity.UNCHECKED):
         raise rule.error(detail, span=span, field_path=field_path, expected=expected, actual=actual)
 
 

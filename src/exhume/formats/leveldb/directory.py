@@ -65,7 +65,7 @@ class DatabaseDirectory:
     def _note(self, rule: checks.Rule, detail: str = "", **facts: Any) -> None:
         finding = rule.finding(detail, **facts)
         self.problems.append(finding)
-        if finding.severity == "error":
+        if finding.is_problem:
             self.errors.append(rule.error(detail, **facts))
 
     @cached_property

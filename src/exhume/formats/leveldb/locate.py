@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from exhume.findings import Finding, Severity
+from exhume.findings import Finding
 from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.table import Table
 from exhume.io.source import Source
@@ -42,7 +42,7 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: i
         block = table.read_block(handle, report)
         if block is not None and block.verdict == "none":  # the table has no checksums: its blocks were only decoded
             proof = Proof.STRUCTURE
-    bad = tuple(finding for finding in found if finding.severity is Severity.ERROR)
+    bad = tuple(finding for finding in found if finding.is_problem)
     span = source.span(start, end)
     if bad and not index:
         return Carved("leveldb", span, Verdict.DAMAGED, 0.3, bad[:10])

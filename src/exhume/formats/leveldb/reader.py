@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from exhume.archive import Entry, Info, Progress, RecordArchive, no_progress
 from exhume.choices import check_choice, check_keywords
-from exhume.findings import Finding, Severity, each_once
+from exhume.findings import Finding, each_once
 from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.database import Database
 from exhume.formats.leveldb.files import DbFile
@@ -97,7 +97,7 @@ class LevelDbArchive(RecordArchive):
             files=tuple(database.files),
             edits=len(manifest.records) if manifest else 0,
             problems=len(database.problems),
-            errors=tuple(f for f in (*database.problems, *self._scanned) if f.severity is Severity.ERROR),
+            errors=tuple(f for f in (*database.problems, *self._scanned) if f.is_problem),
         )
 
     def stats(self, *, jobs: int = 1) -> dict[str, Any]:

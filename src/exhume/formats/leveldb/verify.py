@@ -88,7 +88,7 @@ def _guard(found: Capped, work: Any) -> None:
 def _as_warnings(found: list[Finding]) -> list[Finding]:
     return [
         Finding(f.code, Severity.WARNING, f.message, f.span, f.field_path, f.expected, f.actual, f.spec_ref)
-        if f.severity is Severity.ERROR
+        if f.is_problem
         else f
         for f in found
     ]

@@ -34,7 +34,7 @@ INCOMPLETE = _rule(
     102,
     "this ZS file was never finished; `exhume salvage` rebuilds what is there",
     spec="Magic number",
-    error=UnsupportedFeatureError,
+    error=TruncatedError,
     hint="The magic number says `ZStoBe`: the program that wrote the file was stopped before it was done.",
 )
 UNKNOWN_CODEC = _rule(

@@ -5,7 +5,7 @@ of the file.
 from __future__ import annotations
 
 from exhume.errors import ExhumeError, SourceError
-from exhume.findings import Finding, Severity
+from exhume.findings import Finding
 from exhume.formats.zs import checks
 from exhume.formats.zs.blocks import BlockFile
 from exhume.formats.zs.head import Head, read_head
@@ -56,7 +56,7 @@ def _whole(source: Source, hit: int, header: Header, limits: Limits, jobs: int) 
     findings = tuple(verify_source(source.window(hit, stop), limits=limits, jobs=jobs))
     if cut:
         return Carved("zs", span, Verdict.PARTIAL, 0.9, findings, Proof.CHECKSUMS)
-    bad = any(finding.severity is Severity.ERROR for finding in findings)
+    bad = any(finding.is_problem for finding in findings)
     # The blocks end too early or make no sense: a fragment of another file begins somewhere before that.
     lost = any(finding.code in _BROKEN_FRAMING for finding in findings)
     verdict = Verdict.PARTIAL if lost else Verdict.DAMAGED if bad else Verdict.WHOLE
