@@ -12,11 +12,12 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import click
 import pytest
 
-from exhume.cli.completing import SHELLS
+import exhume
+from exhume.cli.completing import completions
 from exhume.cli.main import main
+from exhume.cli.shells import split_line
 
 STARTED = {
     "bash": ["bash", "--norc", "--noprofile", "-i"],
@@ -28,7 +29,7 @@ SETUP = {
     "zsh": "autoload -Uz compinit; compinit -u -D; source <(exhume completion zsh)",
     "fish": "exhume completion fish | source",
 }
-PATIENCE = 60.0
+PATIENCE = 20.0
 """Seconds for a shell to answer on a busy machine."""
 
 
@@ -44,6 +45,7 @@ class Terminal:
     """A shell on a terminal of its own."""
 
     def __init__(self, shell: str, folder: Path) -> None:
+        self.shell, self.folder = shell, folder
         self.ours, theirs = os.openpty()
         path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
         known = {"PATH": path, "HOME": str(folder), "TERM": "dumb", "LANG": "C.UTF-8", "PS1": "$ ", "COLUMNS": "300"}
@@ -106,10 +108,190 @@ def test_in_a_real_shell(terminal: Terminal) -> None:
         assert terminal.completed(typed) == words
 
 
+HOSTILE = (
+    "$(touch PWN)",
+    "`touch PWN`",
+    "; touch PWN;",
+    "a;touch PWN",
+    "& touch PWN &",
+    "a|touch PWN",
+    "\n touch PWN\n",
+    "a\ntouch PWN",
+    "x\n",
+    "a\tb",
+    "'; touch PWN; '",
+    '"; touch PWN; "',
+    "it's",
+    'say "so"',
+    "\"$(touch PWN)\"'$(touch PWN)'",
+    " leading and trailing ",
+    "two  spaces",
+    "*",
+    "[a-z]?{b,c}",
+    "~",
+    "~root/x",
+    "!!",
+    "a!touch",
+    "#comment",
+    "\\",
+    "a\\$(touch PWN)",
+    "\\'",
+    "=cmd",
+    "a=b=$(touch PWN)",
+    "a:b:$(touch PWN)",
+    ":x",
+    "<in >out",
+    "${PATH}",
+    "$PATH",
+    "%self",
+    "^a^b",
+    "(a)",
+    "@(a)",
+    "\x01\x1b[31m\x7f",
+    "\u202egro",
+    "größe 測試 🎉",
+    "-rf",
+    "--audit=aud.log",
+    "--audit",
+    "--",
+    "-$(touch PWN)",
+)
+"""Names of members that a shell would take for something else."""
+
+GOT = {
+    "bash": "exhume() { printf '%s\\0' \"$@\" > \"$HOME/got\"; printf '[%s]' called; }",
+    "zsh": "exhume() { printf '%s\\0' \"$@\" > \"$HOME/got\"; printf '[%s]' called }",
+    "fish": "function exhume; printf '%s\\0' $argv > \"$HOME/got\"; printf '[%s]' called; end",
+}
+"""A function in place of the command, which writes down what it is given."""
+
+
+def completed(terminal: Terminal, line: str) -> list[str]:
+    """What the command receives after <TAB> and <Enter>."""
+    (terminal.folder / "got").unlink(missing_ok=True)
+    terminal.type(f"{line}\t")
+    asked = time.monotonic() + PATIENCE
+    while not (terminal.folder / "asked").exists() and time.monotonic() < asked:
+        time.sleep(0.02)
+    time.sleep(0.3)  # shells throw away what is typed while they complete
+    (terminal.folder / "asked").unlink()
+    terminal.type("\r")
+    terminal.wait(re.compile(r"\[(called)\]"))
+    return (terminal.folder / "got").read_text("utf-8", "surrogateescape").split("\0")[:-1]
+
+
+def slow_shell(terminal: Terminal, shell: str) -> None:
+    """Put a program before `exhume` on the PATH that leaves a file when the script has asked it."""
+    folder = terminal.folder / "bin"
+    folder.mkdir()
+    real = Path(sys.executable).parent / "exhume"
+    (folder / "exhume").write_text(f'#!/bin/sh\n"{real}" "$@"\ntouch "{terminal.folder}/asked"\n')
+    (folder / "exhume").chmod(0o755)
+    path = f'"{folder}"'
+    terminal.type((f"set -gx PATH {path} $PATH" if shell == "fish" else f"PATH={path}:$PATH") + "\r")
+    terminal.type(GOT[shell] + "\r")
+
+
+@pytest.mark.slow
+def test_hostile_names_in_a_real_shell(terminal: Terminal) -> None:
+    """No name is evaluated or becomes an option; the command receives the name exactly."""
+    slow_shell(terminal, terminal.shell)
+    wrong = {}
+    for number, name in enumerate(HOSTILE):
+        with exhume.create(terminal.folder / f"{number}.caf", "caf") as writer:
+            writer.add_bytes(name, b"x")
+        for typed, lead, ready in (
+            (f"exhume cat {number}.caf ", ["cat", f"{number}.caf"], not name.startswith("-")),
+            (f"exhume cat {number}.caf -- ", ["cat", f"{number}.caf", "--"], True),
+        ):
+            if lead[-1] == "--" and not name.startswith("-"):
+                continue
+            if terminal.shell == "fish" and ("\t" in name or name.startswith("~")):
+                ready = False  # fish cuts a value at a tab, and quotes no tilde
+            got = completed(terminal, typed)
+            if got != ([*lead, name] if ready else lead):
+                wrong[name, typed] = got
+            assert not (terminal.folder / "PWN").exists(), name
+            assert not (terminal.folder / "aud.log").exists(), name
+    assert wrong == {}
+
+
+@pytest.mark.slow
+def test_hostile_files_in_a_real_shell(terminal: Terminal) -> None:
+    """A file whose name begins with `-` is offered after `./`; the name of no file is evaluated."""
+    slow_shell(terminal, terminal.shell)
+    wrong = {}
+    for number, name in enumerate(("--audit=aud.log", "-q", "$(touch PWN).zs", "a\nb;touch PWN", "'; touch PWN; '")):
+        folder = terminal.folder / f"f{number}"
+        folder.mkdir()
+        (folder / name).write_bytes(b"x")
+        terminal.type(f"cd {folder}\r")
+        got = completed(terminal, "exhume info ")
+        terminal.type(f"cd {terminal.folder}\r")
+        wanted = ["info", f"./{name}" if name.startswith("-") else name]
+        if terminal.shell == "fish" and name.startswith("-"):
+            wanted = ["info"]  # after nothing, fish drops what starts with "./"
+        if got != wanted:
+            wrong[name] = got
+        assert not list(terminal.folder.rglob("PWN")), name
+    assert wrong == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("typed", ['"', "'", '"$', "'a", "\\$", "--topic=", "--topic=\\$"])
+def test_open_quotes_in_bash(typed: str, folder: Path) -> None:
+    """A quote that was typed is closed before the name is inserted."""
+    terminal = Terminal("bash", folder)
+    try:
+        terminal.type(SETUP["bash"] + "\r")
+        slow_shell(terminal, "bash")
+        name = ("a" if "a" in typed else "") + "$(touch PWN) 'b\" !c"
+        if typed == "'a":
+            name = "a'; touch PWN; '$(touch PWN)"
+        with exhume.create(folder / "c.caf", "caf") as writer:
+            writer.add_bytes(name, b"x")
+        option = typed.startswith("--")
+        got = completed(terminal, f"exhume cat c.caf {typed}")
+        assert got == ["cat", "c.caf", f"--topic={name}" if option else name]
+        assert not (folder / "PWN").exists()
+    finally:
+        terminal.close()
+
+
+@pytest.mark.parametrize(
+    ("line", "shell", "words"),
+    [
+        ("", "bash", [""]),
+        ("exhume cat ", "bash", ["exhume", "cat", ""]),
+        (r"a b\ c 'd e' " + '"f g"h', "bash", ["a", "b c", "d e", "f gh"]),
+        ("ls; exhume cat x", "bash", ["exhume", "cat", "x"]),
+        (r"a 'b\c' $'d\ne\x41\'' " + '"f\\"\\q"', "bash", ["a", "b\\c", "d\neA'", 'f"\\q']),
+        (r"a $'\303\244\u00e4", "bash", ["a", "ää"]),
+        (r"a 'b\'c' \n\x41", "fish", ["a", "b'c", "\nA"]),
+        ('a "b', "bash", ["a", "b"]),
+        ("a\\", "bash", ["a"]),
+        ("a\\", "fish", ["a"]),
+        ("a 'b\\", "fish", ["a", "b\\"]),
+        ("a\\\nb $x", "bash", ["ab", "$x"]),
+    ],
+)
+def test_splitting_a_line(line: str, shell: str, words: list[str]) -> None:
+    assert [word.value for word in split_line(line, shell)] == words
+
+
+def test_only_an_option_or_two_dashes_take_a_name_with_a_dash(tmp_path: Path) -> None:
+    path = tmp_path / "c.caf"
+    with exhume.create(path, "caf") as writer:
+        writer.add_bytes("--audit=aud.log", b"x")
+    assert offered(["cat", str(path)], "") == []
+    assert offered(["cat", str(path)], "--audit=a") == ["<file>"]
+    assert offered(["cat", str(path), "--"], "--") == ["--audit=aud.log"]
+    assert offered(["cat", str(path), "--topic"], "") == ["--audit=aud.log"]
+
+
 def offered(words: list[str], incomplete: str) -> list[str]:
-    """What bash is told; names of files are left to the shell."""
-    found = SHELLS["bash"](main, {}, "exhume", "_EXHUME_COMPLETE").get_completions(words, incomplete)
-    return [f"<{item.type}>" if item.type != "plain" else item.value for item in found]
+    """What a shell receives; it completes the names of files itself."""
+    return [f"<{kind}>" if kind != "word" else value for kind, value, _ in completions(main, words, incomplete)]
 
 
 @pytest.mark.parametrize(
@@ -140,17 +322,7 @@ def test_what_a_parameter_offers(
 
 
 def test_channels_are_offered_as_topics(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import exhume
-
     monkeypatch.chdir(folder)
     with exhume.open("robot") as log:
         names = [entry.name for entry in log.entries()]
     assert set(offered(["cat", "robot", "--topic"], "")) == set(names)
-
-
-def test_bash_gets_words_that_it_takes_as_one() -> None:
-    from click.shell_completion import CompletionItem
-
-    bash = SHELLS["bash"](main, {}, "exhume", "_EXHUME_COMPLETE")
-    assert bash.format_completion(CompletionItem("a b$(c).txt")) == r"plain,a\ b\$\(c\).txt"
-    assert isinstance(main, click.Group)

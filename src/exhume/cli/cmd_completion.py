@@ -12,15 +12,15 @@ from exhume.cli.params import Choice, Verb
 def command(shell: str) -> None:
     """Print the completion script for SHELL.
 
-    It completes verbs, options, names of files, formats, and the sections, members, channels and columns of the local
-    archive that stands in the line.
+    It completes verbs, options, file names, formats, and the sections, members, channels and columns of the local
+    archive that the line names. A name from an archive that begins with "-" is completed only after "--" or as the
+    value of an option; a file whose name begins with "-" is completed as "./-NAME".
 
     \b
     bash: source <(exhume completion bash)        (in ~/.bashrc)
-    zsh:  source <(exhume completion zsh)         (in ~/.zshrc, behind compinit)
+    zsh:  source <(exhume completion zsh)         (in ~/.zshrc, after compinit)
     fish: exhume completion fish | source         (in ~/.config/fish/config.fish)
     """
-    from exhume.cli.completing import SHELLS
-    from exhume.cli.main import main
+    from exhume.cli.shells import SCRIPTS
 
-    click.echo(SHELLS[shell](main, {}, "exhume", "_EXHUME_COMPLETE").source())
+    click.echo(SCRIPTS[shell].strip())

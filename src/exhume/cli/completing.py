@@ -1,19 +1,19 @@
 """What a shell offers when TAB is pressed: names of files, and what the archive that was typed holds.
 
-click's scripts ask it for what it completes itself (verbs, options, their choices); this adds formats, limits,
-specifications, sections, members, channels and columns.  It reads local archives only, reports no errors, and offers
-files where nothing else is known.
+click knows the verbs, the options and their choices; this adds formats, limits, specifications, sections, members,
+channels and columns.  It reads local archives only, reports no errors, and offers files where nothing else is known.
+`exhume.cli.shells` talks to the shells.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import click
-from click.shell_completion import BashComplete, CompletionItem, FishComplete, ShellComplete, ZshComplete
+from click.shell_completion import CompletionItem, ShellComplete
 
 MOST = 1000
 """At most this many names are offered."""
@@ -50,6 +50,8 @@ def _archive(context: click.Context, *, damaged: bool = False) -> Any:
     target = found if isinstance(found, str) else (found or ("",))[0]
     if not target or "://" in target or "::" in target:
         raise LookupError(target)
+    if not Path(target).exists():
+        target = str(Path(target).expanduser())
     return exhume.open(target, format=context.params.get("as_format"), damaged=damaged)
 
 
@@ -118,51 +120,40 @@ SEVERAL = ("columns", "projection")
 """Those that take several names with commas between them."""
 
 
+def completions(command: click.Command, args: list[str], incomplete: str) -> Iterator[tuple[str, str, str]]:
+    """Yield kind (`word` or `file`), value and help of each word that can replace `incomplete` after `args`.
+
+    A name from an archive that begins with `-` is a completion only as the value of an option, or after `--`.
+    """
+    named, equals, _ = incomplete.partition("=")
+    lead = f"{named}=" if equals and named.startswith("-") and "--" not in args else ""
+    for item in _Completing(command, {}, "exhume", "").get_completions(args, incomplete):
+        if item.value or item.type != "plain":
+            text = " ".join((item.help or "").split())
+            yield ("word", lead + item.value, text) if item.type == "plain" else ("file", "", "")
+
+
 class _Completing(ShellComplete):
     """click's completion, with what `complete` knows."""
 
+    name = "exhume"
+    source_template = ""
+
     def get_completions(self, args: list[str], incomplete: str) -> list[CompletionItem]:
-        """What can stand in place of `incomplete`."""
+        """Return what can replace `incomplete`."""
         from click.shell_completion import _resolve_context, _resolve_incomplete
 
-        found = super().get_completions(args, incomplete)
+        found = super().get_completions(args.copy(), incomplete)
         if found:
             return found
+        args = args.copy()
         context = _resolve_context(self.cli, self.ctx_args, self.prog_name, args)
         param, incomplete = _resolve_incomplete(context, args, incomplete)
+        if not isinstance(param, click.Parameter):
+            return []
         if isinstance(param, click.Option) and args[-1] in param.opts:  # without its value, click parses nothing at all
             context = _resolve_context(self.cli, self.ctx_args, self.prog_name, args[:-1])
-        return complete(context, param, incomplete) if isinstance(param, click.Parameter) else []
-
-
-class Bash(_Completing, BashComplete):
-    """For bash, which puts words into the line as they are."""
-
-    def format_completion(self, item: CompletionItem) -> str:
-        """One line of what the script reads."""
-        word = item.value if item.type == "file" else re.sub(r"([^\w@%+=:,./-])", r"\\\1", item.value)
-        return f"{item.type},{word}"
-
-    @staticmethod
-    def _check_version() -> None:
-        """Every bash of this century will do: `compopt` came with 4.0."""
-
-
-class Zsh(_Completing, ZshComplete):
-    """For zsh."""
-
-
-class Fish(_Completing, FishComplete):
-    """For fish."""
-
-
-SHELLS: dict[str, type[ShellComplete]] = {"bash": Bash, "zsh": Zsh, "fish": Fish}
-"""The completion of each shell that there is one for."""
-
-
-def register() -> None:
-    """Makes click use these classes for `_EXHUME_COMPLETE`."""
-    from click.shell_completion import add_completion_class
-
-    for name, kind in SHELLS.items():
-        add_completion_class(kind, name)
+        offered = complete(context, param, incomplete)
+        if isinstance(param, click.Option) or "--" in args:
+            return offered
+        return [item for item in offered if item.type == "file" or not item.value.startswith("-")]

@@ -100,9 +100,10 @@ def invoke(args: list[str] | None = None) -> Outcome:
     """Runs the command line and returns its outcome; prints errors as one line (JSON with --json)."""
     argv = sys.argv[1:] if args is None else args
     if "_EXHUME_COMPLETE" in os.environ:  # a shell asks, see `exhume completion`
-        from exhume.cli.completing import register
+        from exhume.cli.shells import answer
 
-        register()
+        answer(main, os.environ["_EXHUME_COMPLETE"])
+        return Outcome.DONE
     try:
         result: Any = main.main(args=argv, prog_name="exhume", standalone_mode=False)
         sys.stdout.flush()
