@@ -147,7 +147,7 @@ def test_columns_that_end_in_a_problem_are_freed_with_their_data(
         {},
         {"if": "n > 1"},
         {"size": 2},
-        {"repeat-until": "_.last or n == 1"},
+        {"repeat-until": "_.last == 1 or n == 1"},
         {"repeat-until": "_ == 1", "type": "u1"},
     ],
     ids=str,

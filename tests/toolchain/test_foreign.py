@@ -82,7 +82,7 @@ def test_the_public_collection_is_read_as_kaitai_reads_it() -> None:
         (SEQ + "[{id: a, size: 1, process: mine.own}]", "`process: mine.own` is not covered in {file} [one.a]"),
         (SEQ + "[{id: a, typ: u1}]", "`typ` is not covered in {file} [one.a]"),
         (SEQ + "[{id: a, type: other}]", "no type other in {file} [one.a]"),
-        (SEQ + "[{id: a, size: b}]", "one has no b in {file} [one.a]"),
+        (SEQ + "[{id: a, size: b}]", "one has no b in {file} [one.a: size]"),
         (SEQ + "[{id: a, type: u1}, {id: a, type: u1}]", "there is another field of this name in {file} [one.a]"),
         (INSTANCES + "{a: {type: u1}}", "an instance without `pos` is not covered in {file} [one.a]"),
         (INSTANCES + "{a: {value: b}, b: {value: a}}", "refers to itself, or is nested too deeply in {file} [one]"),

@@ -11,6 +11,8 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
+from exhume.compiler.audit import audited
+from exhume.compiler.check import check
 from exhume.compiler.code import Module
 from exhume.compiler.columns import rows_are_plain, scan_text
 from exhume.compiler.elements import elements_text
@@ -39,6 +41,7 @@ def compile_specs(specs: Specs) -> dict[str, str]:
     Raises `RefusedError` naming the field and what is not covered.
     """
     model = Model(specs)
+    check(model)
     facts, elements = constants_text(model), elements_text(model)
     included = _digest(facts + elements)
     texts = {"fast/__init__.py": FAST.replace("{source}", included), "facts/__init__.py": FACTS_DOC}
@@ -55,18 +58,19 @@ def compile_specs(specs: Specs) -> dict[str, str]:
 def compile_foreign(specs: Specs) -> dict[str, str]:
     """The readers of specifications of unknown origin, by path: `<id>.py` each, and `_layout.py` that they share.
 
-    No part of a specification becomes code unless it was parsed and found to be a name or a constant.  Raises
-    `RefusedError` naming the field and what is not covered.
+    No part of a specification becomes code unless it was parsed and found to be a name or a constant, and the code is
+    looked at once more (`exhume.compiler.audit`).  Raises `RefusedError` naming the field and what is not covered.
     """
     for id, spec in specs.items():
         validate(spec, id)
     try:
-        texts = module_texts(Model(with_columns(specs), foreign=True))
+        check(Model(specs, foreign=True))
+        model = Model(with_columns(specs), foreign=True)
+        texts = {f"{id}.py": text for id, text in module_texts(model).items()}
     except RecursionError:
         raise RefusedError("refers to itself, or is nested too deeply", min(specs)) from None
-    return {"__init__.py": FOREIGN_DOC, "_layout.py": LAYOUT + FOREIGN} | {
-        f"{id}.py": text for id, text in texts.items()
-    }
+    audited(texts, model)
+    return {"__init__.py": FOREIGN_DOC, "_layout.py": LAYOUT + FOREIGN} | texts
 
 
 def with_columns(specs: Specs) -> Specs:

@@ -64,7 +64,7 @@ class Class(Statements):
             out += ["", "    @property", "    def extent(self) -> tuple[int, int]:"]
             out.append('        """Where its stream starts and ends in the view."""')
             out.append("        return self._io[1], self._io[2]")
-        for one in type.instances.values():
+        for one in sorted(type.instances.values(), key=lambda one: one.id == "property"):  # the decorator of the others
             if one not in positions:
                 out += ["", *self._property(one)]
         return "\n".join(out)

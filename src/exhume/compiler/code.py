@@ -5,8 +5,11 @@ from __future__ import annotations
 import abc
 
 from exhume.compiler import expressions as ex
+from exhume.compiler.check import takes
+from exhume.compiler.encodings import text_encoding
 from exhume.compiler.fixed import fixed_size, type_size
-from exhume.compiler.kinds import BOOL, BYTES, REST, TEXT, Bits, Integer, Kind, Plain, Sequence, Structure
+from exhume.compiler.inference import CALLS, MEMBERS, told
+from exhume.compiler.kinds import REST, UNKNOWN, Bits, Integer, Kind, Plain, Sequence, Structure, combined, family
 from exhume.compiler.model import Field, Type
 from exhume.compiler.needs import Needs, without_rest
 from exhume.compiler.refusal import RefusedError
@@ -15,6 +18,18 @@ from exhume.compiler.varints import scalar_of
 
 LONGEST = 20_000
 """Characters of one expression: instances that stand for others may double at each."""
+
+
+CLASSES = {
+    "integer": "int",
+    "enum": "int",
+    "bool": "int",
+    "float": "(float, int)",
+    "text": "str",
+    "bytes": "(bytes, memoryview)",
+    "stream": "tuple",
+}
+"""What values of a kind are in Python, where that has to be seen."""
 
 
 class Module:
@@ -148,7 +163,7 @@ class Code(abc.ABC):
 
     def kind(self, expr: ex.Expr) -> Kind:
         """What an expression gives here."""
-        return self.type.kind_of(expr, self.item[1] if self.item else Plain("unknown"))
+        return self.type.kind_of(expr, self.item[1] if self.item else UNKNOWN)
 
     def code(self, expr: ex.Expr) -> str:
         """An expression as Python. Raises `RefusedError` for what is not covered, or grows without end."""
@@ -170,7 +185,7 @@ class Code(abc.ABC):
                 return str(_size_of(self.type.kind_of(ex.Cast(expr, type))) * (8 if bits else 1))
             case ex.Format(parts):
                 texts = [
-                    self._code(one, BINDS["+"]) if self.kind(one) == TEXT else f"str({self._code(one)})"
+                    self._code(one, BINDS["+"]) if family(self.kind(one)) == "text" else f"str({self._code(one)})"
                     for one in parts
                 ]
                 if self.module.foreign and len(texts) > 1:
@@ -180,10 +195,10 @@ class Code(abc.ABC):
                 return str(self._stored_size(of))
             case ex.Name(id):
                 return self._name(id, level)
-            case ex.Cast(ex.Array(), "bytes"):
-                return f"bytes({self._code(expr.of)})"
-            case ex.Cast(of, _):
-                return self._code(of, level)
+            case ex.Cast(of, name) if family(combined(self.kind(expr))) == "bytes" and isinstance(of, ex.Array):
+                return f"bytes({self._code(of)})"
+            case ex.Cast(of, name):
+                return self.taken(of, self.kind(expr), f"`as<{name:.60}>` takes", level)
             case ex.Index(of, at):
                 return f"{self._code(of, ATOM)}[{self._code(at)}]"
             case ex.Member(of, name):
@@ -210,6 +225,24 @@ class Code(abc.ABC):
             case ex.Choice(condition, then, otherwise):
                 text = f"{self._code(then, 2)} if {self._code(condition, 2)} else {self._code(otherwise, 1)}"
                 return bound(text, 1, level)
+
+    def taken(self, of: ex.Expr, wanted: Kind, what: str, level: int = 0) -> str:
+        """An expression where a kind is wanted, as Python: what is not known to be of it is looked at when it is there.
+
+        Raises `RefusedError` for what never is.
+        """
+        if not self.module.foreign or takes(self.kind(of), wanted, what):
+            return self._code(of, level)
+        wanted = combined(wanted)
+        helper = "taken" if not isinstance(wanted, Sequence) else "all_taken"
+        one = combined(wanted.of) if isinstance(wanted, Sequence) else wanted
+        if isinstance(one, Structure):
+            classes = self.module.name_of(one.type, one.type.class_name)
+        else:
+            classes = CLASSES.get(family(one), "")
+        if not classes:
+            raise RefusedError(f"{what} {told(wanted)}, which is not covered")
+        return f"{self.module.helper(helper)}({self._code(of)}, {classes}, {told(one)!r})"
 
     def _grows(self, expr: ex.Binary) -> bool:
         """Whether the value of an expression may double from one instance to the next."""
@@ -239,6 +272,8 @@ class Code(abc.ABC):
                 raise RefusedError("`_` has no meaning here")
             return self.item[0]
         if id == "_index":
+            if not self.index:
+                raise RefusedError("`_index` has no meaning here")
             return self.index
         if id == REST.id:
             return bound(f"end - {self.position()}", BINDS["-"], level)
@@ -269,26 +304,46 @@ class Code(abc.ABC):
             if name != scalar.scalar:
                 raise RefusedError(f"{scalar.where} is read as its {scalar.scalar}: `{name}` is not there")
             return code
-        if isinstance(kind, Sequence) or kind in (BYTES, TEXT):
-            known = {"size": f"len({code})", "length": f"len({code})", "first": f"{code}[0]", "last": f"{code}[-1]"}
-            known |= {"to_i": f"int({code})", "min": f"min({code})", "max": f"max({code})", "reverse": f"{code}[::-1]"}
-            if name not in known:
-                raise RefusedError(f"`{name}` is not covered")
-            return known[name]
-        if name in ("to_i", "to_s") and not isinstance(kind, Structure):
-            if kind == BOOL or (isinstance(kind, Bits) and kind.width == 1 and kind.enum is None):
+        kind = combined(kind)
+        if isinstance(kind, Structure):
+            if name == "_root" and kind.type.parent is None:
+                return code
+            if name not in ("_io", "_parent", "_root"):
+                name = safe(kind.type.field(name).id)
+            return f"{code}.{name}"
+        what = family(kind)
+        if name not in MEMBERS[what]:
+            raise RefusedError(f"`{name}` is not covered")
+        if name in ("size", "length"):
+            return f"len({code})"
+        if name == "to_i" and what == "text":
+            return self._number(code)
+        if name in ("first", "last", "min", "max", "reverse"):
+            known = {"first": f"{code}[0]", "last": f"{code}[-1]", "reverse": f"{code}[::-1]"}
+            return known.get(name) or f"{name}({code})"
+        if name in ("to_i", "to_s"):
+            if what == "bool":
                 code = f"int({code})"
             if name == "to_i":
-                return f"int({code})" if isinstance(kind, Plain) and kind.kind == "float" else code
+                return f"int({code})" if what == "float" else code
             return f"str({code})"
-        return f"{code}.{safe(name)}"
+        return f"{code}.{name}"  # `_io` and `_parent` of a structure of one of several types
 
     def _call(self, of: ex.Expr, name: str, arguments: tuple[ex.Expr, ...]) -> str:
+        kind = family(combined(self.kind(of)))
+        if name not in CALLS.get(kind, ()):
+            raise RefusedError(f"`{name}()` is not covered")
+        if name == "to_s":
+            encoding = arguments[0]
+            if not isinstance(encoding, ex.Literal):
+                raise RefusedError("`to_s()` takes the name of an encoding")
+            return f"str({self._code(of)}, {literal(text_encoding(encoding.value))})"
         given = [self._code(one) for one in arguments]
-        if name == "substring" and len(given) == 2:
+        if name == "substring":
             return f"{self._code(of, ATOM)}[{given[0]}:{given[1]}]"
-        if name == "to_s" and len(given) == 1:
-            return f"str({self._code(of)}, {given[0]})"
-        if name == "to_i" and len(given) <= 1:
-            return f"int({', '.join([self._code(of), *given])})"
-        raise RefusedError(f"`{name}()` is not covered")
+        return self._number(self._code(of), *given)
+
+    def _number(self, *given: str) -> str:
+        """A text as a number."""
+        helper = self.module.helper("number") if self.module.foreign else "int"
+        return f"{helper}({', '.join(given)})"

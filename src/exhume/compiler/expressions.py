@@ -6,6 +6,7 @@ See the user guide of Kaitai Struct, "Expression language".
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import operator
 import re
@@ -147,6 +148,15 @@ MOST_DIGITS = 200
 _ESCAPES = {"a": "\a", "b": "\b", "t": "\t", "n": "\n", "v": "\v", "f": "\f", "r": "\r", "e": "\x1b"}
 
 
+SPECIAL = frozenset(("_", "_index", "_io", "_parent", "_root", "_sizeof"))
+"""Names that begin with `_`."""
+
+
+def is_private(name: str) -> bool:
+    """Whether a name is like those that Python keeps to itself, which no specification needs."""
+    return name.startswith("__") or name.endswith("__")
+
+
 class _Parser:
     """Recursive descent over the tokens of one expression."""
 
@@ -160,6 +170,8 @@ class _Parser:
             if found is None or found.lastgroup is None:
                 raise RefusedError(f"expression {self.text!r}: cannot read {text[at : at + 10]!r}")
             self.tokens.append((found.lastgroup, found[found.lastgroup]))
+            if found.lastgroup == "name" and is_private(found["name"]):
+                raise RefusedError(f"expression {self.text!r}: {found['name']:.60} begins or ends with `__`")
             at = found.end()
         self.tokens.append(("end", ""))
         self.at = 0
@@ -296,6 +308,8 @@ class _Parser:
     def named(self, text: str) -> Expr:
         if text in ("true", "false"):
             return Literal(text == "true")
+        if text.startswith("_") and text not in SPECIAL:
+            raise RefusedError(f"expression {self.text!r}: {text:.60} is no name")
         if self.tokens[self.at][1] != "::":
             return Name(text)
         path = [text]
@@ -305,13 +319,19 @@ class _Parser:
         return EnumValue(tuple(path[:-1]), path[-1])
 
 
+_FORMAT = re.compile(r"\{([^{}]*)\}|((?:[^{}\\]|\\.)+)", re.DOTALL)
+"""A part of a format string: an expression, which holds no braces, or text."""
+
+
 def _format_parts(text: str) -> Iterator[Expr]:
-    """The parts of the inside of a format string; an expression in it holds no braces."""
-    pattern = r"((?:[^{}\\]|\\.)+)|\{([^{}]*)\}"
-    if re.fullmatch(f"(?:{pattern})*", text) is None:
-        raise RefusedError(f"format string {text!r}: a brace is alone")
-    for literal, inner in re.findall(pattern, text):
-        yield Literal(_unescape(literal)) if literal else _Parser(inner.replace('\\"', '"')).whole()
+    """The parts of the inside of a format string."""
+    at = 0
+    while at < len(text):
+        found = _FORMAT.match(text, at)
+        if found is None:
+            raise RefusedError(f"format string {text!r}: a brace is alone")
+        inner, at = found[1], found.end()
+        yield Literal(_unescape(found[2])) if inner is None else _Parser(inner.replace('\\"', '"')).whole()
 
 
 def _unescape(text: str) -> str:
@@ -339,8 +359,13 @@ def parse(text: Any) -> Expr:
         return Literal(text)
     if isinstance(text, list):
         text = "[" + ", ".join(map(str, text)) + "]"
+    return _parsed(str(text))
+
+
+@functools.lru_cache(maxsize=10_000)
+def _parsed(text: str) -> Expr:
     try:
-        return _Parser(str(text)).whole()
+        return _Parser(text).whole()
     except RecursionError:
         raise RefusedError("an expression is nested too deeply") from None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from collections.abc import Sequence as Many
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -43,7 +44,10 @@ class Bits:
 
 @dataclass(frozen=True, slots=True)
 class Plain:
-    """`float`, `bool`, `text`, `bytes`, `stream` or `unknown`; `size` in bytes where a float is stored."""
+    """`float`, `bool`, `text`, `bytes`, `stream`, `structure` (of one of several types), `absent` or `unknown`.
+
+    `size` is in bytes where a float is stored.
+    """
 
     kind: str
     size: int = 0
@@ -84,7 +88,7 @@ REST = ex.Name("_rest")
 """Bytes from here to the end of the stream: what `_io.size - _io.pos` says."""
 
 FLOAT, BOOL, TEXT, BYTES, STREAM = (Plain(kind) for kind in ("float", "bool", "text", "bytes", "stream"))
-UNKNOWN = Plain("unknown")
+UNKNOWN, SOME_STRUCTURE, ABSENT = (Plain(kind) for kind in ("unknown", "structure", "absent"))
 INTEGER = Integer()
 
 
@@ -128,7 +132,63 @@ def primitive(name: str, owner: Type, enum: Enum | None = None, *, stored: bool 
         return Bits(int(found[1]), (found[2] or owner.bit_endian) != "le", enum)
     if name in ("str", "strz"):
         return TEXT
-    return {"bool": BOOL, "bytes": BYTES, "io": STREAM, "struct": UNKNOWN, "any": UNKNOWN}.get(name)
+    return {"bool": BOOL, "bytes": BYTES, "io": STREAM, "struct": SOME_STRUCTURE, "any": UNKNOWN}.get(name)
+
+
+def family(kind: Kind) -> str:
+    """What the language makes of a kind: `integer`, `enum`, `sequence`, `structure`, or the word of a plain one."""
+    match kind:
+        case Integer(enum) | Bits(_, _, enum) if enum is not None:
+            return "enum"
+        case Bits(1):
+            return "bool"
+        case Integer() | Bits():
+            return "integer"
+        case Sequence():
+            return "sequence"
+        case Structure():
+            return "structure"
+        case Switch():
+            return family(combined(kind))
+        case Plain(word):
+            return word
+
+
+def combined(kind: Kind) -> Kind:
+    """One of several kinds as the one that all of them are; every other kind as it is."""
+    if not isinstance(kind, Switch):
+        return kind
+    return united([one for _, one in kind.cases] + ([] if kind.default is None else [kind.default]))
+
+
+def united(kinds: Many[Kind]) -> Kind:
+    """The kind of what is one of some: `UNKNOWN` where they have nothing in common."""
+    found: Kind = ABSENT
+    for kind in map(combined, kinds):
+        found = _both(found, kind)
+    return UNKNOWN if found == ABSENT else found
+
+
+def _both(one: Kind, other: Kind) -> Kind:
+    if other in (one, ABSENT):
+        return one
+    if one == ABSENT:
+        return other
+    if isinstance(one, Sequence) and isinstance(other, Sequence):
+        return Sequence(_both(one.of, other.of))
+    if isinstance(one, Structure) and isinstance(other, Structure) and one.type is other.type:
+        return Structure(one.type)
+    families = {family(one), family(other)}
+    if families == {"enum"} and one.enum is other.enum:  # type: ignore[union-attr]  # of numbers
+        return Integer(one.enum)  # type: ignore[union-attr]
+    if families == {"integer"}:
+        return INTEGER
+    if families <= {"integer", "float"}:
+        return FLOAT
+    if families == {"structure"}:
+        return SOME_STRUCTURE
+    alike: dict[str, Kind] = {"bool": BOOL, "text": TEXT, "bytes": BYTES, "enum": INTEGER}
+    return alike.get(families.pop(), UNKNOWN) if len(families) == 1 else UNKNOWN
 
 
 def structures(kind: Kind) -> Iterator[Structure]:

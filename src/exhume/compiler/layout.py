@@ -109,6 +109,8 @@ MOST_INFLATED = 1 << 28
 
 MOST_BITS = 1 << 13
 """Bits of a number that an expression makes; Kaitai's own have 64."""
+MOST_DIGITS = 1 << 11
+"""Characters of a text that is taken for a number."""
 MOST_TEXT = 1 << 24
 """Characters or bytes that an expression puts together."""
 
@@ -134,6 +136,33 @@ def joined(first: Any, *others: Any) -> Any:
             raise LayoutError("", 0, 0, f"at most {MOST_TEXT} characters or bytes put together", "more")
         first = first + other
     return first
+
+
+def number(text: str, base: int = 10) -> int:
+    """The number that a text is, to a bound: it takes its time for very long ones."""
+    if len(text) > MOST_DIGITS:
+        raise LayoutError("", 0, 0, f"a number of at most {MOST_DIGITS} digits", f"{len(text)} characters")
+    return int(text, base)
+
+
+def taken(value: Any, classes: Any, wanted: str) -> Any:
+    """A value as what a specification takes it for, once it is seen to be that; what is absent stays so."""
+    if value is None or isinstance(value, classes):
+        return value
+    found = "something else"
+    for kind, word in ((int, "an integer"), (float, "a float"), (str, "a text"), (list, "a list")):
+        if isinstance(value, kind):
+            found = word
+    raise LayoutError("", 0, 0, wanted, found)
+
+
+def all_taken(values: Any, classes: Any, wanted: str) -> Any:
+    """The same for every element of a list."""
+    if isinstance(values, (int, float, str)):
+        raise LayoutError("", 0, 0, "a list", "a single value")
+    for one in values if values is not None else ():
+        taken(one, classes, wanted)
+    return values
 
 
 def find(view: View, mark: bytes, at: int, end: int) -> int:

@@ -348,9 +348,12 @@ class Model:
     def _name_apart(self) -> None:
         """Gives every type unique names that differ from Python's own and from the names that readers import."""
         taken = set(RESERVED)
+        many: dict[str, int] = {}  # how many there are of one name
         for type in self.types():
+            name = type.class_name
             while not taken.isdisjoint(found := {type.class_name, f"{type.class_name}Columns", type.reader_name}):
-                type.suffix += "_"
+                many[name] = many.get(name, 0) + 1
+                type.suffix = "_" if many[name] == 1 else f"_{many[name]}"
             taken |= found
 
     def types(self) -> Iterator[Type]:

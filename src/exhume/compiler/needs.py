@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from exhume.compiler import expressions as ex
-from exhume.compiler.kinds import DECIDED, REST, UNKNOWN, structures
+from exhume.compiler.kinds import DECIDED, REST, SOME_STRUCTURE, combined, structures
 from exhume.compiler.model import Field, Model, Type
+from exhume.compiler.refusal import RefusedError
 
 KEYS = ("if", "size", "pos", "io", "repeat-expr", "repeat-until", "value")
 
@@ -147,10 +148,13 @@ def _others(type: Type, needs: dict[Type, Needs]) -> None:
                     continue
                 if node.name not in ("_io", "_parent", "_root"):
                     continue
-                of = type.kind_of(node.of, field.one)
+                try:
+                    of = type.kind_of(node.of, field.one)
+                except RefusedError as error:
+                    raise error.within(field.where) from None
                 for one in structures(of):
                     setattr(needs[one.type], {"_io": "keeps_stream"}.get(node.name, f"keeps{node.name}"), True)
-                if of == UNKNOWN and type.root.model.foreign:  # one of several: any may be asked
+                if combined(of) == SOME_STRUCTURE and type.root.model.foreign:  # any may be asked
                     for need in needs.values():
                         setattr(need, {"_io": "keeps_stream"}.get(node.name, f"keeps{node.name}"), True)
 

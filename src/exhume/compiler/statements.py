@@ -317,7 +317,9 @@ class Statements(Values):
             if self.type.endian != DECIDED:
                 raise RefusedError(f"{type.where} has no byte order here")
             given.append("big")
-        given += [self.code(one) for one in kind.arguments]
+        for param, one in zip(type.params, kind.arguments, strict=True):
+            what = f"the parameter {param.id} of {type.where} is"
+            given.append(self.taken(without_rest(one), param.kind, what))
         return f"{self.module.name_of(type, type.reader_name)}({', '.join(given)})"
 
     def _read_switch(

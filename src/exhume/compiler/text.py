@@ -20,7 +20,8 @@ TAKEN = frozenset(
 """Names that readers use for themselves; a field of such a name gets another one there."""
 
 _MODULES = frozenset({"struct", "array", "short", "native", "numbers", "keep", "keep_instance"})
-_MODULES |= {"find", "ended", "inflated", "xored", "rotated", "bits"}
+_MODULES |= {"find", "ended", "inflated", "xored", "rotated", "bits", "joined", "shifted", "multiplied", "number"}
+_MODULES |= {"taken", "all_taken"}
 _OURS = re.compile(
     r"(read|scan|at|end|rest|add|f)_|(view|at|end|base|self|columns|count|first|begin|before|inside|bit|big)$"
 )
@@ -154,16 +155,21 @@ def members(values: list[int]) -> str:
 
 
 def written_doc(text: str) -> list[str]:
-    lines = []
-    text = text.replace("\\", "\\\\").replace('"""', "'''").strip()
-    text = "".join(one if one.isprintable() or one == "\n" else repr(one)[1:-1] for one in text)
-    for number, part in enumerate(text.split("\n\n")):
-        width = 112
-        lines += ([""] if number else []) + textwrap.wrap(" ".join(part.split()), width)
+    """A text as a doc string in lines: wrapped first and escaped then, so that no escape is torn apart."""
+    lines: list[str] = []
+    for number, part in enumerate(text.strip().split("\n\n")):
+        lines += ([""] if number else []) + textwrap.wrap(" ".join(part.split()), 112)
     if not lines:
         return []
+    lines = [_escaped(line) for line in lines]
     if lines[-1].endswith('"'):
         lines[-1] += " "
     if len(lines) == 1:
         return [f'    """{lines[0]}"""']
     return [f'    """{lines[0]}', *(f"    {line}" if line else "" for line in lines[1:]), '    """']
+
+
+def _escaped(line: str) -> str:
+    """A line as it is written between three quotation marks: none of its characters ends them or means another."""
+    line = line.replace("\\", "\\\\").replace('"""', "'''")
+    return "".join(one if one.isprintable() else repr(one)[1:-1] for one in line)

@@ -6,11 +6,12 @@ its type, before any code is written; only texts are left, and these are only ev
 
 from __future__ import annotations
 
-import codecs
 import re
 from collections.abc import Mapping
 from typing import Any
 
+from exhume.compiler.encodings import text_encoding
+from exhume.compiler.expressions import is_private
 from exhume.compiler.model import KNOWN
 from exhume.compiler.refusal import RefusedError
 
@@ -26,8 +27,6 @@ _PARAM_KEYS = frozenset(("id", "type", "enum", "doc", "doc-ref"))
 _EXPRESSIONS = ("size", "if", "repeat-expr", "repeat-until", "pos", "io", "value")
 _FLAGS = ("size-eos", "consume", "include", "eos-error")
 _RULES = frozenset(("eq", "min", "max", "any-of", "in-enum", "expr"))
-_STRANGE = frozenset(("idna", "punycode", "undefined", "unicode_escape", "raw_unicode_escape", "mbcs", "oem"))
-"""Encodings of Python that are none of characters."""
 
 
 def validate(spec: Any, id: str) -> None:
@@ -44,6 +43,8 @@ def name(found: Any, where: str) -> str:
     """A valid name; raises `RefusedError` for anything else."""
     if not isinstance(found, str) or NAME.fullmatch(found) is None or len(found) > LONGEST_NAME:
         raise RefusedError(f"{found!r:.60} is no name: names are of lower-case letters, digits and `_`", where)
+    if is_private(found):
+        raise RefusedError(f"{found!r:.60} ends with `__`, as no name does", where)
     return found
 
 
@@ -109,11 +110,9 @@ def _meta(meta: Mapping[str, Any], where: str) -> None:
 
 def _encoding(found: Any, where: str) -> None:
     try:
-        known = re.fullmatch(r"[A-Za-z0-9_.:-]{1,40}", found) is not None and codecs.lookup(found)
-    except (LookupError, TypeError):
-        known = False
-    if not known or known.name.replace("-", "_") in _STRANGE or not known._is_text_encoding:  # noqa: SLF001 - nothing else tells
-        raise RefusedError(f"encoding {found!r:.60} is not known", where)
+        text_encoding(found)
+    except RefusedError as error:
+        raise error.within(where) from None
 
 
 def _enum(raw: Mapping[str, Any], where: str) -> None:

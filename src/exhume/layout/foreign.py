@@ -7,6 +7,8 @@ not need: anchors, tags, repeated keys.  Only names and constants of a specifica
 
 from __future__ import annotations
 
+import ast
+import builtins
 import hashlib
 import importlib
 import importlib.abc
@@ -23,6 +25,7 @@ from typing import Any, Self
 
 from exhume.choices import hint
 from exhume.compiler import RefusedError, compile_foreign
+from exhume.compiler.audit import BUILTINS, IMPORTS, audited
 from exhume.compiler.layout import FOREIGN
 from exhume.compiler.model import Model, Type
 from exhume.compiler.modules import module_texts
@@ -149,7 +152,7 @@ class Specification:
     def traced(self) -> Callable[[bytes], Any]:
         """The reader of the root that notes where each field lies."""
         texts = {f"{id}.py": text for id, text in module_texts(self.model, traced=True).items()}
-        module = load(texts | {"__init__.py": "", "_layout.py": ""}, self.id)
+        module = load(texts | {"__init__.py": "", "_layout.py": ""}, self.id, self.model)
         for type in self.model.types():
             of = importlib.import_module(f"{module.__package__}.{type.root.id}")
             getattr(of, type.class_name).TYPE = type
@@ -184,7 +187,7 @@ class Specification:
     @property
     def module(self) -> types.ModuleType:
         """The module of the root: `read_<type>(view, at, end)` and the classes that they return."""
-        return load(self.texts, self.id)
+        return load(self.texts, self.id, self.model)
 
     def read(self, target: Target, *arguments: Any) -> Any:
         """The whole file as one object with the field names of the specification; `arguments` are its parameters.
@@ -412,7 +415,8 @@ def _scalar(event: Any) -> Any:
 
 # The readers as modules.
 
-_PACKAGES: dict[str, Mapping[str, str]] = {}
+_PACKAGES: dict[str, Mapping[str, ast.Module | None]] = {}
+"""The packages that were compiled by this process: the code of each module, None for those that are ours."""
 
 
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -420,8 +424,8 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> importlib.machinery.ModuleSpec | None:
         package, _, module = fullname.partition(".")
-        texts = _PACKAGES.get(package)
-        if texts is None or f"{module or '__init__'}.py" not in texts:
+        trees = _PACKAGES.get(package)
+        if trees is None or (module or "__init__") not in trees:
             return None
         return importlib.machinery.ModuleSpec(fullname, self, is_package=not module)
 
@@ -432,18 +436,44 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             vars(module).update(FAILURES=RAISED, Traced=Traced, keep=keep, keep_instance=keep_instance)
             exec(FOREIGN, vars(module))  # noqa: S102 - a text of ours
             return
-        text = _PACKAGES[package][f"{name or '__init__'}.py"]
-        exec(compile(text, f"<{module.__name__}>", "exec", dont_inherit=True), vars(module))  # noqa: S102 - compiled by us
+        tree = _PACKAGES[package][name or "__init__"]
+        if tree is not None:
+            vars(module)["__builtins__"] = _needed(package)
+            exec(compile(tree, f"<{module.__name__}>", "exec", dont_inherit=True), vars(module))  # noqa: S102 - audited
 
 
 _FINDER = _Finder()
 
 
-def load(texts: Mapping[str, str], id: str) -> types.ModuleType:
-    """A module of a compiled package; the same texts give the same module."""
+def _needed(package: str) -> dict[str, Any]:
+    """All of Python that the code of a package finds by its name."""
+
+    def imported(name: str, within: Any = None, local: Any = None, wanted: Any = (), level: int = 0) -> Any:
+        known = IMPORTS if level == 0 else _PACKAGES[package] if level == 1 else ()
+        if not set((name,) if name else wanted) <= set(known):
+            raise ImportError(f"compiled readers do not import {name!r}")
+        return builtins.__import__(name, within, local, wanted, level)
+
+    found = {name: getattr(builtins, name) for name in BUILTINS}
+    return found | {"__build_class__": builtins.__build_class__, "__import__": imported}
+
+
+def load(texts: Mapping[str, str], id: str, model: Model) -> types.ModuleType:
+    """A module of a compiled package, after an audit of its code; the same texts give the same module.
+
+    Raises `SpecificationError` for code that is too large for Python, or is not what the compiler writes.
+    """
     digest = hashlib.sha256("\0".join(f"{path}\0{texts[path]}" for path in sorted(texts)).encode()).hexdigest()
     package = f"exhume_compiled_{digest[:32]}"
-    _PACKAGES[package] = texts
+    if package not in _PACKAGES:
+        try:
+            trees = audited(texts, model)
+        except RefusedError as error:
+            raise SpecificationError(error.why, field_path=error.where) from None
+        _PACKAGES[package] = {path.removesuffix(".py"): trees.get(path) for path in texts}
     if _FINDER not in sys.meta_path:
         sys.meta_path.append(_FINDER)
-    return importlib.import_module(f"{package}.{id}")
+    try:
+        return importlib.import_module(f"{package}.{id}")
+    except (RecursionError, MemoryError, SyntaxError) as error:
+        raise SpecificationError(f"its code is nested too deeply for Python ({type(error).__name__})") from None
