@@ -18,10 +18,10 @@ class _Caps(NamedTuple):
     """The fields of `Limits`."""
 
     payload_size: int = 1 * GIB
-    """Decompressed size of one payload (block, record, message, dictionary): the unit that is held in memory."""
+    """Decompressed bytes in memory at once: of a block, record, message or dictionary, or of a window of a table."""
 
-    expansion: int = 20_000
-    """Decompressed bytes per stored byte above `expansion_floor`; zstd of constant bytes reaches about 16,000."""
+    expansion: int = 32_768
+    """Decompressed bytes per stored byte above `expansion_floor`; zstd stores 128 KiB of one byte in four bytes."""
 
     expansion_floor: int = 64 * MIB
     """Payloads up to this size are never refused for their ratio."""
@@ -57,7 +57,7 @@ class Limits(_Caps):
     `ValueError`.
 
     Attributes:
-        payload_size: Decompressed bytes of one payload (block, record, message, dictionary), which is held in memory.
+        payload_size: Decompressed bytes of one payload (block, record, message, dictionary) that are held in memory.
         expansion: Decompressed bytes per stored byte above `expansion_floor`.
         expansion_floor: Payloads up to this size are never refused for their ratio.
         structure_size: Bytes of one header, index or metadata structure that has to be parsed as a whole.
@@ -96,9 +96,13 @@ class Limits(_Caps):
                 actual=value,
             )
 
+    def expansion_budget(self, stored_size: int) -> int:
+        """Return the most bytes that `stored_size` stored bytes may decompress to, in windows."""
+        return max(self.expansion_floor, stored_size * self.expansion)
+
     def payload_budget(self, stored_size: int) -> int:
-        """The most bytes that a payload of `stored_size` stored bytes may decompress to."""
-        return min(self.payload_size, max(self.expansion_floor, stored_size * self.expansion))
+        """Return the most bytes that a payload of `stored_size` stored bytes may decompress to, in memory."""
+        return min(self.payload_size, self.expansion_budget(stored_size))
 
     def with_overrides(self, assignments: list[str]) -> Limits:
         """Applies `NAME=VALUE` texts (decimal, with optional K/M/G suffix); raises `WriterError` for anything else."""

@@ -15,7 +15,7 @@ import zstandard
 import exhume
 from exhume.codecs.frames import FRAME_WINDOWS, Beginning, Frames, frames_at, frames_of
 from exhume.codecs.layout import frame_places
-from exhume.errors import CodecError, ExhumeError, SourceError
+from exhume.errors import CodecError, ExhumeError, LimitExceededError, SourceError
 from exhume.formats.clp_s.layout import DICTIONARY_HEAD, HEADER_SIZE, PacketType
 from exhume.formats.clp_s.names import DICTIONARIES, TABLE_SECTIONS
 from exhume.formats.clp_s.query.search import Search, resolve_projection
@@ -127,7 +127,14 @@ def test_what_is_not_several_frames_that_state_their_sizes_is_left_to_others() -
     assert found(one, b"\x50\x2a\x4d\x18\0\0\0\0", two) is None, "a skippable frame"
     assert found(one, frame(b"")) is None
     bomb = frame(bytes(1 << 24))
-    assert found(bomb, bomb, most=1 << 30) is None, "what so few bytes state is not believed in advance"
+    assert found(bomb, bomb, most=(1 << 24) - 1) is None, "a frame that is too large"
+    assert frames_of(bomb + bomb, 1 << 24, 1 << 24) is None, "too much in all"
+    large = frames_of(bomb + bomb, 1 << 24, 1 << 25)
+    assert large is not None
+    assert not large.is_small
+    assert bytes(large.take(0, 1)) == b"\0"
+    with pytest.raises(LimitExceededError):
+        large.take()
 
 
 def test_frames_are_looked_for_as_far_as_anybody_asks() -> None:
@@ -391,7 +398,7 @@ def test_the_first_thread_reads_the_dictionary_and_others_help(made: Path) -> No
         assert frames is not None
         assert not any(frames.view), "left to the reading"
         archive.share_variables()
-        assert frames.view == archive.inflate(place, 1 << 30), "which others help with"
+        assert frames.view == archive.inflate(place), "which others help with"
         assert len(archive.variables) > 0
 
 
@@ -426,7 +433,7 @@ def test_damage_is_told_as_where_no_frame_states_its_size(
 
     found = [told(1), told(2)]
     for name in ("frames_of", "frames_at"):
-        monkeypatch.setattr(f"exhume.formats.clp_s.read.container.{name}", lambda *given: None)
+        monkeypatch.setattr(f"exhume.formats.clp_s.read.container.{name}", lambda *given, **named: None)
     assert found == [told(1)] * 2
 
 
@@ -434,6 +441,7 @@ def test_stated_sizes_stay_within_the_limits(made: Path, tmp_path: Path) -> None
     reframed(made, tmp_path / "many.clps")
     small = Limits(payload_size=1 << 20, expansion_floor=1 << 10)
     archive = open_archive(BytesSource((tmp_path / "many.clps").read_bytes()), limits=small)
-    assert archive.stream_parts(0) is None
+    parts = archive.stream_parts(0)
+    assert parts is None or not parts.is_small
     with pytest.raises(ExhumeError, match="CLPS-501"):
         archive.stream_payload(0)

@@ -15,6 +15,7 @@ from exhume.findings import Severity
 from exhume.formats.clp_s import verify
 from exhume.formats.clp_s.checks import RULES
 from exhume.formats.clp_s.layout import PacketType
+from exhume.formats.clp_s.names import STRUCTURES
 from exhume.formats.clp_s.reader import open_archive
 from exhume.formats.clp_s.verify import _frames
 from exhume.formats.clp_s.verify_tables import check_stream
@@ -278,14 +279,18 @@ def endless_schema() -> bytes:
 def test_each_section_larger_than_is_allowed_is_named() -> None:
     data = demo().build()
     with open_archive(BytesSource(data)) as archive:
-        places = {"metadata": archive.metadata_place.span}
-        for one in archive.files[:-1]:
-            places[one.name] = one.part(8 if ".dict" in one.name else 0).span
+        places = {one.name: one.part(8).span for one in archive.files if ".dict" in one.name}
         places |= {f"stream {number}": archive.stream_place(number).span for number in range(2)}
-    found = list(open_archive(BytesSource(data), limits=Limits(payload_size=8)).verify())
-    assert {(one.code, one.expected) for one in found} == {("CLPS-501", "at most 8 bytes")}
-    named = {one.message.split(": ")[1]: one.span for one in found if one.message.count(": ") == 3}
-    assert named == places
+        structures = {one.name: one.span for one in archive.files if one.name in STRUCTURES}
+        structures["metadata"] = archive.metadata_place.span
+
+    def named(limits: Limits) -> dict[str, object]:
+        found = list(open_archive(BytesSource(data), limits=limits).verify())
+        assert {(one.code, one.expected) for one in found} == {("CLPS-501", "at most 8 bytes")}
+        return {one.message.split(": ")[1].partition(" (")[0]: one.span for one in found}
+
+    assert named(Limits(payload_size=8)) == places
+    assert named(Limits(structure_size=8)).items() <= structures.items()
 
 
 def test_a_byte_behind_the_number_of_entries_is_no_frame() -> None:
@@ -296,6 +301,8 @@ def test_a_byte_behind_the_number_of_entries_is_no_frame() -> None:
 
 class Parts:
     """A payload in frames that state their sizes, which counts how often all of it is decompressed."""
+
+    is_small = True
 
     def __init__(self) -> None:
         self.taken = 0

@@ -13,9 +13,9 @@ from itertools import accumulate, pairwise
 
 import zstandard
 
-from exhume.codecs.common import Buffer
+from exhume.codecs.common import Buffer, over_budget
 from exhume.codecs.layout import frame_places
-from exhume.codecs.zstd import ZSTD_WINDOW_MAX, is_plausible, zstd_frame_size
+from exhume.codecs.zstd import ZSTD_WINDOW_MAX, zstd_frame_size
 from exhume.errors import CodecError, LimitExceededError, UnsupportedFeatureError
 from exhume.native.compiled import pick
 
@@ -26,31 +26,40 @@ FRAME_WINDOWS = (1 << 18, 1 << 19, 1 << 20, 1 << 21)
 """Stored bytes in which the next frames are looked for: more where no frame ends in them."""
 
 PASSING_MOST = 4 << 20
-"""Decompressed bytes of the largest frame with which a `Passage` is worth while."""
+"""Decompressed bytes of the largest frame with which a `Passage` is worth while, unless the payload is too large."""
 
 
 class Places:
     """Where the frames of a payload lie, and what of the payload each becomes; looked for as far as anybody asks.
 
-    Where the payload's `size` is not told, all of them are looked for at once.
+    Where the payload's `size` is not told, all of them are looked for at once.  `max_size` bounds the bytes that are in
+    memory at once, and so each frame; `most` bounds all of them together.
     """
 
     def __init__(
-        self, read: Reading, stored: int, max_size: int, windows: Sequence[int], size: int | None = None
+        self,
+        read: Reading,
+        stored: int,
+        max_size: int,
+        windows: Sequence[int],
+        size: int | None = None,
+        most: int | None = None,
     ) -> None:
         self.read = read
         self.stored: list[tuple[int, int]] = []
         """Where each lies."""
         self.ends = [0]
         """Frame `n` becomes what lies between the `n`th of these and the next."""
-        self._left, self._max_size, self._windows = stored, max_size, windows
+        self.max_size = max_size
+        """Bytes that may be in memory at once."""
+        self._left, self._windows = stored, windows
         self._at = self._reach = 0
         self._lock = threading.Lock()
         while self._left and (size is None or len(self.stored) < 2):
             self._look(size)
         self.size = self.ends[-1] if size is None else size
         """Bytes of the payload."""
-        if len(self.stored) < 2 or self.size > max_size or not is_plausible(self.size, stored):
+        if len(self.stored) < 2 or self.size > (max_size if most is None else most):
             raise CodecError("zstd: not several frames")
 
     @property
@@ -72,12 +81,12 @@ class Places:
         """Finds the frames of the next window."""
         view = memoryview(self.read(self._at, self._at + min(self._windows[self._reach], self._left)))
         try:
-            first = zstd_frame_size(view, self._max_size) if view else None
+            first = zstd_frame_size(view, self.max_size) if view else None
             found = frame_places(view) if first is not None else []
             if first is not None and not found and self._reach + 1 < len(self._windows):
                 self._reach += 1
                 return
-            sizes = [zstd_frame_size(view[start:end], self._max_size) for start, end in found]
+            sizes = [zstd_frame_size(view[start:end], self.max_size) for start, end in found]
         except (LimitExceededError, UnsupportedFeatureError) as error:
             raise CodecError("zstd: not such a frame") from error
         if not found or not all(sizes):
@@ -108,10 +117,16 @@ class Frames:
         self._places: Places | None = places
         self._locks: dict[int, threading.Lock] = {}
         self._done: set[int] = set()
+        self._held = 0
+
+    @property
+    def is_small(self) -> bool:
+        """Whether all of it may be in memory at once."""
+        return self._places is None or self.size <= self._places.max_size
 
     def take(self, start: int = 0, stop: int | None = None) -> memoryview:
-        """The bytes `[start, stop)`, or all.  Raises `CodecError` where a frame does not become what it states, and as
-        reading does.
+        """The bytes `[start, stop)`, or all.  Raises `CodecError` where a frame does not become what it states,
+        `LimitExceededError` when more would be in memory than is allowed, and as reading does.
         """
         if (places := self._places) is not None:
             self._have(places, places.within(start, self.size if stop is None else min(stop, self.size)))
@@ -139,12 +154,17 @@ class Frames:
     def passage(self) -> Passage | None:
         """A reader that goes through the payload; None where all of it was taken already, or a frame is large."""
         places = self._places
-        if places is None or any(end - start > PASSING_MOST for start, end in pairwise(places.ends)):
+        if places is None or (
+            self.size <= places.max_size and any(end - start > PASSING_MOST for start, end in pairwise(places.ends))
+        ):
             return None
         return Passage(places)
 
     def _decompress(self, places: Places, number: int) -> None:
         room = self._buffer[places.ends[number] : places.ends[number + 1]]
+        self._held += len(room)  # threads may add at once; only payloads that are too large are counted exactly
+        if not self.is_small and self._held > places.max_size:
+            raise over_budget("zstd", places.max_size)
         decompress(places.read(*places.stored[number]), room)
         self._done.add(number)
 
@@ -169,8 +189,8 @@ class Passage:
         self._rooms: list[bytearray] = []
 
     @contextmanager
-    def stop(self) -> Iterator[Stop]:
-        """Until it ends, the frames that are gathered from stay."""
+    def stop(self, *, keep: bool = False) -> Iterator[Stop]:
+        """Until it ends, the frames that are gathered from stay, and the buffers; to `keep`, these stay longer."""
         here = Stop(self)
         try:
             yield here
@@ -186,7 +206,8 @@ class Passage:
                 for number in idle[: max(0, len(self._recent) - self._most - self._most // 2)]:
                     del self._recent[number]
                     self._rooms.append(self._made.pop(number))
-                self._rooms += here.rooms
+                if not keep:
+                    self._rooms += here.rooms
 
     def finish(self, start: int, stop: int) -> None:
         """Decompresses the frames of these bytes that nobody asked for.  Raises `CodecError` as `Frames.take` does."""
@@ -309,14 +330,20 @@ def decompress(stored: Buffer, room: memoryview) -> None:
         raise CodecError("zstd: wrong decompressed size", expected=len(room), actual=size)
 
 
-def frames_of(data: Buffer, max_size: int) -> Frames | None:
+def frames_of(data: Buffer, max_size: int, most: int | None = None) -> Frames | None:
     """The payload of `data`; None where it is not several frames that state their sizes, or these are not plausible."""
     view = memoryview(data)
-    return frames_at(lambda start, end: view[start:end], len(view), max_size, windows=(len(view),))
+    return frames_at(lambda start, end: view[start:end], len(view), max_size, windows=(len(view),), most=most)
 
 
 def frames_at(
-    read: Reading, stored: int, max_size: int, size: int | None = None, *, windows: Sequence[int] = FRAME_WINDOWS
+    read: Reading,
+    stored: int,
+    max_size: int,
+    size: int | None = None,
+    *,
+    windows: Sequence[int] = FRAME_WINDOWS,
+    most: int | None = None,
 ) -> Frames | None:
     """The same of so many `stored` bytes, of which `read` gives those from an offset to another: a window at a time to
     find the frames, and then each frame when it is decompressed.  None where a frame is larger than all of the windows,
@@ -325,7 +352,7 @@ def frames_at(
     Raises what reading raises.
     """
     try:
-        places = Places(read, stored, max_size, windows, size)
+        places = Places(read, stored, max_size, windows, size, most)
     except CodecError:
         return None
     try:
@@ -345,6 +372,9 @@ def _room(size: int) -> memoryview:
 
 class Beginning:
     """The payload of frames that state no sizes, decompressed as far as anybody asked; it has `size` bytes."""
+
+    is_small = True
+    """All of it may be in memory at once."""
 
     def __init__(self, data: Buffer, size: int) -> None:
         self.size = size

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import Any
 
 import zstandard
 
@@ -132,6 +135,41 @@ def zstd_frames(data: Buffer, *, max_size: int) -> Iterator[tuple[int, int, byte
         yield at, at + decoded.consumed, decoded.data
         total += len(decoded.data)
         at += decoded.consumed
+
+
+FRAME_HEADER_MOST = 18
+"""Bytes of the longest header of a frame, with its magic number."""
+
+MEASURED = 1 << 12
+"""Stored bytes that `zstd_measured` decompresses at a time: their content is in memory, at most 128 MiB."""
+
+
+def zstd_measured(pieces: Iterable[Buffer]) -> Iterator[tuple[int, int]]:
+    """Return for each concatenated zstd frame of the pieces where it ends, and the size of its content.
+
+    No content is kept.  Raises `CodecError` for damage and as `zstd_frame_size` does.
+    """
+    small = (bytes(memoryview(one)[start : start + MEASURED]) for one in pieces for start in range(0, len(one), MEASURED))
+    engine: Any = None
+    at = size = 0
+    held = b""
+    for piece in chain(small, (b"",)):  # the last: nothing follows
+        held += piece
+        while held and (engine is not None or len(held) >= FRAME_HEADER_MOST or not piece):
+            if engine is None:
+                zstd_frame_size(held, sys.maxsize)
+                engine, size = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW_MAX).decompressobj(), 0
+            try:
+                size += len(engine.decompress(held))
+            except zstandard.ZstdError as error:
+                raise CodecError("zstd: corrupt frame", actual=str(error)) from error
+            left = engine.unused_data if engine.eof else b""
+            at, held = at + len(held) - len(left), left
+            if engine.eof:
+                engine = None
+                yield at, size
+    if engine is not None:
+        raise CodecError("zstd: the frame is cut short", actual=f"{counted(at, 'bytes')} without an end")
 
 
 def zstd_checksum(frame: Buffer, max_size: int) -> tuple[int, int]:

@@ -274,7 +274,7 @@ def _batch(pa: Any, makers: list[ColumnMaker], group: Group, schema: Any) -> tup
         return pa.RecordBatch.from_arrays(arrays, schema=schema), lost
 
 
-def _groups(tables: Iterator[tuple[Table, Source, Rows]], batch_rows: int) -> Iterator[Group | ExhumeError]:
+def _groups(tables: Iterator[tuple[int, Source, Rows]], batch_rows: int) -> Iterator[Group | ExhumeError]:
     """The rows of the tables in groups of `batch_rows` (fewer where `GROUP_BYTES` are held), and the error of a table
     that cannot be read, behind the rows before it."""
     held: Group = []
@@ -282,7 +282,7 @@ def _groups(tables: Iterator[tuple[Table, Source, Rows]], batch_rows: int) -> It
     failure: ExhumeError | None = None
     while failure is None:
         try:
-            table, source, rows = next(tables)
+            taken, source, rows = next(tables)
         except StopIteration:
             break
         except ExhumeError as error:
@@ -297,7 +297,7 @@ def _groups(tables: Iterator[tuple[Table, Source, Rows]], batch_rows: int) -> It
             if not room:
                 yield held
                 held, room, size = [], batch_rows, 0
-        size += table.size
+        size += taken
         if held and size > GROUP_BYTES:
             yield held
             held, room, size = [], batch_rows, 0
@@ -307,18 +307,20 @@ def _groups(tables: Iterator[tuple[Table, Source, Rows]], batch_rows: int) -> It
         yield failure
 
 
-def _tables(archive: ClpSArchive, search: Search | None, nodes: set[int]) -> Iterator[tuple[Table, Source, Rows]]:
-    """The tables with the selected rows, in stored order, each with the columns of these nodes at least; threads that
-    make its first batches decompress them together.
+def _tables(archive: ClpSArchive, search: Search | None, nodes: set[int]) -> Iterator[tuple[int, Source, Rows]]:
+    """The tables with the selected rows, in stored order, each with its bytes, and the columns of these nodes at least;
+    threads that make its first batches decompress them together.
     """
     if search is not None:
-        for hits in search.hits(nodes):
+        for hits in search.hits(nodes, keep=True):
             rows = range(hits.data.num_messages) if hits.rows is None else hits.rows
-            yield hits.data.table, Source(Shared(partial(getattr, hits, "data"))), rows
+            table = hits.data.table
+            size = table.size * hits.data.num_messages // max(1, table.num_messages)
+            yield size, Source(Shared(partial(getattr, hits, "data"))), rows
         return
     for table in archive.tables:
         if table.entry.problem is not None:
             raise table.entry.problem
         if table.num_messages:
             data = Shared(partial(table.load, nodes), partial(table.share, nodes))
-            yield table, Source(data, table, nodes), range(table.num_messages)
+            yield table.size, Source(data, table, nodes), range(table.num_messages)

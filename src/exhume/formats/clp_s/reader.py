@@ -249,7 +249,7 @@ class ClpSArchive(Container):
         state their sizes.
         """
         parts = self.stream_parts(stream_id, whole=True)
-        if parts is not None:
+        if parts is not None and parts.is_small:
             with suppress(CodecError):  # which is told where one thread decompresses one frame after the other
                 return parts.take()
         with self.lock_of(stream_id):
@@ -276,7 +276,9 @@ class ClpSArchive(Container):
         """Where a stream lies, and the size that is told of it, if these allow to decompress parts of it."""
         place, size = self.stream_place(stream_id), self.table_metadata.streams[stream_id].size
         return (
-            None if place.is_cut or not PARTS_LEAST <= size <= self.limits.payload_budget(place.size) else (place, size)
+            None
+            if place.is_cut or not PARTS_LEAST <= size <= self.limits.expansion_budget(place.size)
+            else (place, size)
         )
 
     def stream_frames(self, stream_id: int, *, whole: bool = False) -> Frames | None:
@@ -294,7 +296,8 @@ class ClpSArchive(Container):
         if found is not None or parted is None or whole or self.source.cost.wait:
             return found
         place, size = parted
-        return Beginning(self.fetched(place), size) if is_plausible(size, place.size) else None
+        is_small = size <= self.limits.payload_size
+        return Beginning(self.fetched(place), size) if is_small and is_plausible(size, place.size) else None
 
     def hint_streams(self) -> None:
         """Announces that the streams of all tables will be read, in their order."""
@@ -316,13 +319,8 @@ class ClpSArchive(Container):
         if size == 0:
             return b""
         if size > self.limits.payload_size:
-            raise checks.TOO_LARGE.error(
-                f"stream {stream_id} (raise the limit payload_size)",
-                span=place.span,
-                expected=f"at most {counted(self.limits.payload_size, 'bytes')}",
-                actual=size,
-            )
-        data = self.inflate(place, self.limits.payload_size, size)
+            raise self.too_large(place._replace(name=f"stream {stream_id}"), size=size)
+        data = self.inflate(place, size)
         if len(data) < size:
             raise checks.BAD_STREAM_SIZE.error(
                 f"stream {stream_id}",

@@ -155,7 +155,7 @@ def dictionary_payload(archive: ClpSArchive, entry: Place) -> tuple[bytes, bytes
     """The uncompressed count of a dictionary section and its decompressed entries."""
     if entry.size <= DICTIONARY_HEAD:
         return entry.read(), b""
-    payload = bytes(archive.inflate(entry.part(DICTIONARY_HEAD), archive.limits.payload_size))
+    payload = bytes(archive.inflate(entry.part(DICTIONARY_HEAD)))
     return entry.part(0, DICTIONARY_HEAD).read(), payload
 
 

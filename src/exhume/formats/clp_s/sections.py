@@ -153,7 +153,7 @@ def _frame_check(archive: ClpSArchive, chain: Sequence[Field]) -> Check:
 
 
 def _loader(archive: ClpSArchive, place: Place) -> Callable[[], bytes]:
-    return lambda: bytes(archive.inflate(place, archive.limits.payload_size)) if place.size > 0 else b""
+    return lambda: bytes(archive.inflate(place)) if place.size > 0 else b""
 
 
 def _streams_loader(archive: ClpSArchive) -> Callable[[], bytes]:

@@ -189,17 +189,18 @@ def _frames(archive: ClpSArchive, place: Place, quick: bool = False) -> Iterator
     if name in DICTIONARIES and not quick:
         archive.dictionary_head(archive.file_entry(name))  # comes with the rest, over a network
     frames = archive.shared_frames(place) if name in DICTIONARIES and not quick else archive.frames(place)
-    if frames is not None:
+    if frames is not None and frames.is_small:
         with suppress(CodecError):  # told below
             frames.take()
             return
-    stored = archive.fetched(place)
-    whole = zstd.zstd_whole(stored, max_size=archive.limits.payload_size)
-    if whole is not None:
-        if name in DICTIONARIES and not quick:
-            archive.keep(place, whole)
-        return
-    yield from check_frames(name, stored, place, archive.limits)
+    if frames is None and place.size <= archive.limits.payload_size:
+        stored = archive.fetched(place)
+        whole = zstd.zstd_whole(stored, max_size=archive.limits.payload_size)
+        if whole is not None:
+            if name in DICTIONARIES and not quick:
+                archive.keep(place, whole)
+            return
+    yield from check_frames(name, place, archive.limits)
 
 
 def _structures(archive: ClpSArchive) -> Iterator[Finding]:

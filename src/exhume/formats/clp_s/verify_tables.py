@@ -13,6 +13,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from exhume.codecs import zstd
+from exhume.codecs.common import over_budget
 from exhume.counts import counted
 from exhume.errors import CodecError, ExhumeError, LimitExceededError
 from exhume.findings import Finding
@@ -20,7 +21,7 @@ from exhume.formats.clp_s import checks
 from exhume.formats.clp_s.layout import NodeType, TimestampEncoding
 from exhume.formats.clp_s.read.kernel import clps_disorder
 from exhume.formats.clp_s.read.records import Windowed
-from exhume.formats.clp_s.read.windows import is_large
+from exhume.formats.clp_s.read.windows import has_windows, is_large, is_too_large
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.read.places import Place
@@ -71,35 +72,38 @@ def check_stream(archive: ClpSArchive, index: int, quick: bool) -> Iterator[Find
         if quick or place.is_cut or not place.size:
             return
         parts = archive.stream_parts(index, whole=True)
-        if parts is not None:
+        if parts is not None and parts.is_small:
             with suppress(CodecError):  # told below
                 parts.take()
                 return
-        stored = archive.fetched(place)
+        if place.size <= archive.limits.payload_size and stream.size <= archive.limits.payload_size:
+            stored = archive.fetched(place)
+            payload = zstd.zstd_whole(stored, max_size=archive.limits.payload_size)
+            if payload is not None and len(payload) == stream.size:
+                archive.keep_stream(index, payload)
+                return
+            del payload, stored
     except ExhumeError as error:
         yield Finding.from_error(error)
         return
-    payload = zstd.zstd_whole(stored, max_size=archive.limits.payload_size)
-    if payload is not None and len(payload) == stream.size:
-        archive.keep_stream(index, payload)
-        return
-    del payload
-    size = yield from check_frames(f"stream {index}", stored, place, archive.limits)
+    size = yield from check_frames(f"stream {index}", place, archive.limits)
     if size is not None and size != stream.size:
         yield checks.BAD_STREAM_SIZE.finding(
             f"stream {index}", span=span, expected=counted(stream.size, "bytes"), actual=counted(size, "bytes")
         )
 
 
-def check_frames(name: str, stored: bytes, place: Place, limits: Limits) -> Generator[Finding, None, int | None]:
+def check_frames(name: str, place: Place, limits: Limits) -> Generator[Finding, None, int | None]:
     """What is wrong with the zstd frames stored at a place: the first that does not decode, or what is none.
 
     Returns the decompressed size of those before it; None when there are none, or more than the limit.
     """
     last = size = 0
     try:
-        for _, stop, part in zstd.zstd_frames(stored, max_size=limits.payload_size):
-            last, size = stop, size + len(part)
+        for stop, part in zstd.zstd_measured(place.source.chunks(place.start, place.end)):
+            last, size = stop, size + part
+            if size > limits.expansion_budget(place.size):
+                raise over_budget("zstd", limits.expansion_budget(place.size))
     except LimitExceededError as error:
         yield checks.TOO_LARGE.finding(f"{name}: {error.message}", span=place.span, expected=error.expected)
         return None
@@ -153,6 +157,9 @@ def table_tasks(table: Table, quick: bool, *, counted: bool) -> Iterator[Task]:
         columns = 0
     if quick:
         yield Task(partial(_told, _quick_table, table), records)
+        return
+    if has_windows(table) and is_too_large(table):
+        yield Task(partial(_told, _in_windows, table), records)
         return
     loaded = Loaded(table.load, table.share, columns + 1)
     for index in range(columns):
@@ -275,6 +282,26 @@ def _rows(loaded: Loaded[TableData]) -> Iterator[Finding]:
     yield from _bounds(data)
 
 
+def _in_windows(table: Table) -> Iterator[Finding]:
+    """What is wrong in a table that is too large to be held: the first fault of each column, and of the order."""
+    windowed = Windowed(table)
+    reported: set[object] = set()
+    for start, stop in windowed.blocks():
+        first = max(0, start - 1)
+        for what, finding in windowed.call(partial(_window_faults, first=first), first, stop) or ():
+            if what not in reported:
+                reported.add(what)
+                yield finding
+
+
+def _window_faults(rows: Rows, first: int) -> list[tuple[object, Finding]]:
+    data = rows.window(range(len(rows.layout.nodes)))
+    found: list[tuple[object, Finding]] = []
+    for index in range(len(rows.layout.nodes)):
+        found += ((index, Finding.from_error(error)) for error in data.iter_faults(index))
+    return [*found, *((one.code, one) for one in chain(_order(data, first), _bounds(data)))]
+
+
 def faults(data: TableData) -> Iterator[Finding]:
     """What is wrong in the columns of a table, whatever the metadata packets say about it."""
     for index in range(len(data.layout.nodes)):
@@ -282,10 +309,11 @@ def faults(data: TableData) -> Iterator[Finding]:
     yield from _order(data)
 
 
-def _order(data: TableData) -> Iterator[Finding]:
+def _order(data: TableData, first: int = 0) -> Iterator[Finding]:
+    """Whether records, of which the first here is the `first` of its table, are in the order of the input."""
     idx = data.log_event_idx
     if idx is not None and (row := clps_disorder(idx)) >= 0:
-        yield checks.LOG_ORDER.finding(f"row {row}", span=data.table.span, actual=idx[row])
+        yield checks.LOG_ORDER.finding(f"row {first + row}", span=data.table.span, actual=idx[row])
 
 
 def _bounds(data: TableData) -> Iterator[Finding]:

@@ -6,7 +6,7 @@ column into a mask of its rows; only columns that the query names are touched.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import compress, pairwise
 from operator import itemgetter
@@ -120,14 +120,41 @@ class _Searched:
     def chunks(self, start: int, stop: int) -> Printed:
         """The text of those that match, up to an error."""
 
-        def window(rows: Rows) -> Printed:
+        def window(rows: Rows) -> Iterable[bytes]:
             mask = None if self._part is True else self._mask(rows.window(self._condition))
             if mask is not None and 1 not in mask:
-                return [], None
-            return list(rows.window(self._printed).renderer(nodes=self._nodes).chunks(mask=mask)), None
+                return ()
+            return rows.window(self._printed).renderer(nodes=self._nodes).chunks(mask=mask)
 
-        found = self._windowed.call(window, start, stop)
+        found = self._windowed.printed(window, start, stop)
         return printed(self._whole(start, stop)) if found is None else found
+
+    def hits(self, *, keep: bool = False) -> Iterator[Hits]:
+        """Windows of the table with rows that match, or the table; each for use before the next, or to `keep`."""
+        done = 0
+        for rows in self._windowed.each(keep=keep):
+            found = None if rows is None else self._windowed.within(self._window_hits, rows)
+            if rows is None or found is None:
+                data = self._data.get()
+                left = data.num_messages - done
+                mask = bytes(done) + (b"\1" * left if self._part is True else self._mask(data, done))
+                if 1 in mask:
+                    yield Hits(data, mask if 0 in mask else None)
+                return
+            yield from found
+            done = rows.stop
+
+    def _window_hits(self, rows: Rows) -> list[Hits]:
+        mask = None if self._part is True else self._mask(rows.window(self._condition))
+        if mask is not None and 1 not in mask:
+            return []
+        return [Hits(rows.window(self._needed), mask if mask is not None and 0 in mask else None)]
+
+    @cached_property
+    def _needed(self) -> Collection[int]:
+        nodes, layout = self._nodes, self._table.layout
+        every = nodes is None or not layout.runs.keys().isdisjoint(nodes)
+        return [index for index, node in enumerate(layout.nodes) if every or node in (nodes or ())]
 
     def _whole(self, start: int, stop: int) -> Iterator[bytes]:
         mask = None if self._part is True else self._mask(self._data.get(), start, stop)
@@ -196,20 +223,14 @@ class Search:
         """The tables that have records."""
         return [planned for planned in self.plan.tables if planned.entry.num_messages]
 
-    def hits(self, nodes: Collection[int] | None = None) -> Iterator[Hits]:
-        """Tables with matching rows, in the archive's order.  Rows before damage are found before it is reported.
+    def hits(self, nodes: Collection[int] | None = None, *, keep: bool = False) -> Iterator[Hits]:
+        """Tables with matching rows, in the archive's order, and of large tables windows: each for use before the next,
+        or to `keep` it.  Rows before damage are found before it is reported.
 
-        With `nodes`, only the columns of these, and those of the condition, are sure to be there.
+        With `nodes`, only the columns of these are sure to be there.
         """
-        for _, part, loading in self._loading(self._filled, nodes):
-            data = loading.get()
-            if part is True:
-                yield Hits(data, None)
-                continue
-            mask = Evaluator(data, self.plan).run(part)
-            hits = Hits(data, mask if mask.count(1) < len(mask) else None)
-            if hits.count:
-                yield hits
+        for loading in self._loading(self._filled, nodes):
+            yield from _Searched(self.plan, *loading, nodes).hits(keep=keep)
 
     def count(self, *, jobs: int = 1) -> int:
         """The number of matching records; `jobs` threads look for them."""
@@ -255,11 +276,14 @@ class Search:
             for hits in self.hits():
                 yield from stream(hits)
             return
-        loaded = list(self.hits())
-        keyed = [zip(hits.positions(), stream(hits), strict=True) for hits in loaded]
         import heapq
 
-        for _, item in heapq.merge(*keyed, key=itemgetter(0)):
+        def keyed(searched: _Searched) -> Iterator[tuple[int, Any]]:
+            for hits in searched.hits():
+                yield from zip(hits.positions(), stream(hits), strict=True)
+
+        tables = [keyed(_Searched(self.plan, *loading)) for loading in self._loading(self._filled)]
+        for _, item in heapq.merge(*tables, key=itemgetter(0)):
             yield item
 
     def chunks(self, nodes: Collection[int] | None = None, *, jobs: int = 1) -> Iterator[bytes]:

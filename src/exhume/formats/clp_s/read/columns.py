@@ -154,7 +154,7 @@ class Column:
     | timestamp | int64 epochs, nanoseconds | `pattern_ids` |
     """
 
-    __slots__ = ("_decoded", "_place", "_table", "rows", "spec", "stored")
+    __slots__ = ("_decoded", "_first", "_place", "_table", "rows", "spec", "stored")
 
     def __init__(
         self,
@@ -165,12 +165,14 @@ class Column:
         end: int,
         rows: int,
         decoded: memoryview[Any] | None = None,
+        window: tuple[int, int, int] | None = None,
     ) -> None:
         self.spec = spec
         self.rows = rows
         self.stored: Stored = CLP_S_TABLE_COLUMNS[spec.type](data, start, end, self.rows)[0]
         """The column as its specification describes it."""
-        self._table, self._place = table, (start, end)
+        self._table, self._place = table, (start, end) if window is None else window[:2]
+        self._first = 0 if window is None else window[2]  # the row of the table that comes first here
         self._decoded = decoded  # the deltas summed up
 
     @property
@@ -340,9 +342,9 @@ class Column:
     def failure(self, fault: kernel.Fault) -> ExhumeError:
         """The error for a row that the kernel could not print."""
         kind, _, row, detail = fault
-        size = self.values.itemsize
-        row_span = self.span.sub(size * row, size * row + size)
-        where = f"row {row}, column {self.spec.index}"
+        size, place = self.values.itemsize, self._first + row
+        row_span = self.span.sub(size * place, size * place + size)
+        where = f"row {place}, column {self.spec.index}"
         texts = self.texts
         match kind:
             case kernel.BAD_LOG_TYPE:

@@ -152,7 +152,7 @@ class Container(RecordArchive):
                 expected=f"at most {max(0, self.end - HEADER_SIZE)}",
                 actual=self.header.metadata_size,
             )
-        data = bytes(self.inflate(place, self.limits.structure_size))
+        data = bytes(self.inflate(place, limit="structure_size"))
         note_payload(place.span, len(data))
         return data
 
@@ -240,25 +240,35 @@ class Container(RecordArchive):
         new takes longer than to read them.  Where the `size` of the payload is told elsewhere, frames are looked for no
         further than anybody asks for bytes, and nothing is kept where there are none.
         """
-        budget = self.limits.payload_budget(place.size)
+        most, every = self.limits.payload_size, self.limits.expansion_budget(place.size)
         if place.size > FRAME_WINDOWS[0] and not (place in self._fetched or place.is_cut or place.source.cost.wait):
-            found = frames_at(lambda start, end: place.part(start, end).read(), place.size, budget, size)
+            found = frames_at(lambda start, end: place.part(start, end).read(), place.size, most, size, most=every)
             if found is not None or size is not None:
                 return found
         stored = self.fetched(place)
-        found = frames_of(stored, budget)
+        found = frames_of(stored, most, every)
         if found is None:
             self._fetched[place] = stored
         return found
 
-    def inflate(self, place: Place, max_size: int, size: int | None = None) -> Buffer:
+    def too_large(self, place: Place, limit: str = "payload_size", size: int | None = None) -> ExhumeError:
+        """Return the error of rule CLPS-501 for a place that decompresses to more than a limit allows in memory."""
+        return checks.TOO_LARGE.error(
+            f"{place.name} (raise the limit {limit} or expansion)",
+            span=place.span,
+            expected=f"at most {counted(getattr(self.limits, limit), 'bytes')}",
+            actual=None if size is None else counted(size, "bytes"),
+        )
+
+    def inflate(self, place: Place, size: int | None = None, *, limit: str = "payload_size") -> Buffer:
         """Decompresses the zstd frames that lie there; bytes after the frames are left to `verify`.
 
-        `size`, where it is told elsewhere, only makes it faster: what is there may be more or less.
+        `size`, where it is told elsewhere, only makes it faster: what is there may be more or less.  `limit` is the
+        name of the one that bounds the result.
 
         Raises CLPS-302 (behind the end of the file), CLPS-309 (damaged frame), CLPS-501 (too large).
         """
-        span = place.span
+        span, max_size = place.span, getattr(self.limits, limit)
         if place.is_cut:
             end = place.source.size
             raise checks.FILE_TOO_SHORT.error(
@@ -271,6 +281,10 @@ class Container(RecordArchive):
         if frames is not None and frames.size <= max_size:
             with suppress(CodecError):  # told below
                 return frames.take()
+        if frames is not None and frames.size > max_size:
+            raise self.too_large(place, limit, frames.size)
+        if place.size > 2 * max_size:  # compressed bytes are hardly ever more than what they become
+            raise self.too_large(place, limit)
         stored = self.fetched(place)
         if size is not None and size <= max_size:
             whole = zstd.zstd_sized(stored, size)
@@ -281,15 +295,12 @@ class Container(RecordArchive):
             whole = zstd.zstd_whole(stored, max_size=cap)
             if whole is not None:
                 return whole
-        parts: list[bytes] = []
         try:
-            parts.extend(part for _, _, part in zstd.zstd_frames(stored, max_size=cap))
+            return _sound_frames(stored, cap)
         except CodecError as error:
-            if not parts:
-                raise checks.BAD_FRAME.error(error.message, span=span, actual=error.actual) from error
+            raise checks.BAD_FRAME.error(error.message, span=span, actual=error.actual) from error
         except LimitExceededError as error:
-            raise checks.TOO_LARGE.error(error.message, span=span, expected=error.expected) from error
-        return parts[0] if len(parts) == 1 else b"".join(parts)
+            raise self.too_large(place, limit) from error
 
     def structure(self, name: str) -> tuple[bytes, Span]:
         """The decompressed payload of a section that is parsed as a whole, and where it lies."""
@@ -297,7 +308,7 @@ class Container(RecordArchive):
             self._has_fetched_structures = True
             self._fetch_structures()
         entry = self.file_entry(name)
-        data = bytes(self.inflate(entry, self.limits.structure_size))
+        data = bytes(self.inflate(entry, limit="structure_size"))
         note_payload(entry.span, len(data))
         return data, entry.span.in_payload(0, len(data))
 
@@ -319,15 +330,15 @@ class Container(RecordArchive):
                 f"{name} has no count", span=span, expected=f"{DICTIONARY_HEAD} bytes", actual=entry.size
             )
         if entry.is_cut:
-            self.inflate(entry, 0)  # raises CLPS-302
+            self.inflate(entry)  # raises CLPS-302
         (count,) = NUM_ENTRIES.unpack(self.dictionary_head(entry))
         rest = entry.part(DICTIONARY_HEAD)
         frames = self.shared_frames(rest) if rest.size and rest not in self._whole else None
-        if frames is not None and frames.size <= self.limits.payload_size:
+        if frames is not None and frames.is_small:
             with suppress(CodecError):  # told below
                 return self._strings(name, count, frames.view, frames.steps())
         with self.lock_of(rest):
-            payload = self.inflate(rest, self.limits.payload_size) if rest.size else b""
+            payload = self.inflate(rest) if rest.size else b""
         return self._strings(name, count, payload)
 
     def _strings(self, name: str, count: int, payload: Buffer, steps: Iterable[int] = ()) -> ClpsStrings:
@@ -409,3 +420,17 @@ class Container(RecordArchive):
             self._fetched[entry.part(DICTIONARY_HEAD)] = stored[DICTIONARY_HEAD:]
             head = self._heads[entry.name] = stored[:DICTIONARY_HEAD]
         return head
+
+
+def _sound_frames(stored: bytes, most: int) -> bytes:
+    """Return what the frames before the first damaged one decompress to.
+
+    Raises `CodecError` where there are none, and `LimitExceededError`.
+    """
+    parts: list[bytes] = []
+    try:
+        parts.extend(part for _, _, part in zstd.zstd_frames(stored, max_size=most))
+    except CodecError:
+        if not parts:
+            raise
+    return parts[0] if len(parts) == 1 else b"".join(parts)

@@ -10,8 +10,8 @@ from typing import Any
 
 from exhume.formats.clp_s.layout import NodeType
 from exhume.formats.clp_s.read.columns import Column
-from exhume.formats.clp_s.read.records import event_stream, line_stream, merge_order
-from exhume.formats.clp_s.read.tables import TableData
+from exhume.formats.clp_s.read.records import each_part, line_stream, merge_order, table_events
+from exhume.formats.clp_s.read.tables import Table
 from exhume.formats.clp_s.reader import ClpSArchive
 
 _PER_UNIT = ((31_536 * 10**12, 1), (31_536 * 10**9, 1_000), (31_536 * 10**6, 1_000_000))
@@ -46,7 +46,7 @@ class Dataset:
                 for archive in group[0]:
                     yield from archive.json_chunks(ordered=ordered, complete=complete, jobs=jobs)
             else:
-                yield from _merged(group, lambda data: line_stream(data, complete))
+                yield from _merged(group, lambda table: line_stream(table, complete))
 
     def json_lines(self, *, ordered: bool = False, complete: bool = False) -> Iterator[bytes]:
         """As `ClpSArchive.json_lines`."""
@@ -55,7 +55,7 @@ class Dataset:
                 for archive in group[0]:
                     yield from archive.json_lines(ordered=ordered, complete=complete)
             else:
-                yield from _merged(group, lambda data: line_stream(data, complete))
+                yield from _merged(group, lambda table: line_stream(table, complete))
 
     def events(self, *, ordered: bool = False) -> Iterator[Any]:
         """As `ClpSArchive.events`."""
@@ -64,7 +64,7 @@ class Dataset:
                 for archive in group[0]:
                     yield from archive.events(ordered=ordered)
             else:
-                yield from _merged(group, lambda data: event_stream(data, None))
+                yield from _merged(group, lambda table: table_events(table, None))
 
     def _groups(self, ordered: bool) -> list[list[list[ClpSArchive]]]:
         """Groups of runs whose times overlap; a run is a list of archives in its order."""
@@ -150,30 +150,31 @@ def _bounds(run: list[ClpSArchive]) -> tuple[int, int] | None:
     return (min(begins), max(ends)) if begins else None
 
 
-def _merged(runs: list[list[ClpSArchive]], stream: Callable[[TableData], Iterator[Any]]) -> Iterator[Any]:
+def _merged(runs: list[list[ClpSArchive]], stream: Callable[[Table], Iterator[Any]]) -> Iterator[Any]:
     timed = [_timed(run, stream) for run in runs]
     return (record for _, record in heapq.merge(*timed, key=lambda pair: pair[0]))
 
 
-def _timed(run: list[ClpSArchive], stream: Callable[[TableData], Iterator[Any]]) -> Iterator[tuple[int, Any]]:
+def _timed(run: list[ClpSArchive], stream: Callable[[Table], Iterator[Any]]) -> Iterator[tuple[int, Any]]:
     last = -(1 << 80)
     for archive in run:
-        loaded = [table.load() for table in archive.tables if table.num_messages]
+        tables = [table for table in archive.tables if table.num_messages]
         nodes = set(archive.timestamp_ranges[0].column_ids) if archive.timestamp_ranges else set()
-        times = [_times(data, nodes) for data in loaded]
-        records = [stream(data) for data in loaded]
-        for index in merge_order(loaded):
+        times = [_times(table, nodes) for table in tables]
+        records = [stream(table) for table in tables]
+        for index in merge_order(tables):
             when = next(times[index])
             last = last if when is None else when
             yield last, next(records[index])
 
 
-def _times(data: TableData, nodes: set[int]) -> Iterator[int | None]:
+def _times(table: Table, nodes: set[int]) -> Iterator[int | None]:
     """The timestamp of each row in nanoseconds."""
-    for column in data.columns:
-        if column.node in nodes and not column.spec.unordered:
-            return iter(_column_times(column))
-    return iter([None] * data.num_messages)
+    for data, rows in each_part(table):
+        found = (column for column in data.columns if column.node in nodes and not column.spec.unordered)
+        column = next(found, None)
+        times = [None] * data.num_messages if column is None else _column_times(column)
+        yield from times if rows is None else times[rows[0] :]
 
 
 def _column_times(column: Column) -> list[int | None]:

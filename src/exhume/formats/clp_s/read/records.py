@@ -6,22 +6,24 @@ import threading
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from functools import partial
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
-from exhume.errors import ExhumeError
+from exhume.errors import CodecError, ExhumeError
+from exhume.formats.clp_s import checks
 from exhume.formats.clp_s.layout import NodeType
 from exhume.formats.clp_s.read import kernel
 from exhume.formats.clp_s.read.render import CHUNK_SIZE
 from exhume.formats.clp_s.read.template import Kind, Token
-from exhume.formats.clp_s.read.windows import Rows, Windows, is_large, open_windows
+from exhume.formats.clp_s.read.windows import Rows, Windows, is_large, is_too_large, open_windows
 from exhume.io.cached import cached_property
 from exhume.io.parallel import map_ordered
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.layout import RangeEntry
+    from exhume.formats.clp_s.read.render import TableRenderer
     from exhume.formats.clp_s.read.tables import Table, TableData
     from exhume.formats.clp_s.reader import ClpSArchive
 
@@ -101,6 +103,8 @@ class Windowed:
         self._table = table
         self._opened = Shared(lambda: (open_windows(table),))
         self._is_passed_over = not is_large(table)
+        self.is_only_way = is_too_large(table)
+        """Whether the table is too large to be read as a whole."""
 
     def blocks(self) -> Iterator[tuple[int, int]]:
         """The rows of the table in blocks for one thread at a time."""
@@ -115,13 +119,74 @@ class Windowed:
 
     def call(self, function: Callable[[Rows], R], start: int, stop: int) -> R | None:
         """The function of rows of the table; None where it is to be read as a whole: there are no windows, or something
-        is wrong in one, which is told of the table."""
+        is wrong in one, which is told of the table.  Raises what is wrong in a table that is too large for that.
+        """
         windows = self.get()
         if windows is not None:
-            with suppress(ExhumeError), windows.rows(start, stop) as rows:
-                return function(rows)
+            with windows.rows(start, stop) as rows:
+                found = self.within(function, rows)
+            if found is not None:
+                return found
             self._is_passed_over = True
         return None
+
+    def printed(self, chunks: Callable[[Rows], Iterable[bytes]], start: int, stop: int) -> Printed | None:
+        """What `chunks` prints of rows of the table, up to an error; None as for `call`."""
+
+        def function(rows: Rows) -> Printed:
+            found = printed(chunks(rows))
+            if found[1] is not None and not self.is_only_way:
+                raise found[1]
+            return found
+
+        try:
+            return self.call(function, start, stop)
+        except ExhumeError as error:
+            return [], error
+
+    def within(self, function: Callable[[Rows], R], rows: Rows) -> R | None:
+        """The function of rows that `each` yields; None and errors as for `call`."""
+        try:
+            return function(rows)
+        except CodecError as error:
+            if self.is_only_way:
+                raise checks.BAD_FRAME.error(error.message, span=self._table.span, actual=error.actual) from error
+        except ExhumeError:
+            if self.is_only_way:
+                raise
+        return None
+
+    def of(self, rows: Rows, indices: Collection[int]) -> TableData | None:
+        """These columns of such rows."""
+        return self.within(lambda rows: rows.window(indices), rows)
+
+    def each(self, *, keep: bool = False) -> Iterator[Rows | None]:
+        """The rows of the table in order; None where it is to be read as a whole.
+
+        Each is for use before the next, or after that, to `keep` it.
+        """
+        windows = self.get()
+        if windows is None:
+            yield None
+            return
+        for start, stop in self.blocks():
+            with windows.rows(start, stop, keep=keep) as rows:
+                yield rows
+
+
+def each_part(table: Table) -> Iterator[tuple[TableData, Sequence[int] | None]]:
+    """The records of a table in order: windows of it, or the table and which of its rows these are (None: all)."""
+    windowed, done = Windowed(table), 0
+    for rows in windowed.each():
+        data = None
+        if rows is not None:
+            data = windowed.of(rows, range(len(table.layout.nodes)))
+        if data is None:
+            whole = table.load()
+            yield whole, range(done, whole.num_messages) if done else None
+            return
+        yield data, None
+        done += data.num_messages
 
 
 class _Printer:
@@ -139,10 +204,10 @@ class _Printer:
     def chunks(self, start: int, stop: int) -> Printed:
         """The text of a block in pieces, up to an error."""
 
-        def window(rows: Rows) -> Printed:
-            return list(rows.window(self._indices).renderer(complete=self._complete).chunks()), None
+        def window(rows: Rows) -> Iterator[bytes]:
+            return rows.window(self._indices).renderer(complete=self._complete).chunks()
 
-        found = self.windowed.call(window, start, stop)
+        found = self.windowed.printed(window, start, stop)
         return printed(self._whole_chunks(start, stop)) if found is None else found
 
     def _whole_chunks(self, start: int, stop: int) -> Iterator[bytes]:
@@ -202,62 +267,101 @@ def json_chunks(
 def json_lines(archive: ClpSArchive, *, ordered: bool = False, complete: bool = False) -> Iterator[bytes]:
     """See `ClpSArchive.json_lines`."""
     if ordered and archive.schema_tree.log_event_idx is not None:
-        loaded = [table.load() for table in archive.tables if table.num_messages]
-        streams = [line_stream(data, complete) for data in loaded]
-        for index in merge_order(loaded):
+        tables = [table for table in archive.tables if table.num_messages]
+        order = merge_order(tables)
+        streams = [line_stream(table, complete) for table in tables]
+        for index in order:
             yield next(streams[index])
         return
     for table in _tables(archive):
-        yield from line_stream(table.load(), complete)
+        yield from line_stream(table, complete)
 
 
-def line_stream(data: TableData, complete: bool) -> Iterator[bytes]:
+def line_stream(table: Table, complete: bool) -> Iterator[bytes]:
     """The records of one table as text, one by one.  Raises the rule of a record that cannot be printed."""
-    renderer = data.renderer(complete=complete)
-    for start in range(0, data.num_messages, 1024):
-        rows = range(start, min(start + 1024, data.num_messages))
-        lines, fault = renderer.program.lines(rows)
-        yield from lines
-        if fault is not None:
-            raise renderer.failure(fault)
+    for data, chosen in each_part(table):
+        renderer = data.renderer(complete=complete)
+        rows = range(data.num_messages) if chosen is None else chosen
+        for start in range(0, len(rows), 1024):
+            lines, fault = renderer.program.lines(rows[start : start + 1024])
+            yield from lines
+            if fault is not None:
+                raise renderer.failure(fault)
 
 
-def merge_order(loaded: Sequence[TableData]) -> Sequence[int]:
+def merge_order(tables: Sequence[Table], jobs: int = 1) -> Sequence[int]:
     """Which of the tables each record of the log order comes from: always the one whose next record is the earliest.
 
     Tables without `log_event_idx` count as position 0, as upstream has it.
     """
-    keys = []
-    for data in loaded:
-        idx = data.log_event_idx
-        keys.append(memoryview(array("q", [0]) * data.num_messages) if idx is None else idx)
-    return kernel.clps_merge_order(keys)
+
+    def positions(table: Table) -> memoryview[Any]:
+        node = table.layout.tree.log_event_idx
+        idx = table.load(() if node is None else {node}).log_event_idx
+        return memoryview(array("q", [0]) * table.num_messages) if idx is None else idx
+
+    return kernel.clps_merge_order(list(map_ordered(positions, tables, jobs, ahead=len(tables) + 1)))
+
+
+class _Merged:
+    """A large table of which rows are printed between those of others: the rows that are next, or all of them."""
+
+    def __init__(self, table: Table, complete: bool) -> None:
+        self._table, self._complete = table, complete
+        self._windowed = Windowed(table)
+        self._whole = Shared(lambda: table.load().renderer(complete=complete))
+
+    def renderer(self, stack: ExitStack, start: int, stop: int) -> tuple[TableRenderer, int]:
+        """What prints the rows `[start, stop)`, until the stack is closed, and the number of the first for it."""
+        windows = self._windowed.get()
+        if windows is not None:
+            rows = stack.enter_context(windows.rows(start, stop))
+            indices = printed_columns(self._table.layout.tokens(complete=self._complete))
+            data = self._windowed.of(rows, indices)
+            if data is not None:
+                return data.renderer(complete=self._complete), 0
+        return self._whole.get(), start
 
 
 def _merged_chunks(archive: ClpSArchive, complete: bool, jobs: int) -> Iterator[bytes]:
     tables = _tables(archive)
-    loaded = list(map_ordered(lambda table: table.load(), tables, jobs, ahead=len(tables) + 1))
-    renderers = [data.renderer(complete=complete) for data in loaded]
-    programs = [renderer.program for renderer in renderers]
-    order = merge_order(loaded)
+    large = {index: _Merged(table, complete) for index, table in enumerate(tables) if is_large(table)}
+    order = merge_order(tables, jobs)
     total = len(order)
 
-    def parts() -> Iterator[tuple[int, int, list[int]]]:
-        cursors = [0] * len(programs)
+    def renderer_of(index: int) -> TableRenderer | None:
+        return None if index in large else tables[index].load().renderer(complete=complete)
+
+    small = list(map_ordered(renderer_of, range(len(tables)), jobs, ahead=len(tables) + 1))
+    nothing = kernel.ClpsProgram([], 0)
+    known = [nothing if renderer is None else renderer.program for renderer in small]
+
+    def parts() -> Iterator[tuple[int, int, list[int], list[int]]]:
+        cursors = [0] * len(tables)
         for start in range(0, total, MERGE_ROWS):
             stop = min(start + MERGE_ROWS, total)
-            yield start, stop, list(cursors)
-            for table, count in enumerate(kernel.clps_count(order, start, stop, len(programs))):
-                cursors[table] += count
+            counts = kernel.clps_count(order, start, stop, len(tables))
+            ends = [cursor + count for cursor, count in zip(cursors, counts, strict=True)]
+            yield start, stop, list(cursors), ends
+            cursors = ends
 
-    def show(part: tuple[int, int, list[int]]) -> Printed:
-        start, stop, cursors = part
+    def show(part: tuple[int, int, list[int], list[int]]) -> Printed:
+        start, stop, cursors, ends = part
         out: list[bytes] = []
-        while start < stop:
-            text, start, table, fault = kernel.clps_render_merged(programs, order, start, stop, cursors, CHUNK_SIZE)
-            out.append(text)
-            if fault is not None:
-                return out, renderers[table].failure(fault)
+        programs, renderers = list(known), list(small)
+        with ExitStack() as stack:
+            try:
+                for index, one in large.items():
+                    if cursors[index] < ends[index]:
+                        renderer, cursors[index] = one.renderer(stack, cursors[index], ends[index])
+                        renderers[index], programs[index] = renderer, renderer.program
+            except ExhumeError as error:
+                return out, error
+            while start < stop:
+                text, start, table, fault = kernel.clps_render_merged(programs, order, start, stop, cursors, CHUNK_SIZE)
+                out.append(text)
+                if fault is not None and (failed := renderers[table]) is not None:
+                    return out, failed.failure(fault)
         return out, None
 
     for out, error in map_ordered(show, parts(), jobs):
@@ -270,13 +374,20 @@ def events(archive: ClpSArchive, *, ordered: bool = False, with_source: bool = F
     """See `ClpSArchive.events`."""
     finder = SourceFinder(archive.range_index) if with_source else None
     if ordered and archive.schema_tree.log_event_idx is not None:
-        loaded = [table.load() for table in archive.tables if table.num_messages]
-        streams = [event_stream(data, finder) for data in loaded]
-        for index in merge_order(loaded):
+        tables = [table for table in archive.tables if table.num_messages]
+        order = merge_order(tables)
+        streams = [table_events(table, finder) for table in tables]
+        for index in order:
             yield next(streams[index])
         return
     for table in _tables(archive):
-        yield from event_stream(table.load(), finder)
+        yield from table_events(table, finder)
+
+
+def table_events(table: Table, finder: SourceFinder | None) -> Iterator[Any]:
+    """The records of a table, with their ingestion units when there is a finder."""
+    for data, rows in each_part(table):
+        yield from event_stream(data, finder, rows)
 
 
 def event_stream(data: TableData, finder: SourceFinder | None, rows: Sequence[int] | None = None) -> Iterator[Any]:

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from exhume.counts import counted
-from exhume.errors import CodecError, EntryNotFoundError, ExhumeError, Span
+from exhume.errors import CodecError, EntryNotFoundError, ExhumeError, LimitExceededError, Span
 from exhume.formats.clp_s import checks
 from exhume.formats.clp_s.layout import Schema, SchemaTree, TableEntry
 from exhume.formats.clp_s.layout_table import column_ends, needed_columns
@@ -96,10 +96,14 @@ class Table:
         if not layout.nodes:
             self._archive.limits.check("entries", rows, self.span)
         if nodes is not None:
-            with suppress(CodecError):  # which is told where all of it is decompressed
+            try:
                 found = self._load_parts(layout, nodes)
                 if found is not None:
                     return found
+            except CodecError:  # which is told where all of it is decompressed
+                pass
+            except LimitExceededError:
+                raise self._archive.too_large(self._archive.stream_place(self.entry.stream_id)) from None
         data = self._archive.table_bytes(self.entry)
         return TableData(self, layout, data, column_ends(data, layout, rows, lambda: self.span))
 

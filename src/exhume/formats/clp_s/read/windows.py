@@ -2,7 +2,8 @@
 
 A table holds one column after the other, and where it consists of several zstd frames, some rows of all its columns
 take one or two frames of each.  What is copied out of these is a table of its own, of fewer rows.  It is not for
-telling what is wrong: whoever meets damage in a window reads the table as a whole and says where in it that lies.
+telling what is wrong: whoever meets damage in a window reads the table as a whole and says where in it that lies,
+unless the table is larger than the limit `payload_size`: then the error of the window is all that there is.
 """
 
 from __future__ import annotations
@@ -124,9 +125,9 @@ class Windows:
         self._passage.finish(self.table.entry.start, self.table.entry.end)
 
     @contextmanager
-    def rows(self, start: int, stop: int) -> Iterator[Rows]:
-        """The rows `[start, stop)`, until the context ends."""
-        with self._passage.stop() as here:
+    def rows(self, start: int, stop: int, *, keep: bool = False) -> Iterator[Rows]:
+        """The rows `[start, stop)`, until the context ends, or as long as they are used, to `keep` them."""
+        with self._passage.stop(keep=keep) as here:
             yield Rows(self, here, start, stop)
 
 
@@ -134,7 +135,7 @@ class Rows:
     """Some rows of a table; see `Windows.rows`."""
 
     def __init__(self, windows: Windows, here: Stop, start: int, stop: int) -> None:
-        self._windows, self._here, self._start, self._stop = windows, here, start, stop
+        self._windows, self._here, self._start, self.stop = windows, here, start, stop
         self.layout = windows.layout
 
     def window(self, indices: Collection[int]) -> Window:
@@ -142,9 +143,9 @@ class Rows:
 
         Raises `CodecError` where a frame or a text is damaged, and what keeps a dictionary from being read.
         """
-        windows, here, count = self._windows, self._here, self._stop - self._start
+        windows, here, count = self._windows, self._here, self.stop - self._start
         table, types = windows.table, windows.layout.node_types
-        summed = {index: windows.summed(index, self._start, self._stop, here) for index in indices}
+        summed = {index: windows.summed(index, self._start, self.stop, here) for index in indices}
         ranges: list[tuple[int, int, int]] = []
         places: dict[int, tuple[int, int]] = {}
         size = 0
@@ -152,7 +153,7 @@ class Rows:
             at, first = windows.start(index), size
             for width in WIDTHS[types[index]]:
                 if summed[index] is None or size > first:
-                    ranges.append((at + width * self._start, at + width * self._stop, size))
+                    ranges.append((at + width * self._start, at + width * self.stop, size))
                 at += width * table.num_messages
                 size += width * count
             places[index] = first, size
@@ -162,7 +163,9 @@ class Rows:
         columns = {}
         for index, (first, last) in places.items():
             data, at, end = texts.get(index, (room, first, last))
-            columns[index] = Column(windows.layout.spec(index), data, table, at, end, count, summed[index])
+            begin = windows.start(index) - table.entry.start
+            place = (begin, windows.ends[index], self._start)
+            columns[index] = Column(windows.layout.spec(index), data, table, at, end, count, summed[index], place)
         return Window(table, windows.layout, windows.ends, columns, count)
 
     def _texts(self, room: memoryview, places: dict[int, tuple[int, int]]) -> dict[int, tuple[memoryview, int, int]]:
@@ -199,7 +202,13 @@ class Rows:
 
 def is_large(table: Table) -> bool:
     """Whether a table is not to be held as a whole, if that can be."""
-    return table.size >= WORTHWHILE
+    return table.size >= WORTHWHILE or is_too_large(table)
+
+
+def is_too_large(table: Table) -> bool:
+    """Whether a table cannot be held as a whole, because its stream is larger than the limit `payload_size`."""
+    streams, number = table.archive.table_metadata.streams, table.entry.stream_id
+    return number < len(streams) and streams[number].size > table.archive.limits.payload_size
 
 
 def _frames(table: Table) -> Frames | None:
