@@ -22,6 +22,7 @@ from exhume.formats.clp_s.query.search import Search, resolve_projection
 from exhume.formats.clp_s.read import records, windows
 from exhume.formats.clp_s.reader import ClpSArchive, open_archive
 from exhume.io.source import BytesSource
+from exhume.limits import DEFAULT_LIMITS, Limits
 from tests.clp_s.build import Built, clp, i64, tiny
 from tests.clp_s.test_frames import frame, lying
 
@@ -255,11 +256,11 @@ def stored(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     return path.read_bytes()
 
 
-def everything(stored: bytes, jobs: int) -> list[Any]:
-    """What the verbs that go through tables find; each of an archive that was opened anew."""
+def everything(stored: bytes, jobs: int, limits: Limits = DEFAULT_LIMITS) -> list[Any]:
+    """What the verbs that go through tables find; each of an archive that was opened for it."""
 
     def opened() -> ClpSArchive:
-        return open_archive(BytesSource(stored))
+        return open_archive(BytesSource(stored), limits=limits)
 
     queries = ("number > 480", "name: n5 AND flag: true", "text: *again*", "list: *3*", "number > 1000", "real < 12.5")
     found: list[Any] = [b"".join(opened().json_chunks(jobs=jobs, complete=complete)) for complete in (False, True)]
@@ -270,13 +271,28 @@ def everything(stored: bytes, jobs: int) -> list[Any]:
     found += [b"".join(search.chunks(resolve_projection(archive, ["name"]), jobs=jobs))]
     for columns in (None, ["text", "at"], ["real"]):
         found.append([batch.to_pydict() for batch in opened().to_arrow(columns=columns, jobs=jobs, batch_rows=3000)])
-    return [*found, verified(stored, jobs)]
+    return [*found, verified(stored, jobs, limits)]
 
 
-def verified(stored: bytes, jobs: int) -> list[str]:
+def one_by_one(stored: bytes, limits: Limits = DEFAULT_LIMITS) -> list[Any]:
+    """What reading gives record by record, in both orders; each of an archive that was opened for it."""
+
+    def opened() -> ClpSArchive:
+        return open_archive(BytesSource(stored), limits=limits)
+
+    query = "number > 300 AND flag: true"
+    found: list[Any] = [batch.to_pydict() for batch in opened().to_arrow(query=query, batch_rows=300)]
+    for ordered in (False, True):
+        found += [b"".join(opened().json_chunks(ordered=ordered)), list(opened().json_lines(ordered=ordered))]
+        found += [list(opened().events(ordered=ordered)), list(opened().events(query, ordered=ordered))]
+        found += [list(opened().json_lines(query, ordered=ordered))]
+    return found
+
+
+def verified(stored: bytes, jobs: int, limits: Limits = DEFAULT_LIMITS) -> list[str]:
     """What `verify` finds, and the records that it says it has gone through last."""
     told = [0]
-    with open_archive(BytesSource(stored)) as archive:
+    with open_archive(BytesSource(stored), limits=limits) as archive:
         found = [str(one) for one in archive.verify(jobs=jobs, progress=lambda done, _total, _unit: told.append(done))]
         assert sorted(told) == told
         assert told[-1] <= archive.num_messages
@@ -300,6 +316,20 @@ def test_windows_hold_what_tables_hold(stored: bytes, jobs: int, monkeypatch: py
     before = len(made)
     assert everything(stored, jobs) == found
     assert len(made) == before, "whole tables"
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+@pytest.mark.usefixtures("small")
+def test_tables_larger_than_the_limit_are_read_in_windows(stored: bytes, jobs: int) -> None:
+    with open_archive(BytesSource(stored)) as archive:
+        limits = Limits(payload_size=max(table.size for table in archive.tables) - 1)
+        assert max(archive.variables.size, archive.log_types.size) <= limits.payload_size
+    with open_archive(BytesSource(stored), limits=limits) as archive, pytest.raises(ExhumeError, match="CLPS-501"):
+        for table in archive.tables:
+            table.load()
+    assert everything(stored, jobs, limits) == everything(stored, jobs)
+    if jobs == 1:
+        assert one_by_one(stored, limits) == one_by_one(stored)
 
 
 @pytest.mark.usefixtures("small")
@@ -403,6 +433,34 @@ def test_what_is_wrong_is_told_as_of_the_whole_table(kind: str, jobs: int, monke
         assert good.startswith(text)
         assert text.count(b"\n") > 500, "all rows in front of the damage"
     assert found[5] >= 500
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+@pytest.mark.parametrize("kind", DAMAGED)
+@pytest.mark.usefixtures("small")
+def test_what_is_wrong_in_a_table_larger_than_the_limit(kind: str, jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Damage is found in windows too; where windows do not suffice, the limit is named, and nothing is wrong."""
+    monkeypatch.setattr(records, "WINDOW_BYTES", 1 << 11)
+    words, bad = DAMAGED[kind]
+    stored = bytearray(texts(words, list(range(3000))).build())
+    if bad is not None:
+        with open_archive(BytesSource(bytes(stored))) as archive:
+            place = archive.stream_place(0)
+            start, stop = (place.start + at for at in frame_places(place.read())[bad])
+        stored[start + 12 : stop] = b"\xff" * (stop - start - 12)
+    limits = Limits(payload_size=40_000)
+    with open_archive(BytesSource(bytes(stored)), limits=limits) as archive:
+        assert archive.tables[0].size > limits.payload_size
+    whole, found = verified(bytes(stored), jobs)[:-1], verified(bytes(stored), jobs, limits)[:-1]
+    if kind == "no such log type":
+        assert found == whole
+    elif bad is not None:
+        assert any("CLPS-309" in one for one in found)
+    elif kind == "variables behind the end":
+        assert found
+        assert all("CLPS-501" in one and "payload_size" in one for one in found)
+    else:
+        assert found == whole == []
 
 
 @pytest.mark.usefixtures("small")

@@ -149,7 +149,9 @@ def zstd_measured(pieces: Iterable[Buffer]) -> Iterator[tuple[int, int]]:
 
     No content is kept.  Raises `CodecError` for damage and as `zstd_frame_size` does.
     """
-    small = (bytes(memoryview(one)[start : start + MEASURED]) for one in pieces for start in range(0, len(one), MEASURED))
+    small = (
+        bytes(memoryview(one)[start : start + MEASURED]) for one in pieces for start in range(0, len(one), MEASURED)
+    )
     engine: Any = None
     at = size = 0
     held = b""

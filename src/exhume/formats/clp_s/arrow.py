@@ -41,7 +41,7 @@ from exhume.formats.clp_s.layout import COLUMN_TYPES, NodeType
 from exhume.formats.clp_s.read.arrow_columns import ColumnMaker, Part, Rows
 from exhume.formats.clp_s.read.decompressing import Ahead
 from exhume.formats.clp_s.read.records import WITH_VARIABLES, Shared, Windowed
-from exhume.formats.clp_s.read.windows import is_large
+from exhume.formats.clp_s.read.windows import columns_of, is_large
 from exhume.io.parallel import map_ordered
 from exhume.tabular.arrow import BATCH_ROWS, check_rows, choose, import_pyarrow
 
@@ -201,8 +201,7 @@ class Source:
 
     def __init__(self, data: Shared[TableData], table: Table | None = None, nodes: Collection[int] = ()) -> None:
         self._data = data
-        passes = table is not None and is_large(table) and table.layout.runs.keys().isdisjoint(nodes)
-        self._windowed = Windowed(table) if table is not None and passes else None
+        self._windowed = Windowed(table) if table is not None and is_large(table) else None
         self._nodes = nodes
 
     def part(self, stack: ExitStack, rows: Rows) -> Part:
@@ -211,8 +210,7 @@ class Source:
         if windows is None:
             return Part(self._data.get(), rows)
         found = stack.enter_context(windows.rows(rows[0], rows[-1] + 1))
-        indices = [index for index, node in enumerate(windows.layout.nodes) if node in self._nodes]
-        return Part(found.window(indices), range(len(rows)))
+        return Part(found.window(columns_of(windows.layout, self._nodes)), range(len(rows)))
 
     def give_up(self) -> None:
         """From now on the table is read as a whole, which tells what is wrong with it."""

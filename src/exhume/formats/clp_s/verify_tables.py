@@ -187,7 +187,9 @@ class _Windows:
         Called once for each of the blocks, unless one of them is not sound.
         """
         # With the row in front of them, for the order of records.
-        sound = self._windowed.call(_is_sound, max(0, start - 1), stop)
+        sound = False
+        with suppress(ExhumeError):  # of a table that is too large to be read as a whole
+            sound = bool(self._windowed.call(_is_sound, max(0, start - 1), stop))
         with self._lock:
             self._left -= 1
             is_last = not self._left
@@ -197,7 +199,7 @@ class _Windows:
                 windows.finish()
             except CodecError:
                 return False
-        return bool(sound)
+        return sound
 
 
 def _is_sound(rows: Rows) -> bool:

@@ -24,6 +24,7 @@ from exhume.formats.clp_s.query.tree import EscapeError, Expression, Key, parse_
 from exhume.formats.clp_s.read.decompressing import Ahead
 from exhume.formats.clp_s.read.records import Printed, Shared, Windowed, printed, printed_columns, warm
 from exhume.formats.clp_s.read.template import Roots
+from exhume.formats.clp_s.read.windows import columns_of
 from exhume.io.cached import cached_property
 from exhume.io.parallel import map_ordered
 
@@ -104,9 +105,7 @@ class _Searched:
 
     @cached_property
     def _condition(self) -> Collection[int]:
-        layout, nodes = self._table.layout, _looked_at(self._part, ())
-        every = nodes is None or not layout.runs.keys().isdisjoint(nodes)
-        return [index for index, node in enumerate(layout.nodes) if every or node in (nodes or ())]
+        return columns_of(self._table.layout, _looked_at(self._part, ()))
 
     @cached_property
     def _printed(self) -> Collection[int]:
@@ -152,9 +151,7 @@ class _Searched:
 
     @cached_property
     def _needed(self) -> Collection[int]:
-        nodes, layout = self._nodes, self._table.layout
-        every = nodes is None or not layout.runs.keys().isdisjoint(nodes)
-        return [index for index, node in enumerate(layout.nodes) if every or node in (nodes or ())]
+        return columns_of(self._table.layout, self._nodes)
 
     def _whole(self, start: int, stop: int) -> Iterator[bytes]:
         mask = None if self._part is True else self._mask(self._data.get(), start, stop)

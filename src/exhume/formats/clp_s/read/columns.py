@@ -165,14 +165,15 @@ class Column:
         end: int,
         rows: int,
         decoded: memoryview[Any] | None = None,
-        window: tuple[int, int, int] | None = None,
+        place: tuple[int, int] | None = None,
+        first: int = 0,
     ) -> None:
         self.spec = spec
         self.rows = rows
         self.stored: Stored = CLP_S_TABLE_COLUMNS[spec.type](data, start, end, self.rows)[0]
         """The column as its specification describes it."""
-        self._table, self._place = table, (start, end) if window is None else window[:2]
-        self._first = 0 if window is None else window[2]  # the row of the table that comes first here
+        self._table, self._place = table, place or (start, end)
+        self._first = first  # the row of the table that comes first here
         self._decoded = decoded  # the deltas summed up
 
     @property

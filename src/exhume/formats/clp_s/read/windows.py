@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from exhume.codecs.frames import Frames, together
-from exhume.errors import CodecError, ExhumeError
+from exhume.errors import ExhumeError
 from exhume.formats.clp_s.layout import NodeType
 from exhume.formats.clp_s.layout_packed import NUM_VARIABLES, VARIABLE_SIZE, WORD_SIZE
 from exhume.formats.clp_s.layout_table import (
@@ -24,13 +24,14 @@ from exhume.formats.clp_s.layout_table import (
     IntegerColumn,
     located_columns,
 )
+from exhume.formats.clp_s.layout_words import ClpWord
 from exhume.formats.clp_s.read.columns import Column
-from exhume.formats.clp_s.read.kernel import clps_undelta, clps_variables_of
+from exhume.formats.clp_s.read.kernel import BAD_LOG_TYPE, clps_undelta, clps_variables_of
 from exhume.formats.clp_s.read.tables import Table, TableData
 
 if TYPE_CHECKING:
     from exhume.codecs.frames import Passage, Stop
-    from exhume.formats.clp_s.read.template import SchemaLayout
+    from exhume.formats.clp_s.read.template import ColumnSpec, SchemaLayout
 
 WORTHWHILE: Final = 8 << 20
 """Decompressed bytes of a table below which it is held as a whole."""
@@ -141,7 +142,8 @@ class Rows:
     def window(self, indices: Collection[int]) -> Window:
         """The columns at these places of the table's layout.
 
-        Raises `CodecError` where a frame or a text is damaged, and what keeps a dictionary from being read.
+        Raises `CodecError` where a frame is damaged, CLPS-501 where only the whole table can be read, and what keeps a
+        text or a dictionary from being read.
         """
         windows, here, count = self._windows, self._here, self.stop - self._start
         table, types = windows.table, windows.layout.node_types
@@ -164,8 +166,10 @@ class Rows:
         for index, (first, last) in places.items():
             data, at, end = texts.get(index, (room, first, last))
             begin = windows.start(index) - table.entry.start
-            place = (begin, windows.ends[index], self._start)
-            columns[index] = Column(windows.layout.spec(index), data, table, at, end, count, summed[index], place)
+            place = begin, windows.ends[index]
+            columns[index] = Column(
+                windows.layout.spec(index), data, table, at, end, count, summed[index], place, self._start
+            )
         return Window(table, windows.layout, windows.ends, columns, count)
 
     def _texts(self, room: memoryview, places: dict[int, tuple[int, int]]) -> dict[int, tuple[memoryview, int, int]]:
@@ -182,12 +186,13 @@ class Rows:
             log_types = texts.array_types if types[index] == NodeType.UNSTRUCTURED_ARRAY else texts.log_types
             found = clps_variables_of(words, log_types)
             if found is None:
-                raise CodecError("clp-s: a log type does not exist")
+                place = windows.start(index) - table.entry.start, windows.ends[index]
+                raise _no_log_type(words, windows.layout.spec(index), table, place, self._start)
             low, high, moved = found
             begin = windows.start(index) + WORD_SIZE * table.num_messages + NUM_VARIABLES.size
             stop = begin + VARIABLE_SIZE * high
             if high - low > VARIABLES_PER_ROW * len(words) or stop > table.entry.start + windows.ends[index]:
-                raise CodecError("clp-s: the variables of a window do not lie together")
+                raise table.archive.too_large(table.archive.stream_place(table.entry.stream_id))  # unless read whole
             heads[index] = size, moved + NUM_VARIABLES.pack(high - low)
             size += len(heads[index][1])
             ranges.append((begin + VARIABLE_SIZE * low, stop, size))
@@ -198,6 +203,24 @@ class Rows:
         self._here.gather(ranges, data)
         ends = [*(at for at, _ in heads.values()), size][1:]
         return {index: (data, at, end) for (index, (at, _)), end in zip(heads.items(), ends, strict=True)}
+
+
+def _no_log_type(words: memoryview, spec: ColumnSpec, table: Table, place: tuple[int, int], first: int) -> ExhumeError:
+    """Return the error of the first of these words that refers to a log type that does not exist."""
+    texts = table.archive.texts
+    log_types = texts.array_types if spec.type == NodeType.UNSTRUCTURED_ARRAY else texts.log_types
+    data = memoryview(bytes(words) + NUM_VARIABLES.pack(0))
+    column = Column(spec, data, table, 0, len(data), len(words) // WORD_SIZE, None, place, first)
+    idents = [ClpWord.log_type_id(word) for word in column.values]
+    row = next(row for row, ident in enumerate(idents) if ident >= len(log_types))
+    return column.failure((BAD_LOG_TYPE, 0, row, idents[row]))
+
+
+def columns_of(layout: SchemaLayout, nodes: Collection[int] | None) -> Collection[int]:
+    """Return the places of the columns that these nodes have; all for None, and where one is a structured array."""
+    if nodes is None or not layout.runs.keys().isdisjoint(nodes):
+        return range(len(layout.nodes))
+    return [index for index, node in enumerate(layout.nodes) if node in nodes]
 
 
 def is_large(table: Table) -> bool:
