@@ -382,6 +382,18 @@ FORMS: dict[str, list[Form]] = {
             "ok!": "bool",
             "records!": "int",
             "last": "text",
+            "runs!": [
+                {
+                    "record!": "int",
+                    "digest!": "text",
+                    "started": "text",
+                    "ended": "text",
+                    "verb!": "text",
+                    "targets!": "texts",
+                    "exit_code": "int",
+                    "outputs!": "texts",
+                }
+            ],
             "problems!": [{"record!": "int", "problem!": "text"}],
             "files!": [
                 {

@@ -6,6 +6,7 @@ import errno
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from exhume.cli import audit
+from exhume.cli import records as records_of
 from exhume.cli.main import main
 from exhume.io import witness
 from exhume.io.output import ledger
@@ -123,11 +124,11 @@ def test_the_chain(tmp_path: Path, archive: Path, exhume_cli: Cli) -> None:
     for wrong, words in (
         ([lines[0], lines[2]], "does not follow"),
         ([lines[1], lines[2]], "does not follow"),
-        ([lines[0], lines[1].replace(b'"exit_code":0', b'"exit_code":3'), lines[2]], "it does not have its digest"),
+        ([lines[0], lines[1].replace(b'"exit_code":0', b'"exit_code":3'), lines[2]], "its digest covers"),
         ([lines[0], lines[0], lines[1]], "does not follow"),
         ([*lines, b"{}\n"], "not a record"),
         ([*lines, b"\xff\n"], "not a record"),
-        ([lines[0], lines[1][:-1]], "cut short"),
+        ([lines[0], lines[1][:-1]], "truncated"),
         ([], "no records"),
     ):
         (tmp_path / "wrong").write_bytes(b"".join(wrong))
@@ -176,7 +177,7 @@ def test_records_of_others_are_not_trusted(tmp_path: Path, exhume_cli: Cli) -> N
 
 
 def test_a_line_without_an_end_is_no_record(tmp_path: Path, archive: Path, exhume_cli: Cli, monkeypatch: Any) -> None:
-    monkeypatch.setattr(audit, "LONGEST_LINE", 1 << 20)
+    monkeypatch.setattr(records_of, "LONGEST_LINE", 1 << 20)
     monkeypatch.setattr(ledger, "LONGEST_LINE", 1 << 20)
     log = tmp_path / "log"
     log.write_bytes(b" " * (3 << 20) + b"\n")
@@ -188,8 +189,8 @@ def test_a_line_without_an_end_is_no_record(tmp_path: Path, archive: Path, exhum
 
 def forged(facts: dict[str, Any]) -> bytes:
     """A first record that has its digest."""
-    record = {"schema": audit.SCHEMA, "number": 1, "previous": None, **facts}
-    return json.dumps({**record, "digest": audit.digest_of(record)}).encode() + b"\n"
+    record = {"schema": records_of.SCHEMA, "number": 1, "previous": None, **facts}
+    return records_of.canonical({**record, "digest": records_of.digest_of(record)}) + b"\n"
 
 
 def test_files_that_changed_or_went(tmp_path: Path, archive: Path, exhume_cli: Cli) -> None:
@@ -202,8 +203,9 @@ def test_files_that_changed_or_went(tmp_path: Path, archive: Path, exhume_cli: C
     assert exhume_cli("audit", log, "--no-files").code == 0
     out.unlink()
     ran = exhume_cli("audit", log)
-    assert ran.code == 0
+    assert ran.code == 4
     assert f"output {out}: missing" in ran.text
+    assert "NOT ok" in ran.text
 
 
 def test_a_record_that_cannot_be_written(tmp_path: Path, archive: Path, exhume_cli: Cli) -> None:
@@ -220,7 +222,7 @@ def test_a_record_that_cannot_be_written(tmp_path: Path, archive: Path, exhume_c
     log.write_bytes(whole[:-1])
     ran = exhume_cli("payload", archive, "header", "-o", tmp_path / "out", "--audit", log)
     assert ran.code == 1
-    assert "the last record is cut short" in ran.err
+    assert "does not end with a complete record" in ran.err
     assert not (tmp_path / "out").exists()  # it was not begun
 
 
@@ -265,13 +267,13 @@ def test_inputs_stay_untouched(name: str, tmp_path: Path, samples: Path, exhume_
         except OSError as error:
             assert error.errno in (errno.ENOTSUP, errno.EPERM)
         os.utime(file, ns=(1_000_000_000, 2_000_000_000))
-    before = {str(file): audit.facts_of(str(file)) for file in files}
+    before = {str(file): records_of.facts_of(str(file)) for file in files}
     assert all(facts["atime_ns"] == "1000000000" for facts in before.values())
     for verb in READING:
         words = ["--svg", str(tmp_path / f"{verb}.svg")] if verb == "map" else []
         assert exhume_cli(verb, path, *words).code in (0, 3)
     exhume_cli("salvage", path, "-o", tmp_path / "saved")
-    assert {str(file): audit.facts_of(str(file)) for file in files} == before
+    assert {str(file): records_of.facts_of(str(file)) for file in files} == before
     assert sorted(str(one) for one in (path.rglob("*") if path.is_dir() else [path]) if one.is_file()) == sorted(before)
 
 
@@ -367,3 +369,124 @@ def test_a_record_of_before_still_holds(tmp_path: Path, exhume_cli: Cli) -> None
     for named in wrong:
         (tmp_path / "log").write_bytes(forged({"remote": named}))
         assert "not a record" in exhume_cli("audit", tmp_path / "log").text
+
+
+def reordered(line: bytes) -> bytes:
+    record = json.loads(line)
+    return json.dumps(dict(reversed(record.items())), separators=(",", ":")).encode() + b"\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "edit"),
+    [
+        ("duplicate key", lambda line: b'{"exit_code":1,"error":"forged",' + line[1:]),
+        ("duplicate key at the end", lambda line: line[:-2] + b',"exit_code":0}\n'),
+        (
+            "reordered keys",
+            lambda line: json.dumps(dict(reversed(json.loads(line).items())), separators=(",", ":")).encode() + b"\n",
+        ),
+        ("CRLF", lambda line: line[:-1] + b"\r\n"),
+        ("space", lambda line: line.replace(b'":', b'": ', 1)),
+        ("leading space", lambda line: b" " + line),
+        ("trailing tab", lambda line: line[:-1] + b"\t\n"),
+        ("number", lambda line: line.replace(b'"number":1,', b'"number":1.0,')),
+        ("exponent", lambda line: line.replace(b'"exit_code":0', b'"exit_code":0e0')),
+        ("minus zero", lambda line: line.replace(b'"exit_code":0', b'"exit_code":-0')),
+        ("escape", lambda line: line.replace(b'"command":["verify"]', b'"command":["\\u0076erify"]')),
+        ("slash", lambda line: line.replace(b"/", b"\\/", 1)),
+        ("byte order mark", lambda line: b"\xef\xbb\xbf" + line),
+        ("NaN", lambda line: line.replace(b'"exit_code":0', b'"exit_code":NaN')),
+    ],
+)
+def test_a_record_has_only_one_form(
+    name: str, edit: Callable[[bytes], bytes], tmp_path: Path, archive: Path, exhume_cli: Cli
+) -> None:
+    """The digest covers every byte of a line, not what JSON makes of it."""
+    log = tmp_path / "log"
+    assert exhume_cli("verify", archive, "--audit", log).code == 0
+    line = log.read_bytes()
+    digest = json.loads(line)["digest"]
+    assert exhume_cli("audit", log, "--expect", digest).code == 0
+    assert edit(line) != line
+    log.write_bytes(edit(line))
+    ran = exhume_cli("audit", log, "--expect", digest)
+    assert ran.code == 4, name
+    assert "NOT ok" in ran.text
+    again = exhume_cli("verify", archive, "--audit", log)  # nor is it continued
+    assert again.code == 1
+    assert "cannot add a record" in again.err
+    assert log.read_bytes() == edit(line)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"key: value\n",
+        b"[]\n",
+        b"5\n",
+        b"{}\n",
+        b"\n",
+        b'{"number":1,"digest":"x"}\n',
+        b"\x89PNG\r\n\x1a\n",
+        b"no end",
+        b"\0" * 100,
+    ],
+)
+def test_a_foreign_file_is_refused_before_work_starts(
+    content: bytes, tmp_path: Path, archive: Path, exhume_cli: Cli
+) -> None:
+    log, out = tmp_path / "notes.txt", tmp_path / "out"
+    log.write_bytes(content)
+    ran = exhume_cli("payload", archive, "header", "-o", out, "--audit", log)
+    assert ran.code == 1
+    assert not out.exists()
+    assert log.read_bytes() == content
+    assert ran.err.count("\n") == 1
+    assert str(log) in ran.err
+
+
+def test_the_listing_says_what_was_done(tmp_path: Path, archive: Path, exhume_cli: Cli) -> None:
+    log, out = tmp_path / "log", tmp_path / "b.zs"
+    assert exhume_cli("recode", archive, "-o", out, "--codec", "none", "--audit", log).code == 0
+    assert exhume_cli("verify", "none.zs", "--audit", log).code == 1
+    ran = exhume_cli("audit", log)
+    assert ran.code == 0
+    first, second = ran.text.splitlines()[1:3]
+    assert re.fullmatch(rf" *1  20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{{9}}Z  recode +0  {archive} +{out}", first)
+    assert re.fullmatch(r" *2  20\S+Z  verify +1  none.zs +-", second)
+    document = json.loads(exhume_cli("audit", log, "--json").text)
+    validate(document)
+    assert [(one["verb"], one["exit_code"], one["outputs"]) for one in document["runs"]] == [
+        ("recode", 0, [str(out)]),
+        ("verify", 1, []),
+    ]
+
+
+def test_the_records_are_no_output(tmp_path: Path, archive: Path, exhume_cli: Cli) -> None:
+    log = tmp_path / "log"
+    assert exhume_cli("verify", archive, "--audit", log).code == 0
+    before = log.read_bytes()
+    ran = exhume_cli("payload", archive, "header", "-o", log, "--overwrite", "--audit", log)
+    assert (ran.code, "name the same file" in ran.err) == (2, True)
+    assert log.read_bytes() == before
+
+
+def test_digests_that_were_kept_elsewhere(tmp_path: Path, archive: Path, exhume_cli: Cli) -> None:
+    """They show that the end is missing, and that the whole file was replaced."""
+    log, kept = tmp_path / "log", tmp_path / "digests"
+    for _ in range(3):
+        with kept.open("a") as file:
+            file.write(exhume_cli("verify", archive, "--audit", log).err)
+    lines = log.read_bytes().splitlines(keepends=True)
+    assert exhume_cli("audit", log, "--digests", kept).code == 0
+    kept.write_text("".join(json.loads(line)["digest"].upper() + "\n" for line in lines))
+    assert exhume_cli("audit", log, "--digests", kept).code == 0
+    log.write_bytes(b"".join(lines[:2]))
+    ran = exhume_cli("audit", log, "--digests", kept)
+    assert (ran.code, "no record has the digest" in ran.text) == (4, True)
+    log.unlink()
+    exhume_cli("verify", archive, "--audit", log)
+    assert exhume_cli("audit", log, "--digests", kept).code == 4
+    kept.write_text("nothing\n")
+    ran = exhume_cli("audit", log, "--digests", kept)
+    assert (ran.code, "no digests" in ran.err) == (1, True)

@@ -1,8 +1,4 @@
-"""`--audit FILE`: one record of a run, chained to the record before it; and the check of such a file.
-
-A record is a line of JSON.  Its `digest` is the SHA-256 of the record without that key, written with sorted keys and
-without spaces; `previous` is the digest of the record before it.  See docs/laboratories.md.
-"""
+"""`--audit FILE`: one record of a run, chained to the record before it.  `exhume.cli.records` defines a record."""
 
 from __future__ import annotations
 
@@ -11,11 +7,10 @@ import json
 import locale
 import os
 import socket
-import stat
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,16 +18,11 @@ import click
 
 from exhume.cli.digested import Digested, digested
 from exhume.cli.outcome import Outcome
-from exhume.errors import ExhumeError
+from exhume.cli.records import SCHEMA, canonical, digest_of, facts_of, files_of, parse_record
+from exhume.errors import ExhumeError, Span, WriterError
 from exhume.io import witness
-from exhume.io.files import open_regular
 from exhume.io.jsonout import jsonable
-from exhume.io.local import open_untouched
-from exhume.io.output.ledger import LONGEST_LINE, Ledger
-from exhume.io.portable import pread
-from exhume.io.source import STREAM_CHUNK
-
-SCHEMA = "exhume.audit-record/1"
+from exhume.io.output.ledger import Ledger
 
 MOST_FINDINGS = 10_000
 """Findings that are kept in a record; the rest is counted."""
@@ -44,62 +34,6 @@ VARIABLES = ("EXHUME_", "PYTHON", "LC_", "LANG", "TZ")
 """Beginnings of the names of environment variables that a record keeps."""
 
 
-def digest_of(record: Mapping[str, Any]) -> str:
-    """The digest of a record: the SHA-256 of the record without its own `digest`."""
-    rest = {key: value for key, value in record.items() if key != "digest"}
-    text = json.dumps(rest, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-    return hashlib.sha256(text.encode("ascii")).hexdigest()
-
-
-def facts_of(path: str) -> dict[str, Any]:
-    """Facts about a file, read without changing it: size, SHA-256, times, mode, extended attributes; or the error."""
-    try:
-        if not _is_file(Path(path).stat().st_mode):
-            return {"error": "not a regular file"}
-        fd = open_untouched(path)
-        try:
-            found = os.fstat(fd)
-            hashed, size = hashlib.sha256(), 0
-            while piece := pread(fd, STREAM_CHUNK, size):
-                hashed.update(piece)
-                size += len(piece)
-        finally:
-            os.close(fd)
-    except (OSError, ValueError) as error:
-        return {"error": getattr(error, "strerror", None) or str(error)}
-    facts: dict[str, Any] = {"size": size, "sha256": hashed.hexdigest(), "mtime_ns": str(found.st_mtime_ns)}
-    facts |= {"atime_ns": str(found.st_atime_ns), "mode": oct(found.st_mode), "xattrs": _xattrs(path)}
-    return facts
-
-
-def _xattrs(path: str) -> dict[str, str]:
-    try:
-        return {name: os.getxattr(path, name).hex() for name in sorted(os.listxattr(path))}
-    except (OSError, AttributeError):
-        return {}
-
-
-def files_of(path: str) -> Iterator[str]:
-    """The files that a path stands for: itself, or all below a directory, sorted; none for anything else."""
-    try:
-        kind = Path(path).stat().st_mode
-    except (OSError, ValueError):
-        return
-    if stat.S_ISDIR(kind):
-        for folder, folders, files in os.walk(path):
-            folders.sort()
-            for name in sorted(files):
-                inner = Path(folder) / name
-                if stat.S_ISREG(inner.lstat().st_mode):
-                    yield os.fspath(inner)
-    elif _is_file(kind):
-        yield path
-
-
-def _is_file(mode: int) -> bool:
-    return stat.S_ISREG(mode) or stat.S_ISBLK(mode)
-
-
 def _absolute(path: witness.Path) -> str:
     return os.path.abspath(path)  # noqa: PTH100 - resolve() would follow links
 
@@ -109,7 +43,11 @@ class Audit(witness.Witness):
 
     def __init__(self, path: str) -> None:
         self._ledger = Ledger(path)
-        self._ledger.last()  # a file that cannot be continued is refused before anything is done
+        try:
+            self._previous(self._ledger.last())  # a file that cannot be continued is refused before anything is done
+        except BaseException:
+            self._ledger.close()
+            raise
         self._own = _absolute(path)
         self._inputs: dict[str, dict[str, Any]] = {}
         self._read: dict[str, list[tuple[int, int]]] = {}
@@ -212,14 +150,29 @@ class Audit(witness.Witness):
         body = self.record(context, outcome, error)
 
         def link(last: bytes | None) -> bytes:
-            before: dict[str, Any] = json.loads(last) if last is not None else {"number": 0, "digest": None}
+            before = self._previous(last)
             body.update(number=before["number"] + 1, previous=before["digest"])
             body["digest"] = digest_of(body)
-            return json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode("ascii")
+            return canonical(body)
 
         self._ledger.append(link)
         digest: str = body["digest"]
         return digest
+
+    def _previous(self, last: bytes | None) -> dict[str, Any]:
+        """Return the last record of the file; raise `WriterError` if its last line is not one."""
+        if last is None:
+            return {"number": 0, "digest": None}
+        try:
+            record, problem = parse_record(last)
+        except ValueError:
+            problem = "not a record"
+        if problem:
+            raise WriterError(
+                f"cannot add a record to this file: its last line is {problem}; name another file for --audit",
+                span=Span(self._ledger.path, 0, 0),
+            )
+        return record
 
     def close(self) -> None:
         """Closes the file."""
@@ -254,6 +207,11 @@ def audited(path: str, call: Callable[[], Any]) -> Any:
     context = click.get_current_context()
     if "retries" in context.params and (context.params["cluster"] or context.params["jobs"] != 1):
         raise click.UsageError("--audit records what this process does: leave out --jobs and --cluster", context)
+    for parameter in context.command.params:
+        given = context.params.get(parameter.name or "")
+        named = parameter.name != "audit" and isinstance(parameter, click.Option)
+        if named and isinstance(given, str | os.PathLike) and _absolute(given) == _absolute(path):
+            raise click.UsageError(f"--audit and {parameter.opts[0]} name the same file", context)
     audit = Audit(path)
     try:
         for parameter in context.command.params:
@@ -286,89 +244,3 @@ def _code(error: BaseException) -> int:
     if isinstance(error, KeyboardInterrupt | click.Abort):
         return int(Outcome.INTERRUPTED)
     return int(Outcome.USAGE if isinstance(error, click.UsageError) else Outcome.FAILED)
-
-
-# Whether a file of records still holds
-
-
-def check(path: str, *, files: bool = True) -> Iterator[tuple[int, str, dict[str, Any]]]:
-    """Checks a file of records: yields what is found for each record, and for each file that a record names.
-
-    Yields `(line, "record", facts)` for each record, with `problem` where it does not hold, and `(line, "file", facts)`
-    for each of its inputs and outputs, with `state`: `same`, `changed` or `missing`, or `not checked` for what is no
-    file: remote objects, standard input and output. Checking stops at the first line that is not a record.
-
-    Raises:
-        SourceError: The file cannot be read, or is not a regular file.
-    """
-    before: str | None = None
-    states: dict[tuple[str, str], str] = {}
-    with open_regular(path) as lines:
-        number = 0
-        while line := lines.readline(LONGEST_LINE + 1):
-            number += 1
-            try:
-                record = json.loads(line)
-                digest = record["digest"]
-                problem = _problem(record, number, before, line)
-                named = list(_files(record)) if files else []
-                others = list(_others(record)) if files else []
-            except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-                yield number, "record", {"problem": "not a record"}
-                return
-            yield number, "record", {"digest": digest, **({"problem": problem} if problem else {})}
-            before = digest
-            for role, name, kept in named:
-                if (name, kept) not in states:
-                    states[name, kept] = _state(name, kept)
-                yield number, "file", {"name": name, "role": role, "state": states[name, kept]}
-            for role, name in others:
-                yield number, "file", {"name": name, "role": role, "state": "not checked"}
-
-
-def _files(record: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """The files that a record has digests of: the role, the name, and the digest at the end of the run."""
-    for role in ("inputs", "outputs"):
-        for one in record.get(role, ()):
-            if "sha256" in one:
-                kept = _after(one) if role == "inputs" else one["sha256"]
-                if not (isinstance(one["name"], str) and isinstance(kept, str)):
-                    raise TypeError
-                yield role[:-1], one["name"], kept
-
-
-def _others(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """What a record has digests of that is no file: the role and the name, `-` for standard input and output."""
-    for one in record.get("remote", ()):
-        if not isinstance(one["name"], str):
-            raise TypeError
-        yield "input", one["name"]
-    for role, name in (("input", "stdin"), ("output", "stdout")):
-        if record.get(name) is not None:
-            yield role, "-"
-
-
-def _after(one: dict[str, Any]) -> str:
-    digest: str = (one.get("after") or {}).get("sha256") or one["sha256"]
-    return digest
-
-
-def _problem(record: dict[str, Any], number: int, before: str | None, line: bytes) -> str | None:
-    if not line.endswith(b"\n"):
-        return "the record is cut short"
-    if record.get("schema") != SCHEMA:
-        return f"not a record of {SCHEMA}"
-    if record["digest"] != digest_of(record):
-        return "the record was changed: it does not have its digest"
-    if record["previous"] != before:
-        return "the record does not follow the one before it: one was removed, added or changed"
-    if record["number"] != number:
-        return "the records are not numbered one by one"
-    return None
-
-
-def _state(path: str, digest: str) -> str:
-    facts = facts_of(path)
-    if "error" in facts:
-        return "missing"
-    return "same" if facts["sha256"] == digest else "changed"

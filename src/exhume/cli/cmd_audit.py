@@ -1,59 +1,104 @@
-"""`exhume audit`: whether the records that `--audit` wrote still hold."""
+"""`exhume audit`: lists and verifies the records that `--audit` wrote."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
 
 import click
 
 from exhume.cli.outcome import Outcome
 from exhume.cli.params import Verb
-from exhume.cli.render import printable
+from exhume.cli.render import printable, table
 from exhume.cli.runtime import Run, plain_options
 from exhume.counts import counted
 
 
 @click.command("audit", cls=Verb)
 @click.argument("records", metavar="FILE")
-@click.option("--expect", metavar="DIGEST", help="The digest that the last record must have, as it was printed then.")
-@click.option("--no-files", is_flag=True, help="Only the chain of records, not the files that they name.")
+@click.option("--expect", metavar="DIGEST", help="Digest of the last record, as printed when it was written.")
+@click.option("--digests", metavar="FILE", help="File of the digests that were printed: none may be missing.")
+@click.option("--no-files", is_flag=True, help="Check only the chain of records, not the files that they name.")
 @plain_options
-def command(run: Run, records: str, expect: str | None, no_files: bool) -> Outcome:
-    """Verify the records that --audit wrote to FILE: each digest, their chain, and the files that still are there.
+def command(run: Run, records: str, expect: str | None, digests: str | None, no_files: bool) -> Outcome:
+    """List and verify the records that --audit wrote to FILE.
 
-    Inputs and outputs are compared with what they were; those that are gone are said to be missing.  The chain cannot
-    tell that records are missing at its end: --expect can.  Exit code 4 when anything does not hold.
+    Each line must be exactly what exhume wrote: its digest covers every byte, and each record names the digest of the
+    record before it. Inputs and outputs are compared with the digests in the record; a file that is missing or changed
+    is not ok.
+
+    The chain cannot show that records are missing at its end, or that the whole file was replaced. For that, keep the
+    digests that --audit prints outside the file: give the last one with --expect, or all of them, one per line, with
+    --digests. Lines of the form "exhume: audit DIGEST" are accepted, so a copy of standard error will do.
+
+    \b
+    Exit codes: 0 all records and files are unchanged; 4 something was changed or is missing.
     """
-    from exhume.cli.audit import check
+    from exhume.cli.records import read_digests
 
-    count, last = 0, None
-    problems: list[dict[str, object]] = []
-    files: list[dict[str, object]] = []
-    for number, what, facts in check(records, files=not no_files):
-        if what == "file":
-            files.append({"record": number, **facts})
-            continue
-        count, last = number, facts.get("digest")
-        if "problem" in facts:
-            problems.append({"record": number, "problem": facts["problem"]})
-    if expect is not None and expect.lower() != last:
-        problems.append({"record": count, "problem": "the last record does not have the digest that was expected"})
-    if not count:
-        problems.append({"record": 0, "problem": "no records"})
-    changed = [one for one in files if one["state"] == "changed"]
-    ok = not problems and not changed
+    wanted = read_digests(digests) if digests is not None else []
+    found = _verified(records, files=not no_files)
+    if expect is not None and expect.lower() != found.last:
+        found.add_problem("the last record does not have the expected digest")
+    known = {one["digest"] for one in found.runs}
+    for digest in wanted:
+        if digest not in known:
+            found.add_problem(f"no record has the digest {digest}")
+    if not found.count:
+        found.add_problem("no records")
+    ok = not found.problems and all(one["state"] in ("same", "not checked") for one in found.files)
     if run.machine:
-        run.document("audit", {"target": records, "ok": ok, "records": count, "last": last, "problems": problems,
-                               "files": files})  # fmt: skip
+        run.document("audit", {"target": records, "ok": ok, "records": found.count, "last": found.last,
+                               "runs": found.runs, "problems": found.problems, "files": found.files})  # fmt: skip
     else:
-        for one in problems:
-            run.say(f"record {one['record']}: {one['problem']}")
-        for one in files:
-            if one["state"] not in ("same", "not checked"):
-                run.say(f"record {one['record']}: {one['role']} {printable(str(one['name']))}: {one['state']}")
-        same = sum(one["state"] == "same" for one in files)
-        apart = sum(one["state"] == "not checked" for one in files)
-        kept = f"{same} of {counted(len(files) - apart, 'files')}"
-        kept += f"; not checked: {counted(apart, 'remote objects and streams')}" if apart else ""
-        run.say(f"{'ok' if ok else 'NOT ok'}: {counted(count, 'records')}; there and the same: {kept}")
-        if last is not None:
-            run.say(f"last: {last}")
+        run.say_lines(list(_lines(found, ok)))
     return Outcome.DONE if ok else Outcome.NO
+
+
+@dataclass
+class _Found:
+    """The content of a file of records, and what is wrong with it."""
+
+    count: int = 0
+    last: str | None = None
+    runs: list[dict[str, Any]] = field(default_factory=list)
+    problems: list[dict[str, Any]] = field(default_factory=list)
+    files: list[dict[str, Any]] = field(default_factory=list)
+
+    def add_problem(self, problem: str) -> None:
+        self.problems.append({"record": self.count, "problem": problem})
+
+
+def _verified(records: str, *, files: bool) -> _Found:
+    from exhume.cli.records import check
+
+    found = _Found()
+    for number, what, facts in check(records, files=files):
+        if what == "file":
+            found.files.append({"record": number, **facts})
+            continue
+        found.count, found.last = number, facts.get("digest")
+        if "run" in facts:
+            found.runs.append({"record": number, "digest": found.last, **facts["run"]})
+        if "problem" in facts:
+            found.add_problem(facts["problem"])
+    return found
+
+
+def _lines(found: _Found, ok: bool) -> Iterator[str]:
+    if found.runs:
+        keys = ("record", "started", "verb", "exit_code", "targets", "outputs")
+        yield from table(([one[key] for key in keys] for one in found.runs), [key.replace("_", " ") for key in keys])
+    for one in found.problems:
+        yield f"record {one['record']}: {one['problem']}"
+    for one in found.files:
+        if one["state"] not in ("same", "not checked"):
+            yield f"record {one['record']}: {one['role']} {printable(str(one['name']))}: {one['state']}"
+    apart = sum(one["state"] == "not checked" for one in found.files)
+    same = sum(one["state"] == "same" for one in found.files)
+    kept = f"{same} of {counted(len(found.files) - apart, 'files')} unchanged"
+    kept += f"; not checked: {counted(apart, 'remote objects and streams')}" if apart else ""
+    yield f"{'ok' if ok else 'NOT ok'}: {counted(found.count, 'records')}; {kept}"
+    if found.last is not None:
+        yield f"last: {found.last}"

@@ -48,7 +48,10 @@ class Ledger:
         if not tail:
             return None
         if not tail.endswith(b"\n"):
-            raise WriterError("the last record is cut short: cut it off, or begin another file", span=self._span(end))
+            raise WriterError(
+                "the file does not end with a complete record: remove what follows the last one, or name another file",
+                span=self._span(end),
+            )
         return tail[:-1].rpartition(b"\n")[2]
 
     def append(self, make: Callable[[bytes | None], bytes]) -> None:
