@@ -10,6 +10,8 @@ import errno
 import io
 from typing import Any, NamedTuple
 
+from exhume.redaction import redact
+
 
 class Span(NamedTuple):
     """A half-open byte range `[start, end)`, absolute in the outermost file.
@@ -109,14 +111,17 @@ class ExhumeError(Exception):
         actual: Any = None,
         spec_ref: str | None = None,
     ) -> None:
+        message = redact(message)
         super().__init__(message)
         self.message = message
         self.code = code or self.default_code
         self.format = format
+        if span is not None and "://" in span.source:
+            span = span._replace(source=redact(span.source))
         self.span = span
         self.field_path = field_path
-        self.expected = expected
-        self.actual = actual
+        self.expected = _redacted(expected)
+        self.actual = _redacted(actual)
         self.spec_ref = spec_ref
 
     def to_dict(self) -> dict[str, Any]:
@@ -136,6 +141,11 @@ class ExhumeError(Exception):
     def __reduce__(self) -> Any:
         # Keyword-only state: exceptions cross process borders (distributed runs) and must arrive whole.
         return (_rebuild, (type(self), self.message, self.__dict__.copy()))
+
+
+def _redacted(value: Any) -> Any:
+    """The value without secrets: texts of others often name a whole URL."""
+    return redact(str(value)) if isinstance(value, (str, BaseException)) else value
 
 
 def _rebuild(cls: type[ExhumeError], message: str, state: dict[str, Any]) -> ExhumeError:

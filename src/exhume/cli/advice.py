@@ -16,6 +16,7 @@ ADVICE: Mapping[str, Mapping[str, str]] = {
     "EX-602": {"--allow-full-download": "--allow-full-download reads it whole"},
     "EX-607": {"--allow-full-download": "--allow-full-download goes on"},
     "EX-611": {"--add": "--add enters the others beside what it holds"},
+    "EX-612": {"--follow-redirects": "--follow-redirects follows it"},
     "EX-702": {"--overwrite": "--overwrite replaces it"},
 }
 """For the code of an error, what each option does about it."""

@@ -23,6 +23,7 @@ from exhume.errors import ExhumeError, Span, WriterError
 from exhume.io import witness
 from exhume.io.jsonout import jsonable
 from exhume.io.output.ledger import Ledger
+from exhume.redaction import redact_all, redact_option
 
 MOST_FINDINGS = 10_000
 """Findings that are kept in a record; the rest is counted."""
@@ -108,6 +109,8 @@ class Audit(witness.Witness):
 
         installed = about()
         options = {name: value for name, value in context.params.items() if name != "audit"}
+        if "storage" in options:
+            options["storage"] = [redact_option(one) for one in options["storage"]]
         body: dict[str, Any] = {
             "schema": SCHEMA,
             "tool": {"name": "exhume", **installed.to_dict()},
@@ -136,7 +139,7 @@ class Audit(witness.Witness):
             "exit_code": outcome,
             "error": error.to_dict() if isinstance(error, ExhumeError) else error and type(error).__name__,
         }
-        result: dict[str, Any] = json.loads(json.dumps(jsonable(body), default=str))
+        result: dict[str, Any] = redact_all(json.loads(json.dumps(jsonable(body), default=str)))
         return result
 
     def _input(self, name: str) -> dict[str, Any]:

@@ -12,9 +12,10 @@ import click
 from exhume.cli.many import Many, many_options
 from exhume.cli.outcome import Outcome
 from exhume.cli.params import Group, Verb
-from exhume.cli.render import cell, printable, table
+from exhume.cli.render import cell, shown, table
 from exhume.cli.runtime import Run, common_options
 from exhume.counts import counted
+from exhume.redaction import redact, redact_all
 
 if TYPE_CHECKING:
     from exhume.distributed import Result
@@ -60,7 +61,9 @@ def build(run: Run, database: str, targets: tuple[str, ...], many: Many, add: bo
         failed = catalog.enter_all(map(_told, results), add=add)
         files, count = catalog.count(), len(catalog.chunks())
     if run.machine:
-        lost = [{"location": location, "code": error.code, "message": error.message} for location, error in failed]
+        lost = [
+            {"location": redact(location), "code": error.code, "message": error.message} for location, error in failed
+        ]
         run.document("catalog", {"catalog": database, "chunks": count, "files": files, "failed": lost})
     else:
         run.note(f"{counted(count, 'chunks')}, {counted(files, 'files')}, {len(failed)} left out")
@@ -87,9 +90,11 @@ def find(run: Run, database: str, patterns: tuple[str, ...], cat: bool, exit_sta
             run.out.write(read_location(place, storage_options=run.storage_options))
         sys.stdout.buffer.flush()
     elif run.machine:
-        run.items("catalog", {"catalog": database}, "locations", (place.to_dict() for place in found))
+        named = ({key: redact(getattr(place, key)) for key in ("location", "caf_file_id")} for place in found)
+        items = ({**place.to_dict(), **names} for place, names in zip(found, named, strict=True))
+        run.items("catalog", {"catalog": database}, "locations", items)
     else:
-        rows = [[place.start_byte, place.size, place.location, place.file_path] for place in found]
+        rows = [[place.start_byte, place.size, redact(place.location), place.file_path] for place in found]
         run.say_lines(table(rows, ["offset", "size", "chunk", "path"]) if rows else ())
     return Outcome.NO if exit_status and not found else Outcome.DONE
 
@@ -114,11 +119,11 @@ def check(run: Run, database: str, targets: tuple[str, ...], quick: bool) -> Out
     ):
         found = list(catalog.check(chunks, quick=quick, progress=progress))
     if run.machine:
-        body = {"catalog": database, "ok": not found, "differences": [one.to_dict() for one in found]}
+        body = {"catalog": database, "ok": not found, "differences": redact_all([one.to_dict() for one in found])}
         run.document("catalog", body)
     else:
         for one in found:
-            run.say(cell(str(one)))
+            run.say(cell(redact(str(one))))
         run.note(counted(len(found), "differences") if found else "the catalog and the chunks agree")
     return Outcome.NO if found else Outcome.DONE
 
@@ -126,7 +131,7 @@ def check(run: Run, database: str, targets: tuple[str, ...], quick: bool) -> Out
 def _told(result: Result) -> tuple[str, ChunkEntry | ExhumeError]:
     """What a worker read of a chunk, or why it could not, which is said at once."""
     if result.error is not None:
-        click.echo(f"exhume: left out: {printable(result.unit)}: {result.error}", err=True)
+        click.echo(f"exhume: left out: {shown(result.unit)}: {result.error}", err=True)
     return result.unit, result.error or result.value
 
 

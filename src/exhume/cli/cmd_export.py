@@ -18,7 +18,7 @@ from exhume.cli.many import Many, many_options
 from exhume.cli.outcome import Outcome
 from exhume.cli.outputs import prepare_directory, sweep
 from exhume.cli.playback import each_target, worst
-from exhume.cli.render import printable
+from exhume.cli.render import shown
 from exhume.cli.runtime import Run, common_options
 from exhume.counts import counted
 from exhume.registry import Format, formats, resolve
@@ -175,7 +175,7 @@ def _export(
         mine["columns"] = split_columns(columns)
     with run.open(target, **opening) as archive, run.progress(f"export to {to}") as progress:
         report = function(archive, output, overwrite=overwrite, progress=progress, **mine, **events)
-    lead = f"{printable(target)}: " if run.several else ""
+    lead = f"{shown(target)}: " if run.several else ""
     if run.machine:
         run.document("export", {"target": target, "to": to, "output": output, **report.to_dict()})
     else:

@@ -7,7 +7,7 @@ import click
 from exhume.cli.many import Many, many_options, recursive_option
 from exhume.cli.outcome import Outcome
 from exhume.cli.params import Verb
-from exhume.cli.render import printable
+from exhume.cli.render import printable, shown
 from exhume.cli.runtime import Run, common_options
 
 
@@ -50,9 +50,9 @@ def identify_one(run: Run, target: str) -> Outcome:
         run.document("identify", {"target": target, "candidates": [c.to_dict() for c in candidates]})
     elif not candidates:
         hint = f"; inside it: {printable(within)} (--recursive takes each)" if within else ""
-        run.say(f"{printable(target)}: not recognised{hint}")
+        run.say(f"{shown(target)}: not recognised{hint}")
     else:
         for candidate in candidates:
             why = "; ".join(candidate.evidence)
-            run.say(f"{printable(target)}: {candidate.format} ({candidate.confidence:.0%}): {why}")
+            run.say(f"{shown(target)}: {candidate.format} ({candidate.confidence:.0%}): {why}")
     return Outcome.DONE if candidates else Outcome.NO

@@ -14,6 +14,7 @@ from exhume.cli.many import Many, recursive_options
 from exhume.cli.outcome import Outcome
 from exhume.cli.render import key_values
 from exhume.cli.runtime import Run, common_options
+from exhume.redaction import redact
 
 
 @click.command("info", cls=FormatCommand, verb="info")
@@ -50,7 +51,7 @@ def info_one(
         info = archive.info()  # which may know more then
         outcome = run.tell_problems(archive)
         check_container(run, archive.source, no_progress, unless="verify compares it with the one that is stored")
-        body: dict[str, Any] = {"target": target, "format": archive.format, **info.to_dict(), **statistics}
+        body: dict[str, Any] = {"target": redact(target), "format": archive.format, **info.to_dict(), **statistics}
     if run.machine:
         run.document("info", body)
     else:

@@ -11,11 +11,12 @@ from exhume.cli.many import Many, many_options
 from exhume.cli.outcome import Outcome
 from exhume.cli.outputs import prepare_directory, sweep
 from exhume.cli.playback import each_target, worst
-from exhume.cli.render import printable
+from exhume.cli.render import printable, shown
 from exhume.cli.runtime import Run, common_options
 from exhume.counts import counted
 from exhume.io.jsonout import dumps
 from exhume.recovery import SalvageReport, Verified
+from exhume.redaction import redact
 
 
 @click.command("salvage", cls=FormatCommand, verb="salvage")
@@ -86,7 +87,7 @@ def salvage_one(run: Run, target: tuple[str, str], *, folder: str, **options: An
     if run.machine:
         run.document("salvage", document)
     else:
-        run.say(f"{printable(name)}:")
+        run.say(f"{shown(name)}:")
         _say(run, result)
     return _outcome(result)
 
@@ -124,7 +125,7 @@ def _salvage(
                 jobs=jobs,
                 **mine,
             )
-    return {"target": target, **result.to_dict()}, result
+    return {"target": redact(target), **result.to_dict()}, result
 
 
 def _outcome(result: SalvageReport) -> Outcome:

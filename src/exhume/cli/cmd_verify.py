@@ -10,7 +10,7 @@ from exhume.cli.container import check_container
 from exhume.cli.many import Many, many_options, recursive_option
 from exhume.cli.outcome import Outcome
 from exhume.cli.params import Choice, Verb
-from exhume.cli.render import printable
+from exhume.cli.render import printable, shown
 from exhume.cli.runtime import Run, common_options
 from exhume.counts import counted
 from exhume.errors import ExhumeError
@@ -48,7 +48,7 @@ def command(run: Run, targets: tuple[str, ...], many: Many, quick: bool, fail_on
             run.document("verify", {"target": target, "format": None, **verdict, "findings": [finding.to_dict()]})
         else:
             _say(run, finding)
-            run.say(f"{printable(target)}: {Verdict.of([finding])} (not read)")
+            run.say(f"{shown(target)}: {Verdict.of([finding])} (not read)")
 
     if recursive:
         from exhume.cli.recursive import each_archive
@@ -94,7 +94,7 @@ def verify_one(run: Run, target: str, *, quick: bool, fail_on: str, jobs: int = 
         elif verification.ok and not verification.checked:
             told.append("the format has no checksums")
         summary = ", ".join(told)
-        lead = f"{printable(target)}: {verification.format}" if verification.format else printable(target)
+        lead = f"{shown(target)}: {verification.format}" if verification.format else shown(target)
         run.say(f"{lead}: {verdict}{f' ({summary})' if summary else ''}")
     if not sound:
         return Outcome.FAILED

@@ -16,6 +16,7 @@ from exhume import cli as _package
 from exhume.cli.outcome import Outcome
 from exhume.cli.params import Group
 from exhume.errors import ExhumeError, QueryError
+from exhume.redaction import redact
 
 ALIASES = {"ls": "list"}
 
@@ -124,9 +125,11 @@ def ending(error: BaseException, argv: list[str]) -> Outcome:
         click.echo(usage.format_message(), err=True)
         return Outcome.USAGE
     except UsageError as usage:
+        usage.message = redact(usage.message)  # type: ignore[misc]  # final only for those who read it
         usage.show()
         return Outcome.USAGE
     except click.ClickException as failure:
+        failure.message = redact(failure.message)  # type: ignore[misc]  # as above
         failure.show()
         return Outcome.FAILED
     except (click.Abort, KeyboardInterrupt):
@@ -138,7 +141,7 @@ def ending(error: BaseException, argv: list[str]) -> Outcome:
     except BrokenPipeError:
         return _reader_left()
     except OSError as failure:
-        click.echo(f"exhume: {failure.filename or 'error'}: {failure.strerror or failure}", err=True)
+        click.echo(redact(f"exhume: {failure.filename or 'error'}: {failure.strerror or failure}"), err=True)
         return Outcome.FAILED
     except MemoryError:
         click.echo("exhume: out of memory (lower --jobs or a --limit)", err=True)

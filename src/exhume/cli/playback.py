@@ -17,10 +17,11 @@ import click
 from exhume.archive import Progress
 from exhume.cli.many import Many, Targets
 from exhume.cli.outcome import Outcome
-from exhume.cli.render import printable
+from exhume.cli.render import printable, shown
 from exhume.cli.run import ProgressBar
 from exhume.cli.runtime import Run
 from exhume.errors import ExhumeError, QueryError
+from exhume.redaction import redact
 
 One = Callable[..., Outcome | None]
 
@@ -252,10 +253,10 @@ def say_failed(run: Run, target: str, error: ExhumeError) -> None:
     if run.machine:
         from exhume.io.jsonout import dumps
 
-        body = {"schema": "exhume.error/1", "target": target, **error.to_dict()}
+        body = {"schema": "exhume.error/1", "target": redact(target), **error.to_dict()}
         click.echo(dumps(body), err=True)
     else:
-        where = "" if error.span is not None and error.span.source == target else f"{printable(target)}: "
+        where = "" if error.span is not None and error.span.source == redact(target) else f"{shown(target)}: "
         click.echo(f"exhume: {where}{printable(str(error))}", err=True)
 
 

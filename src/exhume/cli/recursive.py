@@ -15,11 +15,12 @@ import click
 from exhume.cli.many import Many, Targets
 from exhume.cli.outcome import Outcome
 from exhume.cli.playback import One, Player, each_target, say_failed, worst
-from exhume.cli.render import printable
+from exhume.cli.render import printable, shown
 from exhume.cli.runtime import Run
 from exhume.engines.identify import walk
 from exhume.engines.walk import Found, Kind
 from exhume.errors import ExhumeError, SourceError, UnrecognizedFormatError
+from exhume.redaction import redact
 
 UNRECOGNISED = "unrecognised"
 
@@ -137,7 +138,7 @@ def _on_found(run: Run, unit: tuple[str, Found], *, verb_of: One, heading: bool,
     outcome: Outcome | None = None
     if kind == Kind.ARCHIVE:
         if heading and not run.machine:
-            run.say(f"{printable(name)} ({format}):")
+            run.say(f"{shown(name)} ({format}):")
         outcome = verb_of(run, name, **options)
         if heading and not run.machine:
             run.say()
@@ -166,7 +167,7 @@ class _Account(Player):
             why = f"part of {body['archive']}" if kind == Kind.PART else _TOLD[kind][0].removeprefix("file ")
             message = f" ({body['message']})" if body["message"] else ""
             self.end()
-            self._run.say(printable(f"{body['target']}: {why}{message}"))
+            self._run.say(printable(f"{redact(body['target'])}: {redact(why)}{message}"))
 
     def sum_up(self) -> None:
         """The number of files of each kind, in words."""

@@ -5,12 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from exhume.redaction import redact
+
 
 def printable(text: str) -> str:
     """A name on one line: control characters and lone surrogates as escapes."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode("ascii") for c in text)
+
+
+def shown(target: str) -> str:
+    """A target on one line, as `printable`, without the secrets of a URL."""
+    return printable(redact(target))
 
 
 def human_size(size: int | None) -> str:

@@ -15,6 +15,7 @@ from exhume.cli.render import human_size
 from exhume.counts import counting
 from exhume.errors import WriterError
 from exhume.limits import DEFAULT_LIMITS, Limits
+from exhume.redaction import redact
 
 if TYPE_CHECKING:
     from exhume.cli.outcome import Outcome
@@ -40,6 +41,7 @@ class Run:
         length: int | None = None,
         limit: Sequence[str] = (),
         allow_full_download: bool = False,
+        follow_redirects: bool = False,
         storage: Sequence[str] = (),
         quiet: bool = False,
         verbose: int = 0,
@@ -47,8 +49,9 @@ class Run:
     ) -> None:
         self.arguments: dict[str, Any] = {
             "json": json, "ndjson": ndjson, "as_format": as_format, "offset": offset, "length": length,
-            "limit": tuple(limit), "allow_full_download": allow_full_download, "storage": tuple(storage),
-            "quiet": quiet, "verbose": verbose, "colour": wants_colour() if colour is None else colour,
+            "limit": tuple(limit), "allow_full_download": allow_full_download, "follow_redirects": follow_redirects,
+            "storage": tuple(storage), "quiet": quiet, "verbose": verbose,
+            "colour": wants_colour() if colour is None else colour,
         }  # fmt: skip
         self.several = False
         """Whether this is one target of several: names then belong to what is said of it."""
@@ -63,7 +66,8 @@ class Run:
             self.limits: Limits = DEFAULT_LIMITS.with_overrides(list(limit)) if limit else DEFAULT_LIMITS
         except WriterError as error:
             raise UsageError(f"--limit: {error.message}") from error
-        self.storage_options = _storage_options(storage, allow_full_download)
+        allowed = {"allow_full_download": allow_full_download, "follow_redirects": follow_redirects}
+        self.storage_options = _storage_options(storage, {name: True for name, given in allowed.items() if given})
         self.out = Output()
         self._sources: dict[str, Source | Tree] = {}
         self._formats: dict[str, str] = {}
@@ -151,12 +155,13 @@ class Run:
         pretty = not self.ndjson and sys.stdout.isatty()
         from exhume.io.jsonout import dumps
 
-        self.out.text(dumps({"schema": f"exhume.{verb}/1", **body}, pretty=pretty) + "\n")
+        self.out.text(dumps({"schema": f"exhume.{verb}/1", **_named(body)}, pretty=pretty) + "\n")
 
     def items(self, verb: str, head: Mapping[str, Any], key: str, items: Iterable[Mapping[str, Any]]) -> None:
         """Prints many items: one document holding a list (`--json`, streamed), or one line each (`--ndjson`)."""
         from exhume.io.jsonout import dumps
 
+        head = _named(head)
         if self.ndjson:
             for item in items:
                 self.out.text(dumps({"schema": f"exhume.{verb}/1", **head, **item}) + "\n")
@@ -191,7 +196,7 @@ class Run:
     def note(self, text: str) -> None:
         """Prints a line about the work on standard error, unless --quiet."""
         if not self.quiet:
-            print(f"exhume: {text}", file=sys.stderr, flush=True)
+            print(f"exhume: {redact(text)}", file=sys.stderr, flush=True)
 
     def progress(self, label: str) -> ProgressBar:
         """A progress bar on standard error for work that lasts over a second, on a terminal only."""
@@ -271,6 +276,12 @@ def towards(progress: Progress, *names: str) -> Progress:
     return report
 
 
+def _named(body: Mapping[str, Any]) -> dict[str, Any]:
+    """The head of a document whose target, archive or catalog is named without the secrets of a URL."""
+    names = ("target", "archive", "catalog")
+    return {key: redact(one) if key in names and isinstance(one, str) else one for key, one in body.items()}
+
+
 def standard_input() -> Source:
     """What is piped in, kept in a file without a name so that it can be read at any offset.
 
@@ -332,16 +343,15 @@ def is_binary(data: bytes) -> bool:
     return len(data.translate(None, _CONTROL)) != len(data)
 
 
-def _storage_options(assignments: Sequence[str], allow_full_download: bool) -> dict[str, Any]:
-    """`KEY=VALUE` texts as options for fsspec; values are JSON where they parse as such, text otherwise."""
-    options: dict[str, Any] = {"allow_full_download": True} if allow_full_download else {}
+def _storage_options(assignments: Sequence[str], options: dict[str, Any]) -> dict[str, Any]:
+    """`options` and `KEY=VALUE` texts as options for fsspec; values are JSON where they parse as such, else text."""
     if assignments:
         import json
 
     for text in assignments:
         key, equals, value = text.partition("=")
         if not equals or not key:
-            raise UsageError(f"--storage takes KEY=VALUE, not {text!r}")
+            raise UsageError("--storage takes KEY=VALUE")  # the text may be a secret
         try:
             options[key] = json.loads(value)
         except ValueError:

@@ -27,6 +27,9 @@ _COMMON_OPTIONS: dict[str, Callable[[Any], Any]] = {
     "allow_full_download": click.option(
         "--allow-full-download", is_flag=True, help="Remote targets: read most of a large object."
     ),
+    "follow_redirects": click.option(
+        "--follow-redirects", is_flag=True, help="Remote targets: follow redirects to other hosts."
+    ),
     "storage": click.option(
         "--storage", multiple=True, metavar="KEY=VALUE", help="Remote targets: an option for fsspec."
     ),

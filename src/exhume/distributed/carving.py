@@ -37,7 +37,7 @@ class Search:
     only: tuple[str, ...] = ()
     min_confidence: float = 0.0
     limits: Limits = DEFAULT_LIMITS
-    storage_options: dict[str, Any] = field(default_factory=dict)
+    storage_options: dict[str, Any] = field(default_factory=dict, repr=False)
     offset: int = 0
     length: int | None = None
 

@@ -67,7 +67,7 @@ def walk_tree(root: Tree, recognise: Callable[[Tree], str | None]) -> Iterator[F
     waiting = [_Folder()]
     while waiting:
         folder, owner, within, tree, place = waiting.pop()
-        name = join(root.name, folder)
+        name = join(root.location or root.name, folder)
         apart = tree is None
         if tree is None:
             # A local tree remembers what it lists: one for each directory, or all would be held in memory.
@@ -96,7 +96,7 @@ def walk_tree(root: Tree, recognise: Callable[[Tree], str | None]) -> Iterator[F
             if kind == "directory":
                 folders.append(_Folder(path, owner, below, *((None, "") if apart else (tree, inside))))
             else:
-                yield _lone(join(root.name, path), kind, owner if _owns(owner, below) else None)
+                yield _lone(join(root.location or root.name, path), kind, owner if _owns(owner, below) else None)
         waiting += reversed(folders)
 
 

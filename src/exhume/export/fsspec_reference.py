@@ -14,6 +14,7 @@ from exhume.archive import MemberArchive, Progress, no_progress
 from exhume.errors import ExhumeError, WriterError, shorten
 from exhume.export._members import each_member, lose
 from exhume.io.output.stream import binary_output
+from exhume.redaction import redact
 from exhume.tabular.report import ExportReport, refuse_options
 
 ACCEPTS = "members"
@@ -55,7 +56,7 @@ def export(
             source, start, end = stored
             place: Any = ""  # an empty member is its own content
             if end > start:
-                place = [url or _url(source.outermost.location), source.origin + start, end - start]
+                place = [url or redact(_url(source.outermost.location)), source.origin + start, end - start]
             text.write(f"{comma}{json.dumps(name)}:{json.dumps(place)}")
             comma = ",\n"
             report.written["references"] += 1

@@ -28,7 +28,8 @@ class ArchiveFileSystem(ReadOnlyFileSystem):
 
     `fo` is the archive: a path, a URL, or anything else that `exhume.open` takes; in a chained URL, the part behind
     `::`.  `target_protocol` and `target_options` say how fsspec reaches it.  `allow_full_download` permits reading most
-    of a large remote archive, `limits` raises or lowers safety limits by name, `archive_options` go to `exhume.open`.
+    of a large remote archive, `follow_redirects` redirects to other hosts; `limits` raises or lowers safety
+    limits by name, `archive_options` go to `exhume.open`.
 
     The archive is opened when it is first needed, and closed by `close()`, when 32 others have been used since, or with
     the instance.  A local archive that is replaced is opened again; a remote one that changes raises
@@ -45,6 +46,7 @@ class ArchiveFileSystem(ReadOnlyFileSystem):
         allow_full_download: bool = False,
         limits: Mapping[str, int] | None = None,
         archive_options: Mapping[str, Any] | None = None,
+        follow_redirects: bool = False,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -54,6 +56,7 @@ class ArchiveFileSystem(ReadOnlyFileSystem):
         self.target_protocol = target_protocol
         self.target_options = dict(target_options or {})
         self.allow_full_download = allow_full_download
+        self.follow_redirects = follow_redirects
         self.limits = _limits(limits)
         self.archive_options = dict(archive_options or {})
         self._key = object()
@@ -84,7 +87,11 @@ class ArchiveFileSystem(ReadOnlyFileSystem):
     def _open_target(self) -> Source | Tree:
         if not isinstance(self.fo, (str, os.PathLike)):
             return open_target(self.fo)
-        options = {**self.target_options, "allow_full_download": self.allow_full_download}
+        options = {
+            **self.target_options,
+            "allow_full_download": self.allow_full_download,
+            "follow_redirects": self.follow_redirects,
+        }
         if self.target_protocol:
             options["protocol"] = self.target_protocol
         try:

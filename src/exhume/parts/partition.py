@@ -14,6 +14,7 @@ from exhume.choices import check_keywords
 from exhume.errors import QueryError, UnsupportedOperationError
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.parts import Part, Selection
+from exhume.redaction import redact
 from exhume.registry import get_format, resolve
 from exhume.tabular.arrow import member_table
 
@@ -43,6 +44,10 @@ class Partition:
     opening: Options = ()
     storage: Options = ()
     limits: Limits | None = None
+
+    def __repr__(self) -> str:
+        """The call that makes it, without storage options and the secrets of a URL."""
+        return f"Partition({redact(self.target)!r}, {self.format!r}, {self.selection!r})"
 
     def open(self) -> Archive:
         """The archive; the caller closes it.  Raises what `exhume.open` raises."""

@@ -15,11 +15,15 @@ from fsspec.core import url_to_fs
 
 from exhume.errors import MissingDependencyError, SourceError, Span
 from exhume.io.local import open_path
-from exhume.io.remote.source import attempt
+from exhume.io.remote.guard import Guard
+from exhume.io.remote.source import attempt, refusal
 from exhume.io.remote.stores import FsspecSource, HttpSource, source_kind
 from exhume.io.remote.tree import FsspecTree
 from exhume.io.source import Source
 from exhume.io.tree import Tree
+
+OWN_OPTIONS = ("allow_full_download", "follow_redirects")
+"""Storage options that are not for fsspec."""
 
 for _logger in ("gcsfs", "s3fs", "aiobotocore", "botocore"):  # what they report is raised too: say it once
     logging.getLogger(_logger).addHandler(logging.NullHandler())
@@ -37,13 +41,13 @@ def open_url(
     one request tells it and brings the head (with `tail_first`, the tail).  An HTTP URL that ends in `/` is a
     directory, read by the server's index pages.
 
-    `storage_options` go to fsspec, but for `allow_full_download` (see `RemoteSource`).  `file://` URLs become plain
-    local sources; their path may be percent-encoded, as `Path.as_uri` writes it.  Raises `SourceError`, or
-    `MissingDependencyError` when the package for this kind of URL is missing.
+    `storage_options` go to fsspec, except `allow_full_download` (see `RemoteSource`) and `follow_redirects`, which
+    permits redirects to another scheme, host or port.  `file://` URLs become plain local sources; their path may be
+    percent-encoded, as `Path.as_uri` writes it.  Raises `SourceError`, or `MissingDependencyError` when the package for
+    this kind of URL is missing.
     """
-    options = dict(storage_options or {})
-    allow_full_download = bool(options.pop("allow_full_download", False))
-    fs, path = _file_system(url, options)
+    fs, path = _file_system(url, storage_options)
+    allow_full_download = bool((storage_options or {}).get("allow_full_download"))
     protocols = (fs.protocol,) if isinstance(fs.protocol, str) else tuple(fs.protocol)
     if "file" in protocols or "local" in protocols:
         return open_path(path if os.path.lexists(path) else unquote(path))
@@ -66,16 +70,21 @@ def open_url(
     return kind(fs, path, url, info, allow_full_download=allow_full_download)
 
 
-def _file_system(url: str, options: Mapping[str, Any]) -> tuple[Any, str]:
-    """The fsspec file system of a URL, and the path in it."""
+def _file_system(url: str, storage_options: Mapping[str, Any] | None) -> tuple[Any, str]:
+    """The fsspec file system of a URL, whose answers are guarded, and the path in it."""
+    options = dict(storage_options or {})
+    own = {name: bool(options.pop(name, False)) for name in OWN_OPTIONS}
+    guard = Guard(own["follow_redirects"], own["allow_full_download"])
     try:
-        fs, path = url_to_fs(url, **options)
+        fs, path = url_to_fs(url, **guard.options(url, options))
     except ImportError as error:
         raise MissingDependencyError(
             f"no support for this kind of URL is installed ({error}); http, s3 and gs: pip install 'exhume[cloud]'",
             span=Span(url, 0, 0),
         ) from error
-    except (ValueError, OSError) as error:
+    except Exception as error:  # a chained file system reads while it is made, and raises whatever its library does
+        if (ours := refusal(error)) is not None:
+            raise ours from error
         raise SourceError("cannot open the URL", span=Span(url, 0, 0), actual=error) from error
     return fs, path
 
@@ -85,9 +94,8 @@ def glob_url(url: str, storage_options: Mapping[str, Any] | None = None) -> list
 
     Raises `SourceError` when nothing matches, and as `open_url` does.
     """
-    options = {key: value for key, value in (storage_options or {}).items() if key != "allow_full_download"}
     head, link, rest = url.partition("::")
-    fs, path = _file_system(url, options)
+    fs, path = _file_system(url, storage_options)
     found = attempt(lambda: sorted(fs.glob(path)), url, again=not source_kind(fs).tries_again)
     if not found:
         raise SourceError("no file or object matches", span=Span(url, 0, 0))

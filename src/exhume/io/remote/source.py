@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -29,6 +30,7 @@ from exhume.io.cost import BEHIND_A_NETWORK, Cost
 from exhume.io.remote.pace import Pace
 from exhume.io.remote.readahead import ReadAhead
 from exhume.io.source import COALESCE_GAP, COALESCE_SIZE, Source, plan_reads
+from exhume.redaction import redact
 
 RETRIES = 3
 """Attempts after the first for errors that may pass (time-outs, dropped connections, 429 and 5xx answers)."""
@@ -83,6 +85,8 @@ def attempt(call: Callable[[], T], name: str, start: int = 0, end: int = 0, *, a
         except FileNotFoundError as error:
             raise SourceNotFoundError("no such file or object", span=span) from error
         except Exception as error:  # backends raise their own types; all of them mean "the read failed"
+            if (ours := refusal(error)) is not None:
+                raise ours from error
             if tried == retries or not is_transient(error):
                 times = f" after {counted(tried + 1, 'attempts')}" if tried else ""
                 found = f"{type(error).__name__}: {error}"
@@ -91,6 +95,16 @@ def attempt(call: Callable[[], T], name: str, start: int = 0, end: int = 0, *, a
             time.sleep(delay)
             delay *= 2
     raise AssertionError("unreachable")
+
+
+def refusal(error: BaseException) -> ExhumeError | None:
+    """Return our own error, which a library wraps in one of its own; None if there is none."""
+    for _ in range(8):
+        inner = getattr(error, "kwargs", {}).get("error") or error.__cause__ or error.__context__
+        if isinstance(inner, ExhumeError) or inner is None:
+            return inner
+        error = inner
+    return None
 
 
 def _what_failed(error: BaseException) -> str:
@@ -104,6 +118,8 @@ def _what_failed(error: BaseException) -> str:
         return "no credentials (give them as the store's tools take them, or the option anon)"
     if names & {"ClientConnectorCertificateError", "SSLCertVerificationError"}:
         return "the server's certificate is not trusted (name its authority in SSL_CERT_FILE)"
+    if "TooManyRedirects" in names:
+        return "too many redirects"
     if isinstance(error, TimeoutError) or "Timeout" in type(error).__name__:
         return "no answer in time"
     return "reading failed"
@@ -111,12 +127,17 @@ def _what_failed(error: BaseException) -> str:
 
 def is_refused(error: BaseException) -> bool:
     """Whether access was denied: by the operating system, or by a 401 or 403 answer."""
-    return isinstance(error, PermissionError) or getattr(error, "code", getattr(error, "status", None)) in (401, 403)
+    return isinstance(error, PermissionError) or _status(error) in (401, 403)
+
+
+def _status(error: BaseException) -> Any:
+    """The HTTP status of an error: `status` of aiohttp (whose `code` is deprecated), `code` of others."""
+    return getattr(error, "status", None) or (None if hasattr(error, "status") else getattr(error, "code", None))
 
 
 def is_transient(error: BaseException) -> bool:
     """Whether trying again may help: time-outs, dropped connections, 429 and 5xx answers."""
-    status = getattr(error, "status", None) or getattr(error, "code", None)
+    status = _status(error)
     if isinstance(status, int):
         return status == 429 or status >= 500
     if isinstance(error, (TransientError, TimeoutError, ConnectionError)):
@@ -131,6 +152,37 @@ def is_transient(error: BaseException) -> bool:
         "FSTimeoutError",
         "IncompleteRead",
     }  # not those of botocore, which has tried again itself
+
+
+class Touched:
+    """The megabytes of an object that were requested, as disjoint spans in order: the object's size may be a claim."""
+
+    def __init__(self) -> None:
+        self._starts: list[int] = []
+        self._stops: list[int] = []
+        self.size = 0
+        """Bytes, in whole megabytes."""
+
+    def _find(self, start: int, stop: int) -> tuple[int, int, int, int]:
+        """The spans that a range touches, as indexes, and the span that replaces them."""
+        first, last = start // _BLOCK * _BLOCK, -(-stop // _BLOCK) * _BLOCK
+        low, high = bisect_left(self._stops, first), bisect_right(self._starts, last)
+        if low < high:
+            first, last = min(first, self._starts[low]), max(last, self._stops[high - 1])
+        return low, high, first, last
+
+    def size_with(self, start: int, stop: int) -> int:
+        """The size after `add`."""
+        low, high, first, last = self._find(start, stop)
+        known = zip(self._starts[low:high], self._stops[low:high], strict=True)
+        return self.size + last - first - sum(end - begin for begin, end in known)
+
+    def add(self, start: int, stop: int) -> None:
+        """Enter a range."""
+        self.size = self.size_with(start, stop)
+        low, high, first, last = self._find(start, stop)
+        self._starts[low:high] = [first]
+        self._stops[low:high] = [last]
 
 
 class RemoteSource(Source):
@@ -159,8 +211,9 @@ class RemoteSource(Source):
         allow_full_download: bool = False,
         pace: Pace | None = None,
     ) -> None:
-        self.name = name
+        self.name = redact(name)
         self.allow_full_download = allow_full_download
+        self._location = name
         self._fs, self._path = fs, path
         size = info.get("size")
         if size is None:
@@ -174,7 +227,9 @@ class RemoteSource(Source):
         if info.get("edge"):
             self._edges.append(info["edge"])
             self._tell(*info["edge"])
-        self._touched = bytearray(-(-self._size // _BLOCK))
+        if not 0 <= self._size < 1 << 63:
+            raise RangeNotSupportedError("the server states an impossible size", span=Span(name, 0, 0), actual=size)
+        self._touched = Touched()
         self._lock = threading.Lock()
         self._edge_locks = (threading.Lock(), threading.Lock())
         # Of other file systems it is not known whether two threads may read at the same time.
@@ -192,7 +247,7 @@ class RemoteSource(Source):
 
     @property
     def location(self) -> str | None:
-        return self.name
+        return self._location
 
     @property
     def cost(self) -> Cost:
@@ -229,7 +284,7 @@ class RemoteSource(Source):
 
     def _fetch_further(self, start: int, end: int, stop: int) -> bytes:
         """`[start, stop)`; what is needed of it, `[start, end)`, where more would be too much to read unasked."""
-        if self.allow_full_download or self._count([(start, stop)]) <= self._most:
+        if self._may_read(start, stop):
             end = stop
         return self._fetch_checked([(start, end)])[0]
 
@@ -240,7 +295,7 @@ class RemoteSource(Source):
         """
         if witness.active is not None:
             return None
-        if self.allow_full_download or self._count([(start, stop)]) <= self._most:
+        if self._may_read(start, stop):
             return lambda: self._fetch_checked([(start, stop)], again=False)[0]
         return None
 
@@ -311,7 +366,7 @@ class RemoteSource(Source):
             "version": None if self._version is None else str(self._version),
             "modified": None if self.modified is None else self.modified.isoformat(),
         }
-        name = self.name if "://" in self.name else str(self._fs.unstrip_protocol(self._path))
+        name = self.name if "://" in self.name else redact(str(self._fs.unstrip_protocol(self._path)))
         witness.active.fetched(name, facts, start, data)
 
     def _fetch(self, ranges: list[tuple[int, int]]) -> list[bytes]:
@@ -323,17 +378,21 @@ class RemoteSource(Source):
         """Bytes of the object, in whole megabytes, that may be read without leave."""
         return max(FREE_BYTES, self._size // 2)
 
-    def _count(self, ranges: list[tuple[int, int]], keep: bool = False) -> int:
-        """Bytes, in whole megabytes, that were or are to be asked for."""
+    def _may_read(self, start: int, stop: int) -> bool:
+        """Whether a range may be read in addition to those before."""
+        if self.allow_full_download:
+            return True
         with self._lock:
-            touched = self._touched if keep else bytearray(self._touched)
-            for start, end in ranges:
-                first, last = start // _BLOCK, -(-end // _BLOCK)
-                touched[first:last] = b"\1" * (last - first)
-            return touched.count(1) * _BLOCK if self._size > FREE_BYTES else 0
+            return self._touched.size_with(start, stop) <= self._most
 
     def _account(self, ranges: list[tuple[int, int]]) -> None:
-        if not self.allow_full_download and self._count(ranges, keep=True) > self._most:
+        if self.allow_full_download or self._size <= FREE_BYTES:
+            return
+        with self._lock:
+            for start, end in ranges:
+                self._touched.add(start, end)
+            too_many = self._touched.size > self._most
+        if too_many:
             raise SourceError(
                 "this reads most of a remote object: allow a full download to go on",
                 code="EX-607",

@@ -14,7 +14,7 @@ from typing import Any
 from fsspec.asyn import sync
 
 from exhume.counts import counted
-from exhume.errors import RangeNotSupportedError, SourceError
+from exhume.errors import RangeNotSupportedError, SourceError, Span
 from exhume.io.remote.source import HEAD, TAIL, RemoteSource, TransientError, attempt, identity_of, is_transient
 
 CONCURRENCY = 8
@@ -71,6 +71,8 @@ class HttpSource(_AsyncSource):
                     raise PermissionError(f"HTTP status {answer.status}")
                 if answer.status == 416 and answer.headers.get("Content-Range") == "bytes */0":
                     return {"size": 0, "ETag": answer.headers.get("ETag")}
+                if 300 <= answer.status < 400:
+                    raise SourceError(f"HTTP status {answer.status}", span=Span(name, 0, 0))
                 edge = _edge_span(answer.headers.get("Content-Range", ""), tail)
                 if answer.status != 206 or edge is None:
                     return None
@@ -98,7 +100,7 @@ class HttpSource(_AsyncSource):
                 raise FileNotFoundError(self.name)
             if answer.status == 416:
                 raise self._changed("shorter: the range is outside the object")
-            if answer.status >= 400:
+            if answer.status >= 300:
                 raise SourceError(f"HTTP status {answer.status}", span=self.span(start, end))
             self._check_identity(answer.headers)
             if answer.status != 206 and (start, end) != (0, self._size):

@@ -21,6 +21,7 @@ from exhume.io.remote.source import HEAD, TAIL, RemoteSource, attempt
 from exhume.io.remote.stores import FsspecSource, HttpSource, S3Source, source_kind
 from exhume.io.source import Source
 from exhume.io.tree import Tree, check_relative
+from exhume.redaction import redact
 
 MOST_KNOWN = 256
 """Files of a remote directory whose head and tail are kept."""
@@ -113,7 +114,8 @@ class FsspecTree(Tree):
         allow_full_download: bool = False,
         snapshot: _Snapshot | None = None,
     ) -> None:
-        self.name = name
+        self.name = redact(name)
+        self._location = name
         self._fs, self._prefix = fs, prefix
         self._path = str(fs._strip_protocol(path)).rstrip("/")  # noqa: SLF001 - the form of paths that find() returns
         self._allow = allow_full_download
@@ -121,7 +123,7 @@ class FsspecTree(Tree):
 
     @property
     def location(self) -> str | None:
-        return self.name
+        return self._location
 
     def names(self, prefix: str = "") -> list[str]:
         base = f"{self._path}/{check_relative(prefix, self.name)}" if prefix else self._path
@@ -265,7 +267,7 @@ class FsspecTree(Tree):
                 source.forget()
 
     def subtree(self, name: str) -> Tree:
-        return self._part(name, f"{self.name.rstrip('/')}/{name}", f"{self._prefix}{name}/")
+        return self._part(name, f"{self._location.rstrip('/')}/{name}", f"{self._prefix}{name}/")
 
     def alone(self, name: str, called: str) -> Tree:
         return self._part(name, called, "")
@@ -278,7 +280,7 @@ class FsspecTree(Tree):
         """For another process: with what is listed below the directory, without what was read of its files."""
         told, _ = self._known.find(f"{self._path}/")
         listing = self._listing(self._path) if told else None
-        return _unpickled, (self._fs, self._path, self.name, self._prefix, self._allow, listing)
+        return _unpickled, (self._fs, self._path, self._location, self._prefix, self._allow, listing)
 
 
 def _unpickled(
