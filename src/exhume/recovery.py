@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import enum
+import heapq
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -104,6 +106,31 @@ class SalvageReport:
                 return
         self.spans.append(SpanFate(span, fate, what, why, code))
 
+    def settle(self, files: Iterable[Span]) -> None:
+        """Makes the account exact: each byte of `files` gets one fate, and none outside them has any.
+
+        Where spans overlap, the best fate counts.  Bytes without a fate are lost: nothing that was read claims them.
+        """
+        by_source: dict[str, list[SpanFate]] = {}
+        for fate in self.spans:
+            by_source.setdefault(fate.span.source, []).append(fate)
+        self.spans = []
+        for file in files:
+            at = file.start
+            for start, end, fate in _disjoint(by_source.get(file.source, [])):
+                if start >= file.end:
+                    break
+                self._unclaimed(Span(file.source, at, max(at, start)))
+                at = max(at, start)
+                self.account(Span(file.source, at, min(end, file.end)), fate.fate, fate.what, fate.why, fate.code)
+                at = max(at, min(end, file.end))
+            self._unclaimed(Span(file.source, at, file.end))
+
+    def _unclaimed(self, span: Span) -> None:
+        if span.size > 0:
+            self.lose("unclaimed byte ranges")
+            self.account(span, Fate.LOST, "unclaimed bytes", "no structure that can be read refers to them")
+
     def to_dict(self) -> dict[str, Any]:
         """The JSON form documented for `exhume salvage --json`."""
         return {
@@ -116,6 +143,35 @@ class SalvageReport:
             "verified": str(self.verified),
             "findings": [finding.to_dict() for finding in self.findings],
         }
+
+
+def _disjoint(fates: list[SpanFate]) -> Iterator[tuple[int, int, SpanFate]]:
+    """Yields ranges in order that do not overlap, each with the best fate of the spans that cover it."""
+    rank = list(Fate)
+    ordered = sorted(fates, key=lambda one: (one.span.start, rank.index(one.fate), one.span.end))
+    open_: list[tuple[int, int, int]] = []  # rank, number and end of the spans that cover `at`; the best first
+    at = number = 0
+    while open_ or number < len(ordered):
+        if not open_:
+            at = ordered[number].span.start
+        while number < len(ordered) and ordered[number].span.start <= at:
+            one = ordered[number]
+            heapq.heappush(open_, (rank.index(one.fate), number, one.span.end))
+            number += 1
+        _, best, end = open_[0]
+        if end <= at:
+            heapq.heappop(open_)
+            continue
+        following = number
+        while following < len(ordered) and ordered[following].span.start < end:
+            if rank.index(ordered[following].fate) < open_[0][0]:
+                end = ordered[following].span.start
+                break
+            heapq.heappush(open_, (rank.index(ordered[following].fate), following, ordered[following].span.end))
+            following += 1
+        number = following
+        yield at, end, ordered[best]
+        at = end
 
 
 class Verdict(enum.StrEnum):

@@ -210,7 +210,7 @@ def test_a_lost_preamble_is_made_anew(tmp_path: Path, before: bytes) -> None:
     assert events == HELD
     lost = [(0, len(before), Fate.LOST, "unreadable bytes", LOST_HEAD, None)] if before else []
     assert rows(report) == [*lost, (len(before), len(data), Fate.RECOVERED, "events", "", None)]
-    assert dict(report.lost) == {"stretches": 1}
+    assert dict(report.lost) == {"byte ranges": 1}
     assert len(report.notes) == 1
     assert report.notes[0].endswith(": made anew")
 
@@ -239,7 +239,7 @@ def resumed(tmp_path: Path, behind: bytes, *, end: bytes = END) -> list[Pair]:
         (at, at + 9, Fate.LOST, "unreadable bytes", checks.UNKNOWN_TAG.title, checks.UNKNOWN_TAG.code),
         (at + 9, len(data), Fate.RECOVERED, "events", "", None),
     ]
-    assert dict(report.lost) == {"stretches": 1}
+    assert dict(report.lost) == {"byte ranges": 1}
     assert events[:1] == FIRST
     return events[1:]
 
@@ -255,7 +255,7 @@ def test_three_events_or_one_and_the_end_are_believed(tmp_path: Path) -> None:
     for count, kept in ((1, 0), (2, 0), (3, 3)):
         report, events = rescued(KNOWN + RUBBISH + one(5) * count, tmp_path)
         assert len(events) == 1 + kept
-        assert report.lost["stretches"] == 1
+        assert report.lost["byte ranges"] == 1
         assert (report.notes != []) == bool(kept)
         tiled(report, len(KNOWN + RUBBISH + one(5) * count))
 
@@ -327,7 +327,7 @@ def test_keys_lost_unseen_keep_their_numbers(tmp_path: Path, tree: str, unseen: 
     report, events = rescued(KNOWN + RUBBISH + make(Tags.NODE_INTEGER, b"v") + again * 3 + END, tmp_path)
     found: Pair = ({"v": 8}, {}) if tree == "auto" else ({}, {"v": 8})
     assert events == FIRST + [found] * 3
-    assert dict(report.lost) == {"stretches": 1}
+    assert dict(report.lost) == {"byte ranges": 1}
     text = (tmp_path / "out.clp").read_bytes()
     assert [b"lost key %d" % number in text for number in range(10)] == [0 < number <= unseen for number in range(10)]
 
@@ -359,7 +359,7 @@ def test_new_keys_without_a_number_are_lost_with_their_event(tmp_path: Path) -> 
     assert events == [*FIRST, *(({}, {"n": number}) for number in (5, 6, 7)), ({"w": 2}, {}), ({}, {"n": 9})]
     at = len(KNOWN + RUBBISH + before)
     assert (at, at + len(orphan), Fate.LOST, "unit", UNTOLD, None) in rows(report)
-    assert dict(report.lost) == {"stretches": 1, "events": 1}
+    assert dict(report.lost) == {"byte ranges": 1, "events": 1}
     tiled(report, len(data))
 
 
@@ -521,7 +521,7 @@ def test_keys_before_damage_are_left_out_where_their_numbers_could_be_any(tmp_pa
     assert events == [*FIRST, *[({}, {"n": 5})] * 3, ({}, {"y": 7}), *[({}, {"n": 6})] * 3]
     at = len(KNOWN + RUBBISH + one(5) * 3)
     assert (at, at + len(keys), Fate.LOST, "unit", UNTOLD, None) in rows(report)
-    assert dict(report.lost) == {"stretches": 2, "keys": 2, "events": 1}
+    assert dict(report.lost) == {"byte ranges": 2, "keys": 2, "events": 1}
     tiled(report, len(data))
 
 
@@ -543,7 +543,7 @@ def test_an_event_in_doubt_that_does_not_fit_is_lost_alone(tmp_path: Path) -> No
     at = len(KNOWN + RUBBISH + one(5) * 3 + keys)
     lost = (at, at + len(wrong), Fate.LOST, "unit", checks.VALUE_TYPE.title, checks.VALUE_TYPE.code)
     assert lost in rows(report)
-    assert dict(report.lost) == {"stretches": 1, "events": 1}
+    assert dict(report.lost) == {"byte ranges": 1, "events": 1}
     tiled(report, len(data))
 
 

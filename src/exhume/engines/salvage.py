@@ -83,6 +83,7 @@ def salvage(
         _refuse_mode(get_format(id), source, mode)
         check_keywords(f"salvage() of {id} archives", options, hook, salvage)
         report: SalvageReport = hook(source, path, mode=mode, limits=limits, progress=progress, jobs=jobs, **options)
+        report.settle(_files(source))
     finally:
         if source is not target:
             source.close()
@@ -92,6 +93,19 @@ def salvage(
     if witness.active is not None:
         witness.active.told("salvage", report.to_dict())
     return report
+
+
+def _files(source: Source | Tree) -> Iterator[Span]:
+    """The bytes that a report has to account for: the file, or every file of the directory that can be opened."""
+    if isinstance(source, Source):
+        yield source.span(0, source.size)
+        return
+    for name in source.names():
+        try:
+            with source.source(name) as file:
+                yield file.span(0, file.size)
+        except ExhumeError:
+            continue  # the format has noted that it cannot be read
 
 
 def _best_guess(source: Source | Tree) -> str:

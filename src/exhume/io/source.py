@@ -128,6 +128,10 @@ class Source(abc.ABC):
             yield self.read_at(start, step)
             start += step
 
+    def is_zero(self, start: int, end: int) -> bool:
+        """Whether all bytes of `[start, end)` are zero."""
+        return all(chunk.count(0) == len(chunk) for chunk in self.chunks(start, end))
+
     def span(self, start: int, end: int) -> Span:
         """The absolute `Span` of a range of this source."""
         return Span(self.name, self.origin + start, self.origin + end)

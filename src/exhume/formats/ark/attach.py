@@ -148,15 +148,18 @@ def _name(data: bytes) -> str:
 
 
 def guess_compression(source: Source) -> str:
-    """The codec of a split: compressed messages all end in a footer, others begin with an object header."""
+    """Return the codec of a split: compressed messages all end in a footer, others begin with an object header.
+
+    Only messages that are completely in the file count.
+    """
+    found: set[int] = set()
     try:
         split = Split(source)
         split.check_index()
-        entries = split.read_index(0, min(16, split.header.item_count))
-        found: set[int] = set()
-        for entry in entries:
-            stored = source.read_at(int(entry["ofs_data"]), int(entry["len_data"]))
-            found.add(parse_message_footer(stored, source.span(0, 0)).codec)
+        for entry in split.read_index(0, min(16, split.header.item_count)):
+            start, size = int(entry["ofs_data"]), int(entry["len_data"])
+            if start + size <= source.size:
+                found.add(parse_message_footer(source.read_at(start, size), source.span(0, 0)).codec)
     except ExhumeError:
         return "none"
     if not found or not found <= set(CODEC_NAMES):

@@ -141,6 +141,8 @@ class _Salvage:
             with naming(self.root / name):
                 (self.root / name).mkdir(parents=True)
         report.notes.append(f"manifest read with: {reader.rung}")
+        if reader.loaded.rung is Rung.SALVAGE and isinstance(reader.source, Tree):
+            report.lose("manifests")  # with the names, schemas and filters that it had
         report.notes += [str(finding) for finding in reader.loaded.findings]
         named = {each.identifier: each for each in reversed(reader.all_references())}
         references = list(reversed(named.values()))
@@ -335,7 +337,7 @@ class _Salvage:
         source = found.split.source
         border = min(end, max(start, found.index_end))
         self.report.account(source.span(start, border), Fate.REBUILT, "header, index and unused bytes")
-        if all(chunk.count(0) == len(chunk) for chunk in source.chunks(border, end)):
+        if source.is_zero(border, end):
             self.report.account(source.span(border, end), Fate.REBUILT, "header, index and unused bytes")
         else:
             self.report.account(source.span(border, end), Fate.LOST, "message", "no index entry names these bytes")

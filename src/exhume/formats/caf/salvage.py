@@ -93,11 +93,13 @@ def salvage(
     report = SalvageReport("caf", str(output), notes=recovery.notes)
     if not recovery.index_found:
         _number_pieces(source, recovery)
-    gaps = list(_gaps(recovery, source.size))
+    gaps = [(a, b) for a, b in _gaps(recovery, source.size) if not source.is_zero(a, b)]
     if raw or not recovery.index_found or not (recovery.members or recovery.lost):
         recovery.members += [Member(f"unreferenced/{a}-{b}.bin", a, b, "raw bytes") for a, b in gaps]
         if gaps:
             report.notes.append("bytes that no entry names were kept below unreferenced/")
+        if not recovery.index_found:
+            report.lose("names of pieces", len(gaps))
     done = _write(source, output, mode, limits, recovery, report, progress)
     if done:
         report.vouch(Verified.UNVERIFIABLE)  # the format has no checksums
@@ -381,7 +383,8 @@ def _account(source: Source, recovery: Recovery, done: list[Member], report: Sal
             until(member.end, Fate.RECOVERED, f"file {shorten(member.name)}")
         else:
             until(member.end, Fate.LOST, f"file {shorten(member.name)}", "could not be read or written")
-    if not recovery.index_found:  # everything before it was kept
+    if not recovery.index_found:  # everything before it was kept, unless it is zero
+        until(min(recovery.ofs_index, source.size), Fate.IGNORED, "zeros that no entry names")
         until(source.size, Fate.LOST, "the start of an index", "it breaks off before its first entry is complete")
         report.lose("indexes")
         return

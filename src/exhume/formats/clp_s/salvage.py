@@ -59,6 +59,8 @@ def salvage(
 ) -> SalvageReport:
     """Writes the tables that survive as a clean archive, or their records as JSON lines, and accounts for the rest."""
     report = SalvageReport("clp-s", os.fspath(output))
+    if isinstance(source, Tree):
+        _ignore_others(source, report)
     found = Finder(source, limits, report).find()
     if found.tables is None:
         report.lose("schema tree, schema map or table metadata")
@@ -98,6 +100,14 @@ def salvage(
                 return report
     report.notes.append("no table survives: nothing was written")
     return report
+
+
+def _ignore_others(tree: Tree, report: SalvageReport) -> None:
+    """Accounts for the files of the directory that are not files of the archive."""
+    for name in tree.names():
+        if not owns(name):
+            with tree.source(name) as file:
+                report.account(file.span(0, file.size), Fate.IGNORED, "not part of the archive")
 
 
 class _KeptStream(NamedTuple):

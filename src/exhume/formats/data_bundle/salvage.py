@@ -57,11 +57,14 @@ def salvage(
             found = list(history.files(jobs=jobs))
             if mode is SalvageMode.RECORDS:
                 _write_lines(found, output, report)
+                pieces = []
             else:
                 chosen = choose(found, report, deleted=deleted)
                 pieces = list(history.unnamed()) if holes or raw else []
                 _write_members(history, chosen, pieces, output, mode, limits, report, progress, jobs)
-            _account(archive.tree, history, report, jobs)
+            if not history.versions:
+                report.lose("indexes")
+            _account(archive.tree, history, _in_stream(found, pieces), report, jobs)
         finally:
             history.close()
     return report
@@ -211,8 +214,28 @@ def _write_lines(found: list[FileVersion], output: Path, report: SalvageReport) 
             report.vouch(vouched(entry.version))
 
 
-def _account(tree: Tree, history: History, report: SalvageReport, jobs: int) -> None:
-    """Accounts for every file of the bundle: for shards record by record, for each index file as a whole."""
+Ranges = dict[int, list[tuple[int, int, Fate, str]]]
+"""By shard: ranges of its uncompressed stream, and the outcome of each."""
+
+
+def _in_stream(found: list[FileVersion], pieces: list[tuple[int, int, int]]) -> Ranges:
+    """The ranges that rows name, with the outcome of their files, and those of pieces without a name."""
+    ranges: Ranges = {}
+    for entry in found:
+        if entry.proof is not None and entry.row is not None and not entry.row.meta.is_directory:
+            meta, good = entry.row.meta, entry.proof == "good"
+            fate = Fate.RECOVERED if good else Fate.LOST
+            why = "" if good else "the bytes do not match the checksum in the row"
+            ranges.setdefault(meta.shard_index, []).append((meta.offset, meta.offset + meta.size, fate, why))
+    for number, start, end in pieces:
+        ranges.setdefault(number, []).append((start, end, Fate.RECOVERED, ""))
+    return ranges
+
+
+def _account(tree: Tree, history: History, ranges: Ranges, report: SalvageReport, jobs: int) -> None:
+    """Accounts for every file of the bundle: for shards by record (by file where they are flat), for each index file
+    as a whole.
+    """
     shards = _shards(tree)
     for number in sorted(shards):
         source = history.view.source(number)
@@ -225,7 +248,10 @@ def _account(tree: Tree, history: History, report: SalvageReport, jobs: int) -> 
             continue
         report.account(source.span(0, shard.header.data_offset), Fate.REBUILT, "shard header")
         if shard.is_flat:
-            report.account(source.span(shard.header.data_offset, size), Fate.RECOVERED, "data")
+            start = shard.header.data_offset
+            report.account(source.span(start, size), Fate.IGNORED, "bytes that no row names")
+            for first, last, fate, why in ranges.get(number, []):
+                report.account(source.span(min(start + first, size), min(start + last, size)), fate, "data", why)
             continue
         at = shard.header.data_offset
         chosen: list[tuple[int, int, int, int]] = []
@@ -266,8 +292,7 @@ def _problem(shard: Shard, index: int) -> ExhumeError | None:
 
 def _account_rest(report: SalvageReport, source: Source, start: int, end: int) -> None:
     """Accounts for the bytes of a shard that belong to no record: filler, or records that could not be found."""
-    empty = all(chunk.count(0) == len(chunk) for chunk in source.chunks(start, end))
-    if empty:
+    if source.is_zero(start, end):
         report.account(source.span(start, end), Fate.IGNORED, "no record")
     else:
         report.account(source.span(start, end), Fate.LOST, "record", "it cannot be decoded and no row places it")

@@ -14,7 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from typing import BinaryIO
 
@@ -38,6 +38,7 @@ from exhume.formats.kv_ir.layout import (
     Preamble,
     Tags,
     default_metadata,
+    parse_metadata,
     parse_token,
 )
 from exhume.formats.kv_ir.stream import HeldError, Stream, UnitError, Units
@@ -136,19 +137,33 @@ class _Salvage:
         if start:
             self._account(0, start, Fate.REBUILT, "preamble")
         self._walk(start)
-        if not lines and not units.ended:
+        if not lines:
             out(END)
 
     def _open(self) -> Units | None:
         try:
-            return Units(self.stream, self.limits)
+            units = Units(self.stream, self.limits)
+            self._check_metadata(units)
+            return units
         except SourceError:
             raise
         except ExhumeError as error:
-            self.report.notes.append(f"{error.message}: made anew")
+            self.report.notes.append(f"{error.message}: rebuilt")
         if self.stream.wrapped:
             return None
         return Units(self.stream, self.limits, preamble=Preamble(Encodings.FOUR_BYTE, 0, default_metadata()))
+
+    def _check_metadata(self, units: Units) -> None:
+        """Replaces metadata that cannot be read: what they state about the stream is lost, its events are not."""
+        preamble = units.preamble
+        try:
+            parse_metadata(preamble, self.stream.span(0, preamble.size))
+        except ExhumeError as error:
+            if error.code not in (checks.METADATA_JSON.code, checks.USER_METADATA.code):
+                return  # another version, which the copy states as well
+            self.report.notes.append(f"{error.message}: rebuilt")
+            self.report.lose("metadata")
+            units.preamble = replace(preamble, metadata=default_metadata())
 
     def _account(self, start: int, end: int, fate: Fate, what: str, why: str = "", code: str | None = None) -> None:
         if not self.stream.wrapped:
@@ -173,29 +188,43 @@ class _Salvage:
         while True:
             before = decoder.events
             try:
-                going = units.step(self.how, WINDOW if self.how else decoder.events + EVENTS)
+                units.step(self.how, WINDOW if self.how else decoder.events + EVENTS)
                 trouble = None
             except HeldError:
                 self._account(good, units.at, Fate.RECOVERED, "events")
                 good = self._group()
-                trouble, going = None, good >= 0
+                trouble = None
             except UnitError as found:
-                trouble, going = found, False
+                trouble = found
             self._take(decoder.events - before)
-            if trouble is None:
-                if good >= 0:
-                    self._account(good, units.at, Fate.RECOVERED, "events")
-                    good = units.at
-                if not going:
-                    break
-                self.progress(units.stream.stored, self.source.size, "bytes")
-                continue
-            self._account(good, trouble.at, Fate.RECOVERED, "events")
-            good = self._after(trouble)
+            if trouble is not None:
+                self._account(good, trouble.at, Fate.RECOVERED, "events")
+                good = self._after(trouble)
+            elif good >= 0:
+                self._account(good, units.at, Fate.RECOVERED, "events")
+                good = self._resume() if units.ended else units.at
             if good < 0:
                 break
-        if units.ended:
-            self._account(units.at, self.source.size, Fate.IGNORED, "bytes behind the stream")
+            self.progress(units.stream.stored, self.source.size, "bytes")
+
+    def _resume(self) -> int:
+        """The offset at which events follow the end of the stream, which damage can imitate; -1 when none do."""
+        units = self.units
+        end = units.at
+        found = self._search(end)
+        if found is None:
+            if units.reach > end:
+                self.report.lose("byte ranges")
+                why = "no events are found here; zeros can be padding, or events that were overwritten"
+                self._account(end, units.reach, Fate.LOST, "bytes after the end of the stream", why)
+            return -1
+        self.report.notes.append("events follow what looks like the end of the stream")
+        self.report.lose("byte ranges")
+        self._account(end - 1, found, Fate.LOST, "unreadable bytes", "events follow this end of the stream")
+        units.ended = False
+        units.skip(found)
+        self._doubt()
+        return found
 
     def _take(self, events: int) -> None:
         if events:
@@ -217,6 +246,7 @@ class _Salvage:
             return trouble.after
         if error.code == checks.NO_END.code:
             self.report.notes.append(error.message)
+            self.report.lose("ends of streams")
             return -1
         if units.damage is not None:
             self.report.lose("ends of streams")
@@ -228,7 +258,7 @@ class _Salvage:
         units = self.units
         found = self._search(at)
         end = units.reach if found is None else found
-        self.report.lose("stretches")
+        self.report.lose("byte ranges")
         self._account(start, end, Fate.LOST, "unreadable bytes", why, code)
         units.skip(end)
         self._doubt()

@@ -187,7 +187,8 @@ class Units:
         preamble: What precedes the units.
         at: Where the next unit starts.
         ended: Whether the end of the stream was reached.
-        keep: If set before the first step, it is called with the bytes of all units that are accepted.
+        keep: If set before the first step, it is called with the bytes of all units that are accepted, but not with
+            the end of the stream.
     """
 
     def __init__(self, stream: Stream, limits: Limits = DEFAULT_LIMITS, *, preamble: Preamble | None = None) -> None:
@@ -273,7 +274,9 @@ class Units:
             return True
         if status == Status.END:
             self.ended = True
+            self.at -= 1
             self._flush()
+            self.at = self._kept = self.at + 1
             return True
         if status == Status.HELD:
             raise HeldError

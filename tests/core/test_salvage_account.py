@@ -1,0 +1,152 @@
+"""The account of a salvage is exact: each byte has one outcome, and nothing goes missing in silence.
+
+Hypothesis damages the files of an archive of each format (truncated, zeroed, flipped, emptied, removed).  Then:
+recovered content is content of the original, where checksums or the kind of damage can tell; content that is missing
+from the output is named as lost; every byte of the input has exactly one outcome; and zeros are never "recovered" in
+place of content.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import event, given
+from hypothesis import strategies as st
+
+import exhume
+from exhume.errors import ExhumeError
+from exhume.io.tree import MemoryTree
+from exhume.recovery import Fate, SalvageReport
+from tests.core.test_salvage_matrix import CASES, CHECKSUMMED, SET_APART, Case, remove
+
+Files = dict[str, bytes]
+
+
+def build_kv_ir(path: Path) -> None:
+    with exhume.create(path, "kv-ir") as writer:
+        events: Any = writer
+        for number in range(300):
+            events.write({"n": number, f"kind{number % 5}": f"took {number} ms"})
+
+
+def content_kv_ir(path: Path) -> Counter[Any]:
+    with exhume.open(path) as archive:
+        stream: Any = archive
+        return Counter(stream.json_lines())
+
+
+ALL = [
+    *(case for case in CASES if case.format != "leveldb"),
+    Case("kv-ir", build_kv_ir, "", lambda _: [], content_kv_ir),
+]
+
+
+class Original:
+    """An undamaged archive: its files by name (one file has the name "") and what it contains."""
+
+    def __init__(self, case: Case, folder: Path) -> None:
+        path = folder / "archive"
+        case.build(path)
+        self.case, self.folder, self.content = case, folder, case.content(path)
+        if path.is_file():
+            self.files: Files = {"": path.read_bytes()}
+        else:
+            self.files = {p.relative_to(path).as_posix(): p.read_bytes() for p in path.rglob("*") if p.is_file()}
+        assert self.content
+
+
+@pytest.fixture(scope="module", params=ALL, ids=[case.label for case in ALL])
+def original(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Original:
+    return Original(request.param, tmp_path_factory.mktemp(request.param.label))
+
+
+@st.composite
+def damages(draw: st.DrawFn) -> list[tuple[str, float, float, int]]:
+    """Up to three of: kind, which file and where (as fractions), and a size or bit."""
+    kinds = st.sampled_from(("truncate", "zero", "flip", "empty", "blank", "remove"))
+    one = st.tuples(kinds, st.floats(0, 0.999), st.floats(0, 0.999), st.integers(0, 4096))
+    return draw(st.lists(one, min_size=1, max_size=3))
+
+
+def damaged(files: Files, wanted: list[tuple[str, float, float, int]]) -> Files:
+    """The files with the damages applied, one after another."""
+    found = dict(files)
+    for kind, which, where, size in wanted:
+        name = sorted(found)[int(which * len(found))]
+        data = found[name]
+        at = int(where * len(data))
+        match kind:
+            case "truncate":
+                found[name] = data[:at]
+            case "zero":
+                found[name] = data[:at] + bytes(min(size, len(data) - at)) + data[at + size :]
+            case "flip" if data:
+                found[name] = data[:at] + bytes([data[at] ^ 1 << size % 8]) + data[at + 1 :]
+            case "empty":
+                found[name] = b""
+            case "blank":
+                found[name] = bytes(len(data))
+            case "remove" if len(found) > 1:
+                del found[name]
+    return found
+
+
+@given(wanted=damages())
+def test_the_account_is_exact(original: Original, wanted: list[tuple[str, float, float, int]]) -> None:
+    files, out = damaged(original.files, wanted), original.folder / "out"
+    target: Any = files[""] if "" in files else MemoryTree(files)
+    try:
+        report = exhume.salvage(target, out, format=original.case.format)
+    except ExhumeError as error:
+        event("refused")
+        assert "\n" not in str(error)
+        return
+    try:
+        found = original.case.content(out) if out.exists() and _has_content(out) else Counter()
+    finally:
+        remove(out)
+    named = Counter({item: n for item, n in found.items() if not _is_set_apart(item)})
+    gone, foreign = original.content - named, named - original.content
+    event("nothing lost" if report.complete else "something lost")
+    kinds, checksummed = {kind for kind, *_ in wanted}, original.case.label in CHECKSUMMED
+    if checksummed or kinds <= {"truncate", "empty", "remove"}:
+        assert not foreign
+    # Without checksums, content that was changed counts as both, and a flipped bit can turn any count into another.
+    if gone.total() > foreign.total() and (checksummed or "flip" not in kinds):
+        assert not report.complete, (gone.total(), report.recovered, report.lost)
+    check_spans(files, report)
+
+
+def _has_content(out: Path) -> bool:
+    return out.is_file() or any(out.iterdir())
+
+
+def _is_set_apart(item: Any) -> bool:
+    return isinstance(item, tuple) and str(item[0]).startswith(SET_APART)
+
+
+def check_spans(files: Files, report: SalvageReport) -> None:
+    """Each byte of each file has exactly one outcome; a file of zeros in place of content is not recovered."""
+    fates = {name: [0] * len(data) for name, data in files.items()}
+    recovered: Counter[str] = Counter()
+    for one in report.spans:
+        name = "" if "" in files else one.span.source
+        for at in range(one.span.start, one.span.end):
+            fates[name][at] += 1
+        if one.fate is Fate.RECOVERED:
+            recovered[name] += one.span.size
+    assert {count for counts in fates.values() for count in counts} <= {1}
+    for name, data in files.items():
+        if len(data) > 64 and not any(data):
+            assert not recovered[name], name
+
+
+def test_intact_archives_are_complete(original: Original) -> None:
+    target: Any = original.files[""] if "" in original.files else MemoryTree(original.files)
+    report = exhume.salvage(target, original.folder / "out", format=original.case.format)
+    remove(original.folder / "out")
+    assert report.complete, report.to_dict()
+    check_spans(original.files, report)
