@@ -150,7 +150,7 @@ def test_numbers_that_do_not_fit(value: int) -> None:
 
 
 histories = st.lists(
-    st.tuples(st.binary(max_size=3), st.integers(0, 9), st.sampled_from([0, 1, 2, 7, 15, 20])), max_size=30
+    st.tuples(st.binary(max_size=3), st.integers(0, 9), st.sampled_from([0, 1, 2, 7, 15, 17, 20, 22])), max_size=30
 )
 
 
@@ -185,11 +185,14 @@ def test_rows_are_the_same_in_both_kernels(
             for run in part:
                 rows.add_items(run)
             state = rows.resolve(state, last_sequence, ranges)
-            said += [state, *views(rows)]
+            chains = rows.chains()
+            said += [state, chains, *views(rows)]
+            rows.settle([(at, made[0][1] if at % 2 else None) for at, _, made in chains], bool(cut % 2))
+            said += [rows.chains(), *views(rows)]
             for chosen in ((False, b"", b"\xf0", value[1:3]), (True, value[:1], None, None), (True, None, None, b"x")):
                 rows.choose(*chosen)
                 said += views(rows)
-            rows.mark([(number % 6, number - 1) for number in range(len(rows))])
+            rows.mark([(number % 10, number - 1) for number in range(len(rows))])
             said += [*views(rows), rows.cut(bytes([1]) * 2 + bytes(254)), *views(rows)]
         told.append(said)
     assert told[0] == told[1]
@@ -224,7 +227,9 @@ def test_the_kernel_refuses_what_is_not_of_its_rows() -> None:
         lambda: rows.versions(Version, (), [None], key_text),  # type: ignore[arg-type]
         lambda: rows.numbers(6),
         lambda: rows.mark([]),
-        lambda: rows.mark([(6, 0)]),
+        lambda: rows.mark([(10, 0)]),
+        lambda: rows.settle([(1, b"")], True),
+        lambda: rows.settle([(0, b""), (0, b"")], False),
         lambda: rows.cut(b""),
         lambda: rows.add_blocks(b"", 0, BlockIndex.of(()), None, None, None, None, b"", (1, 1, 1, 1, 1)),
     ):

@@ -78,14 +78,13 @@ def list_one(
     with run.open(target, **opening) as archive:
         if long and not run.machine:
             _list_long(run, _chosen(run, archive, mine, glob))
-            return Outcome.DONE
-        lines = printer(run, archive, mine) if printer and glob is None else None
-        if lines is None:
+        elif (lines := printer(run, archive, mine) if printer and glob is None else None) is None:
             _list_short(run, archive, target, glob, mine)
         else:
             for text in lines:
                 run.out.utf8(text)
-    return Outcome.DONE
+        judge = getattr(cli, "outcome", None)
+        return judge(run, archive) if judge else Outcome.DONE
 
 
 def _chosen(run: Run, archive: Archive, options: dict[str, Any], glob: str | None) -> Iterator[Entry]:

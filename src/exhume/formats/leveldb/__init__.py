@@ -26,7 +26,7 @@ FORMAT = Format(
     owns="probe:owns",
     locate="locate:locate",
     limitations=(
-        "RocksDB merge operands are listed, never merged",
+        "RocksDB merge operands are applied for its built-in operators only",
         "RocksDB blob files and tables with a compression dictionary are not decoded",
         "keys of databases with their own comparator are ordered bytewise",
     ),

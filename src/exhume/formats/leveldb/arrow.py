@@ -2,7 +2,7 @@
 
 | column | type | |
 |---|---|---|
-| key, value | large_binary | |
+| key, value | large_binary | the value is null where it cannot be determined, and the status `unresolved` |
 | sequence | uint64 | |
 | type, status | dictionary of strings | `value`, `deletion`, …; `live` and the rest, see `Status` |
 | superseded_by | uint64 | sequence number of the next newer version |
@@ -36,10 +36,12 @@ from exhume.formats.leveldb.ranges import (
     PLACE,
     SEQUENCE,
     STATUS,
+    UNRESOLVED,
     beyond,
     operation_of,
     places_of,
     rows_of,
+    tally_of,
 )
 from exhume.tabular.arrow import BATCH_ROWS, check_rows, choose, import_pyarrow, plain_text, rebatched
 
@@ -106,6 +108,8 @@ def to_arrow(
 
     def made(rows: LeveldbRows) -> tuple[Any, Any]:
         rows.choose(False, start, stop, None)
+        if lost is not None and (count := tally_of(rows).statuses[Status.UNRESOLVED]):
+            lost["values that cannot be determined"] += count
         return _batch(rows, names)
 
     def pieces() -> Iterator[tuple[Any, Any]]:
@@ -141,7 +145,7 @@ def _batch(rows: LeveldbRows, names: list[str]) -> tuple[Any, Any]:
         data, ends = rows.column(name == "value")
         begins = numpy.frombuffer(ends, numpy.int64)
         sizes += begins[1:] - begins[:-1]
-        buffers = [None, pa.py_buffer(ends), pa.py_buffer(data)]
+        buffers = [_valid(rows) if name == "value" else None, pa.py_buffer(ends), pa.py_buffer(data)]
         texts[name] = pa.Array.from_buffers(pa.large_binary(), len(rows), buffers)
 
     def numbers(which: int) -> Any:
@@ -171,6 +175,14 @@ def _batch(rows: LeveldbRows, names: list[str]) -> tuple[Any, Any]:
     # A batch without columns has rows all the same, which only `rebatched` asks for.
     arrays = [column(name) for name in names] or [texts["key"]]
     return pa.RecordBatch.from_arrays(arrays, names or ["key"]), sizes
+
+
+def _valid(rows: LeveldbRows) -> Any:
+    """The bits that say which rows have a value; None if all do."""
+    import numpy
+
+    known = numpy.frombuffer(rows.numbers(STATUS), numpy.int64) != UNRESOLVED
+    return None if known.all() else import_pyarrow().py_buffer(numpy.packbits(known, bitorder="little").tobytes())
 
 
 class _Places:

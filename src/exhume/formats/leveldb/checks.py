@@ -137,6 +137,14 @@ OBSOLETE = _rule(
 )
 ORPHAN = _rule(402, "a file that no manifest ever named", spec=_IMPL, severity=Severity.NOTE)
 VALUE_TYPE = _rule(403, "unknown value type", spec="LevelDB db/dbformat.h")
+UNRESOLVED = _rule(
+    404,
+    "a value that cannot be determined",
+    spec="RocksDB include/rocksdb/merge_operator.h",
+    error=UnsupportedFeatureError,
+    severity=Severity.UNCHECKED,
+    hint="Merge operands are applied if OPTIONS names an operator that is built into RocksDB.",
+)
 
 # 5xx safety
 UNSAFE_NAME = _rule(

@@ -106,6 +106,18 @@ def _tell(run: Run) -> Any:
     )
 
 
+def outcome(run: Run, archive: LevelDbArchive) -> Outcome:
+    """The outcome of a listing: a loss if there were values that cannot be determined, which is noted."""
+    from exhume.cli.outcome import Outcome
+    from exhume.formats.leveldb.checks import UNRESOLVED
+
+    unresolved = sorted(archive.database.unresolved)
+    if not unresolved:
+        return Outcome.DONE
+    run.note(f"{UNRESOLVED.severity}: {UNRESOLVED.code} {UNRESOLVED.title}: {', '.join(unresolved)}")
+    return Outcome.LOSS
+
+
 def cat(run: Run, archive: LevelDbArchive, names: tuple[str, ...], options: dict[str, Any]) -> Outcome | None:
     """`exhume cat`: the raw values of keys, or every row as a JSON line.
 
@@ -119,17 +131,17 @@ def cat(run: Run, archive: LevelDbArchive, names: tuple[str, ...], options: dict
             _print_rows(run, archive, _named(archive, names, sequence))
         else:
             for _, value in _named(archive, names, sequence):
-                run.out.write(value)
-        return None
+                run.out.write(value or b"")
+        return outcome(run, archive)
     if sequence is None and not run.machine:
         for text in archive.database.map_live(lambda rows: rows.json(), families=[0], jobs=options["jobs"]):
             run.out.write(text)
     else:
         _print_rows(run, archive, _rows(archive, sequence))
-    return None
+    return outcome(run, archive)
 
 
-def _print_rows(run: Run, archive: LevelDbArchive, rows: Iterable[tuple[bytes, bytes]]) -> None:
+def _print_rows(run: Run, archive: LevelDbArchive, rows: Iterable[tuple[bytes, bytes | None]]) -> None:
     from exhume.io.jsonout import dump_bytes
 
     if run.machine:
@@ -137,32 +149,38 @@ def _print_rows(run: Run, archive: LevelDbArchive, rows: Iterable[tuple[bytes, b
         run.items("records", {"target": archive.name, "format": archive.format}, "records", items)
     else:
         for key, value in rows:
-            run.out.text(f'{{"key":{dump_bytes(key)},"value":{dump_bytes(value)}}}\n')
+            shown = "null" if value is None else dump_bytes(value)
+            run.out.text(f'{{"key":{dump_bytes(key)},"value":{shown}}}\n')
 
 
-def _named(archive: LevelDbArchive, names: tuple[str, ...], sequence: int | None) -> Iterator[tuple[bytes, bytes]]:
+def _named(
+    archive: LevelDbArchive, names: tuple[str, ...], sequence: int | None
+) -> Iterator[tuple[bytes, bytes | None]]:
     """The rows of these keys.  Raises `EntryNotFoundError`."""
     from exhume.choices import hint
     from exhume.errors import EntryNotFoundError, Span
 
-    database = archive.database
     for name in names:
         key = BYTES.convert(name, None, None)
-        found = (
-            database.get(key) if sequence is None else next((v for k, v in _rows(archive, sequence) if k == key), None)
-        )
+        found = next((row for row in _rows(archive, sequence, key, key + b"\0") if row[0] == key), None)
         if found is None:
             keys = (key.decode(errors="backslashreplace") for key, _ in _rows(archive, sequence))
             raise EntryNotFoundError(f"no such key{hint(name, keys)}", span=Span(archive.name, 0, 0), actual=name)
-        yield key, found
+        yield found
 
 
-def _rows(archive: LevelDbArchive, sequence: int | None) -> Iterator[tuple[bytes, bytes]]:
+def _rows(
+    archive: LevelDbArchive, sequence: int | None, start: bytes | None = None, stop: bytes | None = None
+) -> Iterator[tuple[bytes, bytes | None]]:
+    """Keys and values, live or as of a sequence number; the value is None where it cannot be determined."""
+    database = archive.database
     if sequence is None:
-        yield from archive.database.scan()
-        return
-    for version in archive.database.state(sequence, unreferenced=True):
-        yield version.key, version.value
+        found = database.live_rows(start, stop)
+    else:
+        found = (
+            (v.key, None if v.status == "unresolved" else v.value) for v in database.state(sequence, unreferenced=True)
+        )
+    yield from found
 
 
 def search(run: Run, archives: list[LevelDbArchive], query: str, options: dict[str, Any]) -> Outcome | None:
@@ -189,7 +207,12 @@ def search(run: Run, archives: list[LevelDbArchive], query: str, options: dict[s
 
     if run.machine:
         matches = (
-            {"target": archive.name, "key": one.key, "value": one.value, **one.to_dict()}
+            {
+                "target": archive.name,
+                "key": one.key,
+                "value": None if one.status == "unresolved" else one.value,
+                **one.to_dict(),
+            }
             for archive, versions in found(versions_of)
             for one in versions
         )
@@ -197,6 +220,8 @@ def search(run: Run, archives: list[LevelDbArchive], query: str, options: dict[s
     else:
         for _, text in found(_live_lines if live else _lines):
             run.out.utf8(text)
+    if any(outcome(run, archive) is Outcome.LOSS for archive in archives):
+        return Outcome.LOSS
     return Outcome.DONE if count else Outcome.NO
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 from collections.abc import Callable, Iterable, Iterator
+from operator import attrgetter
 from typing import NamedTuple, TypeVar
 
 from exhume.errors import ExhumeError
@@ -20,8 +21,17 @@ from exhume.formats.leveldb.files import DbFile
 from exhume.formats.leveldb.forensics import Survey, forensic_items, survey_table
 from exhume.formats.leveldb.kernel import LeveldbRows
 from exhume.formats.leveldb.live import RANGE, LiveDatabase
-from exhume.formats.leveldb.merge import RangeDeletion, merge_runs, sort_key
-from exhume.formats.leveldb.model import DELETIONS, Role, Status, Version
+from exhume.formats.leveldb.merge import RangeDeletion, merge_runs, sort_key, whole_keys
+from exhume.formats.leveldb.model import (
+    CURRENT_STATE,
+    DELETIONS,
+    INDIRECT,
+    UNCOMMITTED,
+    Role,
+    Status,
+    ValueTypes,
+    Version,
+)
 from exhume.formats.leveldb.ranges import BEGINNING, Sources, is_sound, map_rows, unused_rows, versions_of
 from exhume.formats.leveldb.replay import LoadedLog
 from exhume.formats.leveldb.table import Item
@@ -96,7 +106,7 @@ class Database(LiveDatabase):
             family: self._runs(family, {log.number: log.items.get(family, []) for log in state.logs})
             for family in state.families
         }
-        return Sources(runs, state.last_sequence, state.ranges)
+        return Sources(runs, state.last_sequence, state.ranges, self.resolve_value)
 
     def _forensic_rows(self, state: LiveState, report: Report) -> Iterator[LeveldbRows]:
         """The versions that can be read in live files, whatever is wrong with them."""
@@ -105,7 +115,7 @@ class Database(LiveDatabase):
             runs: list[Iterable[list[Item]]] = [[log.items[family]] for log in state.logs if family in log.items]
             runs += self._forensic_runs([f for f in self.tables(Role.LIVE) if f.column_family == family], report)
             carried = BEGINNING
-            for items in merge_runs(runs) if len(runs) > 1 else runs[0] if runs else ():
+            for items in whole_keys(merge_runs(runs) if len(runs) > 1 else runs[0] if runs else ()):
                 rows = LeveldbRows(family)
                 rows.add_items(items)
                 carried = sources.resolve(rows, carried)
@@ -186,19 +196,47 @@ class Database(LiveDatabase):
         """
         versions = self.versions(report, unreferenced=unreferenced)
         if sequence is None and not unreferenced:
-            yield from (v for v in versions if v.status is Status.LIVE)
+            yield from (v for v in versions if v.status in CURRENT_STATE)
             return
         if unreferenced:
             versions = iter(sorted(versions, key=lambda v: (v.column_family, v.key, -v.sequence)))
-        last: tuple[int, bytes] | None = None
-        for version in versions:
-            if sequence is not None and version.sequence > sequence:
-                continue
-            if (version.column_family, version.key) == last or version.value_type == RANGE:
-                continue
-            last = version.column_family, version.key
-            if version.value_type not in DELETIONS:
-                yield version
+        ranges = list(self.live_state(checks.ignore).ranges)
+        for (family, key), group in itertools.groupby(versions, attrgetter("column_family", "key")):
+            chain: list[Version] = []
+            for version in group:
+                if (sequence is not None and version.sequence > sequence) or version.status in UNCOMMITTED:
+                    continue
+                if version.value_type == RANGE:
+                    ranges.append(RangeDeletion(key, version.value, version.sequence, family))
+                    continue
+                if version.value_type == ValueTypes.MERGE and version.status in CURRENT_STATE:
+                    continue  # the value that its operands make, and they follow
+                if chain and version.sequence == chain[-1].sequence:
+                    continue  # another copy
+                if version.value_type in DELETIONS or any(
+                    r.column_family == family and r.first <= key < r.stop and version.sequence < r.sequence
+                    and (sequence is None or r.sequence <= sequence) for r in ranges
+                ):  # fmt: skip
+                    break
+                chain.append(version)
+                if version.value_type != ValueTypes.MERGE:
+                    break
+            if chain:
+                yield self._resolved_version(chain)
+
+    def _resolved_version(self, chain: list[Version]) -> Version:
+        """The newest of the versions that make the value of a key, with that value."""
+        head = chain[0]
+        if head.value_type not in INDIRECT or (head.status is Status.LIVE and head.value_type != ValueTypes.MERGE):
+            return head
+        versions = [
+            (int(ValueTypes.VALUE) if one.status is Status.LIVE else one.value_type, one.value) for one in chain
+        ]
+        value = self.resolve_value(head.column_family, versions)
+        if value is None:
+            return head._replace(value=b"", status=Status.UNRESOLVED)
+        status = Status.LIVE if head.status is Status.OPERAND and head.superseded_by is None else head.status
+        return head._replace(value=value, status=status)
 
     def history(self, key: bytes, report: Report = checks.ignore) -> list[Version]:
         """Every version of one key that can be found anywhere in the directory, newest first."""

@@ -15,12 +15,14 @@ from exhume.findings import Finding
 from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.checks import Report
 from exhume.formats.leveldb.files import DbFile, list_files, load_manifest, named_manifest, old_manifests
-from exhume.formats.leveldb.manifest import Manifest
-from exhume.formats.leveldb.model import BYTEWISE, Role, SequenceRule
-from exhume.formats.leveldb.names import hint_files, obvious_manifest, plain_names
+from exhume.formats.leveldb.manifest import ColumnFamily, Manifest
+from exhume.formats.leveldb.model import BYTEWISE, Role, SequenceRule, type_name
+from exhume.formats.leveldb.names import hint_files, newest_options, obvious_manifest, plain_names
+from exhume.formats.leveldb.operators import MOST_OPTIONS, Operator, operators_of
 from exhume.formats.leveldb.pool import SourcePool
 from exhume.formats.leveldb.replay import LoadedLog, load_log
 from exhume.formats.leveldb.table import Table
+from exhume.formats.leveldb.values import Resolver, Versions, resolver_of
 from exhume.io.cached import cached_property
 from exhume.io.source import Source
 from exhume.io.tree import Tree
@@ -60,6 +62,10 @@ class DatabaseDirectory:
         self._tables: dict[str, Table] = {}
         self._logs: dict[str, LoadedLog] = {}
         self._confirmed = False
+        self.unresolved: set[str] = set()
+        """Types of versions whose value was asked for and could not be determined."""
+        self.kinds: set[int] = set()
+        """Types of entries that were met in live files."""
         self._lock = threading.RLock()
 
     def _note(self, rule: checks.Rule, detail: str = "", **facts: Any) -> None:
@@ -106,6 +112,30 @@ class DatabaseDirectory:
         """Whether keys are ordered as bytes, so that files can be merged and searched by key."""
         families = self.manifest.families.values() if self.manifest else ()
         return all((f.comparator or self.comparator) == BYTEWISE for f in families) and self.comparator == BYTEWISE
+
+    @cached_property
+    def operators(self) -> dict[int, Operator]:
+        """The merge operators of the column families, by their numbers, according to the newest OPTIONS."""
+        name = newest_options(plain_names(self.tree))
+        if name is None:
+            return {}
+        text = self.source(name).read_up_to(0, MOST_OPTIONS).decode("utf-8", "surrogateescape")
+        named = operators_of(text)
+        families = self.manifest.families if self.manifest is not None else {0: ColumnFamily()}
+        return {number: named[one.name] for number, one in families.items() if one.name in named}
+
+    @cached_property
+    def resolve_value(self) -> Resolver:
+        """Returns the value that versions of a key make in a column family, and notes in `unresolved` if it cannot."""
+        resolve = resolver_of(self.operators)
+
+        def noted(family: int, versions: Versions) -> bytes | None:
+            value = resolve(family, versions)
+            if value is None:
+                self.unresolved.add(f"{type_name(versions[0][0])}")
+            return value
+
+        return noted
 
     def source(self, name: str) -> Source:
         """One file of the directory."""

@@ -11,7 +11,7 @@ import itertools
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
 from operator import itemgetter
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from exhume.errors import ExhumeError
 from exhume.formats.leveldb import checks
@@ -21,7 +21,7 @@ from exhume.formats.leveldb.kernel import LeveldbRows
 from exhume.formats.leveldb.layout_facts import user_key
 from exhume.formats.leveldb.manifest import level_runs
 from exhume.formats.leveldb.merge import Level, RangeDeletion, sort_key
-from exhume.formats.leveldb.model import DELETIONS, Role, ValueTypes, Version
+from exhume.formats.leveldb.model import DELETIONS, INDIRECT, Role, ValueTypes, Version, type_name
 from exhume.formats.leveldb.names import hint_rows
 from exhume.formats.leveldb.ranges import Run, Sources, map_rows, versions_of
 from exhume.formats.leveldb.table import Item, Table
@@ -103,7 +103,8 @@ class LiveDatabase(DatabaseDirectory):
                 runs[family] = self._runs(family, logs)
             else:
                 runs[family] = [list(self._merged(start, stop, family))]
-        yield from map_rows(make, Sources(runs, last, deletions, live=True), start, stop, jobs)
+        sources = Sources(runs, last, deletions, self.resolve_value, live=True)
+        yield from map_rows(make, sources, start, stop, jobs)
 
     def _runs(self, family: int, logs: Mapping[int, list[Item]]) -> list[Run]:
         """The live tables and the items of logs in a column family, by their numbers."""
@@ -111,30 +112,65 @@ class LiveDatabase(DatabaseDirectory):
         found |= {f.number: self.table(f) for f in self.tables(Role.LIVE) if f.column_family == family}
         return [run for _, run in sorted(found.items(), key=itemgetter(0))]
 
+    def live_rows(self, start: bytes | None = None, stop: bytes | None = None) -> Iterator[tuple[bytes, bytes | None]]:
+        """Live `(key, value)` of the default column family, as `scan`; the value is None if it cannot be determined."""
+        items = self._newest(start, stop, None, 0, strict=False)
+        return ((item[0], item[4]) for item in items)
+
     def _newest(
-        self, start: bytes | None, stop: bytes | None, sequence: int | None, column_family: int
-    ) -> Iterator[Item]:
-        """The item of each live key, as of `sequence`."""
+        self,
+        start: bytes | None,
+        stop: bytes | None,
+        sequence: int | None,
+        column_family: int,
+        *,
+        strict: bool = True,
+    ) -> Iterator[Any]:
+        """The item of each live key with its value, as of `sequence`; see `_resolved`."""
         self.require_sound()
         ceiling = self.last_sequence() if sequence is None else sequence
         ranges = [r for r in self.range_deletions() if r.column_family == column_family and r.sequence <= ceiling]
         last: bytes | None = None
+        chain: list[Item] = []  # merge operands of the last key, newest first, while there may be more
         for item in self._merged(start, stop, column_family):
             key = item[0]
+            if chain and key != last:
+                yield self._resolved(chain, column_family, strict)
+                chain = []
             if stop is not None and key >= stop:
                 return
-            if key == last:
+            if key == last and not chain:
                 continue
             packed = _TOP - item[1]
             number, kind = packed >> 8, packed & 0xFF
             if number > ceiling or kind == RANGE:
                 continue
             last = key
-            if kind in DELETIONS or (ranges and any(r.first <= key < r.stop and r.sequence > number for r in ranges)):
-                continue
-            if kind not in checks.KNOWN_PUTS:
+            gone = kind in DELETIONS or (
+                ranges and any(r.first <= key < r.stop and r.sequence > number for r in ranges)
+            )
+            if not gone and kind not in checks.KNOWN_PUTS:
                 checks.fail(checks.VALUE_TYPE, span=item[5].span, actual=kind)
-            yield item
+            if not gone and kind == ValueTypes.MERGE:
+                chain.append(item)
+            elif chain:
+                yield self._resolved(chain if gone else [*chain, item], column_family, strict)
+                chain = []
+            elif not gone:
+                yield self._resolved([item], column_family, strict) if kind in INDIRECT else item
+        if chain:
+            yield self._resolved(chain, column_family, strict)
+
+    def _resolved(self, chain: list[Item], family: int, strict: bool) -> tuple[Any, ...]:
+        """The newest of the items that make the value of a key, with that value.
+
+        With `strict`, raises LDB-404 if it cannot be determined; else the value is None.
+        """
+        value = self.resolve_value(family, [((_TOP - item[1]) & 0xFF, item[4]) for item in chain])
+        if value is None and strict:
+            kind = type_name((_TOP - chain[0][1]) & 0xFF)
+            checks.fail(checks.UNRESOLVED, kind, span=chain[0][5].span, actual=chain[0][0])
+        return *chain[0][:4], value, chain[0][5]
 
     def last_sequence(self) -> int:
         """The last sequence number in the manifest and in the logs that would be replayed."""

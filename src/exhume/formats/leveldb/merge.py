@@ -53,6 +53,23 @@ def sort_key(item: Item) -> tuple[bytes, int, int, int]:
     return item[:4]
 
 
+def whole_keys(pieces: Iterable[list[Item]]) -> Iterator[list[Item]]:
+    """The same sorted items in pieces that have all versions of each of their keys."""
+    waiting: list[Item] = []
+    for items in pieces:
+        if not items:
+            continue
+        if waiting and items[-1][0] == waiting[0][0]:
+            waiting += items
+            continue
+        last = bisect_left(items, (items[-1][0],))
+        piece, waiting = waiting + items[:last], items[last:]
+        if piece:
+            yield piece
+    if waiting:
+        yield waiting
+
+
 def merge_runs(runs: list[Iterable[list[Item]]]) -> Iterator[list[Item]]:
     """Merges sorted runs into one, in pieces.
 

@@ -20,6 +20,11 @@ DELETIONS: frozenset[int] = frozenset(
 )
 PUTS: frozenset[int] = frozenset(ValueTypes) - DELETIONS - {ValueTypes.RANGE_DELETION}
 
+INDIRECT: frozenset[int] = frozenset(
+    {ValueTypes.MERGE, ValueTypes.BLOB_INDEX, ValueTypes.WIDE_COLUMN_ENTITY, ValueTypes.VALUE_PREFERRED_SEQNO}
+)
+"""Types of versions whose value is not the bytes that they have; `values` resolves them."""
+
 
 def type_name(value_type: int) -> str:
     """The name of a value type, `type-N` for an unknown one."""
@@ -35,6 +40,17 @@ class Status(enum.StrEnum):
     TOMBSTONE = "tombstone"
     BEYOND = "beyond-last-sequence"
     UNREFERENCED = "unreferenced"
+    UNRESOLVED = "unresolved"  # the key has a value that is not known here
+    OPERAND = "operand"  # a merge operand of the key's value, or the value that they are applied to
+    PREPARED = "prepared"  # of a transaction that was prepared, but not committed
+    ROLLED_BACK = "rolled-back"  # of a transaction that was rolled back
+
+
+CURRENT_STATE = (Status.LIVE, Status.UNRESOLVED)
+"""Statuses of versions that are the current state of their key."""
+
+UNCOMMITTED = (Status.PREPARED, Status.ROLLED_BACK)
+"""Statuses of versions that were never part of the state."""
 
 
 class Verdict(enum.StrEnum):

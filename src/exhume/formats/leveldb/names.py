@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 MANIFEST_NAME = re.compile(r"MANIFEST-[0-9]{1,20}", re.ASCII)
 _NUMBERED = re.compile(r"([0-9]{1,20})\.(log|ldb|sst)", re.ASCII)
+_OPTIONS = re.compile(r"OPTIONS-([0-9]{1,20})", re.ASCII)
 CURRENT = "CURRENT"
 
 SMALL_TABLES = 5 << 19
@@ -33,6 +34,12 @@ def classify_name(name: str) -> tuple[str, int]:
     if match:
         return ("log" if match[2] == "log" else "table"), int(match[1])
     return "other", 0
+
+
+def newest_options(names: Iterable[str]) -> str | None:
+    """The newest of RocksDB's files OPTIONS among files; None without any."""
+    found = [(int(match[1]), name) for name in names if (match := _OPTIONS.fullmatch(name))]
+    return max(found)[1] if found else None
 
 
 def plain_names(tree: Tree) -> list[str]:

@@ -109,6 +109,13 @@ cdef inline bint deletes(int kind) noexcept nogil:
             or kind == LEVELDB_INTERNAL_KEY_VALUE_TYPES_DELETION_WITH_TIMESTAMP)
 
 
+cdef inline bint indirect(int kind) noexcept nogil:
+    """Whether the value of such a version is not the bytes that it has."""
+    return (kind == LEVELDB_INTERNAL_KEY_VALUE_TYPES_MERGE or kind == LEVELDB_INTERNAL_KEY_VALUE_TYPES_BLOB_INDEX
+            or kind == LEVELDB_INTERNAL_KEY_VALUE_TYPES_WIDE_COLUMN_ENTITY
+            or kind == LEVELDB_INTERNAL_KEY_VALUE_TYPES_VALUE_PREFERRED_SEQNO)
+
+
 cdef inline void fill_row(object row, Py_ssize_t at, object value):
     """Sets an item of a tuple that nobody else has seen."""
     Py_INCREF(value)
@@ -188,6 +195,10 @@ cdef enum:
     LDB_DELETED = 2
     LDB_TOMBSTONE = 3
     LDB_BEYOND = 4
+    LDB_UNRESOLVED = 6
+    LDB_OPERAND = 7
+    LDB_STATUSES = 10
+    LDB_CHAINED = 256   # added to the type of a merge operand that contributes to the value of its key
     LDB_ESCAPED = 4     # characters of an escaped byte
 
 cdef struct LdbRow:
@@ -581,12 +592,79 @@ cdef class LeveldbRows:
         if deletes(kind):
             row.status = LDB_TOMBSTONE
         elif row.newer >= 0 and not (wiped >= 0 and wiped < row.newer):
-            row.status = LDB_DELETED if deletes(newer_kind[0]) else LDB_REPLACED
+            row.status = LDB_REPLACED
+            if newer_kind[0] & LDB_CHAINED:
+                row.status = LDB_OPERAND
+            elif deletes(newer_kind[0]):
+                row.status = LDB_DELETED
         elif wiped >= 0:
             row.status, row.newer = LDB_DELETED, wiped
         else:
-            row.status = LDB_LIVE
+            row.status = LDB_UNRESOLVED if indirect(kind) else LDB_LIVE
+        if kind == LEVELDB_INTERNAL_KEY_VALUE_TYPES_MERGE and row.status in (LDB_UNRESOLVED, LDB_OPERAND):
+            kind |= LDB_CHAINED
         newer[0], newer_kind[0] = <int64_t>sequence, kind
+
+    def chains(self):
+        cdef Py_ssize_t number, last
+        cdef LdbRow* row
+        cdef int kind
+        cdef list out = [], versions
+        for number in range(self.count):
+            if self.rows[number].status != LDB_UNRESOLVED:
+                continue
+            versions = []
+            for last in range(number, self.count):
+                row = self.rows + last
+                kind = <int>(~row.inverted & 0xFF)
+                if row.status == LDB_OPERAND or last == number:
+                    versions.append((kind, PyBytes_New(<const char*>self.value(row), row.value_size)))
+                elif kind != LEVELDB_INTERNAL_KEY_VALUE_TYPES_RANGE_DELETION:
+                    break
+            row = self.rows + number
+            out.append((number, PyBytes_New(<const char*>self.key(row), row.key_size), versions))
+        return out
+
+    def settle(self, list values not None, bint keep):
+        cdef LdbRow* made
+        cdef LdbRow* row
+        cdef Py_ssize_t number = 0, to = 0, at, kept = 0
+        cdef int64_t size
+        if keep:
+            for at, _ in values:
+                if not 0 <= at < self.count:
+                    raise ValueError("no such row")
+                kept += (~self.rows[at].inverted & 0xFF) == LEVELDB_INTERNAL_KEY_VALUE_TYPES_MERGE
+        made = <LdbRow*>malloc((self.count + kept) * sizeof(LdbRow) + 1)
+        if made == NULL:
+            raise MemoryError
+        try:
+            for at, value in values:
+                if not number <= at < self.count:
+                    raise ValueError("the rows are not in order")
+                memcpy(made + to, self.rows + number, (at - number) * sizeof(LdbRow))
+                to, number = to + at - number, at + 1
+                row = made + to
+                row[0] = self.rows[at]
+                if keep and (~row.inverted & 0xFF) == LEVELDB_INTERNAL_KEY_VALUE_TYPES_MERGE:
+                    row[1] = row[0]
+                    row[1].status = LDB_OPERAND
+                    to += 1
+                row.value, row.value_size = self.values.size, 0
+                if value is not None:
+                    size = len(<bytes?>value)
+                    if not add(&self.values, <bytes>value, size):
+                        raise MemoryError
+                    row.value_size, row.status = size, LDB_LIVE
+                to += 1
+            memcpy(made + to, self.rows + number, (self.count - number) * sizeof(LdbRow))
+            to += self.count - number
+            free(self.rows)
+            self.rows, self.count, self.room = made, to, to
+            made = NULL
+        finally:
+            free(made)
+        self.runs = [0] if self.count else []
 
     def mark(self, list statuses not None):
         cdef Py_ssize_t number
@@ -594,7 +672,7 @@ cdef class LeveldbRows:
             raise ValueError("not a status for each row")
         for number in range(self.count):
             status, newer = statuses[number]
-            if not 0 <= status < 6:
+            if not 0 <= status < LDB_STATUSES:
                 raise ValueError("no such status")
             self.rows[number].status, self.rows[number].newer = status, newer
 
@@ -614,7 +692,7 @@ cdef class LeveldbRows:
         with nogil:
             for number in range(self.count):
                 row = self.rows + number
-                if live and row.status != LDB_LIVE:
+                if live and row.status != LDB_LIVE and row.status != LDB_UNRESOLVED:
                     continue
                 if low != NULL and compare(self.key(row), row.key_size, low, low_size) < 0:
                     continue
@@ -656,7 +734,7 @@ cdef class LeveldbRows:
 
     def tally(self):
         cdef Py_ssize_t number, places = self.place_count
-        cdef int64_t[6][256] kinds
+        cdef int64_t[10][256] kinds
         cdef int64_t* at = <int64_t*>malloc((places + 1) * sizeof(int64_t))
         cdef LdbRow* row
         if at == NULL:
@@ -669,7 +747,8 @@ cdef class LeveldbRows:
             at[row.place] += 1
         try:
             return (
-                {(status, kind): kinds[status][kind] for status in range(6) for kind in range(256) if kinds[status][kind]},
+                {(status, kind): kinds[status][kind] for status in range(LDB_STATUSES) for kind in range(256)
+                 if kinds[status][kind]},
                 [at[number] for number in range(places)],
             )
         finally:
@@ -687,7 +766,10 @@ cdef class LeveldbRows:
                     row = self.rows + number
                     fine = (
                         add(&out, b'{"key":', 7) and json_bytes(&out, self.key(row), row.key_size)
-                        and add(&out, b',"value":', 9) and json_bytes(&out, self.value(row), row.value_size)
+                        and add(&out, b',"value":', 9) and (
+                            add(&out, b"null", 4) if row.status == LDB_UNRESOLVED
+                            else json_bytes(&out, self.value(row), row.value_size)
+                        )
                         and add(&out, b"}\n", 2)
                     )
                     if not fine:
@@ -711,7 +793,7 @@ cdef class LeveldbRows:
                     if not ldb_text(&out, self.key(row), row.key_size):
                         with gil:
                             ldb_foreign(&out, self.key(row), row.key_size, key_text)
-                    if values:
+                    if values and row.status != LDB_UNRESOLVED:
                         fine = fine and add(&out, b"\t", 1)
                         if not ldb_text(&out, self.value(row), row.value_size):
                             with gil:
@@ -779,7 +861,7 @@ cdef class LeveldbRows:
         if not issubclass(row_type, tuple):
             raise TypeError("not a type of tuples")
         last = self
-        if len(places) != self.place_count or len(statuses) != 6:
+        if len(places) != self.place_count or len(statuses) != LDB_STATUSES:
             raise ValueError("not a value for each place or status")
         for number in range(self.count):
             row = self.rows + number

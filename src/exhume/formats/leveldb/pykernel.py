@@ -15,7 +15,7 @@ from exhume.formats.leveldb.blocks import build_block
 from exhume.formats.leveldb.keys import key_text
 from exhume.formats.leveldb.layout import BLOCK_TRAILER, fills_block, flat_block_trailer
 from exhume.formats.leveldb.layout_facts import Compressions
-from exhume.formats.leveldb.model import DELETIONS, ValueTypes
+from exhume.formats.leveldb.model import DELETIONS, INDIRECT, ValueTypes
 from exhume.formats.leveldb.wire import InternalKey
 from exhume.io.jsonout import dump_bytes
 
@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     from exhume.formats.leveldb.table_index import BlockIndex
 
 _TOP = (1 << 64) - 1
-LIVE, REPLACED, DELETED, TOMBSTONE, BEYOND, UNREFERENCED = range(6)
+(LIVE, REPLACED, DELETED, TOMBSTONE, BEYOND, UNREFERENCED, UNRESOLVED, OPERAND, PREPARED, ROLLED_BACK) = range(10)
 """Numbers of the statuses."""
+_CHAINED = 256
+"""Added to the type of a merge operand that contributes to the value of its key."""
 _SEQUENCE, _KIND = 0, 1
 _NUMBERS = {2: 5, 3: 6, 4: 3, 5: 4}  # by the number of the column, as `ranges` names them
 
@@ -112,13 +114,54 @@ class LeveldbRows:
             if kind in DELETIONS:
                 row[5] = TOMBSTONE
             elif newer >= 0 and not 0 <= wiped < newer:
-                row[5] = DELETED if newer_kind in DELETIONS else REPLACED
+                chained = newer_kind & _CHAINED
+                row[5] = OPERAND if chained else DELETED if newer_kind in DELETIONS else REPLACED
             elif wiped >= 0:
                 row[5], row[6] = DELETED, wiped
             else:
-                row[5] = LIVE
+                row[5] = UNRESOLVED if kind in INDIRECT else LIVE
+            if kind == ValueTypes.MERGE and row[5] in (UNRESOLVED, OPERAND):
+                kind |= _CHAINED
             newer, newer_kind = sequence, kind
         return key, newer, newer_kind
+
+    def chains(self) -> list[tuple[int, bytes, list[tuple[int, bytes]]]]:
+        """The number and the key of each row without a value, and the versions that make its value, newest first.
+
+        A version is its type and its bytes.  All but the last are merge operands.
+        """
+        out: list[tuple[int, bytes, list[tuple[int, bytes]]]] = []
+        follows = False
+        for number, row in enumerate(self._rows):
+            kind = (_TOP - row[2]) & 0xFF
+            if row[5] == UNRESOLVED:
+                out.append((number, row[0], []))
+                follows = True
+            elif row[5] != OPERAND:
+                follows = follows and kind == ValueTypes.RANGE_DELETION
+                continue
+            if follows:
+                out[-1][2].append((kind, row[1]))
+        return out
+
+    def settle(self, values: list[tuple[int, bytes | None]], keep: bool) -> None:
+        """Sets the values of rows without one, by their numbers in order; None leaves a row unresolved and empty.
+
+        With `keep`, a merge operand remains as a row of its own.
+        """
+        rows: list[list[Any]] = []
+        done = 0
+        for number, value in values:
+            row = self._rows[number]
+            rows += self._rows[done:number]
+            made = [*row]
+            made[1], made[5] = value or b"", UNRESOLVED if value is None else LIVE
+            rows.append(made)
+            if keep and (_TOP - row[2]) & 0xFF == ValueTypes.MERGE:
+                row[5] = OPERAND
+                rows.append(row)
+            done = number + 1
+        self._rows = rows + self._rows[done:]
 
     def mark(self, statuses: list[tuple[int, int]]) -> None:
         """Gives each row a status, and the sequence number of the next newer version (-1 without one)."""
@@ -126,11 +169,14 @@ class LeveldbRows:
             row[5], row[6] = status, newer
 
     def choose(self, live: bool, start: bytes | None, stop: bytes | None, part: bytes | None) -> None:
-        """Leaves only rows that are live, with keys in `[start, stop)`, and whose values hold a part."""
+        """Leaves only rows with keys in `[start, stop)` whose values contain a part, with `live` only live ones.
+
+        Unresolved rows are live.
+        """
         self._rows = [
             row
             for row in self._rows
-            if (not live or row[5] == LIVE)
+            if (not live or row[5] in (LIVE, UNRESOLVED))
             and (start is None or row[0] >= start)
             and (stop is None or row[0] < stop)
             and (part is None or part in row[1])
@@ -159,14 +205,18 @@ class LeveldbRows:
         return dict(kinds), [at[number] for number in range(len(self.places))]
 
     def json(self) -> bytes:
-        """A line of JSON for each row."""
-        lines = (f'{{"key":{dump_bytes(row[0])},"value":{dump_bytes(row[1])}}}\n' for row in self._rows)
+        """A line of JSON for each row; the value of an unresolved one is null."""
+        lines = (
+            f'{{"key":{dump_bytes(row[0])},"value":{"null" if row[5] == UNRESOLVED else dump_bytes(row[1])}}}\n'
+            for row in self._rows
+        )
         return "".join(lines).encode()
 
     def text(self, values: bool, key_text: Callable[[bytes], str] = key_text) -> bytes:
-        """A line of text for each row: its key, and its value behind a tabulator, if wanted."""
+        """A line of text for each row: its key, and its value after a tabulator, if wanted and resolved."""
         return "".join(
-            f"{key_text(row[0])}\t{key_text(row[1])}\n" if values else f"{key_text(row[0])}\n" for row in self._rows
+            f"{key_text(row[0])}\t{key_text(row[1])}\n" if values and row[5] != UNRESOLVED else f"{key_text(row[0])}\n"
+            for row in self._rows
         ).encode()
 
     def pairs(self) -> list[tuple[bytes, bytes]]:

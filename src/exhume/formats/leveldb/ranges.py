@@ -16,9 +16,10 @@ from exhume.findings import Finding, Severity
 from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.blocks import codec_name
 from exhume.formats.leveldb.kernel import LeveldbRows
-from exhume.formats.leveldb.merge import RangeDeletion, merge_runs
+from exhume.formats.leveldb.merge import RangeDeletion, merge_runs, whole_keys
 from exhume.formats.leveldb.model import PUTS, Place, Role, Status, Version, type_name
 from exhume.formats.leveldb.table import Item, Table
+from exhume.formats.leveldb.values import Resolver
 from exhume.io.parallel import map_ordered
 from exhume.native.kernel import COMPILED
 
@@ -46,6 +47,7 @@ BEGINNING: State = (None, -1, -1)
 _PUT_FLAGS = bytes(kind in PUTS for kind in range(256))
 _STATUSES = tuple(Status)
 UNREFERENCED = _STATUSES.index(Status.UNREFERENCED)
+UNRESOLVED = _STATUSES.index(Status.UNRESOLVED)
 _TOP = (1 << 64) - 1
 
 
@@ -59,18 +61,26 @@ class KeyRange(NamedTuple):
 
 class Sources(NamedTuple):
     """What the versions of live files are made of: for each column family, sorted items of logs and tables, by the
-    numbers of their files; with `live`, only live versions are wanted, and their types must be known.
+    numbers of their files; with `live`, only live versions are wanted, and their types must be known.  `resolver` makes
+    values of merge operands and references.
     """
 
     families: dict[int, list[Run]]
     last_sequence: int
     deletions: list[RangeDeletion]
+    resolver: Resolver
     live: bool = False
 
     def resolve(self, rows: LeveldbRows, state: State = BEGINNING) -> State:
-        """Determines the status of each version; see `LeveldbRows.resolve`."""
+        """Determines the status of each version, and its value; see `LeveldbRows.resolve`.
+
+        The rows have all versions of each of their keys.
+        """
         deletions = [one for one in self.deletions if one.column_family == rows.family]
         state = rows.resolve(state, self.last_sequence, deletions)
+        if chains := rows.chains():
+            values = [(number, self.resolver(rows.family, versions)) for number, _, versions in chains]
+            rows.settle(values, not self.live)
         if self.live:
             rows.choose(True, None, None, None)
         return state
@@ -134,7 +144,7 @@ def _one_by_one(sources: Sources, keys: KeyRange) -> Iterator[LeveldbRows]:
         blocks = run.item_blocks(run.number, keys.start, keys.stop) if isinstance(run, Table) else iter([run])
         runs.append(_until(blocks, keys))
     state = BEGINNING
-    for items in merge_runs(list(runs)) if len(runs) > 1 else runs[0] if runs else ():
+    for items in whole_keys(merge_runs(list(runs)) if len(runs) > 1 else runs[0] if runs else ()):
         rows = LeveldbRows(keys.family)
         rows.add_items(items)
         state = sources.resolve(rows, state)

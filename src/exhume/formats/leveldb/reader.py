@@ -19,7 +19,7 @@ from exhume.formats.leveldb.files import DbFile
 from exhume.formats.leveldb.kernel import number_range
 from exhume.formats.leveldb.keys import key_text
 from exhume.formats.leveldb.layout_facts import LEVELDB_FOOTER, LEVELDB_MAGIC, MAGIC_SIZE, ROCKSDB_MAGIC
-from exhume.formats.leveldb.model import Role, SequenceRule, Status, Version, type_name
+from exhume.formats.leveldb.model import CURRENT_STATE, Role, SequenceRule, Status, Version, type_name
 from exhume.formats.leveldb.ranges import Tally, tally_of
 from exhume.io.source import Source, WindowSource
 from exhume.io.tree import MemoryTree, Tree
@@ -143,7 +143,7 @@ class LevelDbArchive(RecordArchive):
         """Live rows in key order; raises at the first damage (`versions` continues)."""
         self.database.require_sound()
         for version in self.database.versions(checks.strict, unreferenced=False):
-            if version.status is Status.LIVE:
+            if version.status in CURRENT_STATE:
                 yield version_entry(version)
 
     def verify(self, *, quick: bool = False, jobs: int = 1, progress: Progress = no_progress) -> Iterator[Finding]:
@@ -166,10 +166,10 @@ class LevelDbArchive(RecordArchive):
 def version_entry(version: Version) -> Entry:
     """A version of a key as an entry of a listing."""
     return Entry(
-        kind="row" if version.status is Status.LIVE else type_name(version.value_type),
+        kind="row" if version.status in CURRENT_STATE else type_name(version.value_type),
         name=key_text(version.key),
         offset=version.place.offset,
-        size=len(version.value),
+        size=None if version.status is Status.UNRESOLVED else len(version.value),
         source=version.place.file,
         details=_Details(version),
     )

@@ -37,6 +37,7 @@ class LoadedLog:
     evidence: str
     last_sequence: int
     records: int
+    kinds: set[int]
 
 
 def load_log(
@@ -82,7 +83,8 @@ def load_log(
             items.setdefault(op.column_family, []).append((op.key, _TOP - packed, rank, op.offset, op.value, place))
     for part in items.values():
         part.sort(key=sort_key)
-    return LoadedLog(file.number, items, ranges, rule, evidence, last, len(batches))
+    kinds = {op.value_type for _, batch in batches for op in batch.operations}
+    return LoadedLog(file.number, items, ranges, rule, evidence, last, len(batches), kinds)
 
 
 def _rule_of(batches: list[tuple[int, int]], is_dacha: Callable[[], bool]) -> tuple[SequenceRule, str]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import base64
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +17,8 @@ from exhume.findings import Finding, Severity
 from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.database import Database
 from exhume.formats.leveldb.kernel import LeveldbRows
-from exhume.formats.leveldb.model import DELETIONS, Role, Status, ValueTypes, Verdict, Version
-from exhume.formats.leveldb.ranges import tally_of
+from exhume.formats.leveldb.model import CURRENT_STATE, DELETIONS, Role, Status, ValueTypes, Verdict, Version
+from exhume.formats.leveldb.ranges import tally_of, versions_of
 from exhume.formats.leveldb.reader import LevelDbArchive
 from exhume.formats.leveldb.table_writer import write_database
 from exhume.io.output.atomic import AtomicDirectory, AtomicFile
@@ -74,8 +76,8 @@ def surviving_rows(
     whole = manifest is not None and not manifest.damaged and not database.errors
     if whole and database.is_sound(jobs):
         for pairs, verdicts, others in database.map_versions(_sound_rows, collect, unreferenced=False, jobs=jobs):
-            if others:
-                report.lose("versions in other column families", others)
+            for what, count in others.items():
+                report.lose(what, count)
             for verdict in verdicts:
                 report.vouch(_VOUCHED[Verdict(verdict)])
             yield from pairs
@@ -83,38 +85,76 @@ def surviving_rows(
     versions: Iterator[Version] = database.versions(collect, unreferenced=not whole)
     if not whole:
         versions = iter(sorted(versions, key=lambda v: (v.column_family, v.key, -v.sequence)))
-    last: bytes | None = None
-    disbelieved: tuple[bytes, int] | None = None
-    for version in versions:
-        if version.status is Status.BEYOND:
+    for key, group in groupby(_believable(versions, report), attrgetter("key")):
+        chain = _surviving(group, report)
+        if not chain:
             continue
+        value = _value(database, chain)
+        if value is None:
+            report.lose("values that cannot be determined")
+            continue
+        report.vouch(vouched(chain[0]))
+        yield key, value
+
+
+def _believable(versions: Iterable[Version], report: SalvageReport) -> Iterator[Version]:
+    """The versions that may be part of the state of the default column family."""
+    for version in versions:
+        if version.status in _NEVER_LIVE:
+            continue
+        if version.value_type == ValueTypes.MERGE and version.status in CURRENT_STATE:
+            continue  # the value that its operands make, and they follow
         if version.column_family:
             report.lose("versions in other column families")
             continue
+        yield version
+
+
+def _surviving(versions: Iterable[Version], report: SalvageReport) -> list[Version]:
+    """The versions, newest first, that make the newest value of a key that can be read; none of a deleted key."""
+    chain: list[Version] = []
+    disbelieved: int | None = None
+    done = False
+    for version in versions:
         if version.checksum == Verdict.BAD:
             report.lose("versions with a bad checksum")
-            disbelieved = version.key, version.sequence
+            if not done:
+                disbelieved = version.sequence
+                chain.clear()  # operands alone, which make no value without this one
             continue
-        if version.key == last:
+        if done or (chain and version.sequence == chain[-1].sequence):
             continue
-        last = version.key
         # The version is deleted by a range deletion, or by a deletion left out above; any other is its key's newest.
-        wiped = version.status is Status.DELETED and disbelieved != (version.key, version.superseded_by)
-        if version.value_type in DELETIONS or version.value_type == ValueTypes.RANGE_DELETION or wiped:
-            continue
-        report.vouch(vouched(version))
-        yield version.key, version.value
+        wiped = version.status is Status.DELETED and disbelieved != version.superseded_by
+        gone = version.value_type in DELETIONS or version.value_type == ValueTypes.RANGE_DELETION or wiped
+        if not gone:
+            chain.append(version)
+        done = gone or version.value_type != ValueTypes.MERGE
+    return chain
 
 
-def _sound_rows(rows: LeveldbRows) -> tuple[list[tuple[bytes, bytes]], Counter[str], int]:
-    """The live rows of an undamaged database, their verdicts, and the number of versions in another column family."""
+def _value(database: Database, chain: list[Version]) -> bytes | None:
+    """The value that versions of a key make; None when it cannot be determined."""
+    versions = [(int(ValueTypes.VALUE) if one.status is Status.LIVE else one.value_type, one.value) for one in chain]
+    return database.resolve_value(0, versions)
+
+
+def _sound_rows(rows: LeveldbRows) -> tuple[list[tuple[bytes, bytes]], Counter[str], Counter[str]]:
+    """The live rows of an undamaged database, their verdicts, and how many versions are lost, by the reason."""
     if rows.family:
-        beyond = tally_of(rows).statuses[Status.BEYOND]
-        return [], Counter(), len(rows) - beyond
+        statuses = tally_of(rows).statuses
+        return [], Counter(), Counter({"versions in other column families": len(rows) - statuses[Status.BEYOND]})
     rows.choose(True, None, None, None)
-    return rows.pairs(), tally_of(rows).verdicts, 0
+    tally = tally_of(rows)
+    unresolved = tally.statuses[Status.UNRESOLVED]
+    if not unresolved:
+        return rows.pairs(), tally.verdicts, Counter()
+    found = [one for one in versions_of(rows) if one.status is Status.LIVE]
+    lost = Counter({"values that cannot be determined": unresolved})
+    return [(one.key, one.value) for one in found], Counter(str(one.checksum) for one in found), lost
 
 
+_NEVER_LIVE = (Status.BEYOND, Status.PREPARED, Status.ROLLED_BACK)
 _VOUCHED = {Verdict.GOOD: Verified.CHECKSUMS, Verdict.NONE: Verified.REREAD, Verdict.BAD: Verified.UNVERIFIABLE}
 
 

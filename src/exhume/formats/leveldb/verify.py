@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import islice, pairwise
 from typing import Any, NamedTuple
 
@@ -20,8 +21,8 @@ from exhume.formats.leveldb.files import DbFile
 from exhume.formats.leveldb.kernel import LeveldbRows
 from exhume.formats.leveldb.layout_facts import user_key
 from exhume.formats.leveldb.manifest import replay
-from exhume.formats.leveldb.model import BYTEWISE, Role, TableFile
-from exhume.formats.leveldb.ranges import PIECE
+from exhume.formats.leveldb.model import BYTEWISE, INDIRECT, Role, Status, TableFile, Version, type_name
+from exhume.formats.leveldb.ranges import PIECE, tally_of, versions_of
 from exhume.formats.leveldb.table import KNOWN_TYPES, Item, Table, property_number
 from exhume.formats.leveldb.table_blocks import Block
 from exhume.formats.leveldb.table_index import BlockIndex
@@ -75,6 +76,27 @@ def verify_database(
         findings = waiting.popleft().finish(first, surveys)
         yield from findings if file.role is Role.LIVE else _as_warnings(findings)
         progress(done, len(tables), "tables")
+    yield from _unresolved(database, jobs)
+
+
+def _unresolved(database: Database, jobs: int) -> list[Finding]:
+    """The live values that cannot be determined."""
+    found = Capped()
+    for file in database.logs(Role.LIVE):
+        with suppress(ExhumeError):
+            database.kinds.update(database.load_log(file, checks.ignore).kinds)
+    if any(kind in INDIRECT for kind in database.kinds):
+        for versions in database.map_versions(_unresolved_versions, unreferenced=False, jobs=jobs):
+            for version in versions:
+                kind = type_name(version.value_type)
+                found.append(checks.UNRESOLVED.finding(kind, span=version.span, actual=version.key))
+    return found.told()
+
+
+def _unresolved_versions(rows: LeveldbRows) -> list[Version]:
+    if not tally_of(rows).statuses[Status.UNRESOLVED]:
+        return []
+    return [one for one in versions_of(rows) if one.status is Status.UNRESOLVED]
 
 
 def _guard(found: Capped, work: Any) -> None:
@@ -147,6 +169,8 @@ class _Rules(NamedTuple):
         found = rows.facts() if fine else None
         if found is None:
             return None
+        if piece.file.role is Role.LIVE:
+            self.database.kinds.update(kind for _, kind in rows.tally()[0])
         first, last, highest = found
         stated = piece.stated
         if stated is not None and (first[0] < user_key(stated.smallest) or last[0] > user_key(stated.largest)):
@@ -172,6 +196,7 @@ class TableVerifier:
         self.last_sequence = rules.last_sequence
         self.quick = rules.quick
         self.bytewise = rules.database.is_bytewise
+        self.kinds = rules.database.kinds
         self.unread = False
         """Whether entries are missing from what was read: then nothing is said of which there are."""
         self.claimed: list[tuple[int, int, str]] = []
@@ -306,6 +331,8 @@ class TableVerifier:
         for item in items:
             packed = _TOP - item[1]
             self.entries += 1
+            if self.table.referenced:
+                self.kinds.add(packed & 0xFF)
             if packed & 0xFF not in KNOWN_TYPES:
                 report(checks.VALUE_TYPE, span=block.span.in_payload(item[3], item[3]), actual=packed & 0xFF)
             if self.last_sequence is not None and packed >> 8 > self.last_sequence and self.table.referenced:
