@@ -20,7 +20,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := generated
 .PHONY: flips budgets help setup kernel node demo test generated check-generated ksy-lint ksy-lint-seeds targets opaque upstream \
-        ksy-mutation reads collection differential web-ide lint types docs check-docs json-schemas check samples golden \
+        ksy-mutation reads collection kaitai-suite differential web-ide lint types docs check-docs json-schemas check samples golden \
         digests faults signals fuzz fuzz-kernel mutation \
         coverage bench build dist release-check clean site
 
@@ -120,6 +120,9 @@ reads: setup  ## count what generated code reads of the samples, into docs/spec-
 
 collection: node  ## how much of Kaitai's public collection is covered, into docs/spec-driven.md (KAITAI_FORMATS=... has it)
 	@$(BIN)/python -m tests.toolchain.collection
+
+kaitai-suite: setup  ## run Kaitai's test suite (KAITAI_TESTS=...) on our classes, and write the score into docs/spec-driven.md
+	@$(BIN)/python -m tests.toolchain.kaitai_suite $(ARGS)
 
 differential: setup  ## read 100,000 damaged inputs per schema with the fast readers and Kaitai's, into docs/spec-driven.md
 	@$(BIN)/python -m tests.toolchain.damage $(ARGS)

@@ -19,7 +19,7 @@ from exhume.compiler.elements import elements_text
 from exhume.compiler.facts import constants_text, facts_texts
 from exhume.compiler.kinds import structures
 from exhume.compiler.layout import FOREIGN, LAYOUT, NATIVE
-from exhume.compiler.model import Model
+from exhume.compiler.model import Given, Model
 from exhume.compiler.modules import module_texts
 from exhume.compiler.native import native_text
 from exhume.compiler.needs import find_needs
@@ -27,7 +27,7 @@ from exhume.compiler.refusal import RefusedError
 from exhume.compiler.tiling import tiling_text
 from exhume.compiler.validate import validate
 
-__all__ = ["RefusedError", "compile_foreign", "compile_specs"]
+__all__ = ["Given", "RefusedError", "compile_foreign", "compile_specs"]
 
 Specs = Mapping[str, Mapping[str, Any]]
 """Specifications by their ids, as YAML gives them."""
@@ -40,6 +40,8 @@ def compile_specs(specs: Specs) -> dict[str, str]:
 
     Raises `RefusedError` naming the field and what is not covered.
     """
+    for id, spec in specs.items():
+        _exact(spec, id)
     model = Model(specs)
     check(model)
     facts, elements = constants_text(model), elements_text(model)
@@ -55,7 +57,19 @@ def compile_specs(specs: Specs) -> dict[str, str]:
     return texts | {f"facts/{id}.py": text for id, text in facts_texts(model).items()}
 
 
-def compile_foreign(specs: Specs) -> dict[str, str]:
+def _exact(part: Any, where: str) -> None:
+    """Raises `RefusedError` for a number so large that the JSON of a specification may not have all of its digits."""
+    if isinstance(part, Mapping):
+        for key, one in part.items():
+            _exact(one, f"{where}: {key}")
+    elif isinstance(part, list):
+        for one in part:
+            _exact(one, where)
+    elif type(part) is int and abs(part) > 1 << 53:
+        raise RefusedError(f"{part} may have lost digits: write a number of this size between quotes", where)
+
+
+def compile_foreign(specs: Specs, given: Given | None = None) -> dict[str, str]:
     """The readers of specifications of unknown origin, by path: `<id>.py` each, and `_layout.py` that they share.
 
     No part of a specification becomes code unless it was parsed and found to be a name or a constant, and the code is
@@ -64,8 +78,8 @@ def compile_foreign(specs: Specs) -> dict[str, str]:
     for id, spec in specs.items():
         validate(spec, id)
     try:
-        check(Model(specs, foreign=True))
-        model = Model(with_columns(specs), foreign=True)
+        check(Model(specs, foreign=True, given=given))
+        model = Model(with_columns(specs, given), foreign=True, given=given)
         texts = {f"{id}.py": text for id, text in module_texts(model).items()}
     except RecursionError:
         raise RefusedError("refers to itself, or is nested too deeply", min(specs)) from None
@@ -73,15 +87,17 @@ def compile_foreign(specs: Specs) -> dict[str, str]:
     return {"__init__.py": FOREIGN_DOC, "_layout.py": LAYOUT + FOREIGN} | texts
 
 
-def with_columns(specs: Specs) -> Specs:
+def with_columns(specs: Specs, given: Given | None = None) -> Specs:
     """The specifications of others with `-columns: true` on the types whose rows become columns.
 
     Those are types whose fields are numbers, bits, bytes, texts and structures of these, and are always present; an
     instance, which is read only when it is asked for, would be read again for each access to a row.
     """
     specs = copy.deepcopy(specs)
-    model = Model(specs, foreign=True)
+    model = Model(specs, foreign=True, given=given)
     needs = find_needs(model)
+    if model.moving is not None:
+        return specs
     for type in model.types():
         fields = [one for parent in type.parents for one in parent.fields() if one.repeat and one.value is None]
         repeated = [one for one in fields if any(kind.type is type for kind in structures(one.one))]

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from exhume.compiler.expressions import is_private
 from exhume.compiler.model import Model
 from exhume.compiler.refusal import RefusedError
-from exhume.compiler.text import safe
+from exhume.compiler.text import member, safe
 
 NODES: tuple[type[ast.AST], ...] = (
     ast.Module, ast.Expr, ast.Constant, ast.Import, ast.ImportFrom, ast.alias,
@@ -33,26 +33,34 @@ BUILTINS = frozenset({
 """The names of Python that generated code uses, and nothing else is there when it runs."""
 
 HELPERS = frozenset({
-    "FAILURES", "LayoutError", "Traced", "View", "all_taken", "bits", "ended", "find", "inflated", "joined", "keep",
-    "keep_instance", "multiplied", "native", "number", "numbers", "rotated", "shifted", "short", "taken", "xored",
+    "FAILURES", "LayoutError", "Stream", "Structure", "Traced", "View", "all_taken", "bits", "ended", "failed", "find",
+    "inflated", "joined", "keep", "keep_instance", "multiplied", "named", "native", "new", "number", "numbers",
+    "processed", "read_outside", "rotated", "shifted", "short", "taken", "xored",
 })  # fmt: skip
 """What readers take from the module that they share (`exhume.compiler.layout`)."""
 
-METHODS = frozenset(("append", "find", "from_bytes", "rstrip", "with_traceback", "within"))
+METHODS = frozenset(("append", "find", "from_bytes", "is_eof", "pos", "rstrip", "size", "with_traceback", "within"))
 """Methods that generated code calls, of whatever."""
 
 TAKEN = frozenset(("append", "get", "unpack_from"))
 """Methods that it gives a name, which it calls then."""
 
 ATTRIBUTES = frozenset({
-    "PARTIALS", "PLACES", "Struct", "_big", "_io", "_parent", "_root", "at", "end", "extent", "parent", "problem",
-    "resume_at", "root", "stop", "view",
+    "PARTIALS", "PLACES", "Struct", "_big", "_fields", "_inside", "_io", "_parent", "_reader", "_root",
+    "_value2member_map_", "at", "base", "end", "extent", "io", "parent", "problem", "resume_at", "root", "stop", "view",
 })  # fmt: skip
 """Attributes that no specification declares: those of readers' own values, and of errors."""
 
 IMPORTS = {"struct": {""}, "array": {"array"}, "__future__": {"annotations"}, "collections.abc": {"Callable"}}
+IMPORTS |= {"enum": {"IntEnum"}}
 """Modules of Python that generated code imports, and what of them."""
 
+
+GIVEN = frozenset(("PROCESS", "TYPES"))
+"""Tables of what the caller gives."""
+
+BASES = frozenset(("Traced", "_IntEnum", "_Structure"))
+"""What classes are made from."""
 
 OURS = frozenset(("__init__.py", "_layout.py"))
 """Modules of a package that no specification has a part in."""
@@ -66,6 +74,9 @@ def declared(model: Model) -> frozenset[str]:
             found |= {one.id, safe(one.id), f"_{one.id}", f"_{one.id}_"}
         if type.scalar is not None:
             found.add(type.scalar)
+        found.add(type.plain_name)
+        for enum in type.enums.values():
+            found |= {enum.class_name, *map(member, enum.values.values())}
     return frozenset(found)
 
 
@@ -75,6 +86,7 @@ def classes(model: Model) -> frozenset[str]:
     for type in model.types():
         found |= {type.class_name, f"{type.class_name}Columns", type.reader_name}
         found |= {type.reader_name.replace("read_", f"{what}_", 1) for what in ("scan", "flat", "ends")}
+        found |= {enum.names for enum in type.enums.values()}
     return frozenset(found)
 
 
@@ -155,7 +167,7 @@ class _Audit:
                 self.called.add(name)
 
     def _new(self, name: str, node: ast.AST, *, called: bool = False) -> None:
-        if is_private(name) and name not in ("__slots__", "__init__", "__len__", "__getitem__"):
+        if is_private(name) and name not in ("__slots__", "__init__", "__len__", "__getitem__", "__str__"):
             raise _refused(name, node)
         if id(node) not in self.inner:
             self.bound.add(name)
@@ -183,7 +195,7 @@ class _Audit:
                 if more or any(not isinstance(one, ast.Name) or one.id != "property" for one in decorators):
                     raise _refused(f"the function {node.name}", node)
             case ast.ClassDef(bases=bases, keywords=keywords, decorator_list=decorators):
-                if keywords or decorators or any(not isinstance(one, ast.Name) or one.id != "Traced" for one in bases):
+                if keywords or decorators or any(not isinstance(one, ast.Name) or one.id not in BASES for one in bases):
                     raise _refused(f"the class {node.name}", node)
             case ast.FormattedValue(conversion=conversion, format_spec=form):
                 if conversion != -1 or form is not None:
@@ -197,6 +209,8 @@ class _Audit:
             known = self.modules
         elif level == 1 and module == "_layout":
             known = HELPERS
+        elif level == 1 and module == "_given":
+            known = GIVEN
         else:
             known = self.readers if level == 1 and module in self.modules else ()
         if not set(names) <= set(known):

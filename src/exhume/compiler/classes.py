@@ -5,12 +5,12 @@ from __future__ import annotations
 from exhume.compiler import expressions as ex
 from exhume.compiler.code import import_lines
 from exhume.compiler.fixed import bit_order
-from exhume.compiler.kinds import Structure, Switch, structures
-from exhume.compiler.model import Field
+from exhume.compiler.kinds import TEXT, Structure, Switch, structures
+from exhume.compiler.model import Field, Type
 from exhume.compiler.needs import is_position, keeps_order, without_rest
 from exhume.compiler.refusal import RefusedError
 from exhume.compiler.statements import Statements
-from exhume.compiler.text import ATOM, BINDS, Lines, annotation, safe, written_doc
+from exhume.compiler.text import ATOM, BINDS, Lines, annotation, literal, member, safe, written_doc
 
 
 class Class(Statements):
@@ -25,6 +25,18 @@ class Class(Statements):
     def kept(self, field: Field) -> str:
         return f"self.{kept_as(field)}"
 
+    placed = True
+    """Whether the stream of the structure is what an instance is read from, and reading is at its place."""
+
+    def place(self) -> tuple[str, str]:
+        return super().place() if self.placed else ("self._io.at", "self._io.end")
+
+    def begin(self) -> str:
+        return super().begin() if self.placed else "self._io.base"
+
+    def sync(self) -> bool:
+        return self.placed and super().sync()
+
     def room(self) -> str:  # a position may lie past the end
         return "max(0, end - at)"
 
@@ -32,42 +44,74 @@ class Class(Statements):
         if name == "_self":
             return "self"
         if name == "_root":
-            return "self" if self.type.parent is None else "self._root"
+            return "self._root" if self.type.inside else "self"
         if name == "_parent":
             return "self._parent"
         return "self._io"
 
-    def text(self) -> str:
+    def text(self) -> str:  # noqa: C901 - the parts of a class in the order in which they are written
         """The whole class. Raises `RefusedError` when two fields get one name."""
         type, needs = self.type, self.needs
         fields = [*type.params, *type.seq]
         positions = [one for one in type.instances.values() if one.value is not None and is_position(one.value)]
+        if self.foreign:
+            positions = []
         slots = [safe(one.id) for one in (*fields, *positions)]
         slots += [kept_as(one) for one in type.instances.values() if one not in positions]
         slots += [name for name, kept in (("_io", needs.keeps_stream), ("_parent", needs.keeps_parent)) if kept]
-        if needs.keeps_root and type.parent is not None:
+        if needs.keeps_root and type.inside:
             slots.append("_root")
         if keeps_order(type):
             slots.append("_big")
         slots += self.more_slots
         if len(set(slots)) < len(slots):
             raise RefusedError("two fields whose names become one", type.where)
-        out = [f"class {type.class_name}{self.base}:", *written_doc(type.doc or type.where)]
+        base = self.base
+        if self.foreign:
+            base = base.replace(")", f", {self.module.helper('Structure')})") or f"({self.module.helper('Structure')})"
+        out = [f"class {type.class_name}{base}:", *written_doc(type.doc or type.where)]
         out.append(f"    __slots__ = ({', '.join(map(repr, slots))}{',' if len(slots) == 1 else ''})")
         for one in (*fields, *positions):
             optional = " | None" if one.condition is not None else ""
             out.append(f"    {safe(one.id)}: {annotation(one.kind)}{optional}")
             out += written_doc(one.doc) if one.doc else []
         if needs.keeps_stream:
-            out.append("    _io: tuple[View, int, int]")
-        if needs.keeps_stream and all(one.id != "extent" for one in (*fields, *type.instances.values())):
+            out.append(f"    _io: {self.module.helper('Stream')}" if self.foreign else "    _io: tuple[View, int, int]")
+        if (
+            needs.keeps_stream
+            and not self.foreign
+            and all(one.id != "extent" for one in (*fields, *type.instances.values()))
+        ):
             out += ["", "    @property", "    def extent(self) -> tuple[int, int]:"]
             out.append('        """Where its stream starts and ends in the view."""')
             out.append("        return self._io[1], self._io[2]")
+        if self.foreign:
+            out += [f"    _fields = ({''.join(f'{safe(one.id)!r}, ' for one in fields)})", *self._enums()]
         for one in sorted(type.instances.values(), key=lambda one: one.id == "property"):  # the decorator of the others
             if one not in positions:
                 out += ["", *self._property(one)]
+        if "to-string" in type.raw:
+            out += ["", "    def __str__(self) -> str:", f"        return {self._text_of(type)}"]
         return "\n".join(out)
+
+    def _enums(self) -> list[str]:
+        """The enums of the type as classes within it."""
+        out = []
+        for enum in self.type.enums.values() if not self.traces else ():
+            self.module.enums = True
+            out += ["", f"    class {enum.class_name}(_IntEnum):"]
+            out += [f"        {member(name)} = {literal(number)}" for number, name in enum.values.items()] or [
+                "        pass"
+            ]
+        return out
+
+    def _text_of(self, type: Type) -> str:
+        """What `to-string` gives. Raises `RefusedError` unless that is text."""
+        self.lines, self.placed = Lines(), False
+        expr = ex.parse(type.raw["to-string"])
+        if self.kind(expr) != TEXT:
+            raise RefusedError("`to-string` is a text", type.where)
+        return self.code(expr)
 
     def _property(self, field: Field) -> list[str]:
         self.lines = lines = Lines()
@@ -83,6 +127,11 @@ class Class(Statements):
                 lines.add("pass")
             here, self.module.waiting = len(lines.lines), {}
             asked = [one for one in (field.condition, field.value) if one is not None]
+            self.placed = not self.foreign
+            if self.foreign:
+                self._failing(field, kept)
+                lines.lines[here:here] = ["        " + line for line in import_lines(self.module.waiting)]
+                return out + lines.lines
             if field.value is None or any("_io" in ex.names(one) for one in asked):
                 lines.add("view, base, end = self._io")
             if field.value is None and keeps_order(self.type):
@@ -102,6 +151,57 @@ class Class(Statements):
         finally:
             self.module.waiting = None
         return out + lines.lines
+
+    def _failing(self, field: Field, kept: str) -> None:
+        """Statements that read an instance, or say why there is none."""
+        lines = self.lines
+        if field.value is None:
+            lines.add("io = self._io", "at = io.at")
+        with lines.block("try:"):
+            if field.condition is not None:
+                with lines.block(f"if not ({self.code(field.condition)}):"):
+                    lines.add(f"{kept} = None", "return None")
+            if field.value is not None:
+                lines.add(f"{kept} = {self.named_value(field, self.code(field.value))}")
+            else:
+                self.read_elsewhere(field)
+                lines.add(f"{kept} = {self.named_value(field, self.local(field))}")
+        with lines.block("except LayoutError:"):
+            lines.add("raise")
+        with lines.block(f"except {self.module.helper('FAILURES')} as why:"):
+            at = "at" if field.value is None else "self._io.base"
+            lines.add(f"error = {self.module.helper('failed')}(why, {at})", f"error.within({self.path(field)})")
+            lines.add("raise error from why")
+        lines.add(f"return {kept}")
+
+    def read_elsewhere(self, field: Field) -> None:
+        """Statements that read an instance from its place in its stream, of specifications of others."""
+        lines, moving = self.lines, self.type.root.model.moving is not None
+        stream, position = field.expr("io"), field.expr("pos")
+        if stream is not None:
+            lines.add(f"io = {self.code(stream)}")
+            if position is None:
+                lines.add("at = io.at")
+        lines.add("view, end = io.view, io.end")
+        if position is not None:
+            if moving:
+                lines.add("resume = io.at")
+            lines.add(f"at = io.base + {self._code(without_rest(position), BINDS['+'])}")
+            if not isinstance(position, ex.Literal):
+                with lines.block("if at < io.base:"):
+                    found = "at - io.base"
+                    lines.add(f'raise LayoutError("{field.id}", io.base, end, "a position in the stream", {found})')
+        self.placed = stream is None
+        if keeps_order(self.type):
+            lines.add("big = self._big")
+        if field.repeat and bit_order(field.one) is not None:
+            self.loose = True
+            lines.add("bit = at * 8")
+        self.read_field(field, self.local(field))
+        self.loose = False
+        if moving:
+            lines.add("io.at = resume" if position is not None else "io.at = at")
+        self.placed = False
 
     def read_instance(self, field: Field) -> None:
         """Statements that read an instance that lies somewhere. Raises `RefusedError` for one without `pos`."""

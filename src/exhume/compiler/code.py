@@ -7,11 +7,23 @@ import abc
 from exhume.compiler import expressions as ex
 from exhume.compiler.check import takes
 from exhume.compiler.encodings import text_encoding
-from exhume.compiler.fixed import fixed_size, type_size
+from exhume.compiler.fixed import fixed_size, spare_bits, type_size
 from exhume.compiler.inference import CALLS, MEMBERS, told
-from exhume.compiler.kinds import REST, UNKNOWN, Bits, Integer, Kind, Plain, Sequence, Structure, combined, family
+from exhume.compiler.kinds import (
+    REST,
+    UNKNOWN,
+    Bits,
+    Integer,
+    Kind,
+    Plain,
+    Sequence,
+    Structure,
+    combined,
+    enum_of,
+    family,
+)
 from exhume.compiler.model import Field, Type
-from exhume.compiler.needs import Needs, without_rest
+from exhume.compiler.needs import Needs, without_rest, words
 from exhume.compiler.refusal import RefusedError
 from exhume.compiler.text import ATOM, BINDS, Lines, bound, literal, one_of, safe
 from exhume.compiler.varints import scalar_of
@@ -27,9 +39,15 @@ CLASSES = {
     "float": "(float, int)",
     "text": "str",
     "bytes": "(bytes, memoryview)",
-    "stream": "tuple",
+    "stream": "Stream",
 }
 """What values of a kind are in Python, where that has to be seen."""
+_APART = frozenset(("Stream", "Structure"))
+"""Classes under other names than their own, which a type may have as well."""
+
+
+def _imported(name: str) -> str:
+    return f"{name} as _{name}" if name in _APART else name
 
 
 class Module:
@@ -44,11 +62,14 @@ class Module:
         self.waiting: dict[str, set[str]] | None = None
         """Where imports go that are made only when a property is asked for; None for those of the whole module."""
         self.arrays = False
+        self.enums = False
         self.modules: set[str] = set()
         self.helpers = {"LayoutError", "View", "short"}
         """What is taken from `_layout`."""
         if traced:
             self.helpers |= {"FAILURES", "Traced", "keep", "keep_instance"}
+        self.given: set[str] = set()
+        """What is taken from `_given`."""
         self.later: list[str] = []
         """What stands behind the readers that it names."""
 
@@ -65,7 +86,11 @@ class Module:
             head.append("import struct")
         if self.arrays:
             head.append("from array import array")
-        head += ["", f"from ._layout import {', '.join(sorted(self.helpers))}"]
+        if self.enums:
+            head.append("from enum import IntEnum as _IntEnum")
+        head += ["", f"from ._layout import {', '.join(map(_imported, sorted(self.helpers)))}"]
+        if self.given:
+            head.append(f"from ._given import {', '.join(sorted(self.given))}")
         head += [f"from . import {id} as _{id}" for id in sorted(self.modules)]
         head += import_lines(self.imports)
         head.append("")
@@ -81,6 +106,11 @@ class Module:
     def helper(self, name: str) -> str:
         """A function of `_layout` by its name, imported."""
         self.helpers.add(name)
+        return f"_{name}" if name in _APART else name
+
+    def outside(self, name: str) -> str:
+        """A table of what the caller gives, imported."""
+        self.given.add(name)
         return name
 
     def struct(self, format: str) -> str:
@@ -98,14 +128,17 @@ class Module:
         return name
 
 
-def _size_of(kind: Kind) -> int:
-    """Bytes that every value of a kind takes; raises `RefusedError` when that depends on the data."""
+def _size_of(kind: Kind, bits: bool = False) -> int:
+    """Bytes, or bits, that every value of a kind takes; raises `RefusedError` when that depends on the data."""
     size = type_size(kind.type) if isinstance(kind, Structure) else None
     if isinstance(kind, (Integer, Plain)) and kind.size:
         size = kind.size
-    if size is None:
+    width = kind.width if isinstance(kind, Bits) else None if size is None else 8 * size
+    if width is None:
         raise RefusedError("the size of what has no fixed one")
-    return size
+    if isinstance(kind, Structure):
+        width -= spare_bits(kind.type)
+    return width if bits else -(-width // 8)
 
 
 def import_lines(found: dict[str, set[str]]) -> list[str]:
@@ -116,14 +149,20 @@ def import_lines(found: dict[str, set[str]]) -> list[str]:
 class Code(abc.ABC):
     """Expressions of one type; readers and properties find names in different places."""
 
+    loose = False
+    """Whether bits are read one by one, wherever in a byte the last ended (`bit` says where)."""
+
     def __init__(self, module: Module, type: Type) -> None:
         self.module = module
         self.type = type
         self.needs = module.needs[type]
+        self.foreign = module.foreign
         self.lines = Lines()
         self.item: tuple[str, Kind] | None = None  # what `_` is
         self.index = ""
         self.above_path = ""
+        self.asked = 0
+        self.moved = ""  # where reading is, if that is not `at`
         self.bounded = ""  # what was just found not to pass the end
 
     def path(self, field: Field) -> str:
@@ -140,6 +179,20 @@ class Code(abc.ABC):
     def above(self, name: str) -> str:
         """`_self`, `_parent`, `_root` or `_io` as Python."""
 
+    def named_value(self, field: Field, code: str) -> str:
+        """The value of a field as users see it: with a name, if it is of an enum."""
+        enum = enum_of(field.kind) if self.foreign and not self.module.traced else None
+        if enum is None:
+            return code
+        names = self.module.name_of(enum.type, enum.names)
+        if isinstance(field.kind, Sequence) or not code.isidentifier():
+            return f"{self.module.helper('named')}({names}, {code})"
+        return f"{names}({code}, {code})"
+
+    def at_end(self, at: str, end: str) -> str:
+        """Whether reading is at the end."""
+        return f"{at} >= {end}"
+
     def kept(self, field: Field) -> str:
         """Where the value keeps a field."""
         return f"value.{safe(field.id)}"
@@ -152,12 +205,18 @@ class Code(abc.ABC):
         """How many bytes are left."""
         return "end - at"
 
-    def size_of_stream(self) -> str:
-        """Bytes of the stream."""
-        return "end - base"
+    def place(self) -> tuple[str, str]:
+        """Where reading is in the stream of the structure, and where that ends."""
+        return self.moved or "at", "end"
 
-    def position(self) -> str:
-        return "at"
+    def begin(self) -> str:
+        """Where the stream of the structure begins."""
+        return "io.base" if self.foreign else "base"
+
+    def sync(self) -> bool:
+        """Statements that tell the stream where reading is; says whether it is in the stream of the structure."""
+        self.lines.add(f"io.at = {self.moved or 'at'}")
+        return True
 
     # Expressions.
 
@@ -167,9 +226,14 @@ class Code(abc.ABC):
 
     def code(self, expr: ex.Expr) -> str:
         """An expression as Python. Raises `RefusedError` for what is not covered, or grows without end."""
+        model = self.type.root.model
+        placed = model.moving is not None and not isinstance(expr, ex.Literal) and self.sync()
         code = self._code(without_rest(expr))
         if len(code) > LONGEST:
             raise RefusedError("an expression that grows without end")
+        if placed and not model.drifting.isdisjoint(words(expr)):  # which reads on from here
+            self.lines.add(f"asked{self.asked} = {code}", "at = io.at", *(["bit = at * 8"] if self.loose else []))
+            code, self.asked = f"asked{self.asked}", self.asked + 1
         return code
 
     def _code(self, expr: ex.Expr, level: int = 0) -> str:  # noqa: C901 - one case for each form of expression
@@ -182,7 +246,7 @@ class Code(abc.ABC):
             case ex.EnumValue(path, value):
                 return str(self.type.enum("::".join(path)).number(value))
             case ex.SizeOf(type, bits):
-                return str(_size_of(self.type.kind_of(ex.Cast(expr, type))) * (8 if bits else 1))
+                return str(_size_of(self.type.kind_of(ex.Cast(expr, type)), bits))
             case ex.Format(parts):
                 texts = [
                     self._code(one, BINDS["+"]) if family(self.kind(one)) == "text" else f"str({self._code(one)})"
@@ -240,6 +304,8 @@ class Code(abc.ABC):
             classes = self.module.name_of(one.type, one.type.class_name)
         else:
             classes = CLASSES.get(family(one), "")
+            if family(one) == "stream":
+                classes = self.module.helper("Stream")
         if not classes:
             raise RefusedError(f"{what} {told(wanted)}, which is not covered")
         return f"{self.module.helper(helper)}({self._code(of)}, {classes}, {told(one)!r})"
@@ -275,8 +341,11 @@ class Code(abc.ABC):
             if not self.index:
                 raise RefusedError("`_index` has no meaning here")
             return self.index
+        if id == "_sizeof":
+            return str(_size_of(Structure(self.type)))
         if id == REST.id:
-            return bound(f"end - {self.position()}", BINDS["-"], level)
+            at, end = self.place()
+            return bound(f"{end} - {at}", BINDS["-"], level)
         if id in ("_parent", "_root", "_io"):
             return self.above(id)
         text, binds = self.named(self.type.field(id))
@@ -285,17 +354,21 @@ class Code(abc.ABC):
     def _member(self, of: ex.Expr, name: str, level: int) -> str:  # noqa: C901 - one case for each kind of member
         kind = self.kind(of)
         if of == ex.Name("_io"):
-            whole = {
-                "size": self.size_of_stream() if name == "size" else "",
-                "pos": f"{self.position()} - base",
-                "eof": f"{self.position()} >= end",
-            }
+            at, end = self.place()
+            whole = {"size": end, "pos": at, "eof": self.at_end(at, end)}
             if name not in whole:
                 raise RefusedError(f"`_io.{name}` is not covered")
-            return bound(whole[name], BINDS["<"] if name == "eof" else BINDS["-"], level)
+            if name != "eof":
+                whole[name] += f" - {self.begin()}"
+            return bound(whole[name], BINDS["and"] if name == "eof" else BINDS["-"], level)
         if isinstance(of, ex.Name) and (found := self.in_place(of.id, name)) is not None:
             return bound(found[0], found[1], level)
         code = self._code(of, ATOM)
+        if kind == Plain("stream") and self.foreign:
+            known = {"size": "size", "pos": "pos", "eof": "is_eof"}
+            if name not in known:
+                raise RefusedError(f"`{name}` of a stream is not covered")
+            return f"{code}.{known[name]}()"
         if kind == Plain("stream"):
             if name != "size":
                 raise RefusedError(f"`{name}` of another stream is not covered")
@@ -324,6 +397,8 @@ class Code(abc.ABC):
         if name in ("to_i", "to_s"):
             if what == "bool":
                 code = f"int({code})"
+            if name == "to_i" and self.foreign and enum_of(kind) is not None:
+                return f"int({code})"
             if name == "to_i":
                 return f"int({code})" if what == "float" else code
             return f"str({code})"

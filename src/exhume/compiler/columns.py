@@ -210,11 +210,11 @@ class Scan(Reader):
             raise RefusedError("this is not known where there is no object")
         return super().named(field)
 
-    def size_of_stream(self) -> str:
-        """The size of the stream of a structure within. Raises `RefusedError` for that of the element itself."""
+    def begin(self) -> str:
+        """Where the stream of a structure within begins. Raises `RefusedError` for that of the element itself."""
         if not self.base:
             raise RefusedError("a structure that looks around itself has no columns")
-        return f"end - {self.base}"
+        return self.base
 
     def in_place(self, id: str, name: str) -> tuple[str, int] | None:
         inner = self.inner.get(id)
@@ -245,9 +245,13 @@ def scan_text(module: Module, type: Type) -> str:
             raise RefusedError("a position has no column", one.where)
     scan.lines.depth = 3
     scan.sequence()
+    sized = any(one.size is not None and columned(one) is type for parent in type.parents for one in parent.fields())
+    foreign = type.root.model.foreign
     upward = [one for one, needed in (("parent", scan.needs.parent), ("root", scan.needs.root)) if needed]
-    if type.parent is None and "root" in upward:
+    if not type.inside and "root" in upward:
         upward.remove("root")
+    if foreign and not sized:
+        upward.insert(0, "io")
     methods = [*scan.byte_fields, *scan.number_fields]
     slots = ["view", "end", "at", "problem", "resume_at", *upward, *(column for column, _, _ in scan.columns)]
     if len({*slots, *methods}) < len(slots) + len(methods):
@@ -264,9 +268,9 @@ def scan_text(module: Module, type: Type) -> str:
     out += ["", "    def __len__(self) -> int:", "        return len(self.at)"]
     out += ["", f"    def __getitem__(self, index: int) -> {type.class_name}:"]
     out.append('        """One element as an object."""')
-    sized = any(one.size is not None and columned(one) is type for parent in type.parents for one in parent.fields())
     given = ["self.view", "self.at[index]", f"self.at[index] + {type_size(type)}" if sized else "self.end"]
-    given += ["self.at[index]"] if scan.needs.stream else []
+    if scan.needs.stream and not (foreign and not sized):
+        given.append("None" if foreign else "self.at[index]")
     given += [f"self.{name}" for name in upward]
     out.append(f"        return {reader}({', '.join(given)})[0]")
     for field in scan.byte_fields:

@@ -354,8 +354,6 @@ def parse(text: Any) -> Expr:
     if isinstance(text, float) and not math.isfinite(text):
         raise RefusedError(f"{text} is no number to reckon with")
     if isinstance(text, (bool, int, float)):
-        if type(text) is int and abs(text) > 1 << 53:
-            raise RefusedError(f"{text} may have lost digits: write a number of this size between quotes")
         return Literal(text)
     if isinstance(text, list):
         text = "[" + ", ".join(map(str, text)) + "]"
@@ -368,6 +366,12 @@ def _parsed(text: str) -> Expr:
         return _Parser(text).whole()
     except RecursionError:
         raise RefusedError("an expression is nested too deeply") from None
+
+
+def parse_list(text: str) -> tuple[Expr, ...]:
+    """The trees of expressions between commas."""
+    given = parse(f"[{text}, _]") if text.strip() else None  # `_` keeps it from being bytes
+    return given.items[:-1] if isinstance(given, Array) else ()
 
 
 _NUMBERS = frozenset({"u1", "u2", "u4", "u8", "s1", "s2", "s4", "s8", "f4", "f8"})

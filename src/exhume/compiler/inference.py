@@ -170,7 +170,7 @@ def operation(op: str, left: Kind, right: Kind) -> Kind:
 def _named(id: str, here: Type, item: Kind) -> Kind:
     if id == "_":
         return item
-    if id in ("_index", REST.id):
+    if id in ("_index", "_sizeof", REST.id):
         return INTEGER
     if id == "_io":
         return STREAM

@@ -100,6 +100,16 @@ class Enum:
     values: dict[int, str]
     type: Type
 
+    @property
+    def class_name(self) -> str:
+        """The name of its class, within that of the type."""
+        return "".join(part[:1].upper() + part[1:] for part in self.id.split("_"))
+
+    @property
+    def names(self) -> str:
+        """The name of what finds its members."""
+        return f"names_{self.type.class_name}_{self.id}"
+
     def number(self, name: str) -> int:
         """The integer of a name; raises `RefusedError` for an unknown one."""
         for number, known in self.values.items():
@@ -189,6 +199,18 @@ def _both(one: Kind, other: Kind) -> Kind:
         return SOME_STRUCTURE
     alike: dict[str, Kind] = {"bool": BOOL, "text": TEXT, "bytes": BYTES, "enum": INTEGER}
     return alike.get(families.pop(), UNKNOWN) if len(families) == 1 else UNKNOWN
+
+
+def enum_of(kind: Kind) -> Enum | None:
+    """The enum that the values of a kind have names in."""
+    if isinstance(kind, (Integer, Bits)):
+        return kind.enum
+    if isinstance(kind, Sequence):
+        return enum_of(kind.of)
+    if isinstance(kind, Switch):
+        kinds = [one for _, one in kind.cases] + ([] if kind.default is None else [kind.default])
+        return next((found for one in kinds if (found := enum_of(one)) is not None), None)
+    return None
 
 
 def structures(kind: Kind) -> Iterator[Structure]:

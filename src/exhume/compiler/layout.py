@@ -103,6 +103,191 @@ FOREIGN = '''
 
 import zlib
 
+
+class EndError(LayoutError, EOFError):
+    """The data end inside a field."""
+
+
+FAILURES = (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError)
+"""What expressions of a specification may raise over data that do not fit it."""
+
+
+def failed(error: Exception, at: int) -> LayoutError:
+    """The error for an expression that has no value, read at a place; one that is such an error already as it is."""
+    if isinstance(error, LayoutError):
+        return error
+    if isinstance(error, RecursionError):
+        return LayoutError("", at, at, "structures that end", "more within each other than fit")
+    return LayoutError("", at, at, "a value", f"{type(error).__name__}: {error}"[:200])
+
+
+_short = short
+
+
+def short(path: Any, at: int, end: int, size: int) -> LayoutError:
+    """The same error, which is also that of Python for an end of file."""
+    error = _short(path, at, end, size)
+    if not error.short:
+        return error
+    return EndError(error.path, error.at, error.stop, error.expected, error.actual, short=True)
+
+
+class Stream:
+    """The bytes that structures are read from: `view` from `base` to `end`; `at` is where reading is."""
+
+    __slots__ = ("at", "base", "end", "view")
+
+    def __init__(self, view: View, base: int, end: int) -> None:
+        self.view = view
+        self.base = self.at = base
+        self.end = end
+
+    def size(self) -> int:
+        """How many bytes there are."""
+        return self.end - self.base
+
+    def pos(self) -> int:
+        """How many bytes come before the place at which reading is."""
+        return self.at - self.base
+
+    def is_eof(self) -> bool:
+        """Whether reading is at the end."""
+        return self.at >= self.end
+
+    def to_byte_array(self) -> bytes:
+        """All of the bytes."""
+        return bytes(self.view[self.base : self.end])
+
+    def __repr__(self) -> str:
+        return f"<stream of {self.size()} bytes at {self.pos()}>"
+
+
+class Structure:
+    """What the structures of a specification have in common."""
+
+    __slots__ = ()
+    _fields: tuple[str, ...] = ()
+    _reader: Any = None
+    _inside = True
+
+    def __new__(cls, *arguments: Any) -> Any:
+        """Reads it as Kaitai's classes are made: `arguments` are its parameters and a stream, file object or bytes."""
+        if not arguments:
+            return new(cls)
+        many = len(cls._parameters())
+        if not many < len(arguments) <= many + 3:
+            raise TypeError(f"{cls.__name__} takes {many} parameters and a stream")
+        return cls._from(_stream(arguments[many]), arguments[:many], *arguments[many + 1 :])
+
+    @classmethod
+    def _parameters(cls) -> list[str]:
+        code = cls._reader.__code__
+        return [name for name in code.co_varnames[3 : code.co_argcount] if name not in AROUND]
+
+    @classmethod
+    def from_bytes(cls, data: View, *arguments: Any) -> Any:
+        """Reads it from bytes; `arguments` are its parameters.  Raises `LayoutError`."""
+        return cls._from(Stream(data, 0, len(data)), arguments)
+
+    @classmethod
+    def from_file(cls, path: Any, *arguments: Any) -> Any:
+        """Reads it from the file at a path, likewise."""
+        with open(path, "rb") as file:
+            return cls.from_bytes(file.read(), *arguments)
+
+    @classmethod
+    def from_io(cls, io: Any, *arguments: Any) -> Any:
+        """Reads it from a file object, from where that is on; it is left at the end of what was read."""
+        stream = _stream(io)
+        found = cls._from(stream, arguments)
+        if io.seekable():
+            io.seek(stream.at)
+        return found
+
+    @classmethod
+    def _from(cls, stream: Stream, arguments: tuple[Any, ...], parent: Any = None, root: Any = None) -> Any:
+        wanted = len(cls._parameters())
+        if len(arguments) != wanted:
+            raise TypeError(f"{cls.__name__} takes {wanted} parameters, not {len(arguments)}")
+        given = {"io": stream, "parent": parent, "root": root, "big": False}
+        code = cls._reader.__code__
+        around = [given[name] for name in code.co_varnames[3 : code.co_argcount] if name in AROUND]
+        value, stream.at = cls._reader(stream.view, stream.at, stream.end, *around, *arguments)
+        return value
+
+    @property
+    def _root(self) -> Any:
+        """The structure that all others are in."""
+        found: Any = self
+        while found._parent is not None:
+            found = found._parent
+        return None if found._inside else found
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Does nothing: no file stays open.  It is there because Kaitai's classes have it."""
+
+    def __repr__(self) -> str:
+        told = ", ".join(f"{name}={_told(getattr(self, name, None))}" for name in self._fields[:8])
+        return f"{type(self).__name__}({told}{', ...' if len(self._fields) > 8 else ''})"
+
+
+def _stream(io: Any) -> Stream:
+    """The stream that something to read from is: one of these, bytes, a file object, or a stream of Kaitai's."""
+    if isinstance(io, Stream):
+        return io
+    if isinstance(io, (bytes, bytearray, memoryview)):
+        return Stream(bytes(io), 0, len(io))
+    io = getattr(io, "_io", io)
+    at = 0
+    if io.seekable():
+        at = io.tell()
+        io.seek(0)
+    found = Stream(io.read(), 0, 0)
+    found.end, found.at = len(found.view), at
+    return found
+
+
+AROUND = frozenset(("io", "parent", "root", "big"))
+"""What readers are given besides the bytes and the parameters."""
+new = object.__new__
+
+
+def _told(value: Any) -> str:
+    if isinstance(value, (memoryview, bytes)):
+        return repr(bytes(value)) if len(value) <= 16 else f"<{len(value)} bytes>"
+    if isinstance(value, Structure):
+        return f"{type(value).__name__}(...)"
+    if isinstance(value, str):
+        return repr(value if len(value) <= 40 else f"{value[:40]}...")
+    return f"<{len(value)} elements>" if hasattr(value, "__len__") else str(value)
+
+
+def read_outside(read: Any, view: View, at: int, end: int, *arguments: Any) -> tuple[Any, int]:
+    """What something of the caller's reads from bytes, and where that ends: it returns a value and a size."""
+    value, size = read(bytes(view[at:end]), *arguments)
+    if not isinstance(size, int) or not 0 <= size <= max(0, end - at):
+        raise LayoutError("", at, end, "a size within the stream", size)
+    return value, at + size
+
+
+def processed(routine: Any, data: View, *arguments: Any) -> bytes:
+    """What a routine of the caller's makes of bytes."""
+    return bytes(routine(*arguments).decode(bytes(data)))
+
+
+def named(names: Any, value: Any) -> Any:
+    """A value, or each of several, as a member of an enum, where that has one for it."""
+    if value is None or isinstance(value, int):
+        return names(value, value)
+    return [names(one, one) for one in value]
+
+
 MOST_INFLATED = 1 << 28
 """Bytes that compressed data may become."""
 

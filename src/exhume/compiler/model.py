@@ -28,17 +28,29 @@ from exhume.compiler.kinds import (
 )
 from exhume.compiler.refusal import RefusedError
 
-_CALL = re.compile(r"([\w:]+)\s*\((.*)\)$", re.DOTALL)
+_CALL = re.compile(r"([\w:.]+)\s*\((.*)\)$", re.DOTALL)
 
 _SIZES = ("size", "size-eos", "pad-right", "terminator", "consume", "include", "eos-error", "encoding", "process")
 _MORE = ("if", "size", "size-eos", "terminator", "pad-right", "process", "valid")
 _REPEATS = ("repeat", "repeat-expr", "repeat-until", "if")
-_PLACES = ("pos", "io", "value")
+_PLACES = ("pos", "io", "value", "parent")
 RESERVED = frozenset(("None", "True", "False", "LayoutError", "View", "UnicodeDecodeError", "AttributeError"))
 """Names of classes that readers use."""
 
 KNOWN = frozenset(("id", "type", *_SIZES, "enum", "valid", "contents", *_REPEATS, "doc", "doc-ref", *_PLACES))
 """Keys of a field that readers are made from; others are refused unless they start with `-`."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """Names to which whoever compiles a specification gives a meaning.
+
+    Opaque types by what reads them (`types`) or as the ids of further specifications (`specs`), and `process` routines.
+    """
+
+    types: frozenset[str] = frozenset()
+    process: frozenset[str] = frozenset()
+    specs: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(eq=False)
@@ -79,6 +91,14 @@ class Field:
             return None if value is None else ex.parse(value)
         except RefusedError as error:
             raise error.within(f"{self.where}: {key}") from None
+
+    def call(self, key: str) -> ex.Call | None:
+        """The name and arguments under a key such as `process: xor(1)`, or None."""
+        if key not in self.raw:
+            return None
+        found = _CALL.match(str(self.raw[key]).strip())
+        name, arguments = (found[1], found[2]) if found else (str(self.raw[key]).strip(), "")
+        return ex.Call(ex.Name("_"), name, ex.parse_list(arguments))
 
     @cached_property
     def value(self) -> ex.Expr | None:
@@ -144,11 +164,12 @@ class Field:
     def _structure(self, type: str) -> Structure:
         call = _CALL.match(type.strip())
         name, arguments = (call[1], call[2]) if call else (type.strip(), "")
-        given = ex.parse(f"[{arguments}, _]") if arguments else None  # `_` keeps it from being bytes
-        items = given.items[:-1] if isinstance(given, ex.Array) else ()
+        items = ex.parse_list(arguments)
         found = self.owner.find(name)
         if self.parameter:  # it is given as it is
             return Structure(found)
+        if found.opaque:
+            return Structure(found, items)
         if len(items) != len(found.params):
             raise RefusedError(
                 f"{name} takes {len(found.params)} parameter{'s' * (len(found.params) != 1)}, not {len(items)}"
@@ -195,6 +216,8 @@ class Type:
     parents: list[Type] = field(default_factory=list)
     suffix: str = ""
     """What keeps the names of its class and reader apart from others."""
+    opaque: bool = False
+    """Whether something that the caller gives reads it, and nothing is known of its fields."""
 
     def __post_init__(self) -> None:
         for number, item in enumerate(self.raw.get("seq", ())):
@@ -223,13 +246,23 @@ class Type:
     def class_name(self) -> str:
         """The name of its class, unique in its specification."""
         above = "" if self.parent is None or self.parent.parent is None else self.parent.class_name
-        return above + "".join(part[:1].upper() + part[1:] for part in self.id.split("_")) + self.suffix
+        return above + self.plain_name + self.suffix
+
+    @property
+    def plain_name(self) -> str:
+        """The name of its class within that of the type around it, as Kaitai's compiler gives it."""
+        return "".join(part[:1].upper() + part[1:] for part in self.id.split("_"))
 
     @property
     def reader_name(self) -> str:
         """The name of its reader, unique in its specification."""
         above = "read" if self.parent is None or self.parent.parent is None else self.parent.reader_name
         return f"{above}_{self.id}{self.suffix}"
+
+    @property
+    def inside(self) -> bool:
+        """Whether it may be a part of a structure of its own specification, whose root then is not itself."""
+        return self.parent is not None or (self.model.foreign and any(one.root is self for one in self.parents))
 
     def meta(self, key: str) -> Any:
         """What `meta` says here, or further out; None when nothing does."""
@@ -297,6 +330,8 @@ class Type:
             if here.id == first and here.parent is None:
                 return here.below(rest)
             here = here.parent
+        if first in self.model.given.types and not rest:
+            return self.model.opaque(first)
         return self.model.schema(first, self.root).below(rest)
 
     def below(self, names: list[str]) -> Type:
@@ -334,16 +369,40 @@ class Model:
     written.
     """
 
-    def __init__(self, specs: Mapping[str, Mapping[str, Any]], *, foreign: bool = False) -> None:
+    def __init__(
+        self, specs: Mapping[str, Mapping[str, Any]], *, foreign: bool = False, given: Given | None = None
+    ) -> None:
         self.foreign = foreign
+        self.given = given or Given()
+        self._opaque: dict[str, Type] = {}
+        self.moving: frozenset[str] | None = None
+        """Names of instances that depend on where reading is; None where streams need not know that."""
+        self.drifting: frozenset[str] = frozenset()
+        """Names of instances that are read where reading is."""
         self.schemas = {id: Type(id, raw, None, self) for id, raw in sorted(specs.items())}
         if foreign:
             self._name_apart()
         for type in self.types():
             for one in (*type.seq, *type.instances.values()):
                 for kind in structures(one.one) if one.value is None else ():
-                    if type not in kind.type.parents:
+                    if type not in kind.type.parents and "parent" not in one.raw:
                         kind.type.parents.append(type)
+        self._find_other_parents()
+
+    def _find_other_parents(self) -> None:
+        """Parents that fields name (`parent: _parent`), once the others are known."""
+        fields = [one for type in self.types() for one in type.fields() if one.raw.get("parent") not in (None, False)]
+        waiting = [(one, kind) for one in fields if one.value is None for kind in structures(one.one)]
+        for _ in range(len(waiting)):
+            for one, kind in waiting:
+                above = one.owner.kind_of(ex.parse(one.raw["parent"]))
+                for found in structures(above):
+                    if found.type not in kind.type.parents:
+                        kind.type.parents.append(found.type)
+
+    def opaque(self, name: str) -> Type:
+        """The type of that name that something of the caller's reads."""
+        return self._opaque.setdefault(name, Type(name, {}, None, self, opaque=True))
 
     def _name_apart(self) -> None:
         """Gives every type unique names that differ from Python's own and from the names that readers import."""
@@ -363,6 +422,8 @@ class Model:
 
     def schema(self, id: str, importing: Type) -> Type:
         """A specification that another imports, however far down; raises `RefusedError`."""
+        if self.given.specs.get(id) in self.schemas:
+            return self.schemas[self.given.specs[id]]
         seen, waiting = {importing.id}, [importing]
         while waiting:
             for one in waiting.pop().raw.get("meta", {}).get("imports", ()):

@@ -27,6 +27,8 @@ def module_text(schema: Type, needs: dict[Type, Needs], *, traced: bool) -> str:
     """The module of one specification."""
     module = Module(schema, needs, traced=traced)
     parts = [part for type in schema.all() for part in _parts(module, type)]
+    if module.foreign and not traced:
+        parts.append("\n".join(_names(schema)))
     return "\n".join(module.head()).rstrip() + "\n\n\n" + "\n\n\n".join(parts + module.later) + "\n"
 
 
@@ -43,6 +45,19 @@ def _parts(module: Module, type: Type) -> Iterator[str]:
     if type.raw.get("-element"):
         yield flat_text(module, type)
     yield from (ends_text(module, type, field) for field in type.seq if field.raw.get("-ends"))
+
+
+def _names(schema: Type) -> Iterator[str]:
+    """Statements that follow the classes: the names that Kaitai's users know, and what finds readers and members."""
+    for type in schema.all():
+        for enum in type.enums.values():
+            yield f"{enum.names} = {type.class_name}.{enum.class_name}._value2member_map_.get"
+    for type in schema.all():
+        yield f"{type.class_name}._reader = {type.reader_name}"
+        if type.parent is None:
+            yield f"{type.class_name}._inside = False"
+        if type.parent is not None:
+            yield f"{type.parent.class_name}.{type.plain_name} = {type.class_name}"
 
 
 def module_texts(model: Model, *, traced: bool = False) -> dict[str, str]:

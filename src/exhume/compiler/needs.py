@@ -10,7 +10,7 @@ from exhume.compiler.kinds import DECIDED, REST, SOME_STRUCTURE, combined, struc
 from exhume.compiler.model import Field, Model, Type
 from exhume.compiler.refusal import RefusedError
 
-KEYS = ("if", "size", "pos", "io", "repeat-expr", "repeat-until", "value")
+KEYS = ("if", "size", "pos", "io", "repeat-expr", "repeat-until", "value", "parent")
 
 
 @dataclass(slots=True)
@@ -45,6 +45,8 @@ def expressions(field: Field) -> Iterator[ex.Expr]:
     type = field.raw.get("type")
     if isinstance(type, dict):
         yield ex.parse(type["switch-on"])
+    if (found := field.call("process")) is not None:
+        yield from found.arguments
     if field.value is None:
         for structure in structures(field.one):
             yield from structure.arguments
@@ -68,17 +70,47 @@ def uses(expr: ex.Expr, name: str) -> bool:
 
 
 STREAM_SIZE = ex.Member(ex.Name("_io"), "size")
-_HERE = ex.Member(ex.Name("_io"), "pos")
+HERE = ex.Member(ex.Name("_io"), "pos")
 
 
 def without_rest(expr: ex.Expr) -> ex.Expr:
     """The same expression with `_io.size - _io.pos` as one name, which depends on less."""
-    return ex.replaced(expr, lambda one: REST if one == ex.Binary("-", STREAM_SIZE, _HERE) else one)
+    return ex.replaced(expr, lambda one: REST if one == ex.Binary("-", STREAM_SIZE, HERE) else one)
 
 
 def is_position(expr: ex.Expr) -> bool:
     """Whether an expression says where reading is."""
-    return _HERE in nodes(without_rest(expr))
+    return HERE in nodes(without_rest(expr))
+
+
+_PLACES = frozenset(("pos", "eof"))
+
+
+def words(expr: ex.Expr) -> set[str]:
+    """Every name in an expression, of members as well."""
+    found = {one.id for one in nodes(expr) if isinstance(one, ex.Name)}
+    return found | {one.name for one in nodes(expr) if isinstance(one, ex.Member)}
+
+
+def _that_ask(instances: list[Field], asked: set[str]) -> frozenset[str]:
+    """The names of instances that ask for anything of some names, directly or through others."""
+    told = {one.id: set[str]().union(*map(words, expressions(one))) for one in instances}
+    while found := {id for id, names in told.items() if id not in asked and not names.isdisjoint(asked)}:
+        asked |= found
+    return frozenset(asked)
+
+
+def find_moving(model: Model) -> None:
+    """Finds the instances that depend on where reading is when they are first asked for, and those that read there."""
+    instances = [one for type in model.types() for one in type.instances.values()]
+    drifting = {one.id for one in instances if one.value is None and "pos" not in one.raw}
+    model.drifting = _that_ask(instances, set(drifting)) if drifting else frozenset()
+    moving = _that_ask(instances, {*_PLACES, *drifting}) - _PLACES
+    own = {ex.Member(ex.Name("_io"), name) for name in _PLACES}
+    fields = [one for type in model.types() for one in type.seq]
+    every = [node for one in fields for expr in expressions(one) for node in nodes(expr)]
+    others = any(isinstance(one, ex.Member) and one.name in _PLACES and one not in own for one in every)
+    model.moving = moving if moving or others else None
 
 
 def _own_stream(field: Field) -> bool:
@@ -110,7 +142,7 @@ def find_needs(model: Model) -> dict[Type, Needs]:
         for expr in deciding(type):
             need.stream |= uses(expr, "_io")
             need.parent |= uses(expr, "_parent")
-            need.root |= uses(expr, "_root") and type.parent is not None
+            need.root |= uses(expr, "_root") and type.inside
         for field in type.seq:
             _direct(field, need, expressions(field))
         for field in type.instances.values():
@@ -118,6 +150,13 @@ def find_needs(model: Model) -> dict[Type, Needs]:
             _kept(field, need, expressions(field))
     for type in needs:
         _others(type, needs)
+    if model.foreign:
+        find_moving(model)
+    if model.foreign:  # every structure knows the one around it, and its stream
+        cut = any("parent" in field.raw for type in needs for field in type.fields())
+        for type, need in needs.items():
+            need.keeps_stream = need.keeps_parent = True
+            need.keeps_root |= cut and type.inside
     while _spread(needs):
         pass
     return needs
@@ -127,7 +166,7 @@ def _direct(field: Field, need: Needs, found: Iterable[ex.Expr]) -> None:
     for expr in found:
         need.stream |= uses(expr, "_io")
         need.parent |= uses(expr, "_parent")
-        need.root |= uses(expr, "_root") and field.owner.parent is not None
+        need.root |= uses(expr, "_root") and field.owner.inside
 
 
 def _kept(field: Field, need: Needs, found: Iterable[ex.Expr]) -> None:
@@ -136,7 +175,7 @@ def _kept(field: Field, need: Needs, found: Iterable[ex.Expr]) -> None:
     for expr in found:
         need.keeps_stream |= uses(expr, "_io") and not position
         need.keeps_parent |= uses(expr, "_parent")
-        need.keeps_root |= uses(expr, "_root") and field.owner.parent is not None
+        need.keeps_root |= uses(expr, "_root") and field.owner.inside
 
 
 def _others(type: Type, needs: dict[Type, Needs]) -> None:
@@ -153,6 +192,8 @@ def _others(type: Type, needs: dict[Type, Needs]) -> None:
                 except RefusedError as error:
                     raise error.within(field.where) from None
                 for one in structures(of):
+                    if one.type.opaque:
+                        raise RefusedError("nothing is known of a type that is given", field.where)
                     setattr(needs[one.type], {"_io": "keeps_stream"}.get(node.name, f"keeps{node.name}"), True)
                 if combined(of) == SOME_STRUCTURE and type.root.model.foreign:  # any may be asked
                     for need in needs.values():
@@ -177,8 +218,10 @@ def _spread(needs: dict[Type, Needs]) -> bool:
             if field.value is not None:
                 continue
             for one in structures(field.one):
+                if one.type.opaque:
+                    continue
                 inner = needs[one.type]
-                if inner.root and one.type.root is type.root and type.parent is not None:
+                if inner.root and one.type.root is type.root and type.inside:
                     demand(need, "keeps_root" if field.instance else "root")
                 if inner.stream and not _own_stream(field) and not field.instance:
                     demand(need, "stream")

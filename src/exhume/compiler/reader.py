@@ -18,11 +18,16 @@ from exhume.compiler.fixed import (
 )
 from exhume.compiler.kinds import Bits, Integer, Plain, Structure
 from exhume.compiler.model import Field, Type
-from exhume.compiler.needs import inherits_order, is_position, keeps_order
+from exhume.compiler.needs import HERE, expressions, inherits_order, is_position, keeps_order, words
 from exhume.compiler.refusal import RefusedError
 from exhume.compiler.statements import Statements
 from exhume.compiler.text import ATOM, BINDS, annotation, class_names, safe, strength, written_doc
 from exhume.compiler.varints import varint
+
+
+def _looks(field: Field) -> bool:
+    """Whether an expression that belongs to a field asks for the stream."""
+    return any("_io" in words(one) for one in expressions(field))
 
 
 class Reader(Statements):
@@ -33,6 +38,8 @@ class Reader(Statements):
         self.read: set[str] = set()
         self.frozen: set[str] = set()
         self.running: list[str] = []
+        self.counts = False
+        """Whether `bit` says at any time how far the stream was read, since bits may be left."""
 
     def text(self) -> str:  # noqa: C901 - the parts of a reader in the order in which they are written
         """The whole function. Raises `RefusedError` for a position that nothing takes down."""
@@ -41,10 +48,12 @@ class Reader(Statements):
         cls = annotation(Structure(type))
         given = ["view: View", "at: int", "end: int"]
         if needs.stream:
-            given.append("base: int | None = None")
+            given.append(
+                f"io: {self.module.helper('Stream')} | None = None" if self.foreign else "base: int | None = None"
+            )
         if needs.parent:
             given.append(f"parent: {' | '.join(class_names(type.parents)) or 'object'} | None = None")
-        if needs.root and type.parent is not None:
+        if needs.root and type.inside:
             given.append(f"root: {type.root.class_name} | None = None")
         if inherits_order(type):
             given.append("big: bool = False")
@@ -53,26 +62,45 @@ class Reader(Statements):
             given = [one.replace(" | None = None", " | None").replace(" = False", "") for one in given]
         opening = f"def {type.reader_name}({', '.join(given)}) -> tuple[{cls}, int]:"
         if not scalar:
-            lines.add(f"value = {type.class_name}()")
-            if needs.stream:
+            made = f"{self.module.helper('new')}({type.class_name})" if self.foreign and not self.traces else ""
+            lines.add(f"value = {made or f'{type.class_name}()'}")
+            if self.foreign:
+                with lines.block("if io is None:"):
+                    lines.add(f"io = {self.module.helper('Stream')}(view, at, end)")
+            elif needs.stream:
                 with lines.block("if base is None:"):
                     lines.add("base = at")
             if needs.keeps_stream:
-                lines.add("value._io = (view, base, end)")
+                lines.add(f"value._io = {self.above('_io')}")
             if needs.keeps_parent:
                 lines.add("value._parent = parent")
-            if needs.keeps_root and type.parent is not None:
+            if needs.root and type.inside and type.parent is None:
+                with lines.block("if root is None:"):
+                    lines.add("root = value")
+            if needs.keeps_root and type.inside:
                 lines.add("value._root = root")
-            lines.add(*(f"value.{safe(one.id)} = {self.local(one)}" for one in type.params))
+            lines.add(*(f"value.{safe(one.id)} = {self.named_value(one, self.local(one))}" for one in type.params))
         self._decide_order()
         if varint(type):
             self._groups()
             return "\n".join([opening, *written_doc(self._about()), *lines.lines])
-        self.sequence()
+        if self.foreign and not self.traces:
+            with lines.block("try:"):
+                self.sequence()
+            with lines.block("except LayoutError:"):
+                lines.add("raise")
+            with lines.block(f"except {self.module.helper('FAILURES')} as error:"):
+                lines.add(f"raise {self.module.helper('failed')}(error, at) from error")
+        else:
+            self.sequence()
+        if self.foreign and type.root.model.moving is not None:
+            self.sync()
         if scalar:
             lines.add(f"return {self.code(ex.Name(str(type.scalar)))}, at")
         else:
-            for one in type.instances.values():  # positions that nothing asked for while reading
+            for one in (
+                () if self.foreign else type.instances.values()
+            ):  # positions that nothing asked for while reading
                 if one.value is not None and is_position(one.value) and one.id not in self.frozen:
                     raise RefusedError("its position is known only while reading, and nothing reads it then", one.where)
             lines.add("return value, at")
@@ -105,8 +133,8 @@ class Reader(Statements):
         if name == "_self":
             return "value"
         if name == "_root":
-            return "value" if self.type.parent is None else "root"
-        return {"_parent": "parent", "_io": "(view, base, end)"}[name]
+            return "root" if self.type.inside else "value"
+        return "parent" if name == "_parent" else "io" if self.foreign else "(view, base, end)"
 
     def named(self, field: Field) -> tuple[str, int]:
         """A field as Python. Raises `RefusedError` for one that is used before it is read."""
@@ -114,9 +142,11 @@ class Reader(Statements):
             if not field.parameter and field.id not in self.read:
                 raise RefusedError(f"{field.id} is used before it is read", self.type.where)
             return self.local(field), ATOM
-        if field.value is None or field.id in self.running:
+        if field.value is None or field.id in self.running or field.id in (self.type.root.model.moving or ()):
             return f"value.{safe(field.id)}", ATOM
         if is_position(field.value):
+            if field.value != HERE:
+                raise RefusedError("what is made of a position is not covered", field.where)
             if field.id not in self.frozen:
                 self.frozen.add(field.id)
                 self.lines.add(f"{self.local(field)} = value.{safe(field.id)} = at - base")
@@ -151,6 +181,9 @@ class Reader(Statements):
         Raises `RefusedError` with the field that is not covered.
         """
         waiting: list[Field] = []
+        self.counts = self.foreign and self._asks_for_the_end()
+        if self.counts:
+            self.lines.add("bit = at * 8")
         for number, field in enumerate(self.type.seq):
             try:
                 if self.module.foreign and self._read_loosely(number, field):
@@ -158,7 +191,8 @@ class Reader(Statements):
                     waiting = []
                     if not self.loose:
                         self.loose = True
-                        self.lines.add("bit = at * 8")
+                        if not self.counts:
+                            self.lines.add("bit = at * 8")
                     self.read_single(field)
                     continue
                 self.loose = False
@@ -180,15 +214,31 @@ class Reader(Statements):
         self.run(waiting)
         return True
 
+    def _asks_for_the_end(self) -> bool:
+        """Whether expressions ask for the end of the stream where bits may be left, so that it is not reached yet."""
+        asked = {"eof"} | {one.id for one in self.type.instances.values()}
+        exprs = [expr for one in self.type.seq for expr in expressions(one)]
+        return any(bit_order(one.one) is not None for one in self.type.seq) and any(
+            not asked.isdisjoint(words(expr)) for expr in exprs
+        )
+
+    def at_end(self, at: str, end: str) -> str:
+        return f"bit % 8 == 0 and {at} >= {end}" if self.counts else super().at_end(at, end)
+
     def _read_loosely(self, number: int, field: Field) -> bool:
         """Whether bits are read one by one: a run of them needs it when one is repeated or may be absent."""
         here, last = bit_order(field.one), bit_order(self.type.seq[number - 1].one) if number else None
         if here is not None and here == last:
             return self.loose
         self.loose = False
+        if here is not None and (self.counts or self.traces):
+            return True
         run = itertools.takewhile(lambda one: bit_order(one.one) == here, self.type.seq[number:])
         if here is not None:
-            return any(one.repeat or one.condition or not isinstance(one.one, Bits) for one in run)
+            return any(
+                one.repeat or one.condition or not isinstance(one.one, Bits) or ("valid" in one.raw and _looks(one))
+                for one in run
+            )
         before = self.type.seq[:number]
         if before and (ends_in_byte(before[-1]) or bits_left(before)) and starts_in_byte(field):
             raise RefusedError("bits that go on within a byte of another structure are not covered")
@@ -239,7 +289,7 @@ class Reader(Statements):
             kinds = [one.one for one in fields]
             constant = self.unpacker(struct_format(kinds, fields), kinds)
             lines.add(f"{', '.join(into)} = {constant}(view, at)")
-        lines.add(f"at += {total}")
+        lines.add(f"at += {total}", *(["bit = at * 8"] if self.counts else []))
         self.bounded = ""
         last = fields[-1]
         self.read |= {one.id for one in fields}
@@ -253,17 +303,20 @@ class Reader(Statements):
 
     def keep(self, fields: list[Field]) -> None:
         if self.type.scalar is None:
-            self.lines.add(*(f"value.{safe(one.id)} = {self.local(one)}" for one in fields))
+            self.lines.add(*(f"value.{safe(one.id)} = {self.named_value(one, self.local(one))}" for one in fields))
 
     def read_single(self, field: Field) -> None:
         into, lines = self.local(field), self.lines
         if field.repeat:  # those before it are there
             self.read.add(field.id)
+        aligned = ["bit = at * 8"] if self.counts and bit_order(field.one) is None else []
         if field.condition is None:
             self.read_field(field, into)
+            lines.add(*aligned)
         else:
             with lines.block(f"if {self.code(field.condition)}:"):
                 self.read_field(field, into)
+                lines.add(*aligned)
             with lines.block("else:"):
                 lines.add(f"{into} = None")
         self.read.add(field.id)

@@ -9,7 +9,7 @@ from collections.abc import Sequence as Many
 from exhume.compiler import expressions as ex
 from exhume.compiler.fixed import byte_order, contents, fixed_size, number_code, struct_format, type_size
 from exhume.compiler.kinds import BYTES, DECIDED, TEXT, Bits, Integer, Kind, Plain, Structure, Switch
-from exhume.compiler.model import Field
+from exhume.compiler.model import Field, Type
 from exhume.compiler.needs import inherits_order, without_rest
 from exhume.compiler.refusal import RefusedError
 from exhume.compiler.text import BINDS, columned, local_name
@@ -25,9 +25,6 @@ class Statements(Values):
 
     traces = False
     """Whether values keep what was read of them before something did not fit."""
-
-    loose = False
-    """Whether bits are read one by one, wherever in a byte the last ended (`bit` says where)."""
 
     def local(self, field: Field) -> str:
         """The name that a field has inside a reader."""
@@ -146,9 +143,11 @@ class Statements(Values):
             lines.add(f"{into}.problem.within({self.path(field)})", f"raise {into}.problem")
         lines.add(f"at = {into}.resume_at")
         needs = self.module.needs[type]
+        if self.foreign and field.size is None:
+            lines.add(f"{into}.io = io")
         if needs.parent:
-            lines.add(f"{into}.parent = {self.above('_self')}")
-        if needs.root and type.parent is not None:
+            lines.add(f"{into}.parent = {self._parent_of(field, type)}")
+        if needs.root and type.inside:
             lines.add(f"{into}.root = {self.above('_root') if type.root is self.type.root else 'None'}")
         return True
 
@@ -212,7 +211,7 @@ class Statements(Values):
         elif isinstance(kind, (Structure, Switch)) and sized:
             self._read_sized(field, kind, into, path, bare)
         elif isinstance(kind, Structure):
-            self._read_structure(kind, into, path, bare, "end", None)
+            self._read_structure(field, kind, into, path, bare, "end", None)
         elif isinstance(kind, Switch):
             self._read_switch(field, kind, into, path, bare, "end", None)
         elif (isinstance(kind, Integer) and kind.size) or (isinstance(kind, Plain) and kind.size):
@@ -261,7 +260,7 @@ class Statements(Values):
             self.lines.add(f"stop = {stop}")
             stop = "stop"
         if isinstance(kind, Structure):
-            self._read_structure(kind, into, path, bare, stop, "at")
+            self._read_structure(field, kind, into, path, bare, stop, "at")
         else:
             self._read_switch(field, kind, into, path, bare, stop, "at")
         self.lines.add(f"at = {stop}" if stop == "stop" else "at = max(at, end)")
@@ -272,20 +271,33 @@ class Statements(Values):
         lines.add("begin = at")
         self._read_raw(field, BYTES, "inside", path, "")
         if "process" in field.raw:
-            call = self._call_reader(kind, "len(inside)", "0", "inside", "0")
+            after = self._own_stream("inside", "0", "len(inside)")
+            call = self._call_reader(field, kind, "len(inside)", "0", "inside", "0")
             with lines.block("try:"):
-                lines.add(f"{into}, _ = {call}")
+                lines.add(f"{into}, {after} = {call}")
             with lines.block("except LayoutError as error:"):
                 lines.add("error.at, error.stop = begin, at", *([] if bare else [f"error.within({path})"]), "raise")
         else:
-            call = self._call_reader(kind, "begin + len(inside)", "begin", "view", "begin")
-            self._guarded(f"{into}, _ = {call}", path, bare)
+            after = self._own_stream("view", "begin", "begin + len(inside)")
+            call = self._call_reader(field, kind, "begin + len(inside)", "begin", "view", "begin")
+            self._guarded(f"{into}, {after} = {call}", path, bare)
 
-    def _read_structure(self, kind: Structure, into: str, path: str, bare: bool, stop: str, base: str | None) -> None:
+    def _own_stream(self, view: str, at: str, stop: str) -> str:
+        """Statements that make a stream for a structure; returns where the reader puts the end of it."""
+        if not self.foreign:
+            return "_"
+        if self.module.schema.model.moving is not None:
+            self.lines.add(f"io.at = {stop if view == 'view' and at == 'at' else 'at'}")
+        self.lines.add(f"inner = {self.module.helper('Stream')}({view}, {at}, {stop})")
+        return "inner.at"
+
+    def _read_structure(
+        self, field: Field, kind: Structure, into: str, path: str, bare: bool, stop: str, base: str | None
+    ) -> None:
         """A structure in this stream (`base` None), or in one of its own from here to `stop`."""
         lines = self.lines
-        call = self._call_reader(kind, stop, base)
-        after = "at" if base is None else "_"
+        after = "at" if base is None else self._own_stream("view", "at", stop)
+        call = self._call_reader(field, kind, stop, base)
         first = one_byte(kind.type)
         if first is not None and base is None:
             with lines.block(f"if at < end and ({into} := view[at]) {first[0]} {self.code(first[1])}:"):
@@ -304,22 +316,42 @@ class Statements(Values):
         with self.lines.block("except LayoutError as error:"):
             self.lines.add(f"error.within({path})", "raise")
 
-    def _call_reader(self, kind: Structure, stop: str, base: str | None, view: str = "view", at: str = "at") -> str:
-        type, needs = kind.type, self.module.needs[kind.type]
+    def _parent_of(self, field: Field, type: Type) -> str:
+        """What a structure of a field is told to be around it."""
+        if self.foreign and (type.root is not self.type.root or field.raw.get("parent") is False):
+            return "None"
+        return self.code(ex.parse(field.raw["parent"])) if "parent" in field.raw else self.above("_self")
+
+    def _call_reader(
+        self, field: Field, kind: Structure, stop: str, base: str | None, view: str = "view", at: str = "at"
+    ) -> str:
+        type = kind.type
         given = [view, at, stop]
-        if needs.stream:
+        if type.opaque:
+            if base is not None and at == "at":
+                self.moved = stop
+            given = [f"{self.module.outside('TYPES')}[{type.id!r}]", *given, *map(self.code, kind.arguments)]
+            self.moved = ""
+            return f"{self.module.helper('read_outside')}({', '.join(given)})"
+        needs = self.module.needs[type]
+        if self.foreign:
+            given.append("io" if base is None else "inner")
+        elif needs.stream:
             given.append(base or "base")
         if needs.parent:
-            given.append(self.above("_self"))
-        if needs.root and type.parent is not None:
+            given.append(self._parent_of(field, type))
+        if needs.root and type.inside:
             given.append(self.above("_root") if type.root is self.type.root else "None")
         if inherits_order(type):
             if self.type.endian != DECIDED:
                 raise RefusedError(f"{type.where} has no byte order here")
             given.append("big")
+        if self.foreign and base is not None and at == "at":
+            self.moved = stop  # the bytes of it are taken before it is read
         for param, one in zip(type.params, kind.arguments, strict=True):
             what = f"the parameter {param.id} of {type.where} is"
             given.append(self.taken(without_rest(one), param.kind, what))
+        self.moved = ""
         return f"{self.module.name_of(type, type.reader_name)}({', '.join(given)})"
 
     def _read_switch(
@@ -350,7 +382,7 @@ class Statements(Values):
         if isinstance(kind, Structure) and coded:
             self._read_within(field, kind, into, path, bare)
         elif isinstance(kind, Structure):
-            self._read_structure(kind, into, path, bare, stop, base)
+            self._read_structure(field, kind, into, path, bare, stop, base)
         elif kind == BYTES and base is not None and not coded:
             self.lines.add(f"{into} = view[at:{stop}]")
         elif kind in (BYTES, TEXT):

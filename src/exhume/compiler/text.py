@@ -23,7 +23,7 @@ _MODULES = frozenset({"struct", "array", "short", "native", "numbers", "keep", "
 _MODULES |= {"find", "ended", "inflated", "xored", "rotated", "bits", "joined", "shifted", "multiplied", "number"}
 _MODULES |= {"taken", "all_taken"}
 _OURS = re.compile(
-    r"(read|scan|at|end|rest|add|f)_|(view|at|end|base|self|columns|count|first|begin|before|inside|bit|big)$"
+    r"(read|scan|at|end|rest|add|f|names)_|asked[0-9]|(view|at|end|base|self|columns|count|first|begin|before|inside|bit|big|io|inner|resume|names|failed|named|new|why)$"
 )
 
 
@@ -64,6 +64,11 @@ class Lines:
 def safe(id: str) -> str:
     """A name that Python takes as an attribute."""
     return f"{id}_" if keyword.iskeyword(id) else id
+
+
+def member(name: str) -> str:
+    """The name of a value of an enum, as the member of a class."""
+    return f"{name}_" if keyword.iskeyword(name) or name == "mro" else name
 
 
 def class_names(types: list[Type]) -> list[str]:

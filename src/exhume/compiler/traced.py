@@ -82,8 +82,8 @@ class TracedClass(Traced, Class):
     base = "(Traced)"
     more_slots = ("PLACES", "PARTIALS")
 
-    def read_instance(self, field: Field) -> None:
+    def read_elsewhere(self, field: Field) -> None:
         with self.lines.block("try:"):
-            super().read_instance(field)
+            super().read_elsewhere(field)
         with self.lines.block("except FAILURES as error:"):
             self.lines.add(f'keep_instance(self, error, "{field.id}", "{kept_as(field)}")', "raise")

@@ -105,10 +105,11 @@ def _meta(meta: Mapping[str, Any], where: str) -> None:
     if endian not in (None, "le", "be") or meta.get("bit-endian") not in (None, "le", "be"):
         raise RefusedError("`endian` and `bit-endian` are `le` or `be`", where)
     if "encoding" in meta:
-        _encoding(meta["encoding"], where)
+        encoding(meta["encoding"], where)
 
 
-def _encoding(found: Any, where: str) -> None:
+def encoding(found: Any, where: str) -> None:
+    """Raises `RefusedError` unless something is the name of an encoding of characters."""
     try:
         text_encoding(found)
     except RefusedError as error:
@@ -149,7 +150,7 @@ def _field(raw: Mapping[str, Any], where: str, taken: set[str]) -> None:
     if "enum" in raw and (not isinstance(raw["enum"], str) or ENUM.fullmatch(raw["enum"]) is None):
         raise RefusedError(f"{raw['enum']!r:.60} is no name of an enum", where)
     if "encoding" in raw:
-        _encoding(raw["encoding"], where)
+        encoding(raw["encoding"], where)
     if "process" in raw and not isinstance(raw["process"], str):
         raise RefusedError("`process` is the name of an encoding", where)
     _bytes(raw, where)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence as Many
 
-from exhume.compiler import expressions as ex
 from exhume.compiler.kinds import TEXT, Bits, Kind
 from exhume.compiler.model import Field
 from exhume.compiler.refusal import RefusedError
@@ -55,10 +54,13 @@ class Values(Rules):
             self._cut(field, into, mark)
             after = f"at += {stop.removeprefix('at + ')}"
         if "process" in field.raw:
+            lines.add("start = at", after)
             self._process(field, into, path)
+            after = ""
         if kind == TEXT:
-            self.decode(field, into, path)
-        lines.add(after)
+            self.decode(field, into, path, "start" if "process" in field.raw else "at")
+        if after:
+            lines.add(after)
 
     def _mark(self, field: Field, said: str) -> bytes | None:
         """What ends the bytes of a field, None when nothing does."""
@@ -91,7 +93,7 @@ class Values(Rules):
     def _cut(self, field: Field, into: str, mark: bytes | None) -> None:
         """Statements that take the padding, and what follows the mark, from bytes of a size."""
         pad = field.raw.get("pad-right")
-        if pad is not None:
+        if pad is not None and bytes([int(pad)]) != mark:  # else the mark, and what follows, goes as well
             self.lines.add(f"{into} = bytes({into}).rstrip({bytes([int(pad)])!r})")
         if mark is not None:
             include = ", include=True" if field.raw.get("include") else ""
@@ -99,18 +101,24 @@ class Values(Rules):
 
     def _process(self, field: Field, into: str, path: str) -> None:
         """Statements that decode the bytes of a field."""
-        found = re.fullmatch(r"(\w+)\s*(?:\((.*)\))?", str(field.raw["process"]).strip(), re.DOTALL)
-        how = found[1] if found else ""
-        if found is None or how not in ("zlib", "xor", "rol", "ror") or (found[2] is None) != (how == "zlib"):
+        call = field.call("process")
+        assert call is not None
+        how = call.name
+        if how in self.type.root.model.given.process:
+            routine = f"{self.module.outside('PROCESS')}[{how!r}]"
+            given = "".join(f", {self.code(one)}" for one in call.arguments)
+            self.lines.add(f"{into} = {self.module.helper('processed')}({routine}, {into}{given})")
+            return
+        if how not in ("zlib", "xor", "rol", "ror") or len(call.arguments) != (how != "zlib"):
             raise RefusedError(f"`process: {field.raw['process']}` is not covered")
         helper = self.module.helper({"zlib": "inflated", "xor": "xored"}.get(how, "rotated"))
         if how == "zlib":
-            self.lines.add(f"{into} = {helper}({into}, {path}, at)")
+            self.lines.add(f"{into} = {helper}({into}, {path}, start)")
             return
-        key = self.code(ex.parse(found[2]))
+        key = self.code(call.arguments[0])
         self.lines.add(f"{into} = {helper}({into}, {'-' if how == 'ror' else ''}({key}))")
 
-    def decode(self, field: Field, into: str, path: str) -> None:
+    def decode(self, field: Field, into: str, path: str, at: str = "at") -> None:
         """Statements that make text of bytes. Raises `RefusedError` when nothing says in which encoding."""
         encoding = field.raw.get("encoding") or field.owner.encoding
         if encoding is None:
@@ -119,7 +127,7 @@ class Values(Rules):
         with lines.block("try:"):
             lines.add(f'{into} = str({into}, "{encoding}")')
         with lines.block("except UnicodeDecodeError as error:"):
-            lines.add(f'raise LayoutError({path}, at, at + len({into}), "text in {encoding}", {into}) from error')
+            lines.add(f'raise LayoutError({path}, {at}, {at} + len({into}), "text in {encoding}", {into}) from error')
 
     def _read_loose_bits(self, kind: Bits, into: str, path: str) -> None:
         """Bits that are not read together with those around them: repeated, or there on a condition."""

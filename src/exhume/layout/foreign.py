@@ -16,15 +16,15 @@ import importlib.machinery
 import os
 import re
 import sys
-import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Self
 
 from exhume.choices import hint
-from exhume.compiler import RefusedError, compile_foreign
+from exhume.compiler import Given, RefusedError, compile_foreign
 from exhume.compiler.audit import BUILTINS, IMPORTS, audited
 from exhume.compiler.layout import FOREIGN
 from exhume.compiler.model import Model, Type
@@ -59,16 +59,31 @@ _BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": 
 _NULLS = ("", "~", "null", "Null", "NULL")
 _INTEGER = re.compile(r"[-+]?(0b[01_]*[01]|0o[0-7_]*[0-7]|0x[0-9a-fA-F_]*[0-9a-fA-F]|[0-9]([0-9_]*[0-9])?)", re.ASCII)
 _FLOAT = re.compile(r"[-+]?([0-9][0-9_]*(\.[0-9_]*)?([eE][-+]?[0-9]+)?|\.[0-9_]+([eE][-+]?[0-9]+)?)", re.ASCII)
-_IMPORT = re.compile(r"/?[A-Za-z0-9_-]{1,200}(/[A-Za-z0-9_-]{1,200}){0,9}")
+_IMPORT = re.compile(r"/?(\.{1,2}/){0,9}([A-Za-z0-9_.-]{1,200}/){0,9}[A-Za-z0-9_-][A-Za-z0-9_.-]{0,199}")
+
+Reader = Callable[..., tuple[Any, int]]
+"""What reads an opaque type: it takes the bytes from there to the end of the stream, and the arguments of the type, and
+returns a value and how many bytes it took."""
 
 
-def compile_ksy(path: str | os.PathLike[str], *, imports: Sequence[str | os.PathLike[str]] = ()) -> Specification:
+def compile_ksy(
+    path: str | os.PathLike[str],
+    *,
+    imports: Sequence[str | os.PathLike[str]] = (),
+    types: Mapping[str, Specification | Reader] | None = None,
+    process: Mapping[str, Callable[..., Any]] | None = None,
+) -> Specification:
     """Compiles a `.ksy` file, and what it imports, to readers.
 
     Args:
         path: Path of the `.ksy` file.
         imports: Folders in which imports are looked up after that of the importing file; those that begin with `/`
-            only there.
+            only there.  The folders of the environment variable `KSPATH` follow.
+        types: What reads the opaque types of the specification (`ks-opaque-types`), by their names: a compiled
+            specification, or a function that takes the bytes up to the end of the stream, and the arguments of the
+            type, and returns a value and how many bytes it took.
+        process: Custom `process` routines by their names, each a class as Kaitai's: called with the arguments, it gives
+            an object whose `decode` turns bytes into bytes.
 
     Returns:
         The readers: `read`, `to_arrow`, `write_package`, and what `exhume.explain` takes as `ksy`.
@@ -83,13 +98,30 @@ def compile_ksy(path: str | os.PathLike[str], *, imports: Sequence[str | os.Path
         >>> [pair.value for pair in pairs.read(bytes([2, 1, 10, 2, 20])).pairs]
         [10, 20]
     """
-    found = _Reading([Path(one) for one in imports])
+    more = [one for one in os.environ.get("KSPATH", "").split(os.pathsep) if one]
+    found = _Reading([Path(one) for one in (*imports, *more)])
     id = found.read(Path(path))
+    types, process = types or {}, process or {}
+    compiled = {name: one for name, one in types.items() if isinstance(one, Specification)}
+    for one in compiled.values():
+        found.join(one, Path(path))
+    readers = {name: one for name, one in types.items() if not isinstance(one, Specification)}
+    readers |= {name: read for one in compiled.values() for name, read in one.outside.types.items()}
+    process = {**process, **{name: made for one in compiled.values() for name, made in one.outside.process.items()}}
+    given = Given(frozenset(readers), frozenset(process), {name: one.id for name, one in compiled.items()})
     try:
-        texts = compile_foreign(found.specs)
+        texts = compile_foreign(found.specs, given)
     except RefusedError as error:
         raise found.refused(error, id) from None
-    return Specification(id, found.specs, texts)
+    return Specification(id, found.specs, texts, given, Outside(readers, process))
+
+
+@dataclass(frozen=True, eq=False)
+class Outside:
+    """What the caller gives for opaque types and `process` routines, by name."""
+
+    types: Mapping[str, Reader] = field(default_factory=dict)
+    process: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -99,11 +131,13 @@ class Specification:
     id: str
     specs: Mapping[str, Mapping[str, Any]]
     texts: Mapping[str, str]
+    given: Given = field(default_factory=Given)
+    outside: Outside = field(default_factory=Outside)
 
     @cached_property
     def model(self) -> Model:
         """The specification and what it imports, resolved."""
-        return Model(self.specs, foreign=True)
+        return Model(self.specs, foreign=True, given=self.given)
 
     def to_arrow(self, target: Target, path: str, *arguments: Any) -> Any:
         """A `pyarrow.Table` with a row for each element of the repeated field at a path such as `tables[2].rows`.
@@ -152,7 +186,7 @@ class Specification:
     def traced(self) -> Callable[[bytes], Any]:
         """The reader of the root that notes where each field lies."""
         texts = {f"{id}.py": text for id, text in module_texts(self.model, traced=True).items()}
-        module = load(texts | {"__init__.py": "", "_layout.py": ""}, self.id, self.model)
+        module = load(texts | {"__init__.py": "", "_layout.py": ""}, self.id, self.model, self.outside)
         for type in self.model.types():
             of = importlib.import_module(f"{module.__package__}.{type.root.id}")
             getattr(of, type.class_name).TYPE = type
@@ -182,12 +216,12 @@ class Specification:
         """The arguments that describe what is around the root: its stream begins with it, and there is nothing else."""
         code = reader.__code__
         names = code.co_varnames[3 : code.co_argcount - len(self.specs[self.id].get("params", ()))]
-        return [0 if name == "base" else None for name in names]
+        return [None for _ in names]
 
     @property
-    def module(self) -> types.ModuleType:
+    def module(self) -> ModuleType:
         """The module of the root: `read_<type>(view, at, end)` and the classes that they return."""
-        return load(self.texts, self.id, self.model)
+        return load(self.texts, self.id, self.model, self.outside)
 
     def read(self, target: Target, *arguments: Any) -> Any:
         """The whole file as one object with the field names of the specification; `arguments` are its parameters.
@@ -253,6 +287,9 @@ class _Reading:
         self.specs: dict[str, Mapping[str, Any]] = {}
         self.paths: dict[str, Path] = {}
         """Where each specification was found, as it is named in messages."""
+        self.read_already: dict[Path, str] = {}
+        self.imported: dict[str, list[str]] = {}
+        """The ids of what each imports."""
 
     def read(self, path: Path) -> str:
         """Reads a specification and what it imports; returns its id."""
@@ -262,10 +299,23 @@ class _Reading:
             importing = waiting.pop()
             for name in self._imports(importing):
                 found = self._find(name, importing)
-                known = self.paths.get(name.rpartition("/")[2])
-                if known is None or known.resolve() != found.resolve():
-                    waiting.append(self._add(found, name.rpartition("/")[2]))
+                id_of = self.read_already.get(found.resolve())
+                if id_of is None:
+                    id_of = self._add(found)
+                    waiting.append(id_of)
+                self.imported[importing].append(id_of)
+        for one, spec in self.specs.items():
+            meta = {**spec["meta"], "imports": self.imported[one]}
+            self.specs[one] = {**spec, "meta": meta}
         return id
+
+    def join(self, other: Specification, path: Path) -> None:
+        """Adds a specification that was compiled already, and what it imports."""
+        for id, spec in other.specs.items():
+            if id in self.specs and self.specs[id] != spec:
+                raise _wrong(path, f"another specification has the id {id!r:.60}")
+            self.specs[id] = spec
+            self.paths.setdefault(id, path)
 
     def refused(self, error: RefusedError, id: str) -> SpecificationError:
         """Our exception for what the compiler refuses, with the name of the file."""
@@ -273,33 +323,32 @@ class _Reading:
         path = self.paths.get(first[0] if first else id, self.paths[id])
         return _wrong(path, error.why, error.where)
 
-    def _add(self, path: Path, wanted: str = "") -> str:
+    def _add(self, path: Path) -> str:
         spec = parse_yaml(path)
         meta = spec.get("meta") if isinstance(spec, dict) else None
         id = meta.get("id") if isinstance(meta, dict) else None
         if not isinstance(id, str):
             raise _wrong(path, "`meta: id` is missing")
         spec = _without_ours(spec)
-        if wanted and id != wanted:
-            raise _wrong(path, f"its id is {id!r:.60}, and it is imported as {wanted}")
         if id in self.specs:
             raise _wrong(path, f"another specification has the id {id!r:.60}: {self.paths[id]}")
         if len(self.specs) == MOST_FILES:
             raise _wrong(path, f"more than {MOST_FILES} specifications are imported")
-        self.specs[id], self.paths[id] = spec, path
+        self.specs[id], self.paths[id], self.imported[id] = spec, path, []
+        self.read_already[path.resolve()] = id
         return id
 
     def _imports(self, id: str) -> list[str]:
         imports = self.specs[id]["meta"].get("imports", [])
         for name in imports if isinstance(imports, list) else [imports]:
             if not isinstance(name, str) or _IMPORT.fullmatch(name) is None:
-                raise _wrong(self.paths[id], f"the import {name!r:.60} is no path below a folder", "meta: imports")
+                raise _wrong(self.paths[id], f"the import {name!r:.60} is no path of a specification", "meta: imports")
         return list(imports)
 
     def _find(self, name: str, importing: str) -> Path:
         beside = [] if name.startswith("/") else [self.paths[importing].parent]
         for folder in (*beside, *self.folders):
-            path = folder / f"{name.lstrip('/')}.ksy"
+            path = Path(os.path.normpath(folder / f"{name.lstrip('/')}.ksy"))
             if path.is_file():
                 return path
         where = "on the import path" if name.startswith("/") else "beside it or on the import path"
@@ -417,6 +466,7 @@ def _scalar(event: Any) -> Any:
 
 _PACKAGES: dict[str, Mapping[str, ast.Module | None]] = {}
 """The packages that were compiled by this process: the code of each module, None for those that are ours."""
+_OUTSIDE: dict[str, Outside] = {}
 
 
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -429,8 +479,11 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             return None
         return importlib.machinery.ModuleSpec(fullname, self, is_package=not module)
 
-    def exec_module(self, module: types.ModuleType) -> None:
+    def exec_module(self, module: ModuleType) -> None:
         package, _, name = module.__name__.partition(".")
+        if name == "_given":
+            vars(module).update(TYPES=_OUTSIDE[package].types, PROCESS=_OUTSIDE[package].process)
+            return
         if name == "_layout":  # what they raise is what exhume catches
             vars(module).update(LayoutError=LayoutError, View=View, numbers=numbers, short=short)
             vars(module).update(FAILURES=RAISED, Traced=Traced, keep=keep, keep_instance=keep_instance)
@@ -458,19 +511,26 @@ def _needed(package: str) -> dict[str, Any]:
     return found | {"__build_class__": builtins.__build_class__, "__import__": imported}
 
 
-def load(texts: Mapping[str, str], id: str, model: Model) -> types.ModuleType:
-    """A module of a compiled package, after an audit of its code; the same texts give the same module.
+def load(texts: Mapping[str, str], id: str, model: Model, outside: Outside | None = None) -> ModuleType:
+    """A module of a compiled package, after an audit of its code.
+
+    The same texts, with the same objects of the caller's, give the same module.
 
     Raises `SpecificationError` for code that is too large for Python, or is not what the compiler writes.
     """
-    digest = hashlib.sha256("\0".join(f"{path}\0{texts[path]}" for path in sorted(texts)).encode()).hexdigest()
-    package = f"exhume_compiled_{digest[:32]}"
+    outside = outside or Outside()
+    objects = [
+        f"{name} {builtins.id(one)}" for table in (outside.types, outside.process) for name, one in table.items()
+    ]
+    whole = "\0".join([*(f"{path}\0{texts[path]}" for path in sorted(texts)), *objects])
+    package = f"exhume_compiled_{hashlib.sha256(whole.encode()).hexdigest()[:32]}"
     if package not in _PACKAGES:
         try:
             trees = audited(texts, model)
         except RefusedError as error:
             raise SpecificationError(error.why, field_path=error.where) from None
-        _PACKAGES[package] = {path.removesuffix(".py"): trees.get(path) for path in texts}
+        _PACKAGES[package] = {path.removesuffix(".py"): trees.get(path) for path in texts} | {"_given": None}
+        _OUTSIDE[package] = outside
     if _FINDER not in sys.meta_path:
         sys.meta_path.append(_FINDER)
     try:

@@ -1,0 +1,397 @@
+"""The language of specifications, one construct at a time: values are those of Kaitai's own classes.
+
+Each case is a specification, the bytes of a file, and expressions over its root `r` with their values; one test asks
+Kaitai's compiler for the same.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kaitaistruct import BytesIO, KaitaiStream
+
+from exhume.layout.foreign import Specification, compile_ksy
+from tests.conftest import ROOT
+from tools import nodejs
+from tools.generate import relative_imports
+
+
+@dataclass(frozen=True)
+class Case:
+    """A specification without `meta`, a file, and expressions over its root with their values."""
+
+    id: str
+    spec: str
+    data: str
+    values: dict[str, Any]
+
+    @property
+    def text(self) -> str:
+        return f"meta: {{id: one, endian: le, encoding: ASCII}}\n{self.spec}"
+
+    @property
+    def bytes(self) -> bytes:
+        return bytes.fromhex(self.data)
+
+
+CASES = [
+    # Where reading is.
+    Case(
+        "pos_in_value",
+        "seq: [{id: n, size: 3}, {id: pad, size: need}, {id: z, type: u1}]\n"
+        "instances: {need: {value: 4 - _io.pos % 4}, twice: {value: need * 2}}",
+        "0203041415",
+        {"r.need": 1, "bytes(r.pad)": b"\x14", "r.z": 0x15, "r.twice": 2},
+    ),
+    Case(
+        "pos_in_value_after",
+        "seq: [{id: n, size: 3}, {id: z, type: u1}]\ninstances: {here: {value: _io.pos * 10}}",
+        "0203041415",
+        {"r.here": 40},
+    ),
+    Case(
+        "pos_of_instance_in_loop",
+        "seq: [{id: n, type: u1, repeat: until, repeat-until: _ == first or _io.eof}]\n"
+        "instances: {first: {value: _io.pos}}",
+        "0909010907",
+        {"list(r.n)": [9, 9, 1], "r.first": 1},
+    ),
+    Case(
+        "pos_on_condition",
+        "seq: [{id: a, type: u1}, {id: b, type: u1, if: a == 9 and mark > 0}, {id: c, type: u1}]\n"
+        "instances: {mark: {value: _io.pos}}",
+        "08090a",
+        {"r.c": 9, "r.mark": 2},
+    ),
+    Case(
+        "pos_in_substream",
+        "seq: [{id: a, type: u1}, {id: s, size: 4, type: sub}, {id: t, type: sub}]\n"
+        "types: {sub: {seq: [{id: x, type: u1}, {id: y, size: _io.pos}, {id: z, size: left}],\n"
+        "  instances: {left: {value: _io.size - _io.pos}, all: {value: _io.size}}}}",
+        "00010203040506070809101112",
+        {
+            "bytes(r.s.y)": b"\x02",
+            "bytes(r.s.z)": b"\x03\x04",
+            "bytes(r.t.y)": b"\x06\x07\x08\x09\x10\x11",
+            "bytes(r.t.z)": b"\x12",
+            "(r.s.all, r.t.all, r.s.left, r.t.left)": (4, 13, 2, 1),
+        },
+    ),
+    Case(
+        "pos_in_arguments_of_sized",
+        "seq: [{id: a, type: u1}, {id: s, size: 4, type: 'sub(_io.pos)'}, {id: t, type: 'sub(_io.pos)'}]\n"
+        "types: {sub: {params: [{id: p, type: u1}], seq: [{id: x, type: u1}]}}",
+        "000102030405060708",
+        {"(r.s.p, r.t.p)": (5, 5), "r.t.x": 5},
+    ),
+    Case(
+        "pos_in_process",
+        "seq: [{id: a, type: u1}, {id: b, size: 2, process: xor(_io.pos)}, {id: c, size: 1, process: rol(_io.pos)},\n"
+        "  {id: d, type: sub, size: 1, process: xor(_io.pos)}]\ntypes: {sub: {seq: [{id: x, type: u1}]}}",
+        "0001020304",
+        {"bytes(r.b)": b"\x02\x01", "bytes(r.c)": b"\x30", "r.d.x": 1},
+    ),
+    Case(
+        "pos_in_switch",
+        "seq: [{id: a, type: u1}, {id: b, type: {switch-on: _io.pos, cases: {1: one, 2: two}}}, {id: c, size: 2,\n"
+        "  type: {switch-on: _io.pos, cases: {2: one}}}]\n"
+        "types: {one: {seq: [{id: x, type: u1}]}, two: {seq: [{id: y, type: u2}]}}",
+        "0001020304",
+        {"(r.b.x, r.c.x)": (1, 2)},
+    ),
+    Case(
+        "pos_in_rules",
+        "seq: [{id: a, type: u1, valid: {expr: _io.pos == 1}}, {id: b, type: b4, valid: {expr: _io.pos == 2}},\n"
+        "  {id: c, type: b12, valid: {expr: _io.pos == 3}}, {id: d, type: u1, valid: {max: _io.pos}}]",
+        "01020304",
+        {"(r.a, r.b, r.c, r.d)": (1, 0, 0x203, 4)},
+    ),
+    Case(
+        "pos_in_instances",
+        "seq: [{id: a, type: u1}, {id: b, size: ahead}, {id: c, type: u1}]\n"
+        "instances: {ahead: {pos: _io.pos + 2, type: u1}, late: {pos: _io.pos - 1, type: u1, if: _io.pos > 0},\n"
+        "  many: {pos: 0, type: u1, repeat: until, repeat-until: _io.pos == 3}, sized: {pos: 1, size: _io.pos}}",
+        "0001000203",
+        {"r.ahead": 2, "bytes(r.b)": b"\x01\x00", "r.c": 2, "r.late": 2, "list(r.many)": [0, 1, 0], "len(r.sized)": 1},
+    ),
+    Case(
+        "pos_of_another_stream",
+        "seq: [{id: a, size: 4, type: sub}, {id: b, type: u1}]\n"
+        "instances: {there: {value: a._io.pos}, other: {io: a._io, pos: _io.pos - 2, type: u1},\n"
+        "  all: {value: a._io.size}}\n"
+        "types: {sub: {seq: [{id: x, type: u1}, {id: y, type: u1}, {id: up, size: 0, if: _parent._io.pos > 3}]}}",
+        "0102030405",
+        {"r.there": 2, "r.other": 4, "r.all": 4, "r.a.up is None or bytes(r.a.up)": b""},
+    ),
+    Case(
+        "stream_as_parameter",
+        "seq: [{id: a, type: u1}, {id: b, size: 3, type: 'sub(_io)'}]\n"
+        "types: {sub: {params: [{id: outer, type: io}], seq: [{id: x, type: u1}],\n"
+        "  instances: {at: {value: outer.pos}, of: {io: outer, pos: 1, type: u1}, all: {value: outer.size}}}}",
+        "0001020304",
+        {"(r.b.at, r.b.of, r.b.all)": (4, 1, 5)},
+    ),
+    Case(
+        "instance_without_pos",
+        "seq: [{id: a, type: u1}, {id: b, type: u1, if: next > 1}, {id: c, type: u1}]\n"
+        "instances: {next: {type: u1}, rest: {type: u1, repeat: eos}}",
+        "0002030405",
+        {"(r.next, r.b, r.c)": (2, 3, 4), "list(r.rest)": [5]},
+    ),
+    Case(
+        "instance_in_another_stream_without_pos",
+        "seq: [{id: a, size: 3, type: sub}, {id: b, type: u1}]\ninstances: {more: {io: a._io, type: u1}}\n"
+        "types: {sub: {seq: [{id: x, type: u1}]}}",
+        "01020304",
+        {"(r.more, r.b)": (2, 4)},
+    ),
+    Case(
+        "size_in_elements",
+        "seq: [{id: a, type: u1}, {id: one, type: obj}, {id: many, type: obj, repeat: eos}]\n"
+        "types: {obj: {seq: [{id: a, type: u1}], instances: {all: {value: _io.size}, end: {value: _io.size - a}}}}",
+        "0001020304",
+        {"r.one.all": 5, "[x.all for x in r.many]": [5, 5, 5], "[x.end for x in r.many]": [3, 2, 1]},
+    ),
+    Case(
+        "elements_of_a_size",
+        "seq: [{id: many, type: obj, size: 2, repeat: eos}]\n"
+        "types: {obj: {seq: [{id: a, type: u1}], instances: {all: {value: _io.size}, b: {pos: 1, type: u1}}}}",
+        "00010203",
+        {"[(x.all, x.a, x.b) for x in r.many]": [(2, 0, 1), (2, 2, 3)]},
+    ),
+    Case(
+        "eof",
+        "seq: [{id: a, type: u1, repeat: until, repeat-until: _io.eof or _ == 0}, {id: b, type: u1, if: not _io.eof}]\n"
+        "instances: {done: {value: _io.eof}}",
+        "0100",
+        {"list(r.a)": [1, 0], "r.b if hasattr(r, 'b') else None": None, "r.done": True},
+    ),
+    Case(
+        "eof_with_bits_left",
+        "seq: [{id: a, type: b4}, {id: b, type: b4, if: not _io.eof}, {id: c, type: b4, if: not _io.eof}]",
+        "01",
+        {"(r.a, r.b)": (0, 1), "r.c if hasattr(r, 'c') else None": None},
+    ),
+    Case(
+        "eof_after_bits",
+        "seq: [{id: a, type: b4le}, {id: b, size: 0, if: _io.eof}, {id: c, type: b4le, if: not _io.eof},\n"
+        "  {id: d, size: 0}, {id: e, type: u1, if: not _io.eof}]",
+        "01",
+        {"(r.a, r.c)": (1, 0), "r.b if hasattr(r, 'b') else None": None, "r.e if hasattr(r, 'e') else None": None},
+    ),
+    Case(
+        "pos_with_bits_left",
+        "seq: [{id: a, type: b3}, {id: b, size: _io.pos}, {id: c, type: b9, if: _io.pos == 2}, {id: d, size: _io.pos}]",
+        "2001ff800102030405",
+        {"(r.a, len(r.b), r.c, len(r.d))": (1, 1, 511, 4)},
+    ),
+    # Padding and what ends bytes.
+    *(
+        Case(
+            f"pad_{'include' if include else 'leave'}_{pad:x}_{kind}",
+            f"seq: [{{id: s, {what}, terminator: 0x2e, include: {str(include).lower()}, pad-right: {pad}}}]\n"
+            "types: {sub: {seq: [{id: v, size-eos: true}]}}",
+            "61622e2e2e20",
+            {value: wanted if "type: str" not in what else wanted.decode()},
+        )
+        for include, pad, wanted in (
+            (True, 0x2E, b"ab."),
+            (False, 0x2E, b"ab"),
+            (True, 0x20, b"ab."),
+            (False, 0x62, b"ab"),
+        )
+        for kind, what, value in (
+            ("bytes", "size: 6", "bytes(r.s)"),
+            ("str", "size: 6, type: str", "r.s"),
+            ("eos", "size-eos: true", "bytes(r.s)"),
+            ("sub", "size: 6, type: sub", "bytes(r.s.v)"),
+        )
+    ),
+    Case("pad_only", "seq: [{id: s, size: 4, type: strz, pad-right: 0}]", "61000000", {"r.s": "a"}),
+    # Around a structure.
+    Case(
+        "root_of_recursive_root",
+        "seq: [{id: n, type: u1}, {id: next, type: one, if: n != 0}]\n"
+        "instances: {top: {value: _root.n}, up: {value: _parent.as<one>.n, if: n == 0}}",
+        "020100",
+        {"(r.top, r.next.top, r.next.next.top, r.next.next.up, r.next.next._root.n)": (2, 2, 2, 1, 2)},
+    ),
+    Case(
+        "parent",
+        "seq: [{id: n, type: u1}, {id: a, type: outer}]\n"
+        "types: {outer: {seq: [{id: m, type: u1}, {id: b, type: inner}, {id: c, type: inner, parent: _parent},\n"
+        "  {id: d, type: free, parent: false}]}, inner: {seq: [{id: x, type: u1}]}, free: {seq: [{id: y, type: u1}]}}",
+        "0102030405",
+        {
+            "(r.a.b._parent.m, r.a.c._parent.n, r.a.d._parent)": (2, 1, None),
+            "(r.a.b._root.n, r.a.d._root.n, r._parent)": (1, 1, None),
+        },
+    ),
+    Case(
+        "parent_in_elements",
+        "seq: [{id: n, type: u1}, {id: a, type: row, repeat: expr, repeat-expr: n}]\n"
+        "types: {row: {seq: [{id: x, type: u1}], instances: {sum: {value: x + _parent.n}, top: {value: _root.n}}}}",
+        "020304",
+        {"[(x.sum, x.top, x._parent.n, x._root.n) for x in r.a]": [(5, 2, 2, 2), (6, 2, 2, 2)]},
+    ),
+    Case(
+        "sizeof",
+        "seq: [{id: a, type: sub}, {id: b, type: sub, size: 7}, {id: c, type: b3}]\n"
+        "instances: {s: {value: sizeof<sub>}, t: {value: a._sizeof}, u: {value: b._sizeof}, v: {value: _sizeof},\n"
+        "  w: {value: bitsizeof<few>}, y: {value: sizeof<few>}, x: {value: sizeof<u8>}}\n"
+        "types: {sub: {seq: [{id: x, type: u4}, {id: y, size: 2}], instances: {own: {value: _sizeof}}},\n"
+        "  few: {seq: [{id: x, type: u1}, {id: y, type: b3}]}}",
+        "00010203040500010203040506e0",
+        {"(r.s, r.t, r.u, r.v, r.w, r.x, r.a.own, r.y)": (6, 6, 7, 14, 11, 8, 6, 2)},
+    ),
+    Case(
+        "to_string",
+        'to-string: f"n is {n}"\nseq: [{id: n, type: u1}, {id: s, type: sub}]\n'
+        'types: {sub: {to-string: \'"<" + t + ">"\', seq: [{id: t, type: str, size: 2}]}}',
+        "076162",
+        {"str(r)": "n is 7", "str(r.s)": "<ab>"},
+    ),
+    # Choices.
+    Case(
+        "choice_between_streams",
+        "seq: [{id: w, type: u1}, {id: p, size: 3, type: one_}, {id: q, size: 5, type: two}]\n"
+        "instances: {stream: {value: '(w == 1 ? p : q)._io'}, room: {value: stream.size},\n"
+        "  x: {io: '(w == 2 ? p._io : q._io)', pos: 1, type: u1}}\n"
+        "types: {one_: {seq: [{id: x, type: u1}]}, two: {seq: [{id: y, type: u1}]}}",
+        "000102030405060708",
+        {"(r.room, r.x)": (5, 5)},
+    ),
+    Case(
+        "choice_between_numbers",
+        "seq: [{id: a, type: u1}, {id: b, type: f4}, {id: c, size: 'a == 1 ? 2 : 1'}]\n"
+        "instances: {d: {value: 'a == 1 ? a : b'}, e: {value: 'a == 2 ? a : b'}, f: {value: 'a > 0 ? \"x\" : \"y\"'}}",
+        "010000803f0708",
+        {"(r.d, r.e, r.f, len(r.c))": (1, 1.0, "x", 2)},
+    ),
+    # Numbers.
+    Case(
+        "large_integers",
+        "seq: [{id: a, type: u8, valid: '18446744073709551615'},\n"
+        "  {id: b, type: s8, valid: {min: '-9223372036854775808'}}]\n"
+        "instances: {c: {value: '0xffff_ffff_ffff_ffff'}, d: {value: '18446744073709551615'}, e: {value: a - 1}}",
+        "ffffffffffffffff0000000000000080",
+        {"(r.a, r.b, r.c, r.d, r.e)": (2**64 - 1, -(2**63), 2**64 - 1, 2**64 - 1, 2**64 - 2)},
+    ),
+    Case(
+        "enums",
+        "seq: [{id: a, type: u1, enum: pet}, {id: b, type: u1, enum: pet}, {id: c, type: b1, enum: pet},\n"
+        "  {id: d, type: b7, enum: pet}, {id: e, type: u2, enum: pet, repeat: expr, repeat-expr: 2},\n"
+        "  {id: f, type: 'sub(a)'}]\n"
+        "instances: {g: {value: 'pet::dog'}, h: {value: a.to_i + 1}, i: {value: 7, enum: pet},\n"
+        "  j: {value: a == pet::cat},\n"
+        "  k: {pos: 1, type: u1, enum: pet}, l: {value: 'a == pet::cat ? pet::dog : pet::cat'}}\n"
+        "enums: {pet: {1: cat, 2: dog}}\n"
+        "types: {sub: {params: [{id: p, type: u1, enum: pet}], instances: {q: {value: p.to_i}}}}",
+        "01098202000100",
+        {
+            "(r.a, r.b, r.c, r.d, list(r.e), r.f.p, r.f.q)": (1, 9, 1, 2, [2, 1], 1, 1),
+            "(r.g, r.h, r.i, r.j, r.k, r.l)": (2, 2, 7, True, 9, 2),
+            "(r.a.name, r.g.name, r.e[0].name, r.f.p.name, r.l.name)": ("cat", "dog", "dog", "cat", "dog"),
+            "(type(r).Pet.dog.value, type(r).Pet(1).name)": (2, "cat"),
+        },
+    ),
+    # Structures.
+    Case(
+        "process_of_structures",
+        "seq: [{id: k, type: u1}, {id: a, size: 2, process: xor(k), type: sub, repeat: expr, repeat-expr: 2},\n"
+        "  {id: b, terminator: 0, process: 'xor([1, 2])', type: sub}]\n"
+        "types: {sub: {seq: [{id: x, type: u1}], instances: {all: {value: _io.size}, y: {pos: 1, type: u1}}}}",
+        "010102030403020100ff",
+        {
+            "[(x.x, x.all, x.y) for x in r.a]": [(0, 2, 3), (2, 2, 5)],
+            "(r.b.x, r.b.y, r.b.all)": (2, 0, 3),
+        },
+    ),
+    Case(
+        "switch_with_everything",
+        "seq: [{id: n, type: u1}, {id: a, size: n, type: {switch-on: n, cases: {1: u1, 2: sub, _: other}},\n"
+        "  repeat: expr, repeat-expr: 2}]\n"
+        "types: {sub: {seq: [{id: x, type: u1}]}, other: {seq: [{id: y, size-eos: true}]}}",
+        "046162636465666768",
+        {"[bytes(x.y) for x in r.a]": [b"abcd", b"efgh"]},
+    ),
+    Case(
+        "params_of_all_kinds",
+        "seq: [{id: n, type: u1}, {id: a, type: 'sub(n, [1, 2], \"x\", 1.5, true, self_, _io)'},\n"
+        "  {id: self_x, type: u1}]\n"
+        "instances: {self_: {pos: 1, type: u1}}\n"
+        "types: {sub: {params: [{id: p, type: u1}, {id: q, type: bytes}, {id: r, type: str}, {id: s, type: f4},\n"
+        "  {id: t, type: bool}, {id: u, type: u1}, {id: v, type: io}], seq: [{id: x, size: p}],\n"
+        "  instances: {w: {value: q.length + r.length}, z: {value: v.size}}}}",
+        "010203",
+        {"(r.a.p, bytes(r.a.q), r.a.r, r.a.s, r.a.t, r.a.u, r.a.w, r.a.z)": (1, b"\x01\x02", "x", 1.5, True, 2, 3, 3)},
+    ),
+]
+each = pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+
+
+def compiled(case: Case, folder: Path) -> Specification:
+    file = folder / "one.ksy"
+    file.write_text(case.text, encoding="utf-8")
+    return compile_ksy(file)
+
+
+@each
+def test_values_are_those_of_kaitai(case: Case, tmp_path: Path) -> None:
+    specification = compiled(case, tmp_path)
+    roots = {"read": specification.read(case.bytes), "class": specification.module.One.from_bytes(case.bytes)}
+    for how, r in roots.items():
+        assert {one: eval(one, {"r": r}) for one in case.values} == case.values, how
+
+
+@each
+def test_values_are_the_same_with_positions(case: Case, tmp_path: Path) -> None:
+    r, _ = compiled(case, tmp_path).traced(case.bytes)
+    asked = [one for one in case.values if ".name" not in one and not one.startswith("str(")]
+    assert {one: eval(one, {"r": r}) for one in asked} == {one: case.values[one] for one in asked}
+
+
+@pytest.mark.node
+def test_values_are_what_kaitai_says(tmp_path: Path) -> None:
+    files = []
+    for case in CASES:
+        (tmp_path / case.id).mkdir()
+        files.append(tmp_path / case.id / "one.ksy")
+        files[-1].write_text(case.text, encoding="utf-8")
+    out = tmp_path / f"kaitai_says_{tmp_path.name}".replace("-", "_")
+    command = [
+        *nodejs.ensure_packages(),
+        str(ROOT / "tools/ksc.mjs"),
+        "each",
+        "--imports",
+        str(tmp_path),
+        "--out",
+        str(out),
+    ]
+    done = subprocess.run([*command, *map(str, files)], capture_output=True, text=True, check=True)
+    verdicts = json.loads(done.stdout)
+    sys.path.insert(0, str(tmp_path))
+    try:
+        for number, case in enumerate(CASES):
+            assert verdicts[str(files[number])] is None, case.id
+            (out / f"n{number}").mkdir()
+            text = (out / str(number) / "one.py").read_text(encoding="utf-8")
+            (out / f"n{number}" / "one.py").write_text(relative_imports(text, {"one"}), encoding="utf-8")
+            r = importlib.import_module(f"{out.name}.n{number}.one").One(KaitaiStream(BytesIO(case.bytes)))
+            r._read()
+            assert {one: eval(one, {"r": r}) for one in case.values} == case.values, case.id
+    finally:
+        sys.path.remove(str(tmp_path))
+
+
+def test_large_integers_need_no_quotes(tmp_path: Path) -> None:
+    case = Case("", f"seq: [{{id: a, type: u8, valid: {2**64 - 1}}}]\ninstances: {{b: {{value: {2**64 - 1}}}}}", "", {})
+    r = compiled(case, tmp_path).read(bytes([255] * 8))
+    assert (r.a, r.b) == (2**64 - 1, 2**64 - 1)
