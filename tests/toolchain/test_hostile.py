@@ -179,7 +179,7 @@ KEYS = {
     "seq: [{id: a, type: str, size: 1, encoding: zlib_codec}]": r"encoding 'zlib_codec' is not known",
     "seq: [{id: a, type: str, size: 1, encoding: '\"+x+\"'}]": r"encoding .* is not known",
     "instances: {v: {value: 1.5, enum: e}}\nenums: {e: {1: x}}": r"what an enum names is an integer, not a float",
-    "seq: [{id: a, type: u1, parent: _root}]": r"`parent` is not covered",
+    "seq: [{id: a, type: u1, parent: _root}]": r"`parent` is no key here",
     "seq: [{id: a, size: 1, terminator: '__'}]": r"`terminator` is a byte",
     "seq: [{id: a, contents: {x: y}}]": r"`contents` is a text, or a list",
 }  # fmt: skip
@@ -331,7 +331,7 @@ def code_of(doc: str) -> str:
         "doc": doc,
         "seq": [{"id": "a", "type": "u1", "doc": doc, "doc-ref": doc}],
         "instances": {"v": {"value": "a + 1", "doc": doc}},
-        "types": {"t": {"doc": doc, "seq": [{"id": "x", "type": "u1", "doc": doc}], "to-string": doc}},
+        "types": {"t": {"doc": doc, "seq": [{"id": "x", "type": "u1", "doc": doc}], "to-string": '"text"'}},
         "enums": {"e": {"1": {"id": "x", "doc": doc, "-orig-id": doc}}},
     }
     from exhume.compiler import compile_foreign
@@ -377,7 +377,7 @@ def test_an_instance_may_be_called_as_the_decorator_of_all(compiled: Any) -> Non
 def test_declared_names_are_those_of_the_model() -> None:
     spec = {"meta": {"id": "one"}, "seq": [{"id": "class", "type": "u1"}], "instances": {"v": {"value": "1"}}}
     model = Model({"one": spec}, foreign=True)
-    assert audit.declared(model) == {"class", "class_", "_class", "_class_", "v", "_v", "_v_"}
+    assert audit.declared(model) == {"class", "class_", "_class", "_class_", "v", "_v", "_v_", "One"}
 
 
 def test_every_refusal_is_an_error_of_ours() -> None:

@@ -12,9 +12,11 @@ from contextlib import contextmanager
 from typing import Any
 
 from exhume.compiler import expressions as ex
-from exhume.compiler.inference import COMPARED, WHOLE, demand, operation, told
+from exhume.compiler.inference import COMPARED, WHOLE, demand, operation, same_enum, told
 from exhume.compiler.kinds import (
     UNKNOWN,
+    Bits,
+    Integer,
     Kind,
     Sequence,
     Structure,
@@ -110,11 +112,22 @@ def _field(type: Type, field: Field) -> None:
         with _place(f"{field.where}: switch-on"):
             _choice(type, field.one.on, [key for key in said["cases"] if str(key) != "_"])
     _arguments(type, field.one)
+    if "enum" in field.raw and not field.parameter:
+        _named(field)
+    if field.raw.get("parent", False) is not False:
+        with _place(f"{field.where}: parent"):
+            demand(kind(ex.parse(field.raw["parent"]), type), {"structure"}, "`parent` is a structure or false")
     if "process" in field.raw:
         _process(type, str(field.raw["process"]))
     if "valid" in field.raw:
         with _place(f"{field.where}: valid"):
             _valid(type, field, field.raw["valid"])
+
+
+def _named(field: Field) -> None:
+    kinds = [one for _, one in field.one.cases] if isinstance(field.one, Switch) else [field.one]
+    if not any(isinstance(one, (Integer, Bits)) for one in kinds):
+        demand(kinds[0] if kinds else UNKNOWN, (), "what an enum names is an integer")
 
 
 def _choice(type: Type, on: ex.Expr, cases: list[Any]) -> None:
@@ -127,10 +140,22 @@ def _choice(type: Type, on: ex.Expr, cases: list[Any]) -> None:
 def _arguments(type: Type, of: Kind) -> None:
     if isinstance(of, Structure):
         for given, param in zip(of.arguments, of.type.params, strict=False):
-            takes(kind(given, type), param.kind, f"the parameter {param.id} of {of.type.where} is")
+            what = f"the parameter {param.id} of {of.type.where} is"
+            found = kind(given, type)
+            if takes(found, param.kind, what) and not _passes(found, param.kind):
+                raise RefusedError(f"{what} {told(param.kind)}, not {told(found)}")
     elif isinstance(of, Switch):
         for one in (*(case for _, case in of.cases), *(() if of.default is None else (of.default,))):
             _arguments(type, one)
+
+
+def _passes(given: Kind, wanted: Kind) -> bool:
+    """Whether Kaitai takes what is of one kind for an argument of another: a float is no integer, nor are enums."""
+    given, wanted = combined(given), combined(wanted)
+    one, other = family(given), family(wanted)
+    if "enum" in (one, other):
+        return same_enum(given, wanted) or other == "unknown"
+    return one == other or not {one, other} <= _NUMBERS
 
 
 def _process(type: Type, said: str) -> None:

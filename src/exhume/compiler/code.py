@@ -261,6 +261,8 @@ class Code(abc.ABC):
                 return self._name(id, level)
             case ex.Cast(of, name) if family(combined(self.kind(expr))) == "bytes" and isinstance(of, ex.Array):
                 return f"bytes({self._code(of)})"
+            case ex.Cast(of, _) if family(combined(self.kind(of))) == family(self.kind(expr)) == "structure":
+                return self._code(of, level)  # of another type it may have the same members
             case ex.Cast(of, name):
                 return self.taken(of, self.kind(expr), f"`as<{name:.60}>` takes", level)
             case ex.Index(of, at):

@@ -436,6 +436,8 @@ def fold(expr: Expr, known: Mapping[Expr, Expr] | None = None, below: Mapping[Ex
         node = known.get(node, node)
         if isinstance(node, Unary) and isinstance(node.of, Literal):
             value = node.of.value
+            if node.op == "~" and not isinstance(value, int):
+                return node
             return Literal(not value if node.op == "not" else -value if node.op == "-" else ~value)
         if isinstance(node, Cast) and node.type in _NUMBERS:
             return node.of

@@ -27,6 +27,7 @@ from exhume.compiler.kinds import (
     Sequence,
     Structure,
     combined,
+    enum_of,
     family,
     primitive,
     united,
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 _LITERALS: dict[type, Kind] = {bool: BOOL, int: INTEGER, float: FLOAT, str: TEXT, bytes: BYTES, type(None): ABSENT}
 
 _NUMBERS = frozenset(("integer", "enum", "float"))
-WHOLE = frozenset(("integer", "enum"))
+WHOLE = frozenset(("integer",))
 """Families of whole numbers."""
 _ORDERED = _NUMBERS | {"text", "bytes"}
 COMPARED = _ORDERED | {"bool"}
@@ -146,9 +147,17 @@ def demand(kind: Kind, families: Iterable[str], what: str) -> None:
         raise RefusedError(f"{what}, not {told(kind)}")
 
 
+def same_enum(left: Kind, right: Kind) -> bool:
+    """Whether two kinds are values of one enum."""
+    one, other = enum_of(left), enum_of(right)
+    return one is not None and one is other
+
+
 def operation(op: str, left: Kind, right: Kind) -> Kind:
     """What an operator gives; raises `RefusedError` for operands that it does not take."""
     one, other = family(left), family(right)
+    if "enum" in (one, other) and (op not in ("==", "!=") or not same_enum(left, right)):
+        raise RefusedError(f"`{op}` does not take {told(left)} and {told(right)}: `.to_i` gives the number of an enum")
     numbers = one in _NUMBERS and other in _NUMBERS
     if op in ("and", "or"):
         for kind in (left, right):

@@ -385,7 +385,8 @@ class Model:
         for type in self.types():
             for one in (*type.seq, *type.instances.values()):
                 for kind in structures(one.one) if one.value is None else ():
-                    if type not in kind.type.parents and "parent" not in one.raw:
+                    local = kind.type.root is type.root or not foreign  # what is imported is not told what is around it
+                    if type not in kind.type.parents and "parent" not in one.raw and local:
                         kind.type.parents.append(type)
         self._find_other_parents()
 
@@ -412,7 +413,7 @@ class Model:
             name = type.class_name
             while not taken.isdisjoint(found := {type.class_name, f"{type.class_name}Columns", type.reader_name}):
                 many[name] = many.get(name, 0) + 1
-                type.suffix = "_" if many[name] == 1 else f"_{many[name]}"
+                type.suffix = "_" if many[name] == 1 and not type.id.endswith("_") else f"_{many[name]}"
             taken |= found
 
     def types(self) -> Iterator[Type]:

@@ -6,6 +6,7 @@ its type, before any code is written; only texts are left, and these are only ev
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -25,6 +26,14 @@ LONGEST_NAME = 200
 _TYPE_KEYS = frozenset(("meta", "doc", "doc-ref", "to-string", "params", "seq", "instances", "types", "enums"))
 _PARAM_KEYS = frozenset(("id", "type", "enum", "doc", "doc-ref"))
 _EXPRESSIONS = ("size", "if", "repeat-expr", "repeat-until", "pos", "io", "value")
+_META_KEYS = frozenset(
+    (
+        *("id", "title", "application", "file-extension", "xref", "tags", "license", "imports", "endian", "bit-endian"),
+        *("encoding", "ks-version", "ks-debug", "ks-opaque-types", "ks-zero-copy-substream"),
+    )
+)
+_OLDEST, _NEWEST = (0, 6), (0, 11)
+"""Versions of the language; the newest is the one that is covered."""
 _FLAGS = ("size-eos", "consume", "include", "eos-error")
 _RULES = frozenset(("eq", "min", "max", "any-of", "in-enum", "expr"))
 
@@ -68,7 +77,9 @@ def _scalar(found: Any, where: str) -> None:
 def _keys(found: Mapping[str, Any], known: frozenset[str], where: str) -> None:
     for key in found:
         if key not in known and not key.startswith("-"):
-            raise RefusedError(f"`{key:.60}` is not covered", where)
+            near = difflib.get_close_matches(key[:100], known, 1)
+            more = f"did you mean `{near[0]}`?" if near else f"known are {', '.join(sorted(known))}"
+            raise RefusedError(f"`{key:.60}` is no key here: {more}", where)
 
 
 def _type(raw: Mapping[str, Any], id: str, where: str) -> None:
@@ -79,15 +90,14 @@ def _type(raw: Mapping[str, Any], id: str, where: str) -> None:
     for number, item in enumerate(_list(raw.get("params", []), where)):
         param = _mapping(item, f"{where}: params[{number}]")
         own = f"{where}.{name(param.get('id'), f'{where}: params[{number}]')}"
-        _keys(param, _PARAM_KEYS, own)
-        _field(param, own, taken)
+        _field(param, own, taken, _PARAM_KEYS)
     for number, item in enumerate(_list(raw.get("seq", []), where)):
         field = _mapping(item, f"{where}: seq[{number}]")
         own = f"{where}.{name(field['id'], f'{where}: seq[{number}]') if 'id' in field else f'_unnamed{number}'}"
-        _field(field, own, taken)
+        _field(field, own, taken, _keys_of(field))
     for key, item in _mapping(raw.get("instances", {}), where).items():
         own = f"{where}.{name(key, f'{where}: instances')}"
-        _field(_mapping(item, own), own, taken)
+        _field(_mapping(item, own), own, taken, _keys_of_instance(item))
     for key, item in _mapping(raw.get("enums", {}), where).items():
         _enum(_mapping(item, where), f"{where}::{name(key, f'{where}: enums')}")
     for key, item in _mapping(raw.get("types", {}), where).items():
@@ -95,6 +105,8 @@ def _type(raw: Mapping[str, Any], id: str, where: str) -> None:
 
 
 def _meta(meta: Mapping[str, Any], where: str) -> None:
+    _keys(meta, _META_KEYS, f"{where}: meta")
+    _version(meta.get("ks-version", "0.6"), f"{where}: meta")
     endian = meta.get("endian")
     if isinstance(endian, Mapping):
         _keys(_mapping(endian, where), frozenset(("switch-on", "cases")), f"{where}: endian")
@@ -106,6 +118,20 @@ def _meta(meta: Mapping[str, Any], where: str) -> None:
         raise RefusedError("`endian` and `bit-endian` are `le` or `be`", where)
     if "encoding" in meta:
         encoding(meta["encoding"], where)
+
+
+def _version(found: Any, where: str) -> None:
+    """Raises `RefusedError` unless a version of Kaitai's compiler is one whose language is covered."""
+    numbers = r"(?:0|[1-9][0-9]{0,5})"
+    parsed = re.fullmatch(rf"({numbers})\.({numbers})(?:\.({numbers}))?", str(found))
+    if parsed is None or isinstance(found, bool):
+        raise RefusedError(f"{found!r:.60} is no version: `ks-version` is X.Y or X.Y.Z", where)
+    version = tuple(int(one or 0) for one in parsed.groups())
+    if version < _OLDEST:
+        hint = ", which YAML makes of 0.10: write '0.10'" if found == 0.1 else ""
+        raise RefusedError(f"`ks-version: {found}` is less than 0.6, the least there is{hint}", where)
+    if version[:2] > _NEWEST:
+        raise RefusedError(f"`ks-version: {found:.60}` is newer than 0.11, the language that is covered", where)
 
 
 def encoding(found: Any, where: str) -> None:
@@ -129,23 +155,50 @@ def _enum(raw: Mapping[str, Any], where: str) -> None:
         raise RefusedError("two values of one name", where)
 
 
-def _field(raw: Mapping[str, Any], where: str, taken: set[str]) -> None:
+_EVERY = frozenset(("id", "doc", "doc-ref", "type", "if", "repeat", "repeat-expr", "repeat-until", "valid"))
+_MARKED = frozenset(("terminator", "consume", "include", "eos-error"))
+_BYTES = frozenset(("size", "size-eos", "pad-right", "process")) | _MARKED
+_NUMBER = re.compile(r"[us][1248](le|be)?|f[48](le|be)?|b[0-9]+(le|be)?")
+_VALUE_KEYS = frozenset(("value", "if", "enum", "id", "doc", "doc-ref"))
+_PLACE_KEYS = frozenset(("pos", "io"))
+
+
+def _keys_of(raw: Mapping[str, Any]) -> frozenset[str]:
+    """The keys that a field may have, by its type."""
+    type = raw.get("type")
+    if isinstance(type, Mapping):
+        return _EVERY | _BYTES | {"enum", "encoding", "parent"}
+    if type is None:
+        return _EVERY | ({"contents", "size"} if "contents" in raw else _BYTES)
+    if not isinstance(type, str):
+        return KNOWN
+    if _NUMBER.fullmatch(type.strip()):
+        return _EVERY | _MARKED | {"enum"}
+    if type.strip() in ("str", "strz"):
+        return _EVERY | _BYTES | {"encoding"}
+    return _EVERY | _BYTES | {"parent"}
+
+
+def _keys_of_instance(raw: Any) -> frozenset[str]:
+    if not isinstance(raw, Mapping):
+        return KNOWN
+    return _VALUE_KEYS if "value" in raw else _keys_of(raw) | _PLACE_KEYS
+
+
+def _field(raw: Mapping[str, Any], where: str, taken: set[str], known: frozenset[str]) -> None:
     id = where.rpartition(".")[2]
     if id in taken:
         raise RefusedError("there is another field of this name", where)
     taken.add(id)
-    _keys(raw, KNOWN, where)
+    _keys(raw, known, where)
+    _said(raw, where)
     for key in _EXPRESSIONS:
         if key in raw and not (key == "value" and isinstance(raw[key], list)):
             _scalar(raw[key], f"{where}: {key}")
     for key in _FLAGS:
         if key in raw and not isinstance(raw[key], bool):
             raise RefusedError(f"`{key}` is true or false", where)
-    if raw.get("repeat") not in (None, "eos", "expr", "until"):
-        raise RefusedError("`repeat` is eos, expr or until", where)
-    for key in ("expr", "until"):
-        if (raw.get("repeat") == key) != (f"repeat-{key}" in raw):
-            raise RefusedError(f"`repeat: {key}` and `repeat-{key}` belong together", where)
+    _repeat(raw, where)
     _kind(raw.get("type"), where)
     if "enum" in raw and (not isinstance(raw["enum"], str) or ENUM.fullmatch(raw["enum"]) is None):
         raise RefusedError(f"{raw['enum']!r:.60} is no name of an enum", where)
@@ -155,6 +208,23 @@ def _field(raw: Mapping[str, Any], where: str, taken: set[str]) -> None:
         raise RefusedError("`process` is the name of an encoding", where)
     _bytes(raw, where)
     _valid(raw.get("valid", 0), where)
+
+
+def _said(raw: Mapping[str, Any], where: str) -> None:
+    for one, other in (("contents", "valid"), ("size", "size-eos")):
+        if one in raw and raw.get(other, False) is not False:
+            raise RefusedError(f"`{one}` and `{other}` exclude each other", where)
+    for key in ("doc", "doc-ref"):
+        if not isinstance(raw.get(key, ""), (str, int, float) if key == "doc" else (str, list)):
+            raise RefusedError(f"`{key}` is a text", where)
+
+
+def _repeat(raw: Mapping[str, Any], where: str) -> None:
+    if raw.get("repeat") not in (None, "eos", "expr", "until"):
+        raise RefusedError("`repeat` is eos, expr or until", where)
+    for key in ("expr", "until"):
+        if (raw.get("repeat") == key) != (f"repeat-{key}" in raw):
+            raise RefusedError(f"`repeat: {key}` and `repeat-{key}` belong together", where)
 
 
 def _kind(type: Any, where: str) -> None:
@@ -184,6 +254,8 @@ def _bytes(raw: Mapping[str, Any], where: str) -> None:
     if "contents" not in raw:
         return
     said = raw["contents"]
+    if said in ("", []):
+        raise RefusedError("`contents` is empty", where)
     numbers = re.compile(r"0x[0-9a-fA-F]{1,2}")
     for one in said if isinstance(said, list) else [said] if isinstance(said, str) else [None]:
         if byte(one) or (isinstance(one, str) and (not one.startswith("0x") or numbers.fullmatch(one))):
@@ -199,5 +271,7 @@ def _valid(valid: Any, where: str) -> None:
     for key, said in valid.items():
         if key == "in-enum" and said is not True:
             raise RefusedError("`in-enum` is true", f"{where}: valid")
+        if key == "any-of" and not said:
+            raise RefusedError("`any-of` is empty", f"{where}: valid")
         for one in _list(said, f"{where}: valid") if key == "any-of" else [said]:
             _scalar(one, f"{where}: valid")
