@@ -396,7 +396,7 @@ def test_a_catalogued_member_is_one_request(archives: dict[str, Path], tmp_path:
             assert catalog.read("deep/er/b.bin", 1000, 2000) == FILES["deep/er/b.bin"][1000:2000]
             assert len(served.requests) == 1
         served.requests.clear()
-        fs = fsspec.filesystem("cafcat", fo=str(tmp_path / "c.db"))
+        fs = fsspec.filesystem("cafcat", fo=str(tmp_path / "c.db"), chunks_in=[served.url])
         assert fs.cat("deep/er/b.bin") == FILES["deep/er/b.bin"]
         assert len(served.requests) == 1
         served.files["x.caf"] += b"grown"

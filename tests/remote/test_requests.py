@@ -298,7 +298,8 @@ def test_file_systems_ask_no_more(caf: Path, tmp_path: Path) -> None:
         fs.close()
         with open_catalog(str(tmp_path / "c.db"), create=True) as catalog:
             catalog.build([server.url])
-        fs = fsspec.filesystem("cafcat", fo=str(tmp_path / "c.db"), skip_instance_cache=True)
+        root = server.url.rpartition("/")[0]
+        fs = fsspec.filesystem("cafcat", fo=str(tmp_path / "c.db"), chunks_in=[root], skip_instance_cache=True)
         with server.at_most(1, 1):
             assert len(fs.cat("dir3/f0101")) == 10_000
         fs.close()

@@ -83,16 +83,16 @@ def test_a_catalog_over_a_bucket(store: Store, exhume_cli: Cli, samples: Path, t
         assert isinstance(archive, exhume.MemberArchive)
         name = next(n for n in archive.names() if archive.stat(n).size)
         data = archive.read_member(name)
-    ran = exhume_cli("catalog", "find", db, name, "--cat", *store.arguments)
+    ran = exhume_cli("catalog", "find", db, name, "--cat", "--chunks-in", f"s3://{BUCKET}/chunks", *store.arguments)
     assert ran.out == data * 2
-    assert exhume_cli("catalog", "check", db, *store.arguments).code == 0
+    assert exhume_cli("catalog", "check", db, "--chunks-in", f"s3://{BUCKET}/chunks", *store.arguments).code == 0
     import fsspec
 
-    fs = fsspec.filesystem("cafcat", fo=str(db), remote_options=store.options)
+    fs = fsspec.filesystem("cafcat", fo=str(db), remote_options=store.options, chunks_in=[f"s3://{BUCKET}/chunks"])
     assert fs.cat(name) == data
     fs.close()
     store.put("chunks/deep/sorted.caf", samples / "caf" / "insertion.caf")
-    assert exhume_cli("catalog", "check", db, *store.arguments).code == 4
+    assert exhume_cli("catalog", "check", db, "--chunks-in", f"s3://{BUCKET}/chunks", *store.arguments).code == 4
 
 
 @pytest.mark.parametrize("folder", ["data_bundle", "ark", "leveldb"])

@@ -15,6 +15,7 @@ ADVICE: Mapping[str, Mapping[str, str]] = {
     "EX-505": {"--limit": "--limit NAME=VALUE raises a limit"},
     "EX-602": {"--allow-full-download": "--allow-full-download reads it whole"},
     "EX-607": {"--allow-full-download": "--allow-full-download goes on"},
+    "EX-613": {"--chunks-in": "--chunks-in names the directory or URL prefix of chunks"},
     "EX-611": {"--add": "--add enters the others beside what it holds"},
     "EX-612": {"--follow-redirects": "--follow-redirects follows it"},
     "EX-702": {"--overwrite": "--overwrite replaces it"},

@@ -70,26 +70,42 @@ def build(run: Run, database: str, targets: tuple[str, ...], many: Many, add: bo
     return Outcome.LOSS if failed else Outcome.DONE
 
 
+_CHUNKS_IN = click.option(
+    "--chunks-in", "chunks_in", metavar="DIR|URL", multiple=True,
+    help="Read only chunks below this (repeatable; default: the directory of DB).",
+)  # fmt: skip
+
+
 @command.command("find", cls=Verb)
 @click.argument("database", metavar="DB")
 @click.argument("patterns", nargs=-1, required=True, metavar="PATH|GLOB...")
 @click.option("--cat", "cat", is_flag=True, help="Print the bytes of the members instead of their places.")
 @click.option("--exit-status", is_flag=True, help="Exit code 4 when nothing matches.")
+@_CHUNKS_IN
 @common_options
-def find(run: Run, database: str, patterns: tuple[str, ...], cat: bool, exit_status: bool) -> Outcome:
-    """Say in which chunk, and where in it, paths lie; quote globs (`*` also matches `/`)."""
+def find(
+    run: Run, database: str, patterns: tuple[str, ...], cat: bool, exit_status: bool, chunks_in: tuple[str, ...]
+) -> Outcome:
+    """Show which chunk contains a path, and where; quote globs (`*` also matches `/`).
+
+    A catalog stores the place of each chunk. --cat reads chunks in the directory of DB, or below each --chunks-in; any
+    other place is an error (EX-613), and nothing is requested from it.
+    """
     from exhume.formats.caf.catalog import open_catalog
-    from exhume.formats.caf.catalog_entries import read_location
 
     if cat and run.machine:
         raise click.UsageError("--cat and --json exclude each other")
-    with open_catalog(database, limits=run.limits, storage_options=run.storage_options) as catalog:
+    with open_catalog(database, limits=run.limits, storage_options=run.storage_options, chunks_in=chunks_in) as catalog:
         found = [place for pattern in patterns for place in catalog.find(pattern)]
+        if cat:
+            for place in found:
+                catalog.places.check(place.location)
+            for place in found:
+                run.out.write(catalog.read_location(place))
+            sys.stdout.buffer.flush()
     if cat:
-        for place in found:
-            run.out.write(read_location(place, storage_options=run.storage_options))
-        sys.stdout.buffer.flush()
-    elif run.machine:
+        return Outcome.NO if exit_status and not found else Outcome.DONE
+    if run.machine:
         named = ({key: redact(getattr(place, key)) for key in ("location", "caf_file_id")} for place in found)
         items = ({**place.to_dict(), **names} for place, names in zip(found, named, strict=True))
         run.items("catalog", {"catalog": database}, "locations", items)
@@ -103,18 +119,20 @@ def find(run: Run, database: str, patterns: tuple[str, ...], cat: bool, exit_sta
 @click.argument("database", metavar="DB")
 @click.argument("targets", nargs=-1, metavar="[CHUNK|DIR|URL...]")
 @click.option("--quick", is_flag=True, help="Trust chunks whose size and tail digest are the catalogued ones.")
+@_CHUNKS_IN
 @common_options
-def check(run: Run, database: str, targets: tuple[str, ...], quick: bool) -> Outcome:
+def check(run: Run, database: str, targets: tuple[str, ...], quick: bool, chunks_in: tuple[str, ...]) -> Outcome:
     """Compare the catalog with the chunks it names, or with those given: missing, moved and extra files.
 
-    Exit code 4 when they differ.
+    Chunks that the catalog names are read only in the directory of DB, or below each --chunks-in; any other place is an
+    error (EX-613).  Exit code 4 when they differ.
     """
     from exhume.formats.caf.catalog import open_catalog
     from exhume.formats.caf.catalog_entries import list_chunks
 
     chunks = list_chunks(map(_absolute, targets), run.storage_options) if targets else None
     with (
-        open_catalog(database, limits=run.limits, storage_options=run.storage_options) as catalog,
+        open_catalog(database, limits=run.limits, storage_options=run.storage_options, chunks_in=chunks_in) as catalog,
         run.progress("check") as progress,
     ):
         found = list(catalog.check(chunks, quick=quick, progress=progress))

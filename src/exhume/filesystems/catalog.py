@@ -33,7 +33,8 @@ class CafCatalogFileSystem(ReadOnlyFileSystem):
 
     `fo` is the catalog: a SQLite file, a SQLAlchemy URL (extra `catalog`), or a URL of a SQLite file, which is fetched
     whole.  `cafcat:///data/catalog.db/dir/member` names both; chained: `cafcat://dir/member::file:///data/catalog.db`.
-    `remote_options` are fsspec's options for reaching the chunks.
+    `remote_options` are fsspec's options for reaching the chunks.  `chunks_in` are folders and URL prefixes below which
+    chunks are read; without any, only the catalog's own folder is one.
 
     With a path in several chunks, the one with the last id counts.
     """
@@ -46,6 +47,7 @@ class CafCatalogFileSystem(ReadOnlyFileSystem):
         target_protocol: str | None = None,
         target_options: Mapping[str, Any] | None = None,
         remote_options: Mapping[str, Any] | None = None,
+        chunks_in: Sequence[str] = (),
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -55,6 +57,7 @@ class CafCatalogFileSystem(ReadOnlyFileSystem):
         self.target_protocol = target_protocol
         self.target_options = dict(target_options or {})
         self.remote_options = dict(remote_options or {})
+        self.chunks_in = list(chunks_in)
         self._key = object()
         self._locations: set[str] = set()
         weakref.finalize(self, _drop, self._key, self._locations)
@@ -90,16 +93,17 @@ class CafCatalogFileSystem(ReadOnlyFileSystem):
             path = self.fo.removeprefix("file://")
             if "://" not in path and not os.path.exists(path):  # noqa: PTH110 - path is text
                 raise FileNotFoundError(path)
-            return open_catalog(path)
+            return open_catalog(path, chunks_in=self.chunks_in)
         from exhume.formats.caf.catalog import Catalog
         from exhume.formats.caf.catalog_store import load_sqlite
 
         options = {**self.target_options, "protocol": self.target_protocol, "allow_full_download": True}
-        with open_target(self.fo if "://" in self.fo else f"{self.target_protocol}://{self.fo}",
-                         storage_options=options) as source:  # fmt: skip
+        url = self.fo if "://" in self.fo else f"{self.target_protocol}://{self.fo}"
+        with open_target(url, storage_options=options) as source:
             if isinstance(source, Tree):
                 raise IsADirectoryError(self.fo)
-            return Catalog(load_sqlite(source.read_at(0, source.size), source.name))
+            below = self.chunks_in or [url.rpartition("/")[0]]
+            return Catalog(load_sqlite(source.read_at(0, source.size), source.name), chunks_in=below)
 
     def close(self) -> None:
         """Closes catalog and chunks; the next use opens them again."""
@@ -168,6 +172,8 @@ class CafCatalogFileSystem(ReadOnlyFileSystem):
     def _read_chunk(self, place: Location, spans: list[tuple[int, int]]) -> list[bytes]:
         from exhume.formats.caf.catalog_entries import open_location
 
+        with self._catalog() as catalog:
+            catalog.places.check(place.location)
         self._locations.add(place.location)
         key = (self._key, place.location)
         try:

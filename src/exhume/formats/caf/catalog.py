@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import fnmatch
 import hashlib
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Self
@@ -22,6 +23,7 @@ from exhume.formats.caf.catalog_entries import (
     ChunkRecord,
     Difference,
     Location,
+    Places,
     decode_path,
     encode_path,
     open_chunk,
@@ -57,13 +59,17 @@ def open_catalog(
     create: bool = False,
     limits: Limits = DEFAULT_LIMITS,
     storage_options: Mapping[str, Any] | None = None,
+    chunks_in: Iterable[str] = (),
 ) -> Catalog:
-    """Opens a catalog: a path (SQLite) or a SQLAlchemy URL; `create` makes the tables where they are missing.
+    """Open a catalog: a path (SQLite) or a SQLAlchemy URL; `create` makes the tables where they are missing.
 
-    `storage_options` are fsspec's, for reaching chunks by URL.  Raises `SourceError` when the database cannot be opened
-    or is not a catalog.
+    `storage_options` are fsspec's, for reaching chunks by URL.  `chunks_in` are folders and URL prefixes below which
+    chunks may be read; without any, only the folder of a SQLite file is one.  Raises `SourceError` if the database
+    cannot be opened or is not a catalog.
     """
-    return Catalog(open_store(target, create=create), limits=limits, storage_options=storage_options)
+    below = list(chunks_in) or ([] if "://" in target else [os.path.dirname(os.path.abspath(target))])  # noqa: PTH100, PTH120
+    store = open_store(target, create=create)
+    return Catalog(store, limits=limits, storage_options=storage_options, chunks_in=below)
 
 
 _COLUMNS = ("caf_file_id", "ordinal", "file_path", "start_byte", "size", "name_json")
@@ -73,8 +79,15 @@ class Catalog:
     """An open catalog, which is a context manager.  Not thread-safe."""
 
     def __init__(
-        self, store: Store, *, limits: Limits = DEFAULT_LIMITS, storage_options: Mapping[str, Any] | None = None
+        self,
+        store: Store,
+        *,
+        limits: Limits = DEFAULT_LIMITS,
+        storage_options: Mapping[str, Any] | None = None,
+        chunks_in: Iterable[str] = (),
     ) -> None:
+        self.places = Places(chunks_in)
+        """Where chunks may be read."""
         self._store = store
         self._limits = limits
         self._storage = storage_options
@@ -135,6 +148,7 @@ class Catalog:
 
     def _enter(self, entry: ChunkEntry) -> ChunkRecord:
         location = entry.location
+        self.places.add(location)
         known = self._store.query("SELECT caf_file_id FROM caf_files WHERE location = :location", location=location)
         for (caf_file_id,) in list(known):
             self._store.execute("DELETE FROM file_locations WHERE caf_file_id = :id", id=caf_file_id)
@@ -177,11 +191,40 @@ class Catalog:
             "SELECT caf_file_id, location, chunk_size, data_size, tail_sha256, num_files"
             " FROM caf_files ORDER BY caf_file_id"
         )
-        return [ChunkRecord(*row) for row in rows]
+        return [ChunkRecord(*self._typed("ttnntn", row)) for row in rows]
 
     def count(self) -> int:
         """Number of catalogued members."""
-        return int(next(iter(self._store.query("SELECT COUNT(*) FROM file_locations")))[0])
+        (row,) = self._store.query("SELECT COUNT(*) FROM file_locations")
+        return int(row[0])
+
+    def _typed(self, kinds: str, row: Sequence[Any]) -> Sequence[Any]:
+        """Return the row; raise `SourceError` if a value is of another kind (t: text, n: natural, ?: text or null)."""
+        for kind, value in zip(kinds, row, strict=True):
+            natural = type(value) is int and 0 <= value < 1 << 63
+            if not (natural if kind == "n" else isinstance(value, str) or (kind == "?" and value is None)):
+                raise self._wrong("a value of another type than the column's", value)
+        return row
+
+    def _wrong(self, what: str, value: Any) -> SourceError:
+        return SourceError(
+            f"the catalog contains {what}",
+            code="EX-606",
+            span=Span(self._store.name, 0, 0),
+            actual=shorten(repr(value)),
+        )
+
+    def _places(self, sql: str, **bound: Any) -> Iterator[Location]:
+        """The places that a query of `_LOCATIONS` yields."""
+        for file_path, name_json, *rest in self._store.query(sql, **bound):
+            self._typed("t?ttnnnt", (file_path, name_json, *rest))
+            yield Location(self._name(file_path, name_json), *rest)
+
+    def _name(self, file_path: str, name_json: str | None) -> str:
+        try:
+            return decode_path(file_path, name_json)
+        except (ValueError, RecursionError) as error:
+            raise self._wrong("a name that is not a string in JSON", name_json) from error
 
     def find(self, pattern: str) -> Iterator[Location]:
         """Locations of a path, or of all paths that match a glob (`*` also crosses `/`), by path and chunk."""
@@ -195,22 +238,19 @@ class Catalog:
             where, bound = f"{key} >= :low AND {key} < :high", {"low": lead, "high": lead + "\U0010ffff"}
             if not lead:
                 where, bound = "1 = 1", {}
-        rows = self._store.query(f"{_LOCATIONS} WHERE {where} ORDER BY {key}, l.caf_file_id", **bound)
         matches = re.compile(fnmatch.translate(pattern)).match
-        for file_path, name_json, *rest in rows:
-            name = decode_path(file_path, name_json)
-            if name == pattern or (wild is not None and matches(name)):
-                yield Location(name, *rest)
+        for place in self._places(f"{_LOCATIONS} WHERE {where} ORDER BY {key}, l.caf_file_id", **bound):
+            if place.file_path == pattern or (wild is not None and matches(place.file_path)):
+                yield place
 
     def find_exact(self, path: str) -> list[Location]:
         """Locations of a path as it is (`*`, `?` and `[` mean themselves), by chunk."""
         key, file_path = self._store.path_key, encode_path(path)[0]
-        rows = self._store.query(
+        found = self._places(
             f"{_LOCATIONS} WHERE {key} = :key AND file_path = :path ORDER BY l.caf_file_id",
             key=file_path[:512], path=file_path,
         )  # fmt: skip
-        named = ((decode_path(found, exact), rest) for found, exact, *rest in rows)
-        return [Location(name, *rest) for name, rest in named if name == path]
+        return [place for place in found if place.file_path == path]
 
     def list_directory(self, folder: str = "") -> Iterator[tuple[str, Location | None]]:
         """The content of a directory, by path: a file's location, or None for a directory.
@@ -228,12 +268,13 @@ class Catalog:
                 f"{_LOCATIONS} WHERE {key} >= :low AND {key} < :high AND l.name_json IS NULL"
                 f" ORDER BY {key}, l.file_path, l.caf_file_id LIMIT {batch} OFFSET {offset}"
             )
-            rows = list(self._store.query(sql, low=low, high=high))
-            for done, (path, _, *rest) in enumerate(rows, 1):
+            rows = list(self._places(sql, low=low, high=high))
+            for done, place in enumerate(rows, 1):
+                path = place.file_path
                 if not path.startswith(lead):
                     continue
                 cut = path.find("/", len(lead))
-                found = (path, Location(path, *rest)) if cut < 0 else (path[:cut], None)
+                found = (path, place) if cut < 0 else (path[:cut], None)
                 if last is not None and (last[0], last[1] is None) != (found[0], cut >= 0):
                     yield last
                 last = found
@@ -259,7 +300,15 @@ class Catalog:
         found = self.find_exact(path)
         if not found:
             raise EntryNotFoundError("the catalog has no such path", format="caf", actual=shorten(path))
-        return read_location(found[-1], start, stop, self._storage)
+        return self.read_location(found[-1], start, stop)
+
+    def read_location(self, place: Location, start: int = 0, stop: int | None = None) -> bytes:
+        """Bytes `[start, stop)` of a member at a place that this catalog found, clipped like a slice.
+
+        Raises `SourceError` (EX-613) if chunks may not be read there, and what `read` raises.
+        """
+        self.places.check(place.location)
+        return read_location(place, start, stop, self._storage)
 
     # -- checking
 
@@ -269,8 +318,11 @@ class Catalog:
         """Compares the catalog with the chunks (those given, or those it names).
 
         `quick` trusts a chunk whose size and tail digest are the catalogued ones.  A file that left one chunk and turns
-        up in another is reported as moved.
+        up in another is reported as moved.  Chunks that are given may be read wherever they are; raises `SourceError`
+        (EX-613) for others that may not.
         """
+        for location in chunks or ():
+            self.places.add(location)
         known = {record.location: record for record in self.chunks()}
         locations = list(known) if chunks is None else list(dict.fromkeys([*chunks, *known]))
         missing: list[Difference] = []
@@ -305,6 +357,7 @@ class Catalog:
         try:
             if outside:
                 raise SourceError("not among the chunks given", span=Span(location, 0, 0))
+            self.places.check(location)
             with open_chunk(location, self._limits, self._storage) as archive:
                 size, digest = archive.source.size, tail_digest(archive.source)
                 same = record is not None and (size, digest) == (record.chunk_size, record.tail_sha256)
@@ -322,6 +375,8 @@ class Catalog:
                 index = archive.index
                 found = {name: (index.starts[i], index.ends[i]) for i, name in index.items() if i not in index.flaws}
         except ExhumeError as error:
+            if error.code == "EX-613":
+                raise
             yield Difference("chunk-missing", caf_file_id, expected=location, actual=error.message)
         if record is not None:
             rows = self._store.query(
@@ -330,7 +385,8 @@ class Catalog:
                 id=record.caf_file_id,
             )
             for file_path, name_json, start, size in rows:
-                name = decode_path(file_path, name_json)
+                self._typed("t?nn", (file_path, name_json, start, size))
+                name = self._name(file_path, name_json)
                 place = found.pop(name, None)
                 if place == (start, start + size):
                     continue

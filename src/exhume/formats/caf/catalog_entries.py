@@ -5,13 +5,15 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import repeat
 from typing import Any
+from urllib.parse import unquote
 
 from exhume.counts import counted
-from exhume.errors import SourceChangedError, Span, shorten
+from exhume.errors import SourceChangedError, SourceError, Span, shorten
 from exhume.formats.caf.chunk import DIGEST_WINDOW
 from exhume.formats.caf.reader import CafArchive, open_archive
 from exhume.io.opening import open_target
@@ -90,6 +92,58 @@ class Difference:
         return line + (f", found {self.actual}" if self.actual is not None else "")
 
 
+class Places:
+    """Where a catalog may read chunks: below folders and URL prefixes, and at the places that its caller named.
+
+    What a catalog stores as a chunk's place is data: it could be `/etc/passwd`, or the URL of a server that
+    records who asks.
+    """
+
+    def __init__(self, below: Iterable[str]) -> None:
+        self._folders: list[str] = []
+        self._prefixes: list[str] = []
+        self._named: set[str] = set()
+        for one in below:
+            if is_remote(one):
+                self._prefixes.append(f"{one.rstrip('/')}/")
+            else:
+                self._folders.append(_real(one))
+
+    def add(self, location: str) -> None:
+        """Admit this place."""
+        self._named.add(location)
+
+    def check(self, location: str) -> None:
+        """Raise `SourceError` (EX-613) if chunks may not be read here; links are followed, and nothing is requested."""
+        if location not in self._named and not self._below(location):
+            raise SourceError(
+                "the catalog names a chunk outside the places from which it may be read (its own folder, if no others"
+                " are given)",
+                code="EX-613",
+                span=Span(location, 0, 0),
+            )
+
+    def _below(self, location: str) -> bool:
+        if is_remote(location):
+            parts = unquote(location).replace("\\", "/").split("/")
+            heads = [one for one in self._prefixes if location.startswith(one) and ".." not in parts]
+            return any("::" not in location[len(one) :] for one in heads)
+        try:
+            real = _real(location)
+        except (OSError, ValueError):
+            return False
+        return any(real == one or real.startswith(os.path.join(one, "")) for one in self._folders)  # noqa: PTH118
+
+
+def is_remote(location: str) -> bool:
+    """Whether a place is a URL of anything but a local file."""
+    return ("://" in location and not location.startswith("file://")) or "::" in location
+
+
+def _real(path: str) -> str:
+    return os.path.realpath(path.removeprefix("file://"))
+
+
 def encode_path(name: str) -> tuple[str, str | None]:
     """A member name as `(file_path, name_json)`: databases cannot hold NUL or lone surrogates.
 
@@ -108,8 +162,13 @@ def encode_path(name: str) -> tuple[str, str | None]:
 
 
 def decode_path(file_path: str, name_json: str | None) -> str:
-    """The exact member name."""
-    return file_path if name_json is None else str(json.loads(name_json))
+    """The exact member name.  Raises `ValueError` if `name_json` is not a string in JSON."""
+    if name_json is None:
+        return file_path
+    name = json.loads(name_json)
+    if not isinstance(name, str):
+        raise ValueError("not a string in JSON")
+    return name
 
 
 def list_chunks(targets: Iterable[str], storage_options: Mapping[str, Any] | None = None) -> list[str]:

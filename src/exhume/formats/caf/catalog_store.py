@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import abc
 import contextlib
+import functools
 import os
 import shutil
 import sqlite3
@@ -48,10 +49,87 @@ KEY = "substr(file_path, 1, 512)"
 
 INDEX = f"CREATE INDEX IF NOT EXISTS file_locations_path ON file_locations ({KEY})"
 
+STEPS, STEPS_PER_BYTE = 500_000, 20
+"""Instructions of SQLite's machine that a query may take: a crafted file can contain more rows than it has bytes."""
+
+WRITING_STEPS = 500_000_000
+"""The same for a statement where the database is written, and grows."""
+
+_TICK = 10_000
+"""Instructions between two looks at their number."""
+
+_READING = frozenset((sqlite3.SQLITE_SELECT, sqlite3.SQLITE_TRANSACTION))
+_FUNCTIONS = frozenset(("substr", "count", "like"))
+_PRAGMAS = frozenset(("table_xinfo", "read_uncommitted"))
+_READABLE = frozenset(("caf_files", "file_locations", "sqlite_master"))
+
+_SCHEMA = "SELECT type, name, tbl_name, sql FROM sqlite_master WHERE tbl_name IN ('caf_files', 'file_locations')"
+
 _FOREIGN = (
     "SELECT name FROM sqlite_master WHERE type != 'index'"
     " AND name NOT IN ('caf_files', 'file_locations') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
 )
+
+
+class Guard:
+    """Bounds what a SQLite file can do to whoever queries it: its content, the schema included, is not trusted.
+
+    Only plain tables are read, by a few functions; no string is longer than the file (or 1 MiB); the size of the
+    file limits the steps of a query.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, name: str, size: int, *, reading: bool) -> None:
+        self._connection, self._name = connection, name
+        steps = STEPS + STEPS_PER_BYTE * size if reading else WRITING_STEPS
+        self._left = self._most = steps // _TICK
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, min(max(size, 1 << 20), (1 << 31) - 1))
+        connection.execute("PRAGMA trusted_schema = OFF")
+        if reading:
+            connection.execute("PRAGMA query_only = ON")
+        connection.set_progress_handler(self._tick, _TICK)
+        connection.set_authorizer(_may_read if reading else _may_write)
+
+    def check_schema(self) -> None:
+        """Raise `SourceError` unless what is called like the catalog's tables are tables, and nothing acts on them."""
+        self.start()
+        for kind, name, table, sql in self._connection.execute(_SCHEMA).fetchall():
+            plain = kind == "index" or (kind == "table" and name == table and isinstance(sql, str))
+            words = sql.upper().split(None, 3) if isinstance(sql, str) else []
+            if not plain or "VIRTUAL" in words[:3]:
+                what = "a virtual table" if plain else f"a {kind}"
+                raise _refused(self._name, f"the catalog contains {what} instead of its tables", name)
+        for table in ("caf_files", "file_locations"):
+            for _, name, *_, hidden in self._connection.execute(f"PRAGMA table_xinfo({table})").fetchall():
+                if hidden:
+                    raise _refused(self._name, "the catalog contains a computed column", f"{table}.{name}")
+
+    def start(self) -> None:
+        """Begin to count the steps of a query."""
+        self._left = self._most
+
+    def _tick(self) -> int:
+        self._left -= 1
+        return self._left < 0
+
+
+def _may_read(action: int, first: str | None, second: str | None, database: str | None, view: str | None) -> int:
+    if view is None and (
+        action in _READING
+        or (action == sqlite3.SQLITE_READ and first in _READABLE)
+        or (action == sqlite3.SQLITE_FUNCTION and second in _FUNCTIONS)
+        or (action == sqlite3.SQLITE_PRAGMA and first in _PRAGMAS)
+    ):
+        return sqlite3.SQLITE_OK
+    return sqlite3.SQLITE_DENY
+
+
+def _may_write(action: int, first: str | None, second: str | None, database: str | None, view: str | None) -> int:
+    """Allow all that our own statements do; nothing that a view or a trigger does."""
+    return sqlite3.SQLITE_OK if view is None else sqlite3.SQLITE_DENY
+
+
+def _refused(name: str, message: str, actual: str) -> SourceError:
+    return SourceError(message, code="EX-606", span=Span(name, 0, 0), actual=shorten(actual))
 
 
 class Store(abc.ABC):
@@ -116,8 +194,11 @@ class SqliteStore(Store):
             with self._guard():
                 if data is not None:
                     self._connection.deserialize(data)
+                size = os.path.getsize(path) if data is None else len(data)  # noqa: PTH202 - pathlib raises for odd names
+                self._bounds = Guard(self._connection, path, size, reading=not create)
                 if create and not list(self._connection.execute("SELECT 1 FROM sqlite_master LIMIT 1")):
                     self._create()
+                self._bounds.check_schema()
                 self._connection.execute("SELECT caf_file_id FROM caf_files LIMIT 1")
         except BaseException:
             self._connection.close()
@@ -161,16 +242,19 @@ class SqliteStore(Store):
 
     def query(self, sql: str, **bound: Any) -> Iterable[Sequence[Any]]:
         with self._guard():
+            self._bounds.start()
             yield from self._connection.execute(sql, bound)
 
     def execute(self, sql: str, **bound: Any) -> None:
         with self._guard():
+            self._bounds.start()
             self._connection.execute(sql, bound)
 
     def insert(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         marks = ", ".join("?" for _ in columns)
         sql = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})"  # noqa: S608 - the names are ours
         with self._guard():
+            self._bounds.start()
             self._connection.executemany(sql, rows)
 
     @contextlib.contextmanager
@@ -251,12 +335,27 @@ class SqlalchemyStore(Store):
         if self._engine.dialect.name == "postgresql":
             self.path_key = f'{KEY} COLLATE "C"'
         self._connection: Any = None
+        self._guards: list[Guard] = []
+        """The guard of each connection to a SQLite file."""
+        if self._engine.dialect.name == "sqlite":
+            sqlalchemy.event.listen(self._engine, "connect", functools.partial(self._bound, create))
         with self._guard():
             self._connection = self._engine.connect()
             if create:
                 self._create()
+            for guard in self._guards[-1:]:
+                guard.check_schema()
+            views = sqlalchemy.inspect(self._engine).get_view_names() if self._engine.dialect.name != "sqlite" else ()
+            if not {"caf_files", "file_locations"}.isdisjoint(views):
+                raise _refused(self.name, "the catalog contains a view instead of its tables", "caf_files")
             with self._connection.begin():
                 self._connection.execute(self._sql.text("SELECT caf_file_id FROM caf_files WHERE 1 = 0"))
+
+    def _bound(self, create: bool, connection: Any, _record: object) -> None:
+        """Bound what the file of a new connection to SQLite can do."""
+        path = self._engine.url.database or ""
+        size = os.path.getsize(path) if os.path.isfile(path) else 0  # noqa: PTH113, PTH202 - a URL's text
+        self._guards.append(Guard(connection, self.name, size, reading=not create))
 
     def _create(self) -> None:
         text = self._sql.text
@@ -278,6 +377,8 @@ class SqlalchemyStore(Store):
 
     def query(self, sql: str, **bound: Any) -> Iterable[Sequence[Any]]:
         with self._guard():
+            for guard in self._guards:
+                guard.start()
             if self._connection.in_transaction():
                 return [tuple(row) for row in self._connection.execute(self._sql.text(sql), bound)]
             with self._connection.begin():
