@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import exhume
 from exhume.errors import ExhumeError, OutputExistsError, SourceError, WriterError
 from exhume.findings import Severity
-from exhume.formats.caf.inputs import add_tar, add_zip, plan_inputs, write_plan
+from exhume.formats.caf.inputs import EMPTY_DIRECTORY, add_tar, add_zip, plan_inputs, write_plan
 from exhume.formats.caf.reader import CafArchive, open_archive
 from exhume.formats.caf.writer import CafWriter, create
 from exhume.io.local import FileSource
@@ -299,6 +299,17 @@ def test_constant_memory_for_a_large_member(tmp_path: Path) -> None:
 # --- trees, tar, zip ------------------------------------------------------------------------------------------------
 
 
+def test_names_that_would_be_stored_as_one_are_refused(tmp_path: Path) -> None:
+    with create(tmp_path / "x.caf", replace=True) as writer:
+        writer.add_bytes(b"a\xff", b"1")
+        with pytest.raises(WriterError, match="not UTF-8"):
+            writer.add_bytes(b"a\xfe", b"2")
+        with pytest.raises(WriterError, match="not UTF-8"):
+            writer.add_bytes("a\ufffd", b"3")
+        writer.add_bytes(b"a\xff", b"4")  # the same name
+    assert list(members(tmp_path / "x.caf").values()) == [b"4"]
+
+
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     root = tmp_path / "tree"
@@ -316,6 +327,7 @@ def tree(tmp_path: Path) -> Path:
     (root / "loop").symlink_to(".")
     (root / "dangling").symlink_to("nowhere")
     os.mkfifo(root / "pipe")
+    (root / "hollow" / "inner").mkdir(parents=True)
     return root
 
 
@@ -328,6 +340,7 @@ def test_trees_are_taken_whole_and_in_order(tree: Path, tmp_path: Path) -> None:
         ("loop", "symbolic link to a directory"),
         ("dangling", "No such file or directory"),
         ("pipe", "not a regular file"),
+        ("inner", EMPTY_DIRECTORY),
     }
     with create(tmp_path / "x.caf") as writer:
         write_plan(writer, plan)
@@ -392,7 +405,7 @@ def test_tar_streams(tree: Path, tmp_path: Path) -> None:
         found = members(tmp_path / "x.caf")
         assert found["b.txt"] == found["b2.txt"] == b"bee"
         assert set(found) == {"A", "a.b", "a/y/empty", "a/z.bin", "b.txt", "b2.txt", "é"}
-        assert {name for name, _ in skipped} == {"./link.txt", "./loop", "./dangling", "../evil"}
+        assert {name for name, _ in skipped} == {"./link.txt", "./loop", "./dangling", "../evil", "hollow/inner"}
         assert errors(tmp_path / "x.caf") == []
 
 
@@ -414,7 +427,7 @@ def test_zip(tmp_path: Path) -> None:
     with create(tmp_path / "x.caf") as writer:
         skipped = add_zip(writer, str(packed))
     assert members(tmp_path / "x.caf") == {"a/b.txt": b"text" * 1000, "c": b"c"}
-    assert [name for name, _ in skipped] == ["../evil"]
+    assert [name for name, _ in skipped] == ["../evil", "dir"]
     broken = bytearray(packed.read_bytes())
     broken[broken.index(b"a/b.txt") + 12] ^= 0xFF
     (tmp_path / "broken.zip").write_bytes(broken)

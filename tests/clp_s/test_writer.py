@@ -216,12 +216,23 @@ def test_what_is_lost_is_counted(tmp_path: Path) -> None:
     )
     with create(tmp_path / "x", allow_loss=True, timestamp_key="t") as writer:
         writer.add_files([source])
-    assert writer.losses == 4
+    assert writer.losses == 6
     with read(tmp_path / "x") as archive:
         printed = b"".join(archive.json_chunks(ordered=True)).splitlines()
     assert printed[:3] == [b'{"a":-1}', b'{"b":"\xef\xbf\xbd"}', b"{}"]
     assert printed[3] == b'{"t":"soon"}'
     assert printed[5] == b'{"c":1,"c":"x"}'
+
+
+@pytest.mark.parametrize("text", ["[1,2]", '{"a":1,"a":"x"}', '{"a":{"x":1},"a":{"y":1}}', '{"b":[{"k":1,"k":"x"}]}'])
+def test_a_record_that_comes_back_otherwise_ends_with_3(
+    text: str, tmp_path: Path, exhume_cli: Callable[..., Any]
+) -> None:
+    source, options = tmp_path / "in.jsonl", ["--allow-loss", "--structurize-arrays"]
+    source.write_text(text + "\n")
+    assert exhume_cli("create", "clp-s", *options, source, "-o", tmp_path / "x").code == 3
+    source.write_text('{"a":1,"b":{"a":1}}\n')
+    assert exhume_cli("create", "clp-s", *options, source, "-o", tmp_path / "y").code == 0
 
 
 def test_units_and_properties(tmp_path: Path) -> None:

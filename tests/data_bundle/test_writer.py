@@ -331,6 +331,13 @@ def test_salvage_of_deleted_files_and_of_a_lost_manifest(aged: Path, tmp_path: P
     assert found == set(MEMBERS) - {"readme.txt"}
 
 
+def test_no_shard_stays_empty(tmp_path: Path, exhume_cli: Callable[..., Any]) -> None:
+    (tmp_path / "one").write_bytes(b"few bytes")
+    assert exhume_cli("create", "databundle", "--shards", 3, tmp_path / "one", "-o", tmp_path / "b").code == 0
+    assert [path.name for path in sorted((tmp_path / "b").glob("shard-*"))] == ["shard-00000000"]
+    assert exhume_cli("verify", tmp_path / "b").err.count("warning") == 0
+
+
 def test_diff(tmp_path: Path, exhume_cli: Callable[..., Any]) -> None:
     tree = tmp_path / "tree"
     for member, data in MEMBERS.items():
@@ -358,6 +365,11 @@ def test_diff(tmp_path: Path, exhume_cli: Callable[..., Any]) -> None:
     for sides in ((tmp_path / "one", tmp_path / "two"), (tmp_path / "two", tree)):
         alone = exhume_cli("diff", "--content", "--json", *sides)
         assert exhume_cli("diff", "--content", "--json", *sides, "--jobs", 3).out == alone.out
+    for number, make in enumerate((os.mkfifo, lambda path: path.symlink_to("nowhere"))):
+        make(tree / f"other-{number}")
+        ran = exhume_cli("diff", tmp_path / "one", tree)
+        assert (ran.code, ran.text) == (4, f"+ other-{number}\n")
+        (tree / f"other-{number}").unlink()
     (tree / "readme.txt").unlink()
     (tree / "readme.txt").mkdir()
     assert "! readme.txt" in exhume_cli("diff", tmp_path / "one", tree).text

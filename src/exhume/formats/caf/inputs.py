@@ -36,6 +36,9 @@ ESCAPED, ROOM = 8, 256
 """More bytes than a character of a name can take in the index, and than the rest of its entry with the footer."""
 
 
+EMPTY_DIRECTORY = "an empty directory: the format stores files only"
+
+
 class PlannedFile(NamedTuple):
     """A file to add: its path, the name it will have, and its size in bytes when it was listed."""
 
@@ -124,6 +127,8 @@ def _scan(
             skipped.append((folder, error.strerror or str(error)))
             continue
         files, sizes, others = listing.files, listing.sizes, listing.others
+        if not (files or others or listing.folders):
+            skipped.append((folder, EMPTY_DIRECTORY))
         if own and not own.isdisjoint(listing.inodes):
             kept = [inode not in own for inode in listing.inodes]
             others = others + list(compress(files, map(not_, kept)))
@@ -232,9 +237,11 @@ def add_tar(
     work.  Raises `FormatError` for a damaged stream and `SourceError` when reading fails.
     """
     skipped: list[tuple[str, str]] = []
+    folders = _Folders()
     try:
         with tarfile.open(fileobj=file, mode="r|*", errors="surrogateescape") as tar:
             for number, member in enumerate(tar):
+                folders.add(_clean(member.name), directory=member.isdir())
                 _add_tar_member(writer, tar, member, skipped)
                 if number % STEP == 0:
                     progress(member.offset_data + member.size, None, "bytes")
@@ -244,7 +251,27 @@ def add_tar(
         raise FormatError("the tar archive is damaged", span=Span(name, 0, 0), actual=shorten(error)) from error
     except OSError as error:
         raise source_error(error, name) from error
-    return skipped
+    return skipped + folders.empty()
+
+
+class _Folders:
+    """The directories of a tar or zip archive, for those that nothing is in."""
+
+    def __init__(self) -> None:
+        self._named: dict[str, bool] = {}
+        """Directories by name; whether something is in them."""
+
+    def add(self, name: str, *, directory: bool) -> None:
+        """Enter a member."""
+        name = name.rstrip("/")
+        if directory:
+            self._named.setdefault(name, False)
+        if parent := name.rpartition("/")[0]:
+            self._named[parent] = True
+
+    def empty(self) -> list[tuple[str, str]]:
+        """Return what was left out."""
+        return [(name, EMPTY_DIRECTORY) for name, filled in self._named.items() if name and not filled]
 
 
 def _add_tar_member(
@@ -277,8 +304,11 @@ def add_zip(writer: CafWriter, path: str | BinaryIO, progress: Progress = no_pro
     """
     name = path if isinstance(path, str) else "<zip>"
     skipped: list[tuple[str, str]] = []
+    folders = _Folders()
     try:
         with zipfile.ZipFile(path) as archive:
+            for info in archive.infolist():
+                folders.add(_clean(info.filename), directory=info.is_dir())
             infos = [info for info in archive.infolist() if not info.is_dir()]
             for info in infos:
                 if not _unsafe(_clean(info.filename)):
@@ -294,7 +324,7 @@ def add_zip(writer: CafWriter, path: str | BinaryIO, progress: Progress = no_pro
         raise CodecError("the zip archive cannot be read", span=Span(name, 0, 0), actual=shorten(error)) from error
     except OSError as error:
         raise source_error(error, name) from error
-    return skipped
+    return skipped + folders.empty()
 
 
 def _add_zip_member(

@@ -95,6 +95,7 @@ class CafWriter(Writer):
     - `order`: the order of the index, `sorted` (as the Go writer) or `insertion` (as the TypeScript writer).
     - `chunk_size`: bytes that one chunk may take, index and footer included; at most 32 GiB.
     - `replace`: a name added twice replaces the earlier member, whose bytes stay as dead data; otherwise it is refused.
+      Names that differ, but are stored as the same text because they are not UTF-8, are always refused.
     - `publish_each`: a chunk gets its name as soon as it is full, instead of all together at the end.
     - `on_chunk`: called with each chunk once it has its name.
 
@@ -209,6 +210,12 @@ class CafWriter(Writer):
         if name.text in self._earlier or (name.text in chunk.files and not self.replace):
             where = "an earlier chunk" if name.text in self._earlier else "this archive"
             raise WriterError(f"the name is in {where} already", format="caf", actual=shorten(name.text))
+        if name.text in chunk.files and chunk.raw.get(name.text) != name.raw:
+            raise WriterError(
+                "two names that differ in bytes that are not UTF-8 would be stored as one",
+                format="caf",
+                actual=shorten(name.text),
+            )
         if size is not None and not self._fits_alone(name, size):
             raise WriterError(
                 "the member is larger than a chunk may be",

@@ -80,15 +80,18 @@ def _row_side(row: FileRow) -> Side:
 
 
 def directory_side(path: str | os.PathLike[str], *, jobs: int = 1) -> dict[str, Side]:
-    """The regular files and directories below a directory, which `jobs` threads read (0: one per core).
+    """Return everything below a directory, whose files `jobs` threads read (0: one per core).
 
-    Raises `SourceError` for what cannot be read.
+    What a bundle cannot contain (a pipe, a link to nothing) and a directory that cannot be listed have the kind
+    `other`.  Raises `SourceError` for a file that cannot be read.
     """
-    found = ((kind, file, name) for kind, file, name, _ in walk(os.fspath(path), "") if kind in ("directory", "file"))
+    found = ((kind, file, name) for kind, file, name, _ in walk(os.fspath(path), ""))
 
     def look(one: tuple[str, str, str]) -> tuple[str, Side]:
         kind, file, name = one
-        return name, Side(kind, 0, 0) if kind == "directory" else Side(kind, *_sum_file(file))
+        if kind == "file":
+            return name, Side(kind, *_sum_file(file))
+        return name, Side("directory" if kind == "directory" else "other", 0, 0)
 
     return dict(map_ordered(look, found, jobs, leave=True))
 

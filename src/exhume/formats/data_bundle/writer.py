@@ -282,6 +282,7 @@ class DataBundleWriter(Writer):
             load, number = loads.pop(0)
             member.shard, member.offset = number, load
             insort(loads, (load + member.size, number))
+        self.shards = 1 + max((member.shard for member in members), default=0)  # none stays empty
 
     def _plan(self, members: list[_Member]) -> Iterator[_Record]:
         """Plans the records of each shard in turn: a record ends when it is full, before a large file, and with its

@@ -17,11 +17,11 @@ from exhume.formats.zs.layout_facts import DECODERS, STORED_CODECS
 from exhume.native.kernel import scan_records
 
 LEVELS = {
-    "none": (),
+    "none": ("fast",),
     "deflate": ("fast", *map(str, range(1, 13)), "isal", "stored"),
     "lzma": ("fast", "0", "0e", "1", "1e", "stored"),
 }
-"""Compression levels by codec, the default first.  `fast` is level 5 for deflate, and 0e tuned for records for lzma;
+"""Compression levels by codec, the default first.  `fast` is nothing for none, level 5 for deflate, and 0e tuned for records for lzma;
 the numbers are those of libdeflate and xz; `stored` wraps payloads in raw blocks.  Only the output of `isal` depends on
 the processor."""
 
@@ -33,11 +33,12 @@ def compressor(codec: str, level: str | int | None = None) -> Compressor:
     if codec not in STORED_CODECS:
         raise WriterError("unknown codec", expected=f"one of {', '.join(STORED_CODECS)}", actual=codec)
     known = LEVELS[codec]
-    chosen = (known[0] if known else None) if level is None else str(level)
-    if level is not None and chosen not in known:
-        expected = f"one of {', '.join(known)}" if known else "no level"
-        raise WriterError(f"unknown compression level for {codec}", expected=expected, actual=chosen)
-    if chosen is None:
+    chosen = known[0] if level is None else str(level)
+    if chosen not in known:
+        raise WriterError(
+            f"unknown compression level for {codec}", expected=f"one of {', '.join(known)}", actual=chosen
+        )
+    if codec == "none":
         return lambda payload: payload
     if chosen == "fast":
         return functools.partial(compress, "deflate") if codec == "deflate" else lzma2_fast

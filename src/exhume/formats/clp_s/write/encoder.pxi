@@ -907,8 +907,10 @@ cdef class ClpsEncoder:
             index = self.name_of(parent, previous, token.key, token.key_size)
             name = &(<EncName*>self.names.p)[index]
             if frame != NULL and not frame.kind:
-                if name.stamp == frame.stamp and not self.lossy:
-                    return E_DUPLICATE_KEY
+                if name.stamp == frame.stamp:
+                    if not self.lossy:
+                        return E_DUPLICATE_KEY
+                    token.flags |= F_REPEATED
                 name.stamp = frame.stamp
                 frame.previous = index
             fault = 0
@@ -1285,7 +1287,11 @@ cdef class ClpsEncoder:
         cdef EncToken* token
         for i in range(self.num_tokens):
             token = &(<EncToken*>self.tape.p)[i]
-            if token.flags & (F_SURROGATE | F_LOSS) or (token.kind == T_INTEGER and token.flags & F_ABOVE_I64):
+            if i == 0 and token.kind != T_OPEN_OBJECT and token.kind != T_EMPTY_OBJECT:
+                self.losses += 1  # a record that is an array comes back as {}
+            if token.flags & (F_SURROGATE | F_REPEATED):
+                self.losses += 1
+            if token.flags & F_LOSS or (token.kind == T_INTEGER and token.flags & F_ABOVE_I64):
                 self.losses += 1
         return 0
 

@@ -68,6 +68,7 @@ cdef enum:
     F_ABOVE_U64 = 2
     F_SURROGATE = 4
     F_LOSS = 8
+    F_REPEATED = 16
 
 cdef enum:
     ENC_MAX_DEPTH = 10000

@@ -63,8 +63,9 @@ class _Table:
 
 
 def _losses(tokens: Sequence[Token], values: Iterable[Iterable[_Value]]) -> int:
-    """How many keys, strings and numbers of a record do not come back unchanged."""
-    return sum(token.broken for token in tokens) + sum(value.lost for part in values for value in part)
+    """Return how many keys, strings and numbers of a record do not come back unchanged; an array comes back as {}."""
+    whole = not tokens or tokens[0].kind in (Kind.OPEN_OBJECT, Kind.EMPTY_OBJECT)
+    return (not whole) + sum(token.broken for token in tokens) + sum(value.lost for part in values for value in part)
 
 
 def _close(unordered: list[int], marker: int, kind: NodeType) -> None:
@@ -260,8 +261,10 @@ class PureEncoder:
                 raise _RefusedError(Status.BAD_SURROGATE)
             parent, keys, in_elements, in_array, _ = frames[-1] if frames else (ROOT, set[bytes](), True, False, -1)
             if not in_elements:
-                if token.key in keys and not self._lossy:
-                    raise _RefusedError(Status.DUPLICATE_KEY)
+                if token.key in keys:
+                    if not self._lossy:
+                        raise _RefusedError(Status.DUPLICATE_KEY)
+                    token.broken = True
                 keys.add(token.key)
             value = self._value(token, not in_array and self._is_time(parent, token.key))
             value.node = self._node(parent, token.key, value.type)
