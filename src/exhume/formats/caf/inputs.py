@@ -264,7 +264,7 @@ class _Folders:
     def add(self, name: str, *, directory: bool) -> None:
         """Enter a member."""
         name = name.rstrip("/")
-        if directory:
+        if directory and name != ".":
             self._named.setdefault(name, False)
         if parent := name.rpartition("/")[0]:
             self._named[parent] = True

@@ -27,7 +27,13 @@ if TYPE_CHECKING:
 @click.option("--level", type=click.IntRange(0, 12), help="Level of zlib.  [default: 5]")
 @click.option("--record-size", type=SIZE, default=128 << 10, help="Uncompressed bytes per record.  [default: 128K]")
 @click.option("--alignment", type=SIZE, help="Records start at multiples of this.  [default: 4096; 1 when raw-packed]")
-@click.option("--shards", type=click.IntRange(1), default=1, show_default=True, help="Most files to spread the data over; none stays empty.")
+@click.option(
+    "--shards",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Most files to spread the data over; none stays empty.",
+)
 @click.option(cls=Jobs)
 @click.option(
     "--raw-packed/--records", default=None, help="Uncompressed data without or with records.  [default: without]"

@@ -21,9 +21,9 @@ LEVELS = {
     "deflate": ("fast", *map(str, range(1, 13)), "isal", "stored"),
     "lzma": ("fast", "0", "0e", "1", "1e", "stored"),
 }
-"""Compression levels by codec, the default first.  `fast` is nothing for none, level 5 for deflate, and 0e tuned for records for lzma;
-the numbers are those of libdeflate and xz; `stored` wraps payloads in raw blocks.  Only the output of `isal` depends on
-the processor."""
+"""Compression levels by codec, the default first.  `fast` is nothing for none, level 5 for deflate, and 0e tuned for
+records for lzma; the numbers are those of libdeflate and xz; `stored` wraps payloads in raw blocks.  Only the output of
+`isal` depends on the processor."""
 
 Compressor = Callable[[bytes], bytes]
 
