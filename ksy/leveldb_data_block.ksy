@@ -22,12 +22,20 @@ instances:
   packed_num_restarts:
     pos: _io.size - 4
     type: u4
-    doc: The number of restarts, in RocksDB with a flag in the highest bit.
+    valid:
+      expr: _ % 0x80000000 < 0x40000000 and _ % 0x20000000 < 0x10000000
+    doc: |
+      The number of restarts, in RocksDB with flags in the four highest bits. Bit
+      28 means that keys and values are stored apart, bit 30 has no meaning yet:
+      neither layout is this one.
   has_hash_index:
     value: packed_num_restarts >= 0x80000000
     doc: RocksDB; a table of buckets lies between restarts and their number.
+  is_uniform:
+    value: packed_num_restarts % 0x40000000 >= 0x20000000
+    doc: RocksDB; keys are spread so evenly that a position can be guessed.
   num_restarts:
-    value: packed_num_restarts % 0x80000000
+    value: packed_num_restarts % 0x10000000
   num_buckets:
     pos: _io.size - 6
     type: u2

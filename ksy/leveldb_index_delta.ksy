@@ -17,10 +17,18 @@ doc: |
   block is than the one before, and the block starts right behind it.
 doc-ref: https://github.com/facebook/rocksdb/blob/main/table/block_based/block_builder.cc
 instances:
-  num_restarts:
-    -lint-ok: Too many make `ofs_restarts` negative, and `entries` refuses that.
+  packed_num_restarts:
     pos: _io.size - 4
     type: u4
+    valid:
+      expr: _ < 0x40000000 and _ % 0x20000000 < 0x10000000
+    doc: |
+      The number of restarts, with a flag: bit 29 says that keys are spread so
+      evenly that a position can be guessed. The other high bits are not used in
+      an index.
+  num_restarts:
+    -lint-ok: Too many make `ofs_restarts` negative, and `entries` refuses that.
+    value: packed_num_restarts % 0x10000000
   ofs_restarts:
     value: _io.size - 4 - 4 * num_restarts.as<s8>
   entries:

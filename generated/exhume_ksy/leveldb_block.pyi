@@ -23,6 +23,7 @@ class LeveldbBlock(KaitaiStruct):
     buckets: bytes | None
     entries: LeveldbBlock.EntryList
     has_hash_index: bool
+    is_uniform: bool
     num_buckets: int | None
     num_restarts: int
     ofs_restarts: int

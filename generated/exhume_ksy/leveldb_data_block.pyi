@@ -29,6 +29,7 @@ class LeveldbDataBlock(KaitaiStruct):
     buckets: bytes | None
     entries: LeveldbDataBlock.EntryList
     has_hash_index: bool
+    is_uniform: bool
     num_buckets: int | None
     num_restarts: int
     ofs_restarts: int

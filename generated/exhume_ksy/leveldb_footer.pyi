@@ -26,7 +26,11 @@ class LeveldbFooter(KaitaiStruct):
         len_metaindex: int
         padding: bytes
     checksum_type: LeveldbFooter.ChecksumTypes | int | None
+    is_cuckoo: bool
     is_leveldb: bool
+    is_old_plain: bool
+    is_pebble: bool
+    is_plain: bool
     is_rocksdb: bool
     leveldb: LeveldbFooter.Handles | None
     magic: bytes

@@ -21,4 +21,5 @@ class LeveldbIndexDelta(KaitaiStruct):
     entries: LeveldbIndexDelta.EntryList
     num_restarts: int
     ofs_restarts: int
+    packed_num_restarts: int
     restarts: list[int]

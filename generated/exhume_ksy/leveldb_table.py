@@ -4,11 +4,11 @@
 import kaitaistruct
 from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
 from . import leveldb_filter
-from . import leveldb_footer
-from . import leveldb_index_delta
 from . import leveldb_properties
 from . import leveldb_block
 from . import leveldb_block_handle
+from . import leveldb_index_delta
+from . import leveldb_footer
 from . import leveldb_data_block
 from enum import IntEnum
 

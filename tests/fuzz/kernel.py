@@ -96,7 +96,8 @@ def leveldb(data: bytes) -> None:
         found = LeveldbRows()
         sealed, handle = body + masked_crc32c(body).to_bytes(4, "little"), Handle(0, len(data))
         blocks = BlockIndex.of([(b"\xff" * 99, handle)])
-        if found.add_blocks(sealed, 0, blocks, None, None, data[:1], None, bytes([1]) * 256, (MOST,) * 5):
+        limits = MOST, MOST, MOST, MOST, MOST, -1
+        if found.add_blocks(sealed, 0, blocks, None, None, data[:1], None, bytes([1]) * 256, limits):
             assert found.facts() is not None or not len(found)
 
 

@@ -6,6 +6,7 @@ import io
 import shutil
 from pathlib import Path
 
+from exhume.codecs.checksums import masked_crc32c
 from exhume.formats.leveldb.blocks import build_block
 from exhume.formats.leveldb.log import build_batch, build_log
 from exhume.formats.leveldb.model import BYTEWISE
@@ -96,8 +97,19 @@ def _specifications() -> dict[str, bytes]:
     facts = [(b"rocksdb.num.entries", build_varint(6)), (b"rocksdb.raw.key.size", build_varint(300))]
     added = edit(log=6, last=6, following=7, tables=[(1, 5, 321, one, one)])
     more = b"\x05\x01" + build_bytes(one) + b"\x06\x01\x04" + b"\xa0\x06\x07"
+    value = b"a value in a blob file"
+    sizes = len(b"apple").to_bytes(8, "little") + len(value).to_bytes(8, "little") + bytes(8)
+    checked = (masked_crc32c(sizes), masked_crc32c(b"apple" + value))
+    record = sizes + b"".join(number.to_bytes(4, "little") for number in checked) + b"apple" + value
+    magic = (2395959).to_bytes(4, "little")
+    last = magic + (1).to_bytes(8, "little") + bytes(16)
+    blobs = magic + (1).to_bytes(4, "little") + bytes(22) + record + last + masked_crc32c(last).to_bytes(4, "little")
+    columns = b"\1\2\0" + build_varint(4) + build_bytes(b"color") + build_varint(3) + b"tartred"
     return {
         **_footers(),
+        "leveldb_blob_file": blobs,
+        "leveldb_blob_index": b"\1" + b"".join(map(build_varint, (10, 67, len(value)))) + b"\0",
+        "leveldb_wide_columns": columns,
         "leveldb_varint": build_varint(300),
         "leveldb_bytes": build_bytes(b"hello"),
         "leveldb_block_handle": Handle(4096, 300).build(),

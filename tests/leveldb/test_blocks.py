@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import zlib
+
 import pytest
 
 from exhume.codecs import compress
@@ -72,3 +74,11 @@ def test_tails_that_do_not_fit(block: bytes) -> None:
     whole = Block(Handle(0, len(block)), BytesSource(block), "none", Verdict.GOOD, block)
     with pytest.raises(StructureError):
         _ = whole.entries_end
+
+
+@pytest.mark.parametrize(("kind", "wbits"), [(2, 15), (4, -15)])
+def test_compressions_of_minecraft(kind: int, wbits: int) -> None:
+    """Mojang's LevelDB: 2 is a zlib stream, 4 raw deflate, where RocksDB has LZ4."""
+    engine = zlib.compressobj(6, zlib.DEFLATED, wbits)
+    stored = engine.compress(b"blocks " * 50) + engine.flush()
+    assert decode_block(stored, kind, family="leveldb", version=0, max_size=1000) == b"blocks " * 50

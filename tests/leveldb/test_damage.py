@@ -115,6 +115,27 @@ def table_of(
     return change
 
 
+PROPERTIES = {
+    "external": b"rocksdb.external_sst_file.version",
+    "number": b"rocksdb.external_sst_file.global_seqno",
+    "index": b"rocksdb.block.based.table.index.type",
+    "apart": b"rocksdb.separate.key.value.in.data.block",
+}
+
+
+def rocks(*blocks: tuple[bytes, bytes], **properties: bytes) -> Change:
+    """The same as `table_of` with RocksDB's footer of version 2, and with properties."""
+    named = sorted((PROPERTIES[name], value) for name, value in properties.items())
+
+    def change(files: Files) -> None:
+        table_of(*blocks, properties=named)(files)
+        table = files["000005.ldb"]
+        files["000005.ldb"] = table[:-48] + b"\1" + table[-48:-8] + b"\2\0\0\0" + bytes.fromhex("f7cff485b741e288")
+        retable(files)
+
+    return change
+
+
 def retable(files: Files, **values: Any) -> None:
     """A manifest that fits the table that is there."""
     table = files["000005.ldb"]
@@ -123,6 +144,8 @@ def retable(files: Files, **values: Any) -> None:
         values.get("large", InternalKey(b"k", 1, 1).build()),
     )
     record = edit(log=6, last=values.get("last", 6), following=7, tables=[(1, 5, len(table), small, large)])
+    if "numbers" in values:  # the form of RocksDB, with the smallest and the largest sequence number
+        record = record.replace(b"\x07\x01\x05", b"\x64\x01\x05") + b"".join(map(build_varint, values["numbers"]))
     files["MANIFEST-000004"] = build_log([record])
 
 
@@ -163,12 +186,20 @@ CASES: list[tuple[str, Change]] = [
     ("LDB-101", put("CURRENT", b"MANIFEST-000004")),
     ("LDB-101", put("CURRENT", b"\n")),
     ("LDB-102", put("CURRENT", b"MANIFEST-000099\n")),
-    ("LDB-103", manifest(b"\x01" + build_bytes(b"idb_cmp1") + b"\x02\x06\x03\x07\x04\x06")),
+    ("LDB-103", manifest(b"\x01" + build_bytes(b"my_order") + b"\x02\x06\x03\x07\x04\x06")),
     ("LDB-104", lambda f: f.update({"000005.ldb": f["000005.ldb"][:-1]})),
     ("LDB-105", table_of((GOOD, KEY), footer=rocks_footer(99))),
     ("LDB-106", table_of((GOOD, KEY), kind=6)),
     ("LDB-107", table_of((GOOD, KEY), footer=rocks_footer(2, checksum=77))),
     ("LDB-108", log(fragment(77, b"x") + build_log([build_batch(7, [(PUT, b"k", b"v")])]))),
+    ("LDB-121", fixed(-8, bytes.fromhex("6495bf6396224282"))),
+    ("LDB-121", fixed(-8, bytes.fromhex("b8138f7aeb18344f"))),
+    ("LDB-121", fixed(-8, bytes.fromhex("7378f1c5d0896792"))),
+    ("LDB-121", fixed(-8, bytes.fromhex("f09faab3f09faab3"))),
+    ("LDB-122", table_of((GOOD[:-1] + b"\x10", KEY))),
+    ("LDB-122", rocks((GOOD, KEY), index=((3).to_bytes(4, "little")))),
+    ("LDB-122", rocks((GOOD, KEY), apart=b"\x01")),
+    ("LDB-122", rocks((GOOD, KEY), external=(9).to_bytes(4, "little"))),
     ("LDB-201", flip_at("000006.log", 20)),
     ("LDB-202", flip_at("000005.ldb", 20)),
     ("LDB-203", table_of((GOOD, KEY), footer=sealed_footer())),
@@ -214,6 +245,8 @@ CASES: list[tuple[str, Change]] = [
     ("LDB-323", lambda f: f.update({"000005.sst": f["000005.ldb"]})),
     ("LDB-324", fixed(-10, b"!")),
     ("LDB-325", put("000005.ldb", b"tiny")),
+    ("LDB-343", both(rocks((GOOD, KEY), external=(2).to_bytes(4, "little"), number=(5).to_bytes(8, "little")),
+                     lambda f: retable(f, numbers=(6, 6)))),
     ("LDB-401", put("000002.log", b"")),
     ("LDB-402", lambda f: f.update({"000099.ldb": f["000005.ldb"]})),
     ("LDB-404", log(build_log([build_batch(7, [])[:8] + b"\1\0\0\0\2" + build_bytes(b"k") + build_bytes(b"v")]))),

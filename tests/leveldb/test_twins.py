@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from exhume.codecs import compress
 from exhume.codecs.checksums import crc32c, mask_crc32c, masked_crc32c
-from exhume.errors import Span, StructureError, WriterError
+from exhume.errors import FormatError, Span, WriterError
 from exhume.formats.leveldb import checks, table_writer
 from exhume.formats.leveldb import pykernel as rows_twin
 from exhume.formats.leveldb.blocks import build_block, seal_block
@@ -231,7 +231,7 @@ def test_the_kernel_refuses_what_is_not_of_its_rows() -> None:
         lambda: rows.settle([(1, b"")], True),
         lambda: rows.settle([(0, b""), (0, b"")], False),
         lambda: rows.cut(b""),
-        lambda: rows.add_blocks(b"", 0, BlockIndex.of(()), None, None, None, None, b"", (1, 1, 1, 1, 1)),
+        lambda: rows.add_blocks(b"", 0, BlockIndex.of(()), None, None, None, None, b"", (1, 1, 1, 1, 1, -1)),
     ):
         with pytest.raises(ValueError, match=r"no |not "):
             call()
@@ -307,7 +307,7 @@ def test_handles_of_an_index_are_those_of_its_entries(
     if flipped is not None:
         block[flipped[0] % len(block)] ^= flipped[1]
     raw = bytes(block)
-    with suppress(StructureError):
+    with suppress(FormatError):
         end = parse_tail(raw, HERE).end
         for internal in (True, False):
             found = block_handles(raw, end, BUDGET, internal)

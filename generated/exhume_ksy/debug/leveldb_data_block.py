@@ -258,6 +258,15 @@ class LeveldbDataBlock(KaitaiStruct):
         return getattr(self, '_m_has_hash_index', None)
 
     @property
+    def is_uniform(self):
+        """RocksDB; keys are spread so evenly that a position can be guessed."""
+        if hasattr(self, '_m_is_uniform'):
+            return self._m_is_uniform
+
+        self._m_is_uniform = self.packed_num_restarts % 1073741824 >= 536870912
+        return getattr(self, '_m_is_uniform', None)
+
+    @property
     def num_buckets(self):
         if hasattr(self, '_m_num_buckets'):
             return self._m_num_buckets
@@ -280,7 +289,7 @@ class LeveldbDataBlock(KaitaiStruct):
         if hasattr(self, '_m_num_restarts'):
             return self._m_num_restarts
 
-        self._m_num_restarts = self.packed_num_restarts % 2147483648
+        self._m_num_restarts = self.packed_num_restarts % 268435456
         return getattr(self, '_m_num_restarts', None)
 
     @property
@@ -293,7 +302,10 @@ class LeveldbDataBlock(KaitaiStruct):
 
     @property
     def packed_num_restarts(self):
-        """The number of restarts, in RocksDB with a flag in the highest bit."""
+        """The number of restarts, in RocksDB with flags in the four highest bits. Bit
+        28 means that keys and values are stored apart, bit 30 has no meaning yet:
+        neither layout is this one.
+        """
         if hasattr(self, '_m_packed_num_restarts'):
             return self._m_packed_num_restarts
 
@@ -302,6 +314,9 @@ class LeveldbDataBlock(KaitaiStruct):
         self._debug['_m_packed_num_restarts']['start'] = self._io.pos()
         self._m_packed_num_restarts = self._io.read_u4le()
         self._debug['_m_packed_num_restarts']['end'] = self._io.pos()
+        _ = self._m_packed_num_restarts
+        if not  ((_ % 2147483648 < 1073741824) and (_ % 536870912 < 268435456)) :
+            raise kaitaistruct.ValidationExprError(self._m_packed_num_restarts, self._io, u"/instances/packed_num_restarts")
         self._io.seek(_pos)
         return getattr(self, '_m_packed_num_restarts', None)
 

@@ -154,12 +154,47 @@ class LeveldbFooter(KaitaiStruct):
         return getattr(self, '_m_checksum_type', None)
 
     @property
+    def is_cuckoo(self):
+        """RocksDB's cuckoo tables, which have another layout."""
+        if hasattr(self, '_m_is_cuckoo'):
+            return self._m_is_cuckoo
+
+        self._m_is_cuckoo = self.magic == b"\x73\x78\xF1\xC5\xD0\x89\x67\x92"
+        return getattr(self, '_m_is_cuckoo', None)
+
+    @property
     def is_leveldb(self):
         if hasattr(self, '_m_is_leveldb'):
             return self._m_is_leveldb
 
         self._m_is_leveldb = self.magic == b"\x57\xFB\x80\x8B\x24\x75\x47\xDB"
         return getattr(self, '_m_is_leveldb', None)
+
+    @property
+    def is_old_plain(self):
+        if hasattr(self, '_m_is_old_plain'):
+            return self._m_is_old_plain
+
+        self._m_is_old_plain = self.magic == b"\xB8\x13\x8F\x7A\xEB\x18\x34\x4F"
+        return getattr(self, '_m_is_old_plain', None)
+
+    @property
+    def is_pebble(self):
+        """Pebble's own formats, whose blocks and footers differ from RocksDB's."""
+        if hasattr(self, '_m_is_pebble'):
+            return self._m_is_pebble
+
+        self._m_is_pebble = self.magic == b"\xF0\x9F\xAA\xB3\xF0\x9F\xAA\xB3"
+        return getattr(self, '_m_is_pebble', None)
+
+    @property
+    def is_plain(self):
+        """RocksDB's plain tables, which have another layout."""
+        if hasattr(self, '_m_is_plain'):
+            return self._m_is_plain
+
+        self._m_is_plain = self.magic == b"\x64\x95\xBF\x63\x96\x22\x42\x82"
+        return getattr(self, '_m_is_plain', None)
 
     @property
     def is_rocksdb(self):

@@ -39,8 +39,8 @@ class LeveldbIndexDelta(KaitaiStruct):
             pass
             self._m_entries._fetch_instances()
 
-        _ = self.num_restarts
-        if hasattr(self, '_m_num_restarts'):
+        _ = self.packed_num_restarts
+        if hasattr(self, '_m_packed_num_restarts'):
             pass
 
         _ = self.restarts
@@ -161,12 +161,7 @@ class LeveldbIndexDelta(KaitaiStruct):
         if hasattr(self, '_m_num_restarts'):
             return self._m_num_restarts
 
-        _pos = self._io.pos()
-        self._io.seek(self._io.size() - 4)
-        self._debug['_m_num_restarts']['start'] = self._io.pos()
-        self._m_num_restarts = self._io.read_u4le()
-        self._debug['_m_num_restarts']['end'] = self._io.pos()
-        self._io.seek(_pos)
+        self._m_num_restarts = self.packed_num_restarts % 268435456
         return getattr(self, '_m_num_restarts', None)
 
     @property
@@ -176,6 +171,26 @@ class LeveldbIndexDelta(KaitaiStruct):
 
         self._m_ofs_restarts = (self._io.size() - 4) - 4 * self.num_restarts
         return getattr(self, '_m_ofs_restarts', None)
+
+    @property
+    def packed_num_restarts(self):
+        """The number of restarts, with a flag: bit 29 says that keys are spread so
+        evenly that a position can be guessed. The other high bits are not used in
+        an index.
+        """
+        if hasattr(self, '_m_packed_num_restarts'):
+            return self._m_packed_num_restarts
+
+        _pos = self._io.pos()
+        self._io.seek(self._io.size() - 4)
+        self._debug['_m_packed_num_restarts']['start'] = self._io.pos()
+        self._m_packed_num_restarts = self._io.read_u4le()
+        self._debug['_m_packed_num_restarts']['end'] = self._io.pos()
+        _ = self._m_packed_num_restarts
+        if not  ((_ < 1073741824) and (_ % 536870912 < 268435456)) :
+            raise kaitaistruct.ValidationExprError(self._m_packed_num_restarts, self._io, u"/instances/packed_num_restarts")
+        self._io.seek(_pos)
+        return getattr(self, '_m_packed_num_restarts', None)
 
     @property
     def restarts(self):

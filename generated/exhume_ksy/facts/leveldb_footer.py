@@ -43,6 +43,10 @@ class LeveldbFooter:
 
         is_leveldb: Final = b'W\xfb\x80\x8b$uG\xdb'
         is_rocksdb: Final = b'\xf7\xcf\xf4\x85\xb7A\xe2\x88'
+        is_plain: Final = b'd\x95\xbfc\x96"B\x82'
+        is_old_plain: Final = b'\xb8\x13\x8fz\xeb\x184O'
+        is_cuckoo: Final = b'sx\xf1\xc5\xd0\x89g\x92'
+        is_pebble: Final = b'\xf0\x9f\xaa\xb3\xf0\x9f\xaa\xb3'
 
 
 class SealedHandle:

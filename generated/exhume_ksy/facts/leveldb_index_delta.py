@@ -19,10 +19,10 @@ class LeveldbIndexDelta:
     class before_end:
         """Bytes from start and end to the end of the stream."""
 
-        num_restarts: Final = (4, 0)
+        packed_num_restarts: Final = (4, 0)
 
     class form:
         """Formats of numbers for `struct`."""
 
-        num_restarts: Final = '<I'
+        packed_num_restarts: Final = '<I'
         restarts: Final = '<I'

@@ -7,7 +7,7 @@ from libc.stdlib cimport free, realloc
 
 include "_elements.pxi"
 
-SOURCE = '507efce683c256c1'
+SOURCE = 'ba89d7ebce41f047'
 """What this was compiled from: a module built from other specifications is not used."""
 
 

@@ -22,7 +22,7 @@ class LeveldbBlock:
     Keys are internal keys in data blocks and, as a rule, in index blocks; plain names in metaindex and properties
     blocks. An index entry's value is a block handle.
     """
-    __slots__ = ('_packed_num_restarts', '_has_hash_index', '_num_restarts', '_num_buckets', '_ofs_restarts', '_entries', '_restarts', '_buckets', '_io')
+    __slots__ = ('_packed_num_restarts', '_has_hash_index', '_is_uniform', '_num_restarts', '_num_buckets', '_ofs_restarts', '_entries', '_restarts', '_buckets', '_io')
     _io: tuple[View, int, int]
 
     @property
@@ -32,7 +32,9 @@ class LeveldbBlock:
 
     @property
     def packed_num_restarts(self) -> int:
-        """The number of restarts, in RocksDB with a flag in the highest bit."""
+        """The number of restarts, in RocksDB with flags in the four highest bits. Bit 28 means that keys and values are
+        stored apart, bit 30 has no meaning yet: neither layout is this one.
+        """
         try:
             return self._packed_num_restarts
         except AttributeError:
@@ -45,6 +47,8 @@ class LeveldbBlock:
             raise short("packed_num_restarts", at, end, 4)
         (packed_num_restarts,) = _unpack0(view, at)
         at += 4
+        if not (packed_num_restarts % 0x80000000 < 0x40000000 and packed_num_restarts % 0x20000000 < 0x10000000):
+            raise LayoutError("packed_num_restarts", at - 4, at, '_ % 0x80000000 < 0x40000000 and _ % 0x20000000 < 0x10000000', packed_num_restarts)
         self._packed_num_restarts = packed_num_restarts
         return self._packed_num_restarts
 
@@ -59,12 +63,22 @@ class LeveldbBlock:
         return self._has_hash_index
 
     @property
+    def is_uniform(self) -> bool:
+        """RocksDB; keys are spread so evenly that a position can be guessed."""
+        try:
+            return self._is_uniform
+        except AttributeError:
+            pass
+        self._is_uniform = self.packed_num_restarts % 0x40000000 >= 0x20000000
+        return self._is_uniform
+
+    @property
     def num_restarts(self) -> int:
         try:
             return self._num_restarts
         except AttributeError:
             pass
-        self._num_restarts = self.packed_num_restarts % 0x80000000
+        self._num_restarts = self.packed_num_restarts % 0x10000000
         return self._num_restarts
 
     @property

@@ -17,7 +17,7 @@ class LeveldbDataBlock:
     """The layout of `leveldb_block` with the keys put together: entries sorted by internal key, of which each leaves
     off what it has in common with the one before, except at a restart.
     """
-    __slots__ = ('_packed_num_restarts', '_has_hash_index', '_num_restarts', '_num_buckets', '_ofs_restarts', '_entries', '_restarts', '_buckets', '_io')
+    __slots__ = ('_packed_num_restarts', '_has_hash_index', '_is_uniform', '_num_restarts', '_num_buckets', '_ofs_restarts', '_entries', '_restarts', '_buckets', '_io')
     _io: tuple[View, int, int]
 
     @property
@@ -27,7 +27,9 @@ class LeveldbDataBlock:
 
     @property
     def packed_num_restarts(self) -> int:
-        """The number of restarts, in RocksDB with a flag in the highest bit."""
+        """The number of restarts, in RocksDB with flags in the four highest bits. Bit 28 means that keys and values are
+        stored apart, bit 30 has no meaning yet: neither layout is this one.
+        """
         try:
             return self._packed_num_restarts
         except AttributeError:
@@ -40,6 +42,8 @@ class LeveldbDataBlock:
             raise short("packed_num_restarts", at, end, 4)
         (packed_num_restarts,) = _unpack0(view, at)
         at += 4
+        if not (packed_num_restarts % 0x80000000 < 0x40000000 and packed_num_restarts % 0x20000000 < 0x10000000):
+            raise LayoutError("packed_num_restarts", at - 4, at, '_ % 0x80000000 < 0x40000000 and _ % 0x20000000 < 0x10000000', packed_num_restarts)
         self._packed_num_restarts = packed_num_restarts
         return self._packed_num_restarts
 
@@ -54,12 +58,22 @@ class LeveldbDataBlock:
         return self._has_hash_index
 
     @property
+    def is_uniform(self) -> bool:
+        """RocksDB; keys are spread so evenly that a position can be guessed."""
+        try:
+            return self._is_uniform
+        except AttributeError:
+            pass
+        self._is_uniform = self.packed_num_restarts % 0x40000000 >= 0x20000000
+        return self._is_uniform
+
+    @property
     def num_restarts(self) -> int:
         try:
             return self._num_restarts
         except AttributeError:
             pass
-        self._num_restarts = self.packed_num_restarts % 0x80000000
+        self._num_restarts = self.packed_num_restarts % 0x10000000
         return self._num_restarts
 
     @property

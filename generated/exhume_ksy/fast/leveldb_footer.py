@@ -17,7 +17,7 @@ class LeveldbFooter:
     """The last 48 bytes (LevelDB) or 53 bytes (RocksDB) of a table: where its metaindex and its index are. Give it the
     last 53 bytes of the file, or more; it counts from the end.
     """
-    __slots__ = ('_magic', '_is_leveldb', '_is_rocksdb', '_leveldb', '_version', '_checksum_type', '_rocksdb', '_rocksdb6', '_io')
+    __slots__ = ('_magic', '_is_leveldb', '_is_rocksdb', '_is_plain', '_is_old_plain', '_is_cuckoo', '_is_pebble', '_leveldb', '_version', '_checksum_type', '_rocksdb', '_rocksdb6', '_io')
     _io: tuple[View, int, int]
 
     @property
@@ -59,6 +59,45 @@ class LeveldbFooter:
             pass
         self._is_rocksdb = self.magic == b'\xf7\xcf\xf4\x85\xb7A\xe2\x88'
         return self._is_rocksdb
+
+    @property
+    def is_plain(self) -> bool:
+        """RocksDB's plain tables, which have another layout."""
+        try:
+            return self._is_plain
+        except AttributeError:
+            pass
+        self._is_plain = self.magic == b'd\x95\xbfc\x96"B\x82'
+        return self._is_plain
+
+    @property
+    def is_old_plain(self) -> bool:
+        try:
+            return self._is_old_plain
+        except AttributeError:
+            pass
+        self._is_old_plain = self.magic == b'\xb8\x13\x8fz\xeb\x184O'
+        return self._is_old_plain
+
+    @property
+    def is_cuckoo(self) -> bool:
+        """RocksDB's cuckoo tables, which have another layout."""
+        try:
+            return self._is_cuckoo
+        except AttributeError:
+            pass
+        self._is_cuckoo = self.magic == b'sx\xf1\xc5\xd0\x89g\x92'
+        return self._is_cuckoo
+
+    @property
+    def is_pebble(self) -> bool:
+        """Pebble's own formats, whose blocks and footers differ from RocksDB's."""
+        try:
+            return self._is_pebble
+        except AttributeError:
+            pass
+        self._is_pebble = self.magic == b'\xf0\x9f\xaa\xb3\xf0\x9f\xaa\xb3'
+        return self._is_pebble
 
     @property
     def leveldb(self) -> Handles | None:

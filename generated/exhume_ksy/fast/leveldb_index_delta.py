@@ -19,7 +19,7 @@ class LeveldbIndexDelta:
     value length. At a restart the value is a whole block handle; elsewhere it is how much longer the block is than
     the one before, and the block starts right behind it.
     """
-    __slots__ = ('_num_restarts', '_ofs_restarts', '_entries', '_restarts', '_io')
+    __slots__ = ('_packed_num_restarts', '_num_restarts', '_ofs_restarts', '_entries', '_restarts', '_io')
     _io: tuple[View, int, int]
 
     @property
@@ -28,20 +28,34 @@ class LeveldbIndexDelta:
         return self._io[1], self._io[2]
 
     @property
-    def num_restarts(self) -> int:
+    def packed_num_restarts(self) -> int:
+        """The number of restarts, with a flag: bit 29 says that keys are spread so evenly that a position can be guessed.
+        The other high bits are not used in an index.
+        """
         try:
-            return self._num_restarts
+            return self._packed_num_restarts
         except AttributeError:
             pass
         view, base, end = self._io
         at = base + end - base - 4
         if at < base:
-            raise LayoutError("num_restarts", base, end, "a position in the stream", at - base)
+            raise LayoutError("packed_num_restarts", base, end, "a position in the stream", at - base)
         if end - at < 4:
-            raise short("num_restarts", at, end, 4)
-        (num_restarts,) = _unpack0(view, at)
+            raise short("packed_num_restarts", at, end, 4)
+        (packed_num_restarts,) = _unpack0(view, at)
         at += 4
-        self._num_restarts = num_restarts
+        if not (packed_num_restarts < 0x40000000 and packed_num_restarts % 0x20000000 < 0x10000000):
+            raise LayoutError("packed_num_restarts", at - 4, at, '_ < 0x40000000 and _ % 0x20000000 < 0x10000000', packed_num_restarts)
+        self._packed_num_restarts = packed_num_restarts
+        return self._packed_num_restarts
+
+    @property
+    def num_restarts(self) -> int:
+        try:
+            return self._num_restarts
+        except AttributeError:
+            pass
+        self._num_restarts = self.packed_num_restarts % 0x10000000
         return self._num_restarts
 
     @property

@@ -15,15 +15,16 @@ from exhume.counts import counted
 from exhume.errors import CodecError, UnsupportedFeatureError
 
 
-def decompress(codec: str, data: Buffer, *, max_size: int, size: int | None = None) -> bytes:
+def decompress(codec: str, data: Buffer, *, max_size: int, size: int | None = None, dictionary: bytes = b"") -> bytes:
     """Decodes a whole payload: the stream must end exactly at the end of `data`.
 
     `codec` is one of `CODECS`.  `size` is the decompressed size in bytes where the container states it (required for
-    `lz4`, checked for the others).  Raises `CodecError` for damage, another size, or bytes after the stream,
+    `lz4`, checked for the others).  `dictionary` is what the encoder was primed with; only the codecs in
+    `WITH_DICTIONARY` take one.  Raises `CodecError` for damage, another size, or bytes after the stream,
     `LimitExceededError` when more than `max_size` bytes would come out, and `UnsupportedFeatureError` for an unknown
     codec.
     """
-    decoded = decompress_prefix(codec, data, max_size=max_size, size=size)
+    decoded = decompress_prefix(codec, data, max_size=max_size, size=size, dictionary=dictionary)
     if decoded.consumed != len(data):
         raise CodecError(
             f"{codec}: bytes after the end of the compressed stream",
@@ -33,12 +34,14 @@ def decompress(codec: str, data: Buffer, *, max_size: int, size: int | None = No
     return decoded.data
 
 
-def decompress_prefix(codec: str, data: Buffer, *, max_size: int, size: int | None = None) -> Decoded:
+def decompress_prefix(
+    codec: str, data: Buffer, *, max_size: int, size: int | None = None, dictionary: bytes = b""
+) -> Decoded:
     """Decodes the stream at the start of `data`; what follows it (padding, the next structure) is left alone.
 
     Raises `CodecError`, `LimitExceededError` and `UnsupportedFeatureError` as `decompress` does.
     """
-    decoder = _decoder(codec)
+    decoder = _primed(codec, dictionary) if dictionary else _decoder(codec)
     if size is not None and size > max_size:
         raise over_budget(codec, max_size, size)
     decoded = decoder(data, max_size, size)
@@ -67,6 +70,13 @@ _DECODERS = {
 }
 """The module and name of each decoder; the module is imported when the decoder is first used."""
 
+WITH_DICTIONARY = {
+    "deflate": "deflate:primed_deflate",
+    "zstd-frame": "zstd:primed_zstd",
+    "lz4": "blocks:primed_lz4",
+}
+"""The codecs that a dictionary can prime: the module and name of what makes a decoder of one."""
+
 CODECS = tuple(_DECODERS)
 """Names that `decompress` takes.  `zstd`: any number of frames; `zstd-frame`: exactly one; `deflate`: raw RFC 1951;
 `lzma2`: raw, 1 MiB dictionary; `lz4` and `snappy`: raw blocks; `lz4-frame`: frames up to the end."""
@@ -80,6 +90,17 @@ def _decoder(codec: str) -> Decoder:
         raise UnsupportedFeatureError(f"unknown codec {codec!r}", expected=f"one of {', '.join(CODECS)}") from None
     found: Decoder = getattr(importlib.import_module(f"{__name__}.{module}"), name)
     return found
+
+
+def _primed(codec: str, dictionary: bytes) -> Decoder:
+    """A decoder that starts with a dictionary.  Raises `UnsupportedFeatureError` for a codec that takes none."""
+    if codec not in WITH_DICTIONARY:
+        raise UnsupportedFeatureError(
+            f"{codec}: a dictionary cannot be used with this codec", expected=f"one of {', '.join(WITH_DICTIONARY)}"
+        )
+    module, _, name = WITH_DICTIONARY[codec].partition(":")
+    made: Decoder = getattr(importlib.import_module(f"{__name__}.{module}"), name)(dictionary)
+    return made
 
 
 def compress(codec: str, data: Buffer, *, level: int | None = None, extreme: bool = False) -> bytes:

@@ -6,7 +6,7 @@ import functools
 from contextlib import suppress
 from typing import Any
 
-from exhume.codecs.common import Buffer, Decoded, over_budget
+from exhume.codecs.common import Buffer, Decoded, Decoder, over_budget
 from exhume.counts import counted
 from exhume.errors import CodecError, MissingDependencyError, UnsupportedFeatureError
 
@@ -102,6 +102,38 @@ def lz4_block(data: Buffer, max_size: int, size: int | None) -> Decoded:
             "lz4: wrong decompressed size", expected=counted(size, "bytes"), actual=counted(written, "bytes")
         )
     return Decoded(bytes(out), len(data))
+
+
+_LZ4_REACH = (1 << 16) - 1
+"""Bytes that a block of LZ4 can refer back."""
+
+
+def primed_lz4(dictionary: bytes) -> Decoder:
+    """A decoder of raw LZ4 blocks that refer back into a dictionary.
+
+    A block may start with any number of literals.  So one that has the end of the dictionary in front of its first
+    literals decodes to the dictionary and the content.
+    """
+    prefix = dictionary[-_LZ4_REACH:]
+
+    def decode(data: Buffer, max_size: int, size: int | None) -> Decoded:
+        raw = bytes(data)
+        if size is None or not raw or size == 0:
+            return lz4_block(data, max_size, size)
+        literals, at = raw[0] >> 4, 1
+        if literals == 15:
+            while at < len(raw):
+                literals += raw[at]
+                at += 1
+                if raw[at - 1] != 255:
+                    break
+        more, rest = divmod(max(0, literals + len(prefix) - 15), 255)
+        length = b"\xff" * more + bytes((rest,)) if literals + len(prefix) >= 15 else b""
+        token = bytes((min(15, literals + len(prefix)) << 4 | raw[0] & 15,))
+        found = lz4_block(token + length + prefix + raw[at:], max_size + len(prefix), size + len(prefix))
+        return Decoded(found.data[len(prefix) :], len(raw))
+
+    return decode
 
 
 LZ4_FRAME_MAGIC = b"\x04\x22\x4d\x18"

@@ -23,9 +23,9 @@ def _ended(name: str, engine: Any, data: Buffer, out: bytes, max_size: int) -> D
     return Decoded(out, len(data) - len(engine.unused_data))
 
 
-def _zlib_family(name: str, wbits: int) -> Decoder:
+def _zlib_family(name: str, wbits: int, dictionary: bytes = b"") -> Decoder:
     def decode(data: Buffer, max_size: int, size: int | None) -> Decoded:
-        engine = zlib.decompressobj(wbits)
+        engine = zlib.decompressobj(wbits, zdict=dictionary) if dictionary else zlib.decompressobj(wbits)
         try:
             out = engine.decompress(data, max_size + 1)  # one byte past the budget tells "full" from "too much"
         except zlib.error as error:
@@ -94,6 +94,11 @@ def inflated_size(data: Buffer, limit: int) -> int:
 deflate = _igzip_family("deflate", -15, "DECOMP_DEFLATE")
 zlib_stream = _igzip_family("zlib", 15, "DECOMP_ZLIB")
 gzip = _zlib_family("gzip", 31)
+
+
+def primed_deflate(dictionary: bytes) -> Decoder:
+    """A decoder of raw deflate streams that refer back into a dictionary."""
+    return _zlib_family("deflate", -15, dictionary)
 
 
 DEFLATE_LEVEL = 5

@@ -9,7 +9,7 @@ from typing import Any
 
 import zstandard
 
-from exhume.codecs.common import Buffer, Decoded, over_budget
+from exhume.codecs.common import Buffer, Decoded, Decoder, over_budget
 from exhume.codecs.layout import DESCRIPTOR_AT, HAS_CHECKSUM, frame_end, skip_skippable, stored_checksum
 from exhume.codecs.layout import ZSTD_MAGIC as ZSTD_MAGIC
 from exhume.counts import counted
@@ -19,17 +19,17 @@ ZSTD_WINDOW_MAX = 1 << 27
 """Largest zstd window accepted (128 MiB, the limit of the zstd command line without --long)."""
 
 
-def zstd_frame_size(data: Buffer, max_size: int) -> int | None:
+def zstd_frame_size(data: Buffer, max_size: int, dictionary: int = 0) -> int | None:
     """The decompressed size in bytes that a zstd frame states, or None, after a check of its header.
 
-    Raises `CodecError` when this is not a frame, `UnsupportedFeatureError` when it needs a dictionary, and
-    `LimitExceededError` when its size or window is too large.
+    Raises `CodecError` when this is not a frame, `UnsupportedFeatureError` when it needs another dictionary than that
+    of the given number, and `LimitExceededError` when its size or window is too large.
     """
     try:
         header = zstandard.get_frame_parameters(data)
     except zstandard.ZstdError as error:
         raise CodecError("zstd: not a frame", actual=str(error)) from error
-    if header.dict_id:
+    if header.dict_id not in (0, dictionary):
         raise UnsupportedFeatureError("zstd: the frame needs a dictionary", actual=f"dictionary {header.dict_id}")
     stated = header.content_size
     known = stated not in (zstandard.CONTENTSIZE_UNKNOWN, zstandard.CONTENTSIZE_ERROR)
@@ -42,14 +42,23 @@ def zstd_frame_size(data: Buffer, max_size: int) -> int | None:
     return stated if known else None
 
 
-def zstd_one(data: Buffer, max_size: int, size: int | None) -> Decoded:
+def primed_zstd(dictionary: bytes) -> Decoder:
+    """A decoder of single zstd frames that were made with a dictionary, a trained one or plain content."""
+    known = zstandard.ZstdCompressionDict(dictionary)
+    return lambda data, max_size, size: zstd_one(data, max_size, size, known)
+
+
+def zstd_one(
+    data: Buffer, max_size: int, size: int | None, dictionary: zstandard.ZstdCompressionDict | None = None
+) -> Decoded:
     """One zstd frame (skippable frames in front of it are passed over).
 
     Raises `CodecError` for damage, `LimitExceededError` beyond `max_size`, and as `zstd_frame_size` does.
     """
     at = skip_skippable(data, 0)
-    zstd_frame_size(memoryview(data)[at : at + 18], max_size)
-    engine = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW_MAX).decompressobj()
+    zstd_frame_size(memoryview(data)[at : at + 18], max_size, dictionary.dict_id() if dictionary else 0)
+    primed = zstandard.ZstdDecompressor(dict_data=dictionary, max_window_size=ZSTD_WINDOW_MAX)
+    engine = primed.decompressobj()
     parts: list[bytes] = []
     total = 0
     view = memoryview(data)

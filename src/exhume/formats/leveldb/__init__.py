@@ -27,8 +27,9 @@ FORMAT = Format(
     locate="locate:locate",
     limitations=(
         "RocksDB merge operands are applied for its built-in operators only",
-        "RocksDB blob files and tables with a compression dictionary are not decoded",
-        "keys of databases with their own comparator are ordered bytewise",
+        "RocksDB blob files are not decoded",
+        "plain and cuckoo tables of RocksDB, and Pebble's own formats, are not decoded",
+        "keys of databases with a comparator that is not known are ordered bytewise",
     ),
     checksums=("CRC-32C of each fragment of a log or manifest", "checksum of each block, in tables that have them"),
     parts="parts",

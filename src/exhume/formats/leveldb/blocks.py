@@ -25,6 +25,10 @@ _SIZED: dict[int, str] = {
     Compressions.EARLY_ZSTD: "zstd",
 }
 """Codecs of RocksDB's compressions that have the decompressed size in front."""
+_PRIMED = frozenset(
+    (Compressions.ZLIB, Compressions.LZ4, Compressions.LZ4HC, Compressions.ZSTD, Compressions.EARLY_ZSTD)
+)
+"""Compressions that RocksDB primes with the table's dictionary."""
 ALGORITHMS = {
     "crc32c": "masked CRC-32C",
     "xxhash32": "XXH32",
@@ -71,13 +75,19 @@ def codec_name(compression: int) -> str:
     return CODEC_NAMES.get(compression, f"type-{compression}")
 
 
-def decode_block(contents: bytes, compression: int, *, family: str, version: int, max_size: int) -> bytes:
+def decode_block(
+    contents: bytes, compression: int, *, family: str, version: int, max_size: int, dictionary: bytes | None = b""
+) -> bytes:
     """The decompressed contents of a block.
 
     RocksDB puts the decompressed size in front (a varint from version 2, eight bytes before for lz4); type 2 is raw
-    deflate there, a zlib stream in dacha and a zstd frame in newer LevelDB, told apart by their first bytes.  Raises
-    `CodecError`, `LimitExceededError`, `UnsupportedFeatureError`.
+    deflate there.  With LevelDB's footer, type 2 is a zlib stream in dacha and in Mojang's LevelDB, and a zstd frame in
+    newer LevelDB, told apart by their first bytes; type 4 is raw deflate (Mojang).  `dictionary` is that of the table,
+    which primes RocksDB's codecs; None for one that cannot be read.  Raises `CodecError`, `LimitExceededError`,
+    `UnsupportedFeatureError`.
     """
+    if dictionary is None and compression in _PRIMED:
+        raise CodecError("the dictionary that it was compressed with cannot be read", actual=codec_name(compression))
     match compression:
         case Compressions.NONE:
             return decompress("none", contents, max_size=max_size)
@@ -89,13 +99,18 @@ def decode_block(contents: bytes, compression: int, *, family: str, version: int
             if len(contents) >= 2 and contents[0] & 0x0F == 8 and (contents[0] << 8 | contents[1]) % 31 == 0:
                 return decompress("zlib", contents, max_size=max_size)
             return decompress("deflate", contents, max_size=max_size)
-        case Compressions.ZLIB if version < 2:
+        case Compressions.LZ4 if family == "leveldb":
             return decompress("deflate", contents, max_size=max_size)
+        case Compressions.ZLIB if version < 2:
+            return decompress("deflate", contents, max_size=max_size, dictionary=dictionary or b"")
         case Compressions.ZSTD | Compressions.EARLY_ZSTD if contents.startswith(ZSTD_MAGIC):
             return decompress("zstd", contents, max_size=max_size)
         case _ if (codec := _SIZED.get(compression)) is not None:
             size, start = _stated_size(contents, wide=version < 2 and codec == "lz4")
-            return decompress(codec, memoryview(contents)[start:], max_size=max_size, size=size)
+            primed = (dictionary or b"") if compression in _PRIMED else b""
+            if primed and codec == "zstd":
+                codec = "zstd-frame"
+            return decompress(codec, memoryview(contents)[start:], max_size=max_size, size=size, dictionary=primed)
     raise UnsupportedFeatureError("unknown block compression", actual=codec_name(compression))
 
 

@@ -47,10 +47,11 @@ NO_MANIFEST = _rule(
 )
 COMPARATOR = _rule(
     103,
-    "keys are ordered by a comparator of the application",
+    "keys are ordered by a comparator that is not known",
     spec=_IMPL,
-    severity=Severity.NOTE,
-    hint="Chrome's IndexedDB does this. Every version is read; only the order of the listing is bytewise.",
+    error=UnsupportedFeatureError,
+    hint="Every version is read, and sorted as bytes. Rules about the order of keys are not checked, and two keys that "
+    "only the comparator takes for the same are told apart.",
 )
 BAD_MAGIC = _rule(
     104,
@@ -66,6 +67,19 @@ UNSUPPORTED_CODEC = _rule(
     106, "a block is compressed in a way that is not read", spec=_TABLE, error=UnsupportedFeatureError
 )
 CHECKSUM_TYPE = _rule(107, "unknown type of checksum", spec="RocksDB table/format.h", error=UnsupportedFeatureError)
+TABLE_KIND = _rule(
+    121,
+    "a kind of table that is not read",
+    spec="RocksDB table/format.h; Pebble sstable/format.go",
+    error=UnsupportedFeatureError,
+    hint="RocksDB's plain and cuckoo tables, and Pebble's own formats.",
+)
+FEATURE = _rule(
+    122,
+    "a table uses a feature that is not read",
+    spec="RocksDB include/rocksdb/table.h",
+    error=UnsupportedFeatureError,
+)
 FRAGMENT_TYPE = _rule(108, "unknown type of log fragment", spec=_LOG, error=UnsupportedFeatureError)
 
 # 2xx checksums
@@ -127,6 +141,12 @@ TWO_FILES = _rule(323, "one number, two tables", spec=_IMPL)
 FOOTER_FILL = _rule(324, "footer filler is not zero", spec=_TABLE, severity=Severity.WARNING)
 TABLE_SHORT = _rule(325, "a table is too short to hold its footer", spec=_TABLE, error=TruncatedError)
 
+GLOBAL_SEQUENCE = _rule(
+    343,
+    "the sequence number of a table that was added by ingestion contradicts the manifest",
+    spec="RocksDB table/block_based/block_based_table_reader.cc, GetGlobalSequenceNumber",
+)
+
 # 4xx content
 OBSOLETE = _rule(
     401,
@@ -136,7 +156,7 @@ OBSOLETE = _rule(
     hint="Its entries are listed as unreferenced; a database library would delete it.",
 )
 ORPHAN = _rule(402, "a file that no manifest ever named", spec=_IMPL, severity=Severity.NOTE)
-VALUE_TYPE = _rule(403, "unknown value type", spec="LevelDB db/dbformat.h")
+VALUE_TYPE = _rule(403, "unknown value type", spec="LevelDB db/dbformat.h", error=UnsupportedFeatureError)
 UNRESOLVED = _rule(
     404,
     "a value that cannot be determined",
@@ -164,7 +184,7 @@ TOO_LARGE = _rule(
     error=LimitExceededError,
     hint="Raise `--limit payload_size` or `--limit expansion` if the block is legitimate.",
 )
-UNREAD = frozenset((HANDLE, BLOCK, BLOCK_CODEC, UNSUPPORTED_CODEC, KEY_BOMB, TOO_LARGE))
+UNREAD = frozenset((HANDLE, BLOCK, BLOCK_CODEC, UNSUPPORTED_CODEC, KEY_BOMB, TOO_LARGE, FEATURE))
 """Rules after whose violation entries are missing from what was read."""
 
 

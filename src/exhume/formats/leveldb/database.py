@@ -11,8 +11,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 from collections.abc import Callable, Iterable, Iterator
-from operator import attrgetter
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from exhume.errors import ExhumeError
 from exhume.formats.leveldb import checks
@@ -32,7 +31,14 @@ from exhume.formats.leveldb.model import (
     ValueTypes,
     Version,
 )
-from exhume.formats.leveldb.ranges import BEGINNING, Sources, is_sound, map_rows, unused_rows, versions_of
+from exhume.formats.leveldb.ranges import (
+    BEGINNING,
+    Sources,
+    is_sound,
+    map_rows,
+    unused_rows,
+    versions_of,
+)
 from exhume.formats.leveldb.replay import LoadedLog
 from exhume.formats.leveldb.table import Item
 from exhume.formats.leveldb.wire import MAX_SEQUENCE
@@ -112,6 +118,13 @@ class Database(LiveDatabase):
         """The versions that can be read in live files, whatever is wrong with them."""
         sources = self._sources(state)
         for family in state.families:
+            order = self.order(family)
+            if not order.is_bytewise:
+                tables = [f for f in self.tables(Role.LIVE) if f.column_family == family]
+                items = [item for log in state.logs for item in log.items.get(family, ())]
+                items += [item for part in self._table_items(tables, report) for item in part]
+                yield sources.ordered(family, items, order)
+                continue
             runs: list[Iterable[list[Item]]] = [[log.items[family]] for log in state.logs if family in log.items]
             runs += self._forensic_runs([f for f in self.tables(Role.LIVE) if f.column_family == family], report)
             carried = BEGINNING
@@ -152,8 +165,8 @@ class Database(LiveDatabase):
         runs: list[Iterable[list[Item]]] = []
         sound: list[tuple[tuple[bytes, int], tuple[bytes, int], DbFile]] = []
         for file in files:
-            survey = self.survey(file) if self.is_bytewise else None
-            if survey is None or not survey.ordered:
+            survey = self.survey(file)
+            if not survey.ordered:
                 runs.append([self._sorted_items(file, report)])
             elif survey.first is not None and survey.last is not None:
                 sound.append((survey.first, survey.last, file))
@@ -199,11 +212,12 @@ class Database(LiveDatabase):
             yield from (v for v in versions if v.status in CURRENT_STATE)
             return
         if unreferenced:
-            versions = iter(sorted(versions, key=lambda v: (v.column_family, v.key, -v.sequence)))
+            versions = iter(sorted(versions, key=self.version_key))
         ranges = list(self.live_state(checks.ignore).ranges)
-        for (family, key), group in itertools.groupby(versions, attrgetter("column_family", "key")):
+        for (family, *_), group in itertools.groupby(versions, lambda version: self.version_key(version)[:3]):
             chain: list[Version] = []
             for version in group:
+                key = version.key
                 if (sequence is not None and version.sequence > sequence) or version.status in UNCOMMITTED:
                     continue
                 if version.value_type == RANGE:
@@ -214,7 +228,7 @@ class Database(LiveDatabase):
                 if chain and version.sequence == chain[-1].sequence:
                     continue  # another copy
                 if version.value_type in DELETIONS or any(
-                    r.column_family == family and r.first <= key < r.stop and version.sequence < r.sequence
+                    r.column_family == family and version.sequence < r.sequence and self.covers(r, key)
                     and (sequence is None or r.sequence <= sequence) for r in ranges
                 ):  # fmt: skip
                     break
@@ -237,6 +251,21 @@ class Database(LiveDatabase):
             return head._replace(value=b"", status=Status.UNRESOLVED)
         status = Status.LIVE if head.status is Status.OPERAND and head.superseded_by is None else head.status
         return head._replace(value=value, status=status)
+
+    def covers(self, deleted: RangeDeletion, key: bytes) -> bool:
+        """Whether a key is in a deleted range, as the comparator of its column family says."""
+        order = self.order(deleted.column_family)
+        if order.is_bytewise:
+            return deleted.first <= key < deleted.stop
+        low, rank, high = map(order.sort_key, (deleted.first, key, deleted.stop))
+        return low[:2] <= rank[:2] < high[:2]
+
+    def version_key(self, version: Version) -> Any:
+        """What versions are sorted by: column family, key, newest first."""
+        rank = self.order(version.column_family).order(version.key)
+        stamp = (version.extra.timestamp if version.extra is not None else None) or 0
+        key = version.key if rank is None else rank
+        return version.column_family, rank is None, key, -stamp, -version.sequence
 
     def history(self, key: bytes, report: Report = checks.ignore) -> list[Version]:
         """Every version of one key that can be found anywhere in the directory, newest first."""

@@ -14,6 +14,7 @@ from exhume.errors import ExhumeError, Span
 from exhume.findings import Finding
 from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.checks import Report
+from exhume.formats.leveldb.comparators import Comparator, comparator_of
 from exhume.formats.leveldb.files import DbFile, list_files, load_manifest, named_manifest, old_manifests
 from exhume.formats.leveldb.manifest import ColumnFamily, Manifest
 from exhume.formats.leveldb.model import BYTEWISE, Role, SequenceRule, type_name
@@ -109,9 +110,58 @@ class DatabaseDirectory:
 
     @property
     def is_bytewise(self) -> bool:
-        """Whether keys are ordered as bytes, so that files can be merged and searched by key."""
-        families = self.manifest.families.values() if self.manifest else ()
-        return all((f.comparator or self.comparator) == BYTEWISE for f in families) and self.comparator == BYTEWISE
+        """Whether keys are ordered as bytes in all column families, so that files can be merged and searched by key."""
+        families = self.manifest.families if self.manifest else (0,)
+        return all(self.order(family).is_bytewise for family in families)
+
+    def order(self, family: int) -> Comparator:
+        """The order of the keys of a column family.
+
+        Without a manifest, it is the one that tables name.  Where they name none, it is that of bytes, unless sound
+        tables are not in that order.
+        """
+        found = self.manifest.families.get(family) if self.manifest else None
+        name = (found.comparator if found is not None else None) or (self.manifest and self.manifest.comparator)
+        return comparator_of(name or BYTEWISE) if self.manifest is not None else self._apparent_order
+
+    def order_of(self, file: DbFile) -> Comparator:
+        """The order of the keys of a table: as its properties say, else that of its column family."""
+        if self.manifest is not None and (file.role is Role.LIVE or file.column_family):
+            return self.order(file.column_family)
+        return self._named_order(file) or self.order(file.column_family)
+
+    def _named_order(self, file: DbFile) -> Comparator | None:
+        table = Table(self.source(file.name), limits=self.limits)
+        name = table.comparator_name(table.properties(checks.ignore)) if table.footer_or_none() is not None else ""
+        return comparator_of(name) if name else None
+
+    @cached_property
+    def _apparent_order(self) -> Comparator:
+        """The order of keys where no manifest names one."""
+        files = [file for file in self.files if file.kind == "table"]
+        named = {order.name for file in files if (order := self._named_order(file)) is not None}
+        if named:
+            return comparator_of(named.pop() if len(named) == 1 else "")
+        plain = (Table(self.source(file.name), limits=self.limits) for file in files)
+        return comparator_of("" if any(map(self._is_in_another_order, plain)) else BYTEWISE)
+
+    def _is_in_another_order(self, table: Table) -> bool:
+        """Whether the blocks of a table are sound, but its keys are not in the order of bytes."""
+        damaged = disorder = False
+
+        def note(rule: checks.Rule, *args: object, **kwargs: object) -> None:
+            nonlocal damaged, disorder
+            damaged |= rule not in (checks.KEY_ORDER, checks.FOOTER_FILL)
+            disorder |= rule is checks.KEY_ORDER
+
+        if table.check_footer(note) is None:
+            return False
+        for block in table.read_blocks(table.index(note).handles, note):
+            if block is not None:
+                table.block_items(block, 0, note)
+            if damaged:
+                break
+        return disorder and not damaged
 
     @cached_property
     def operators(self) -> dict[int, Operator]:
@@ -148,7 +198,8 @@ class DatabaseDirectory:
             if found is None:
                 found = self._tables[file.name] = Table(
                     self.source(file.name), file.number, level=file.level, referenced=file.role is Role.LIVE,
-                    column_family=file.column_family, limits=self.limits,
+                    column_family=file.column_family, largest_sequence=file.largest_sequence,
+                    comparator=self.order_of(file), limits=self.limits,
                 )  # fmt: skip
             return found
 

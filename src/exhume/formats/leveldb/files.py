@@ -23,7 +23,7 @@ from exhume.limits import Limits
 class DbFile(NamedTuple):
     """One file of the directory (or one that should be there: `role` missing, `size` None).
 
-    `kind`: table, log, manifest, current, other.  `expected_size`: what the manifest says.
+    `kind`: table, log, blob, manifest, current, other.  `expected_size`, `largest_sequence`: what the manifest says.
     """
 
     name: str
@@ -34,6 +34,7 @@ class DbFile(NamedTuple):
     level: int | None = None
     column_family: int = 0
     expected_size: int | None = None
+    largest_sequence: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
@@ -101,7 +102,7 @@ def list_files(tree: Tree, manifest: Manifest | None, was_named: Callable[[int],
         kind, number = classify_name(name)
         with tree.source(name) as source:
             size, whole = source.size, source.span(0, source.size)
-        role, level, family, expected = Role.OTHER, None, 0, None
+        role, level, family, expected, largest = Role.OTHER, None, 0, None, None
         if kind == "table":
             if number in seen:
                 report(checks.TWO_FILES, span=whole, actual=seen[number])
@@ -109,6 +110,7 @@ def list_files(tree: Tree, manifest: Manifest | None, was_named: Callable[[int],
             table = referenced.get(number)
             if table is not None:
                 role, level, family, expected = Role.LIVE, table.level, table.column_family, table.size
+                largest = table.largest_sequence
                 if size != table.size:
                     report(checks.FILE_SIZE, span=whole, expected=table.size, actual=size)
             else:
@@ -121,7 +123,7 @@ def list_files(tree: Tree, manifest: Manifest | None, was_named: Callable[[int],
             role = Role.LIVE
         if role in (Role.OBSOLETE, Role.ORPHAN):
             report(checks.ORPHAN if role is Role.ORPHAN else checks.OBSOLETE, span=whole)
-        out.append(DbFile(name, kind, number, role, size, level, family, expected))
+        out.append(DbFile(name, kind, number, role, size, level, family, expected, largest))
     for number, table in referenced.items():
         if number not in seen:
             name = f"{number:06d}.ldb"

@@ -27,7 +27,7 @@ from exhume_ksy.fast.leveldb_varint import read_leveldb_varint as read_leveldb_v
 from exhume_ksy.fast.leveldb_write_batch import flat_operation
 
 from exhume.counts import counted
-from exhume.errors import ExhumeError, Span, StructureError, TruncatedError
+from exhume.errors import ExhumeError, Span, StructureError, TruncatedError, UnsupportedFeatureError
 from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.layout_facts import (
     BATCH,
@@ -47,6 +47,15 @@ from exhume.layout.fast import FAILURES, reading, refused
 NEWEST_VERSION = 7
 """Newest `format_version` of RocksDB tables that is read."""
 BLOCK_TRAILER = TRAILER.size
+MOST_RESTARTS = 1 << 28
+"""The number of restart points is below this; the bits above are flags."""
+_OTHER_TABLES: Final[Mapping[str, str]] = {
+    "is_plain": "a plain table of RocksDB",
+    "is_old_plain": "a plain table of RocksDB",
+    "is_cuckoo": "a cuckoo table of RocksDB",
+    "is_pebble": "a table in a format of Pebble's own",
+}
+"""Kinds of tables that are recognized, but not read, by the instance of the footer that is true for them."""
 
 
 def parse_footer(tail: bytes, where: Span) -> Footer | None:
@@ -63,6 +72,9 @@ def parse_footer(tail: bytes, where: Span) -> Footer | None:
             meta, index = _handle(handles.metaindex), _handle(handles.index)
             start = where.end - LEVELDB_FOOTER
             return Footer("leveldb", 0, "crc32c", meta, index, start, LEVELDB_FOOTER, bytes(handles.padding))
+        for other, name in _OTHER_TABLES.items():
+            if getattr(raw, other):
+                raise checks.TABLE_KIND.error(span=where, expected="a table of blocks", actual=name)
         if not raw.is_rocksdb or len(tail) < ROCKSDB_FOOTER:
             return None
         start = where.end - ROCKSDB_FOOTER
@@ -117,6 +129,21 @@ def parse_internal_key(data: bytes) -> InternalKey:
     return InternalKey(bytes(raw.user_key), raw.sequence, raw.value_type)
 
 
+def _check_flags(block: Any, size: int, where: Span) -> None:
+    """Raises `UnsupportedFeatureError` where a number of restart points that fits says that the block of `size` bytes
+    has another layout.
+    """
+    try:
+        block.packed_num_restarts  # noqa: B018 - it is read when it is asked for
+    except LayoutError as error:
+        if error.short or not 0 <= error.actual % MOST_RESTARTS <= size // RESTART.size:
+            raise
+        raise UnsupportedFeatureError(
+            "its keys and values are stored apart, or in a way that came later",
+            span=where, field_path="packed_num_restarts", actual=error.actual,
+        ) from error  # fmt: skip
+
+
 class Tail(NamedTuple):
     """Where the entries of a block end, and its restart points."""
 
@@ -125,9 +152,13 @@ class Tail(NamedTuple):
 
 
 def parse_tail(block: bytes, where: Span) -> Tail:
-    """The tail of a decompressed block that lies at `where`; raises `StructureError` when it does not fit."""
+    """The tail of a decompressed block that lies at `where`.
+
+    Raises `StructureError` when it does not fit, and `UnsupportedFeatureError` for a block of another layout.
+    """
     with reading(where):
         raw, _ = read_leveldb_block(block, 0, len(block))
+        _check_flags(raw, len(block), where)
         end = raw.ofs_restarts
         if end < 0:
             raise StructureError(
@@ -227,7 +258,9 @@ def parse_index_delta(payload: bytes, where: Span) -> list[tuple[bytes, Handle]]
     Spec: RocksDB block_based/block.h, IndexBlockIter::DecodeCurrentValue.
     """
     with reading(where):
-        found = read_leveldb_index_delta(payload, 0, len(payload))[0].entries.entries
+        block = read_leveldb_index_delta(payload, 0, len(payload))[0]
+        _check_flags(block, len(payload), where)
+        found = block.entries.entries
     out: list[tuple[bytes, Handle]] = []
     key, handle = b"", Handle(0, 0)
     suffixes = zip(found.key_suffix_start, found.key_suffix_end, strict=True)

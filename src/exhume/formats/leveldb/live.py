@@ -20,10 +20,10 @@ from exhume.formats.leveldb.files import DbFile
 from exhume.formats.leveldb.kernel import LeveldbRows
 from exhume.formats.leveldb.layout_facts import user_key
 from exhume.formats.leveldb.manifest import level_runs
-from exhume.formats.leveldb.merge import Level, RangeDeletion, sort_key
-from exhume.formats.leveldb.model import DELETIONS, INDIRECT, Role, ValueTypes, Version, type_name
+from exhume.formats.leveldb.merge import Level, RangeDeletion
+from exhume.formats.leveldb.model import DELETIONS, INDIRECT, Role, Status, ValueTypes, Version, type_name
 from exhume.formats.leveldb.names import hint_rows
-from exhume.formats.leveldb.ranges import Run, Sources, map_rows, versions_of
+from exhume.formats.leveldb.ranges import PUT_FLAGS, Run, Sources, map_rows, versions_of
 from exhume.formats.leveldb.table import Item, Table
 from exhume.formats.leveldb.wire import MAX_SEQUENCE
 from exhume.io.cached import cached_property
@@ -97,14 +97,34 @@ class LiveDatabase(DatabaseDirectory):
         self.require_sound()
         last, deletions = self.last_sequence(), self.range_deletions()
         runs: dict[int, list[Run]] = {}
-        for family in self.live_families() if families is None else families:
-            if self.is_bytewise:
+        chosen = self.live_families() if families is None else families
+        for family in chosen:
+            if self.order(family).is_bytewise:
                 logs = {f.number: self._live_items(f, family) for f in self.logs(Role.LIVE)}
                 runs[family] = self._runs(family, logs)
-            else:
-                runs[family] = [list(self._merged(start, stop, family))]
         sources = Sources(runs, last, deletions, self.resolve_value, live=True)
-        yield from map_rows(make, sources, start, stop, jobs)
+        for family in chosen:
+            if family in runs:
+                yield from map_rows(make, sources._replace(families={family: runs[family]}), start, stop, jobs)
+            else:
+                yield make(self._ordered(family, start, stop, last))
+
+    def _ordered(self, family: int, start: bytes | None, stop: bytes | None, ceiling: int) -> LeveldbRows:
+        """The live rows of a column family whose keys are not ordered as bytes, as of a sequence number; raises at the
+        first damage, and for types that are not known.
+        """
+        items = [
+            item for f in self.tables(Role.LIVE) if f.column_family == family for item in self.table(f).items(f.number)
+        ]
+        items += [item for f in self.logs(Role.LIVE) for item in self._live_items(f, family)]
+        ranges = [one for one in self.range_deletions() if one.sequence <= ceiling]
+        sources = Sources({}, ceiling, ranges, self.resolve_value, live=True)
+        rows = sources.ordered(family, items, self.order(family))
+        rows.choose(True, start, stop, None)
+        odd = rows.cut(PUT_FLAGS)
+        if odd is not None:
+            checks.fail(checks.VALUE_TYPE, span=rows.places[odd[0]].span, actual=odd[1])
+        return rows
 
     def _runs(self, family: int, logs: Mapping[int, list[Item]]) -> list[Run]:
         """The live tables and the items of logs in a column family, by their numbers."""
@@ -129,6 +149,23 @@ class LiveDatabase(DatabaseDirectory):
         """The item of each live key with its value, as of `sequence`; see `_resolved`."""
         self.require_sound()
         ceiling = self.last_sequence() if sequence is None else sequence
+        if not self.order(column_family).is_bytewise:
+            return self._newest_ordered(start, stop, ceiling, column_family, strict)
+        return self._newest_merged(start, stop, ceiling, column_family, strict)
+
+    def _newest_ordered(
+        self, start: bytes | None, stop: bytes | None, ceiling: int, column_family: int, strict: bool
+    ) -> Iterator[Any]:
+        for one in versions_of(self._ordered(column_family, start, stop, ceiling)):
+            if one.status is Status.UNRESOLVED and strict:
+                checks.fail(checks.UNRESOLVED, type_name(one.value_type), span=one.place.span, actual=one.key)
+            packed = _TOP - (one.sequence << 8 | one.value_type)
+            value = None if one.status is Status.UNRESOLVED else one.value
+            yield one.key, packed, 0, one.entry_offset, value, one.place
+
+    def _newest_merged(
+        self, start: bytes | None, stop: bytes | None, ceiling: int, column_family: int, strict: bool
+    ) -> Iterator[Any]:
         ranges = [r for r in self.range_deletions() if r.column_family == column_family and r.sequence <= ceiling]
         last: bytes | None = None
         chain: list[Item] = []  # merge operands of the last key, newest first, while there may be more
@@ -200,13 +237,6 @@ class LiveDatabase(DatabaseDirectory):
 
     def _merged(self, start: bytes | None, stop: bytes | None, family: int) -> Iterator[Item]:
         """Items of live files from `start` on, sorted; the caller uses none at or after `stop`.  Raises at damage."""
-        if not self.is_bytewise:
-            items = [
-                i for f in self.tables(Role.LIVE) if f.column_family == family for i in self.table(f).items(f.number)
-            ]
-            items += [i for f in self.logs(Role.LIVE) for i in self._live_items(f, family)]
-            yield from sorted((i for i in items if start is None or i[0] >= start), key=sort_key)
-            return
         runs: list[Iterator[Item]] = []
         for file in self.logs(Role.LIVE):
             found = self._live_items(file, family)
@@ -237,7 +267,8 @@ class LiveDatabase(DatabaseDirectory):
                 found = list(tables.values()), []
             else:
                 young, levels = level_runs(
-                    [t for t in self.manifest.tables if t.column_family == family and t.number in tables]
+                    [t for t in self.manifest.tables if t.column_family == family and t.number in tables],
+                    self.order(family),
                 )
                 found = (
                     [tables[t.number] for t in young],

@@ -39,7 +39,7 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: i
     index = table.index(report)
     proof = Proof.CHECKSUMS
     for _, handle in index:
-        block = table.read_block(handle, report)
+        block = table.read_data(handle, report)
         if block is not None and block.verdict == "none":  # the table has no checksums: its blocks were only decoded
             proof = Proof.STRUCTURE
     bad = tuple(finding for finding in found if finding.is_problem)

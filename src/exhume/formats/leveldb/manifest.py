@@ -12,6 +12,7 @@ from typing import NamedTuple
 from exhume.errors import FormatError, Span
 from exhume.formats.leveldb import checks, layout
 from exhume.formats.leveldb.checks import Report
+from exhume.formats.leveldb.comparators import Comparator, comparator_of
 from exhume.formats.leveldb.layout_facts import KEY_TAIL, Tags, user_key
 from exhume.formats.leveldb.log import LogReader
 from exhume.formats.leveldb.model import BYTEWISE, TableFile, VersionEdit
@@ -190,24 +191,20 @@ def _apply_files(manifest: Manifest, family: ColumnFamily, edit: VersionEdit, wh
         if min(len(file.smallest), len(file.largest)) < KEY_TAIL.size:
             report(checks.EDIT, f"table {file.number} has keys without sequence number", span=where)
             continue
-        if _internal_order(file.smallest) > _internal_order(file.largest):
+        order = comparator_of(family.comparator or manifest.comparator or BYTEWISE)
+        if order.precedes(user_key(file.largest), user_key(file.smallest)):
             report(checks.KEY_RANGE, f"table {file.number}: smallest key above largest", span=where)
         family.tables[file.number] = file
 
 
-def _internal_order(key: bytes) -> tuple[bytes, int, int]:
-    user_key, sequence, value_type = layout.parse_internal_key(key)
-    return user_key, -sequence, -value_type
-
-
 def _check_levels(manifest: Manifest, whole: Span, report: Report) -> None:
     for family in manifest.families.values():
-        comparator = family.comparator or manifest.comparator or BYTEWISE
-        if comparator != BYTEWISE:
+        order = comparator_of(family.comparator or manifest.comparator or BYTEWISE)
+        if not order.known:
             continue  # only the application knows their order
-        for run in level_runs(list(family.tables.values()))[1]:
+        for run in level_runs(list(family.tables.values()), order)[1]:
             for left, right in itertools.pairwise(run):
-                if user_key(left.largest) > user_key(right.smallest):
+                if order.precedes(user_key(right.smallest), user_key(left.largest)):
                     report(
                         checks.LEVEL_OVERLAP,
                         f"tables {left.number} and {right.number} of level {left.level}",
@@ -215,11 +212,11 @@ def _check_levels(manifest: Manifest, whole: Span, report: Report) -> None:
                     )
 
 
-def level_runs(tables: list[TableFile]) -> tuple[list[TableFile], list[list[TableFile]]]:
+def level_runs(tables: list[TableFile], order: Comparator) -> tuple[list[TableFile], list[list[TableFile]]]:
     """`(tables of level 0, newest first; one list per deeper level, by smallest key)`."""
     young = sorted((t for t in tables if t.level == 0), key=lambda t: t.number, reverse=True)
     levels: dict[int, list[TableFile]] = {}
     for table in tables:
         if table.level > 0:
             levels.setdefault(table.level, []).append(table)
-    return young, [sorted(levels[n], key=lambda t: _internal_order(t.smallest)) for n in sorted(levels)]
+    return young, [sorted(levels[n], key=lambda t: order.sort_key(user_key(t.smallest))) for n in sorted(levels)]

@@ -113,6 +113,16 @@ def _number(sequence: int) -> int | str:
     return sequence if sequence <= 1 << 53 else str(sequence)
 
 
+class Extra(NamedTuple):
+    """What is to be said of a version besides: the columns of a wide-column entity, the timestamp that the key ends
+    with (seen as a number), or why its value cannot be given.
+    """
+
+    columns: dict[bytes, bytes] | None = None
+    timestamp: int | None = None
+    unresolved: str | None = None
+
+
 class Version(NamedTuple):
     """One version of a key, wherever it was found.
 
@@ -131,6 +141,17 @@ class Version(NamedTuple):
     operation: int | None
     place: Place
     column_family: int = 0
+    extra: Extra | None = None
+
+    @property
+    def columns(self) -> dict[bytes, bytes] | None:
+        """The columns of a wide-column entity by name, whose `value` is that of the column without a name."""
+        return self.extra.columns if self.extra is not None else None
+
+    @property
+    def unresolved(self) -> str | None:
+        """Why the value cannot be given; None when `value` is the value."""
+        return self.extra.unresolved if self.extra is not None else None
 
     @property
     def checksum(self) -> Verdict:
@@ -175,6 +196,13 @@ class Version(NamedTuple):
             out["codec"] = place.codec
         if self.column_family:
             out["column_family"] = self.column_family
+        if self.extra is not None:
+            if self.extra.columns is not None:
+                out["columns"] = [{"name": name, "value": value} for name, value in self.extra.columns.items()]
+            if self.extra.timestamp is not None:
+                out["timestamp"] = _number(self.extra.timestamp)
+            if self.extra.unresolved is not None:
+                out["unresolved"] = self.extra.unresolved
         return out
 
 

@@ -239,6 +239,7 @@ cdef struct LdbWalk:    # over blocks that follow one another
     int64_t expansion   # ... and beyond that for each stored byte
     uint64_t structure  # the most bytes of all keys of a block
     int64_t most        # the most bytes of keys and values together
+    int64_t sequence    # of all entries; -1: each has its own
     LdbRow last         # the entry before
     int64_t last_length # ... of whose internal key
     bint any
@@ -288,8 +289,10 @@ cdef class LeveldbRows:
     cdef Py_ssize_t place_count
     cdef readonly int family
     cdef readonly object lengths
+    cdef public dict extras
 
     def __init__(self, int family=0):
+        self.extras = {}
         self.runs = []
         self.origins = []
         self.lengths = array("q")
@@ -358,7 +361,7 @@ cdef class LeveldbRows:
             walk.start, walk.start_size = start, len(start)
         if stop is not None:
             walk.stop, walk.stop_size = stop, len(stop)
-        walk.payload, walk.floor, walk.expansion, walk.structure, walk.most = limits
+        walk.payload, walk.floor, walk.expansion, walk.structure, walk.most, walk.sequence = limits
         chosen = <LdbBlock*>malloc((total + 1) * sizeof(LdbBlock))
         if chosen == NULL:
             raise MemoryError
@@ -460,7 +463,7 @@ cdef class LeveldbRows:
             if read_leveldb_internal_key(<chars>key, 0, length, &parts) < 0 or not walk.kinds[parts.value_type]:
                 return False
             row.key, row.key_size = self.keys.size, parts.user_key_end
-            row.inverted = ~(<uint64_t>parts.sequence << 8 | parts.value_type)
+            row.inverted = ~(<uint64_t>(parts.sequence if walk.sequence < 0 else walk.sequence) << 8 | parts.value_type)
             row.value, row.value_size = origin + entry.value_data_start, entry.value_data_end - entry.value_data_start
             self.keys.size += length
             if walk.any and self.order(&walk.last, &row) >= 0:
@@ -868,7 +871,7 @@ cdef class LeveldbRows:
             place = places[row.place]
             if place is not last:
                 last, in_log = place, place.operations is not None
-            version = kernel_alloc(made, 10)
+            version = kernel_alloc(made, 11)
             fill_row(version, 0, PyBytes_New(<const char*>self.key(row), row.key_size))
             fill_row(version, 1, PyBytes_New(<const char*>self.value(row), row.value_size))
             fill_row(version, 2, ~row.inverted >> 8)
@@ -879,6 +882,7 @@ cdef class LeveldbRows:
             fill_row(version, 7, operation(place, row.at) if in_log else None)
             fill_row(version, 8, place)
             fill_row(version, 9, self.family)
+            fill_row(version, 10, None)
             out.append(version)
         return out
 

@@ -20,6 +20,7 @@ from exhume.formats.leveldb.wire import InternalKey
 from exhume.io.jsonout import dump_bytes
 
 if TYPE_CHECKING:
+    from exhume.formats.leveldb.model import Extra
     from exhume.formats.leveldb.table_index import BlockIndex
 
 _TOP = (1 << 64) - 1
@@ -37,12 +38,14 @@ State = tuple[bytes | None, int, int]
 class LeveldbRows:
     """Versions of keys of one column family.
 
-    `places` says where they lie: a place for each number in their column of places, or `(table, handle, compression)`
-    of a sound block.  `lengths` are the decompressed sizes of the blocks that were added.
+    `extras` are what is to be said of some versions besides, by key and sequence number; whoever settles their values
+    fills it in.  `places` says where they lie: a place for each number in their column of places, or `(table, handle,
+    compression)` of a sound block.  `lengths` are the decompressed sizes of the blocks that were added.
     """
 
     def __init__(self, family: int = 0) -> None:
         self.family = family
+        self.extras: dict[tuple[bytes, int], Extra] = {}
         self.places: list[Any] = []
         self.lengths = array("q")
         self._rows: list[list[Any]] = []  # key, value, inverted, offset, place, status, sequence of the next newer
@@ -67,7 +70,7 @@ class LeveldbRows:
         start: bytes | None,
         stop: bytes | None,
         kinds: bytes,
-        limits: tuple[int, int, int, int, int],
+        limits: tuple[int, int, int, int, int, int],
     ) -> bool | None:
         """Adds the entries with user keys in `[start, stop)` of some blocks as a sorted run.
 
@@ -76,7 +79,8 @@ class LeveldbRows:
         which is behind the one before, checksum, compression, entries, restart points, their order, a type of which no
         flag in `kinds` is set, a separator that does not lie between it and the next block; or if it takes more than
         `limits`: decompressed bytes of a block at most, the most whatever its stored size is, those per stored byte
-        beyond, bytes of the keys of a block, bytes of all keys and values.  None means that a block is compressed with
+        beyond, bytes of the keys of a block, bytes of all keys and values.  The last of `limits` is the sequence number
+        of all entries, -1 when each has its own.  None means that a block is compressed with
         another codec than Snappy.
         The twin always leaves it to the caller to read the blocks one by one.
         """
@@ -96,34 +100,8 @@ class LeveldbRows:
         before, and is returned for those that follow.
         """
         self._rows.sort(key=lambda row: (row[0], row[2]))
-        key, newer, newer_kind = state
-        for row in self._rows:
-            packed = _TOP - row[2]
-            sequence, kind = packed >> 8, packed & 0xFF
-            if row[0] != key:
-                key, newer, newer_kind = row[0], -1, -1
-            row[6] = -1
-            if sequence > last_sequence:
-                row[5] = BEYOND
-                continue
-            if kind == ValueTypes.RANGE_DELETION:
-                row[5] = TOMBSTONE
-                continue
-            wiped = max((r[2] for r in ranges if r[0] <= row[0] < r[1] and r[2] > sequence), default=-1)
-            row[6] = newer
-            if kind in DELETIONS:
-                row[5] = TOMBSTONE
-            elif newer >= 0 and not 0 <= wiped < newer:
-                chained = newer_kind & _CHAINED
-                row[5] = OPERAND if chained else DELETED if newer_kind in DELETIONS else REPLACED
-            elif wiped >= 0:
-                row[5], row[6] = DELETED, wiped
-            else:
-                row[5] = UNRESOLVED if kind in INDIRECT else LIVE
-            if kind == ValueTypes.MERGE and row[5] in (UNRESOLVED, OPERAND):
-                kind |= _CHAINED
-            newer, newer_kind = sequence, kind
-        return key, newer, newer_kind
+        after: State = judge(self._rows, state, last_sequence, ranges)
+        return after
 
     def chains(self) -> list[tuple[int, bytes, list[tuple[int, bytes]]]]:
         """The number and the key of each row without a value, and the versions that make its value, newest first.
@@ -249,7 +227,7 @@ class LeveldbRows:
     ) -> list[Any]:
         """Tuples of `row_type`, with a value for each status and place.
 
-        Each is `(key, value, sequence, kind, status, superseded by, offset, operation, place, family)`; where
+        Each is `(key, value, sequence, kind, status, superseded by, offset, operation, place, family, None)`; where
         `place.operations` is not None, `operation(place, offset)` gives the number of an operation in its batch.
         """
         out: list[Any] = []
@@ -257,10 +235,45 @@ class LeveldbRows:
             packed, place = _TOP - inverted, places[number]
             fields = (
                 key, value, packed >> 8, packed & 0xFF, statuses[status], newer if newer >= 0 else None, at,
-                None if place.operations is None else operation(place, at), place, self.family,
+                None if place.operations is None else operation(place, at), place, self.family, None,
             )  # fmt: skip
             out.append(tuple.__new__(row_type, fields))
         return out
+
+
+def judge(rows: list[list[Any]], state: Any, last_sequence: int, ranges: Sequence[tuple[Any, Any, int, int]]) -> Any:
+    """Determines the status of rows that are sorted, newest versions first, as `LeveldbRows.resolve` does.
+
+    Keys may be whatever sorts.
+    """
+    key, newer, newer_kind = state
+    for row in rows:
+        packed = _TOP - row[2]
+        sequence, kind = packed >> 8, packed & 0xFF
+        if row[0] != key:
+            key, newer, newer_kind = row[0], -1, -1
+        row[6] = -1
+        if sequence > last_sequence:
+            row[5] = BEYOND
+            continue
+        if kind == ValueTypes.RANGE_DELETION:
+            row[5] = TOMBSTONE
+            continue
+        wiped = max((r[2] for r in ranges if r[0] <= row[0] < r[1] and r[2] > sequence), default=-1)
+        row[6] = newer
+        if kind in DELETIONS:
+            row[5] = TOMBSTONE
+        elif newer >= 0 and not 0 <= wiped < newer:
+            chained = newer_kind & _CHAINED
+            row[5] = OPERAND if chained else DELETED if newer_kind in DELETIONS else REPLACED
+        elif wiped >= 0:
+            row[5], row[6] = DELETED, wiped
+        else:
+            row[5] = UNRESOLVED if kind in INDIRECT else LIVE
+        if kind == ValueTypes.MERGE and row[5] in (UNRESOLVED, OPERAND):
+            kind |= _CHAINED
+        newer, newer_kind = sequence, kind
+    return key, newer, newer_kind
 
 
 def number_range(columns: list[bytes]) -> tuple[int, int, int] | None:

@@ -17,13 +17,15 @@ from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.blocks import codec_name
 from exhume.formats.leveldb.kernel import LeveldbRows
 from exhume.formats.leveldb.merge import RangeDeletion, merge_runs, whole_keys
-from exhume.formats.leveldb.model import PUTS, Place, Role, Status, Version, type_name
+from exhume.formats.leveldb.model import PUTS, Extra, Place, Role, Status, Version, type_name
+from exhume.formats.leveldb.pykernel import judge
 from exhume.formats.leveldb.table import Item, Table
 from exhume.formats.leveldb.values import Resolver
 from exhume.io.parallel import map_ordered
 from exhume.native.kernel import COMPILED
 
 if TYPE_CHECKING:
+    from exhume.formats.leveldb.comparators import Comparator
     from exhume.formats.leveldb.directory import DatabaseDirectory
     from exhume.formats.leveldb.pykernel import State
 
@@ -44,7 +46,7 @@ SEQUENCE, KIND, STATUS, NEWER, AT, PLACE = range(6)
 """The numbers of columns of numbers."""
 
 BEGINNING: State = (None, -1, -1)
-_PUT_FLAGS = bytes(kind in PUTS for kind in range(256))
+PUT_FLAGS = bytes(kind in PUTS for kind in range(256))
 _STATUSES = tuple(Status)
 UNREFERENCED = _STATUSES.index(Status.UNREFERENCED)
 UNRESOLVED = _STATUSES.index(Status.UNRESOLVED)
@@ -76,14 +78,26 @@ class Sources(NamedTuple):
 
         The rows have all versions of each of their keys.
         """
-        deletions = [one for one in self.deletions if one.column_family == rows.family]
-        state = rows.resolve(state, self.last_sequence, deletions)
+        state = rows.resolve(state, self.last_sequence, self.deletions_of(rows.family))
+        self._settle(rows)
+        return state
+
+    def ordered(self, family: int, items: Iterable[Item], order: Comparator) -> LeveldbRows:
+        """All versions of a column family in the order of a comparator, each with its status and its value."""
+        rows = ordered_rows(family, items, order, self.last_sequence, self.deletions_of(family))
+        self._settle(rows)
+        return rows
+
+    def deletions_of(self, family: int) -> list[RangeDeletion]:
+        """The range deletions of a column family."""
+        return [one for one in self.deletions if one.column_family == family]
+
+    def _settle(self, rows: LeveldbRows) -> None:
         if chains := rows.chains():
             values = [(number, self.resolver(rows.family, versions)) for number, _, versions in chains]
             rows.settle(values, not self.live)
         if self.live:
             rows.choose(True, None, None, None)
-        return state
 
 
 def plan_ranges(sources: Sources, start: bytes | None, stop: bytes | None, size: int = SIZE) -> Iterator[KeyRange]:
@@ -124,7 +138,7 @@ def map_rows(
             else:
                 rows.add_items(_between(run, keys))
         sources.resolve(rows)
-        return keys, None if sources.live and rows.cut(_PUT_FLAGS) is not None else [make(rows)]
+        return keys, None if sources.live and rows.cut(PUT_FLAGS) is not None else [make(rows)]
 
     done = -1
     for keys, found in map_ordered(made, plan_ranges(sources, start, stop), jobs, leave=True):
@@ -148,10 +162,32 @@ def _one_by_one(sources: Sources, keys: KeyRange) -> Iterator[LeveldbRows]:
         rows = LeveldbRows(keys.family)
         rows.add_items(items)
         state = sources.resolve(rows, state)
-        odd = rows.cut(_PUT_FLAGS) if sources.live else None
+        odd = rows.cut(PUT_FLAGS) if sources.live else None
         yield rows
         if odd is not None:
             checks.fail(checks.VALUE_TYPE, span=rows.places[odd[0]].span, actual=odd[1])
+
+
+def ordered_rows(
+    family: int, items: Iterable[Item], order: Comparator, last_sequence: int, ranges: Iterable[RangeDeletion]
+) -> LeveldbRows:
+    """Versions in the order of a comparator, each with its status; keys without their timestamps, which are extras.
+
+    A range deletion reaches over keys as the comparator orders them.
+    """
+    keyed = [(order.sort_key(item[0]), item) for item in items]
+    keyed.sort(key=lambda pair: (pair[0], pair[1][1:4]))
+    judged: list[list[Any]] = [[key[:2], b"", item[1], 0, 0, 0, -1] for key, item in keyed]
+    spans = [(order.sort_key(one.first)[:2], order.sort_key(one.stop)[:2], one.sequence, family) for one in ranges]
+    judge(judged, (None, -1, -1), last_sequence, spans)
+    rows = LeveldbRows(family)
+    rows.add_items([(order.user_key(item[0]), *item[1:]) for _, item in keyed])
+    rows.mark([(row[5], row[6]) for row in judged])
+    if order.timestamp:
+        rows.extras = {
+            (order.user_key(item[0]), (_TOP - item[1]) >> 8): Extra(timestamp=-key[2]) for key, item in keyed
+        }
+    return rows
 
 
 def _between(items: list[Item], keys: KeyRange) -> list[Item]:

@@ -7,7 +7,6 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import groupby
-from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +57,13 @@ def _salvage(database: Database, output: Path, mode: SalvageMode, progress: Prog
                 progress(done, None, "versions")
     else:
         with AtomicDirectory(output) as folder:
-            count = write_database(folder.create, surviving_rows(database, collect, report, jobs))
+            rows = surviving_rows(database, collect, report, jobs)
+            order = database.order(0)
+            if not order.is_bytewise:
+                rows = iter(sorted(rows))
+                named = f"by the comparator {order.name}" if order.name else "by a comparator without a name"
+                report.notes.append(f"the keys were ordered {named}; they are written in the order of bytes")
+            count = write_database(folder.create, rows)
             report.keep("rows", count)
             progress(count, count, "rows")
     _account(database, found, report)
@@ -84,11 +89,13 @@ def surviving_rows(
         return
     versions: Iterator[Version] = database.versions(collect, unreferenced=not whole)
     if not whole:
-        versions = iter(sorted(versions, key=lambda v: (v.column_family, v.key, -v.sequence)))
-    for key, group in groupby(_believable(versions, report), attrgetter("key")):
+        versions = iter(sorted(versions, key=database.version_key))
+    believable = _believable(versions, report)
+    for _, group in groupby(believable, lambda version: database.version_key(version)[:3]):
         chain = _surviving(group, report)
         if not chain:
             continue
+        key = chain[0].key
         value = _value(database, chain)
         if value is None:
             report.lose("values that cannot be determined")

@@ -12,16 +12,17 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator
-from itertools import chain
+from itertools import chain, pairwise
 from operator import add
 from typing import Any
 
 from exhume.errors import ExhumeError, FormatError
 from exhume.formats.leveldb import checks, layout
 from exhume.formats.leveldb.checks import Report
+from exhume.formats.leveldb.comparators import Comparator, comparator_of
 from exhume.formats.leveldb.kernel import LeveldbRows
-from exhume.formats.leveldb.model import Place, ValueTypes, Verdict
-from exhume.formats.leveldb.table_blocks import Block
+from exhume.formats.leveldb.model import BYTEWISE, Place, ValueTypes, Verdict
+from exhume.formats.leveldb.table_blocks import Block, rule_of
 from exhume.formats.leveldb.table_index import BlockIndex, IndexedFile
 from exhume.formats.leveldb.wire import Handle
 from exhume.io.source import BytesSource, Source
@@ -32,6 +33,7 @@ from exhume.native.kernel import COMPILED
 Item = tuple[bytes, int, int, int, bytes, Any]
 """(user key, 2^64 - 1 - packed sequence and type, rank, offset in block, value, place): sorts as LevelDB sorts."""
 
+_TOP = (1 << 64) - 1
 KNOWN_TYPES = frozenset(ValueTypes)
 KNOWN_FLAGS = bytes(kind in KNOWN_TYPES for kind in range(256))
 """A flag for each value type."""
@@ -54,9 +56,13 @@ class Table(IndexedFile):
         level: int | None = None,
         referenced: bool = True,
         column_family: int = 0,
+        largest_sequence: int | None = None,
+        comparator: Comparator | None = None,
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
         super().__init__(source, limits=limits)
+        self.largest_sequence = largest_sequence
+        self.comparator = comparator or comparator_of(BYTEWISE)
         self.number = number
         self.level = level
         self.referenced = referenced
@@ -112,8 +118,11 @@ class Table(IndexedFile):
         """The same for some blocks of the index that follow one another."""
         if not COMPILED or not blocks:
             return not blocks
+        if not self.comparator.is_bytewise:
+            return False
         limits = self.limits
-        caps = limits.payload_size, limits.expansion_floor, limits.expansion, limits.structure_size, MOST_AT_ONCE
+        stamp = -1 if self.global_sequence is None else self.global_sequence
+        caps = limits.payload_size, limits.expansion_floor, limits.expansion, limits.structure_size, MOST_AT_ONCE, stamp
         handles = blocks.handles
         base, end = handles[0].offset, handles[-1].stop
         kind, _, _, context, room = self.rules
@@ -129,7 +138,7 @@ class Table(IndexedFile):
             for handle in handles:
                 at = handle.offset - base
                 after = at + handle.size + layout.BLOCK_TRAILER
-                block = self.read_block(handle, stored=stored[at:after])
+                block = self.read_data(handle, stored=stored[at:after])
                 if block is None or (total := total + len(block.data)) > MOST_AT_ONCE:
                     return False
                 contents.append((block.data, stored[after - layout.BLOCK_TRAILER]))
@@ -141,15 +150,30 @@ class Table(IndexedFile):
         try:
             end = block.entries_end
         except FormatError as error:
-            checks.tell(report, checks.BLOCK, error)
+            checks.tell(report, rule_of(error), error)
             return [], True
         items, stop, problem, disorder = kernel.internal_entries(
             block.data, end, self.limits.structure_size, rank, self.place(block.handle, block.verdict, block.codec)
         )
         self.report_problem(block, stop, end, problem, report)
+        if self.global_sequence is not None:
+            stamp = self.global_sequence << 8
+            items = [(one[0], _TOP - (stamp | ~one[1] & 0xFF), *one[2:]) for one in items]
+        if not self.comparator.is_bytewise:
+            disorder = next((after[3] for one, after in pairwise(items) if not self.follows(one, after)), -1)
         if disorder >= 0:
             report(checks.KEY_ORDER, span=block.span.in_payload(disorder, end))
         return items, disorder < 0
+
+    def follows(self, one: tuple[Any, ...], after: tuple[Any, ...]) -> bool:
+        """Whether an item may come after another, as the comparator says; one that is not known does not forbid it.
+
+        Only their keys and numbers are looked at.
+        """
+        if self.comparator.is_bytewise:
+            return after[:2] > one[:2]
+        found = self.comparator.precedes(one[0], after[0])
+        return after[1] > one[1] if found is None and after[0] == one[0] else found is not False
 
     def span_of(self, start: bytes | None, stop: bytes | None) -> tuple[int, int] | None:
         """The span of the data blocks that may hold user keys in `[start, stop)`."""
@@ -180,7 +204,7 @@ class Table(IndexedFile):
         blocks = self._stream(rank, first, last, start) if streamed else self._blocks_from(rank, first, start or b"")
         for items in blocks:
             if items:
-                if previous is not None and items[0] <= previous:
+                if previous is not None and not self.follows(previous, items[0]):
                     checks.fail(checks.KEY_ORDER, span=items[0][5].span)
                 previous = items[-1]
                 yield items
@@ -189,7 +213,7 @@ class Table(IndexedFile):
         """The blocks `[first, last)`, from a key on, read ahead; then one by one those that follow them."""
         handles = self.strict_index.handles
         ahead = self.read_blocks(handles[first:last])
-        behind = (self.read_block(handle) for handle in handles[last:])
+        behind = (self.read_data(handle) for handle in handles[last:])
         for number, block in enumerate(chain(ahead, behind), first):
             items = self.block_items(block, (rank << 33) + 2 * number)[0] if block else []
             yield items if start is None or number > first else items[bisect_left(items, (start,)) :]
@@ -202,7 +226,7 @@ class Table(IndexedFile):
         for number in range(first, len(handles)):
             items = self._seen.get(number)
             if items is None:
-                block = self.read_block(handles[number])
+                block = self.read_data(handles[number])
                 items = self.block_items(block, (rank << 33) + 2 * number)[0] if block else []
                 if len(self._seen) >= MOST_KEPT:
                     self._seen.pop(next(iter(self._seen)), None)
@@ -216,6 +240,9 @@ class Table(IndexedFile):
         if block is None:
             return []
         items, _ = self.block_items(block, 0, report)
+        if items and self.comparator.timestamp:
+            report(checks.FEATURE, "range deletions of keys with timestamps", span=block.span)
+            return []
         return [(key, value, (~inverted & (1 << 64) - 1) >> 8) for key, inverted, _, _, value, _ in items]
 
 

@@ -78,6 +78,11 @@ class Block(NamedTuple):
         return layout.parse_tail(self.data, self.payload_span)
 
 
+def rule_of(error: FormatError) -> checks.Rule:
+    """The rule that a block breaks whose parts cannot be told."""
+    return checks.FEATURE if isinstance(error, UnsupportedFeatureError) else checks.BLOCK
+
+
 class Rules(NamedTuple):
     """What the footer says about all blocks; each block must end before `room`."""
 
@@ -124,8 +129,9 @@ class BlockFile:
         try:
             footer = self.footer
         except FormatError as error:
-            if error.code == checks.BAD_VERSION.code:
-                report(checks.BAD_VERSION, span=error.span, expected=error.expected, actual=error.actual)
+            if error.code in (checks.BAD_VERSION.code, checks.TABLE_KIND.code):
+                rule = checks.RULES[error.code]
+                report(rule, span=error.span, expected=error.expected, actual=error.actual)
             else:
                 checks.tell(report, checks.HANDLE, error, "unreadable handles in the footer: ")
             return None
@@ -166,8 +172,22 @@ class BlockFile:
         room = footer.offset - self.source.origin
         return Rules(footer.checksum, footer.family, footer.version, footer.base_context, room)
 
+    @cached_property
+    def dictionary(self) -> bytes | None:
+        """What data blocks were compressed with besides; empty without one, None when it cannot be read."""
+        return b""
+
+    def read_data(self, handle: Handle, report: Report = checks.strict, *, stored: bytes | None = None) -> Block | None:
+        """The same as `read_block` of a data block, which may be compressed with the table's dictionary."""
+        return self.read_block(handle, report, stored=stored, dictionary=self.dictionary)
+
     def read_block(
-        self, handle: Handle, report: Report = checks.strict, *, stored: bytes | None = None
+        self,
+        handle: Handle,
+        report: Report = checks.strict,
+        *,
+        stored: bytes | None = None,
+        dictionary: bytes | None = b"",
     ) -> Block | None:
         """A block, its checksum compared and its contents decompressed; None when it cannot be read, which is reported.
 
@@ -203,8 +223,9 @@ class BlockFile:
                 report(checks.BLOCK_CRC, span=span, expected=f"{found:08x}", actual=f"{checksum:08x}")
         try:
             data = decode_block(
-                stored[:size], compression, family=family, version=version, max_size=self.limits.payload_budget(size)
-            )
+                stored[:size], compression, family=family, version=version,
+                max_size=self.limits.payload_budget(size), dictionary=dictionary,
+            )  # fmt: skip
         except UnsupportedFeatureError as error:
             span = source.span(offset, end)
             report(checks.UNSUPPORTED_CODEC, error.message, span=span, actual=error.actual or compression)
@@ -219,6 +240,14 @@ class BlockFile:
         note_payload(source.span(offset, end), len(data))
         return Block(handle, source, codec_name(compression), verdict, data)
 
+    def checksum_fits(self, handle: Handle, contents: bytes) -> bool:
+        """Whether the checksum behind a block that is not compressed is that of other contents."""
+        kind, _, _, base, _ = self.rules
+        trailer = self.source.read_at(handle.offset + handle.size, handle.stop - handle.offset - handle.size)
+        _, _, found = layout.flat_block_trailer(trailer, 0, len(trailer))
+        checked = contents + trailer[:CHECKSUMMED]
+        return block_checksum(kind, checked, base_context=base, offset=handle.offset) == found
+
     def check_block(self, handle: Handle) -> Check:
         """The checksum of a block that lies before the footer, computed and compared."""
         kind, _, _, base, _ = self.rules
@@ -228,7 +257,7 @@ class BlockFile:
         return _compared(kind, found, block_checksum(kind, checked, base_context=base, offset=handle.offset))
 
     def read_blocks(self, handles: Sequence[Handle], report: Report = checks.strict) -> Iterator[Block | None]:
-        """`read_block` of each handle; blocks that follow one another in the file are fetched together."""
+        """`read_data` of each handle; blocks that follow one another in the file are fetched together."""
         window, first, ahead = b"", 0, True
         for number, handle in enumerate(handles):
             start, end = handle.offset - first, handle.stop - first
@@ -239,7 +268,7 @@ class BlockFile:
                     window, ahead = b"", False
                 start, end = 0, handle.stop - first
             whole = 0 <= start < end <= len(window)
-            yield self.read_block(handle, report, stored=window[start:end] if whole else None)
+            yield self.read_data(handle, report, stored=window[start:end] if whole else None)
 
     def read_ahead(self, handles: Sequence[Handle], first: int) -> bytes:
         """The bytes of the blocks from one on, as long as they are adjacent, inside the file and not too large
@@ -260,7 +289,7 @@ class BlockFile:
         try:
             end = block.entries_end
         except FormatError as error:
-            checks.tell(report, checks.BLOCK, error)
+            checks.tell(report, rule_of(error), error)
             return []
         out, stop, problem = kernel.block_entries(block.data, end, self.limits.structure_size)
         self.report_problem(block, stop, end, problem, report)

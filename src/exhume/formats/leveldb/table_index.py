@@ -8,17 +8,20 @@ Spec: LevelDB doc/table_format.md; RocksDB table/format.h, block_based/.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import accumulate, chain
 from typing import Any
 
 from exhume.errors import FormatError
+from exhume.findings import Check, CheckOutcome
 from exhume.formats.leveldb import checks, layout
 from exhume.formats.leveldb.checks import Report
+from exhume.formats.leveldb.comparators import comparator_of
 from exhume.formats.leveldb.kernel import block_handles
 from exhume.formats.leveldb.layout_facts import user_key
-from exhume.formats.leveldb.table_blocks import BlockFile
+from exhume.formats.leveldb.model import Verdict
+from exhume.formats.leveldb.table_blocks import Block, BlockFile, rule_of
 from exhume.formats.leveldb.wire import Handle
 from exhume.io.cached import cached_property
 
@@ -123,8 +126,34 @@ class BlockIndex(Sequence[tuple[bytes, Handle]]):
             yield self.keys[-1], held
 
 
+PROPERTIES = "rocksdb.properties"
+INDEX_TYPE = "rocksdb.block.based.table.index.type"
+TWO_LEVELS = 2
+_INDEX_TYPES = {3: "3, with the first key of each block"}
+EXTERNAL_VERSION = "rocksdb.external_sst_file.version"
+STAMPED_VERSION = 2
+"""The version of tables for ingestion whose entries all have the sequence number of the ingestion."""
+GLOBAL_SEQUENCE = "rocksdb.external_sst_file.global_seqno"
+TIMESTAMPS_KEPT = "rocksdb.user.defined.timestamps.persisted"
+_FEATURES = {
+    "rocksdb.separate.key.value.in.data.block": "keys and values are stored apart",
+    "rocksdb.udi.is.primary.index": "an index that the application defines",
+}
+"""Properties that say that blocks are laid out in a way that is not read, if they are not zero."""
+
+
+def _fixed(value: bytes | None) -> int:
+    """The value of a property that is a number of fixed size; 0 for an absent one."""
+    return int.from_bytes((value or b"")[:8], "little")
+
+
 class IndexedFile(BlockFile):
-    """A table with what is said of its blocks.  Thread-safe."""
+    """A table with what is said of its blocks.  Thread-safe.
+
+    `largest_sequence` is what the manifest says, None where that is not known.
+    """
+
+    largest_sequence: int | None = None
 
     def metaindex(self, report: Report = checks.strict) -> dict[str, Handle]:
         """The handles of the meta blocks by name; empty when the metaindex cannot be read, which `report` is told."""
@@ -144,11 +173,95 @@ class IndexedFile(BlockFile):
 
     def properties(self, report: Report = checks.strict) -> dict[str, bytes]:
         """Properties by name, raw (empty without such a block)."""
-        handle = self.metaindex(report).get("rocksdb.properties")
-        block = self.read_block(handle, report) if handle else None
+        handle = self.metaindex(report).get(PROPERTIES)
+        if handle is None:
+            return {}
+        stamped = self._stamped_properties(handle)
+        block = stamped or self.read_block(handle, report)
         if block is None:
             return {}
         return {key.decode("utf-8", "backslashreplace"): value for key, value, _ in self.split_block(block, report)}
+
+    def _stamped_properties(self, handle: Handle) -> Block | None:
+        """The properties, if their checksum matches once the sequence number is zero that ingestion wrote into them.
+
+        Older versions of RocksDB do that without a new checksum.  Spec: RocksDB table/meta_blocks.cc.
+        """
+        block = self.read_block(handle, checks.ignore)
+        if block is None or block.verdict is not Verdict.BAD or block.codec != "none":
+            return None
+        entries = self.split_block(block, checks.ignore)
+        if not entries:
+            return None
+        ends = [*(at for _, _, at in entries[1:]), block.entries_end]
+        for (key, value, _), end in zip(entries, ends, strict=True):
+            if key == GLOBAL_SEQUENCE.encode() and any(value):
+                data = block.data[: end - len(value)] + bytes(len(value)) + block.data[end:]
+                if self.checksum_fits(handle, data):
+                    return block._replace(verdict=Verdict.GOOD)
+        return None
+
+    def check_block(self, handle: Handle) -> Check:
+        """The checksum of a block that lies before the footer, computed and compared."""
+        found = super().check_block(handle)
+        if found.outcome is CheckOutcome.MISMATCH and handle == self.metaindex(checks.ignore).get(PROPERTIES):
+            stamped = self._stamped_properties(handle) is not None
+            return Check.compare(found.expected, found.expected, found.algorithm) if stamped else found
+        return found
+
+    @cached_property
+    def global_sequence(self) -> int | None:
+        """The sequence number that all entries have, of a table that was added by ingestion; else None.
+
+        Spec: RocksDB table/block_based/block_based_table_reader.cc, GetGlobalSequenceNumber.
+        """
+        footer = self.footer_or_none()
+        if footer is None or footer.family == "leveldb":
+            return None
+        facts = self.properties(checks.ignore)
+        if _fixed(facts.get(EXTERNAL_VERSION)) != STAMPED_VERSION:
+            return None
+        return _fixed(facts.get(GLOBAL_SEQUENCE)) or self.largest_sequence or 0
+
+    def check_features(self, report: Report) -> bool:
+        """Whether nothing in the properties says that entries mean something else here; reports what does."""
+        footer = self.footer
+        if footer is None or footer.family == "leveldb":
+            return True
+        facts = self.properties(checks.ignore)
+        span = self.source.span(0, self.source.size)
+        version, stated = facts.get(EXTERNAL_VERSION), _fixed(facts.get(GLOBAL_SEQUENCE))
+        if version is not None and not 1 <= _fixed(version) <= STAMPED_VERSION:
+            report(checks.FEATURE, f"{EXTERNAL_VERSION} {_fixed(version)}", span=span)
+            return False
+        known = self.largest_sequence
+        if stated and known is not None and (stated != known or version is None or _fixed(version) == 1):
+            report(checks.GLOBAL_SEQUENCE, span=span, field_path=GLOBAL_SEQUENCE, expected=known, actual=stated)
+        for name, what in _FEATURES.items():
+            if name in facts and any(facts[name]):
+                report(checks.FEATURE, what, span=span, field_path=name)
+                return False
+        if comparator_of(self.comparator_name(facts)).timestamp and facts.get(TIMESTAMPS_KEPT, b"\1") == b"\0":
+            report(checks.FEATURE, "the timestamps of its keys were left out", span=span, field_path=TIMESTAMPS_KEPT)
+            return False
+        return True
+
+    @staticmethod
+    def comparator_name(facts: Mapping[str, bytes]) -> str:
+        """The comparator that the properties name; empty where they name none."""
+        return facts.get("rocksdb.comparator", b"").decode("utf-8", "backslashreplace")
+
+    @cached_property
+    def dictionary(self) -> bytes | None:
+        """RocksDB's block `rocksdb.compression_dict`: what primed the codec of each data block."""
+        footer = self.footer_or_none()
+        if footer is None or footer.family == "leveldb":
+            return b""
+        handle = self.metaindex(checks.ignore).get("rocksdb.compression_dict")
+        if handle is None:
+            return b""
+        block = self.read_block(handle, checks.ignore)
+        return block.data if block is not None and block.verdict is not Verdict.BAD else None
 
     def index(self, report: Report = checks.strict) -> BlockIndex:
         """The data blocks.  Two-level indexes are flattened."""
@@ -169,6 +282,13 @@ class IndexedFile(BlockFile):
         if footer.family == "leveldb":
             return footer.index_handle, False, False, False
         facts = self.properties(report if footer.version >= 3 or footer.index_handle is None else checks.ignore)
+        kind = _fixed(facts.get(INDEX_TYPE))
+        if not self.check_features(report):
+            return None, False, False, False
+        if kind > TWO_LEVELS:
+            span = self.source.span(0, self.source.size)
+            report(checks.FEATURE, f"an index of type {_INDEX_TYPES.get(kind, kind)}", span=span, field_path=INDEX_TYPE)
+            return None, False, False, False
         top = footer.index_handle
         if top is None:
             top = self.metaindex(report).get("rocksdb.index")
@@ -177,7 +297,7 @@ class IndexedFile(BlockFile):
                 report(checks.HANDLE, "the metaindex names no index", span=span)
         delta = facts.get("rocksdb.index.value.is.delta.encoded", b"") == b"\1"
         bare = facts.get("rocksdb.index.key.is.user.key", b"") == b"\1"
-        return top, delta, bare, facts.get("rocksdb.block.based.table.index.type", b"")[:1] == b"\2"
+        return top, delta, bare, kind == TWO_LEVELS
 
     def partitions(self, report: Report = checks.ignore) -> list[tuple[str, Handle]]:
         """Blocks that only other index blocks name: parts of a two-level index and of a partitioned filter."""
@@ -199,7 +319,7 @@ class IndexedFile(BlockFile):
             try:
                 return BlockIndex.of((cut(k), h) for k, h in layout.parse_index_delta(block.data, block.payload_span))
             except FormatError as error:
-                checks.tell(report, checks.BLOCK, error)
+                checks.tell(report, rule_of(error), error)
                 return BlockIndex.of(())
         with suppress(FormatError):
             columns = block_handles(block.data, block.entries_end, self.limits.structure_size, not bare)

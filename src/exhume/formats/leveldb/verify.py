@@ -21,11 +21,11 @@ from exhume.formats.leveldb.files import DbFile
 from exhume.formats.leveldb.kernel import LeveldbRows
 from exhume.formats.leveldb.layout_facts import user_key
 from exhume.formats.leveldb.manifest import replay
-from exhume.formats.leveldb.model import BYTEWISE, INDIRECT, Role, Status, TableFile, Version, type_name
+from exhume.formats.leveldb.model import INDIRECT, Role, Status, TableFile, Version, type_name
 from exhume.formats.leveldb.ranges import PIECE, tally_of, versions_of
 from exhume.formats.leveldb.table import KNOWN_TYPES, Item, Table, property_number
 from exhume.formats.leveldb.table_blocks import Block
-from exhume.formats.leveldb.table_index import BlockIndex
+from exhume.formats.leveldb.table_index import PROPERTIES, BlockIndex
 from exhume.formats.leveldb.wire import Handle
 from exhume.io.parallel import map_ordered
 from exhume.layout.measured import note_payloads
@@ -43,8 +43,11 @@ def verify_database(
     """
     database.confirm_manifest()
     yield from database.problems
-    if database.comparator != BYTEWISE:
-        yield checks.COMPARATOR.finding(span=Span(database.tree.name, 0, 0), actual=database.comparator)
+    orders = [database.order(family) for family in (database.manifest.families if database.manifest else (0,))]
+    for name, order in {order.name: order for order in orders}.items():
+        if not order.known:
+            actual = name or "no name, and keys that are not in the order of bytes"
+            yield checks.COMPARATOR.finding(span=Span(database.tree.name, 0, 0), actual=actual)
     last = (database.manifest.last_sequence or 0) if database.manifest else None
     for file in database.files:
         if file.kind == "log":
@@ -163,7 +166,7 @@ class _Rules(NamedTuple):
         rows = LeveldbRows()
         try:
             table = self.database.table(piece.file)
-            fine = self.database.is_bytewise and table.add_blocks(rows, piece.blocks)
+            fine = table.comparator.is_bytewise and table.add_blocks(rows, piece.blocks)
         except ExhumeError:
             return None
         found = rows.facts() if fine else None
@@ -195,7 +198,7 @@ class TableVerifier:
         self.stated = stated
         self.last_sequence = rules.last_sequence
         self.quick = rules.quick
-        self.bytewise = rules.database.is_bytewise
+        self.order = self.table.comparator
         self.kinds = rules.database.kinds
         self.unread = False
         """Whether entries are missing from what was read: then nothing is said of which there are."""
@@ -248,6 +251,7 @@ class TableVerifier:
             if handle != index:
                 self._claim(handle, name)
                 self._check_meta_block(name, handle)
+        table.range_deletions(report)
         self._facts = self._properties()
         for name, handle in table.partitions(report):
             self._claim(handle, name)
@@ -258,7 +262,7 @@ class TableVerifier:
         """The data blocks: those of a piece with nothing to object to as a whole, others one by one."""
         previous: _Last | None = None
         for number, (piece, seen) in enumerate(zip(self._pieces, surveys, strict=True)):
-            if seen is None or (previous is not None and seen.first <= previous[:2]):
+            if seen is None or (previous is not None and not self.table.follows(previous, seen.first)):
                 previous = self._examine_piece(piece, number * PIECE, previous)
             else:
                 self.entries += seen.entries
@@ -291,6 +295,9 @@ class TableVerifier:
             self._claim(handle, "data block")
 
     def _check_meta_block(self, name: str, handle: Handle) -> None:
+        if name == PROPERTIES:
+            self.table.properties(self.report)
+            return
         block = self.table.read_block(handle, self.report)
         footer = self.table.footer
         if block is None or footer is None:
@@ -316,18 +323,17 @@ class TableVerifier:
 
     def _check_items(self, block: Block, items: list[Item], previous: _Last | None, separator: bytes) -> None:
         report = self.report
-        if self.bytewise:
-            if previous is not None and items[0][:2] <= previous[:2]:
-                report(checks.KEY_ORDER, "a block starts below the end of the one before it", span=block.span)
-            if items[-1][0] > separator:
-                report(
-                    checks.INDEX_KEY,
-                    "below the last key of its block",
-                    span=block.span,
-                    expected=items[-1][0],
-                    actual=separator,
-                )
-            self._check_bounds(block, items)
+        if previous is not None and not self.table.follows(previous, items[0]):
+            report(checks.KEY_ORDER, "a block starts below the end of the one before it", span=block.span)
+        if self.order.precedes(separator, items[-1][0]):
+            report(
+                checks.INDEX_KEY,
+                "below the last key of its block",
+                span=block.span,
+                expected=items[-1][0],
+                actual=separator,
+            )
+        self._check_bounds(block, items)
         for item in items:
             packed = _TOP - item[1]
             self.entries += 1
@@ -343,12 +349,12 @@ class TableVerifier:
         if self.stated is None:
             return
         smallest, largest = user_key(self.stated.smallest), user_key(self.stated.largest)
-        if items[0][0] < smallest or items[-1][0] > largest:
+        if self.order.precedes(items[0][0], smallest) or self.order.precedes(largest, items[-1][0]):
             self.report(checks.KEY_RANGE, span=block.span, expected=f"{smallest!r} to {largest!r}")
 
     def _check_range(self, last: _Last | None) -> None:
         """The table must hold the manifest's largest key (the smallest is checked with the first block's bounds)."""
-        if self.stated is not None and self.bytewise and last is not None and last[0] < user_key(self.stated.largest):
+        if self.stated is not None and last is not None and self.order.precedes(last[0], user_key(self.stated.largest)):
             if self.table.range_deletions(checks.ignore):
                 return  # a range deletion may reach beyond the last entry
             self.report(

@@ -1,0 +1,223 @@
+"""Orders of keys: the comparators that are known, and what is assumed of one that is not.
+
+A comparator is a program; only its name is stored.  Each one that is known is given here as a function from a key to a
+value that sorts, and is equal, as the comparator says.  A schema cannot express that.
+
+Spec: LevelDB doc/index.md, "Comparators"; RocksDB util/comparator.cc; Chromium
+content/browser/indexed_db/indexed_db_leveldb_coding.cc (`idb_cmp1`), docs/leveldb_coding_scheme.md.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import struct
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+from exhume.formats.leveldb.layout import LayoutError, read_leveldb_varint
+from exhume.formats.leveldb.model import BYTEWISE
+
+TIMESTAMP = 8
+"""Bytes of a timestamp at the end of a key, of the comparators of RocksDB that have one."""
+
+REVERSE = "rocksdb.ReverseBytewiseComparator"
+INDEXED_DB = "idb_cmp1"
+
+
+class Comparator(NamedTuple):
+    """An order of keys.
+
+    `order` gives what a key is sorted by, and two keys are the same if that is equal; None for a key of which the
+    comparator makes no sense.  Of a comparator that is not `known`, keys are sorted, and told apart, as bytes.  The
+    last `timestamp` bytes of a key say which version of the rest it is, newest first.
+    """
+
+    name: str
+    known: bool
+    order: Callable[[bytes], Any]
+    timestamp: int = 0
+
+    @property
+    def is_bytewise(self) -> bool:
+        """Whether keys are ordered as bytes, so that files can be merged and searched by key."""
+        return self.name == BYTEWISE
+
+    def user_key(self, key: bytes) -> bytes:
+        """A key without its timestamp."""
+        return key[: -self.timestamp] if self.timestamp else key
+
+    def sort_key(self, key: bytes) -> tuple[bool, Any, int]:
+        """What a key is sorted by, newest timestamp first; keys that make no sense come last."""
+        rank = self.order(self.user_key(key))
+        stamp = -int.from_bytes(key[-self.timestamp :], "little") if self.timestamp else 0
+        return rank is None, key if rank is None else rank, stamp
+
+    def precedes(self, left: bytes, right: bytes) -> bool | None:
+        """Whether one key sorts before another; None where they are the same key, or where that is not known."""
+        if not self.known:
+            return None
+        one, other = self.sort_key(left), self.sort_key(right)
+        if one[0] or other[0] or one == other:
+            return None
+        return one < other
+
+
+_reversed: Final[Callable[[bytes], Any]] = functools.cmp_to_key(lambda left, right: (left < right) - (left > right))
+
+
+def comparator_of(name: str) -> Comparator:
+    """The comparator of a name."""
+    return _KNOWN.get(name) or Comparator(name, known=False, order=bytes)
+
+
+# Chromium's IndexedDB.  Numbers are little-endian, or varints; text is UTF-16, big-endian.
+
+_DATA, _EXISTS, _BLOBS, _FIRST_INDEX = 1, 2, 3, 30
+"""Numbers of indexes: what lies under those below the last is not an index, but the store itself."""
+_SIMPLE_GLOBALS, _SCOPES, _FREE_DATABASES, _DATABASE_NAMES = 7, 50, 100, 201
+_SIMPLE_FACTS, _STORE_FACTS, _INDEX_FACTS, _FREE_STORES, _FREE_INDEXES, _STORE_NAMES, _INDEX_NAMES = (
+    6, 50, 100, 150, 151, 200, 201,
+)  # fmt: skip
+"""Kinds of facts about all databases, and about one.  Those below the first number stand alone."""
+_KINDS: Final = {5: 0, 3: 1, 2: 2, 1: 3, 6: 4, 4: 5, 0: 6}
+"""The rank of each kind of key value by its byte: smallest, number, date, text, binary, array, largest."""
+_TEXT, _DATE, _NUMBER, _ARRAY, _BINARY = 1, 2, 3, 4, 6
+_DOUBLE = struct.Struct("<d")
+_MOST_NESTED = 200
+"""Arrays in arrays: deeper ones are not looked into."""
+
+
+class _NonsenseError(Exception):
+    """A key that the comparator cannot read."""
+
+
+class _Reader:
+    """Reads a key from its start."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.at = 0
+
+    @property
+    def rest(self) -> bytes:
+        return self.data[self.at :]
+
+    def take(self, size: int) -> bytes:
+        if not 0 <= size <= len(self.data) - self.at:
+            raise _NonsenseError
+        self.at += size
+        return self.data[self.at - size : self.at]
+
+    def byte(self) -> int:
+        return self.take(1)[0]
+
+    def varint(self) -> int:
+        try:
+            value, self.at = read_leveldb_varint(self.data, self.at, len(self.data))
+        except LayoutError as error:
+            raise _NonsenseError from error
+        return value
+
+    def text(self) -> bytes:
+        return self.take(2 * self.varint())
+
+    def value(self, depth: int = 0) -> Any:
+        """A key value as what sorts like it."""
+        kind = self.byte()
+        rank = _KINDS.get(kind)
+        if rank is None or depth > _MOST_NESTED:
+            raise _NonsenseError
+        if kind == _ARRAY:
+            return rank, tuple([self.value(depth + 1) for _ in range(self.within(self.varint()))])
+        if kind == _TEXT:
+            return rank, self.text()
+        if kind == _BINARY:
+            return rank, self.take(self.varint())
+        if kind in (_DATE, _NUMBER):
+            number = _DOUBLE.unpack(self.take(_DOUBLE.size))[0]
+            if math.isnan(number):
+                raise _NonsenseError
+            return rank, number
+        return (rank,)
+
+    def within(self, count: int) -> int:
+        """A number of things that take a byte each at least."""
+        if count > len(self.data) - self.at:
+            raise _NonsenseError
+        return count
+
+
+def _indexed_db(key: bytes) -> Any:
+    """What a key of IndexedDB is sorted by; None for one that makes no sense."""
+    try:
+        return _indexed_db_key(_Reader(key))
+    except _NonsenseError:
+        return None
+
+
+def _indexed_db_key(reader: _Reader) -> Any:
+    head = reader.byte()
+    widths = (head >> 5 & 7) + 1, (head >> 2 & 7) + 1, (head & 3) + 1
+    database, store, index = (int.from_bytes(reader.take(width), "little") for width in widths)
+    prefix = database, store, index
+    if database == 0:
+        return prefix, _global_fact(reader)
+    if store == 0:
+        return prefix, _database_fact(reader)
+    if index in (_DATA, _EXISTS, _BLOBS):
+        return prefix, reader.value() if reader.rest else ()
+    if index < _FIRST_INDEX:
+        raise _NonsenseError
+    return prefix, _index_entry(reader) if reader.rest else ()
+
+
+def _global_fact(reader: _Reader) -> Any:
+    kind = reader.byte()
+    if kind < _SIMPLE_GLOBALS:
+        return (kind,)
+    if kind == _SCOPES:
+        return kind, reader.rest
+    if kind == _FREE_DATABASES:
+        return kind, reader.varint()
+    if kind == _DATABASE_NAMES:
+        return kind, reader.text(), reader.text()
+    raise _NonsenseError
+
+
+def _database_fact(reader: _Reader) -> Any:
+    kind = reader.byte()
+    if kind < _SIMPLE_FACTS:
+        return (kind,)
+    if kind == _STORE_FACTS:
+        return kind, reader.varint(), reader.byte()
+    if kind == _INDEX_FACTS:
+        return kind, reader.varint(), reader.varint(), reader.byte()
+    if kind == _FREE_STORES:
+        return kind, reader.varint()
+    if kind == _FREE_INDEXES:
+        return kind, reader.varint(), reader.varint()
+    if kind == _STORE_NAMES:
+        return kind, reader.text()
+    if kind == _INDEX_NAMES:
+        return kind, reader.varint(), reader.text()
+    raise _NonsenseError
+
+
+def _index_entry(reader: _Reader) -> Any:
+    """The key of the index, then the primary key, then the number that tells equal ones apart."""
+    found = reader.value()
+    number = reader.varint() if reader.rest else -1
+    return found, (reader.value(), number) if reader.rest else ()
+
+
+_KNOWN: Final = {
+    one.name: one
+    for one in (
+        Comparator(BYTEWISE, known=True, order=bytes),
+        Comparator(REVERSE, known=True, order=_reversed),
+        Comparator(f"{BYTEWISE}.u64ts", known=True, order=bytes, timestamp=TIMESTAMP),
+        Comparator(f"{REVERSE}.u64ts", known=True, order=_reversed, timestamp=TIMESTAMP),
+        Comparator(INDEXED_DB, known=True, order=_indexed_db),
+    )
+}

@@ -1,0 +1,148 @@
+"""RocksDB databases over the product of the options that shape their tables: the live rows are the engine's."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from exhume.findings import Severity
+from exhume.formats.leveldb.model import Status
+from exhume.formats.leveldb.reader import LevelDbArchive
+from exhume.formats.leveldb.table import Table
+from exhume.io.local import LocalTree
+from tests.oracles import need
+from tests.sizes import THOROUGH
+
+from .producers import Rows
+
+pytestmark = [pytest.mark.conformance, pytest.mark.slow]
+
+
+class Shape(NamedTuple):
+    """How tables are written."""
+
+    version: int = 6
+    checksum: str = "xxh3"
+    compression: str = "zstd"
+    dictionary: int = 0
+    trained: int = 0
+    shape_of_index: str = "binary_search"
+    hashed: bool = False
+    filter: bool = False
+    block_size: int = 512
+    ingest: bool = False
+
+    def __str__(self) -> str:
+        return "-".join(str(one) for one in self)
+
+
+CHOICES: dict[str, tuple[Any, ...]] = {
+    "version": (2, 3, 4, 5, 6),
+    "checksum": ("no_checksum", "crc32c", "xxhash", "xxhash64", "xxh3"),
+    "compression": ("none", "snappy", "zlib", "bz2", "lz4", "lz4hc", "zstd"),
+    "dictionary": (0, 4096),
+    "trained": (0, 1 << 16),
+    "shape_of_index": ("binary_search", "hash_search", "two_level_index_search"),
+    "hashed": (False, True),
+    "filter": (False, True),
+    "block_size": (512, 4096),
+    "ingest": (False, True),
+}
+
+
+def shapes() -> list[Shape]:
+    """Every shape (the thorough profile), or so many that each pair of choices occurs."""
+    names = list(CHOICES)
+    if THOROUGH:
+        return [Shape(*values) for values in itertools.product(*CHOICES.values())]
+    wanted = {
+        ((one, a), (other, b))
+        for one, other in itertools.combinations(names, 2)
+        for a in CHOICES[one]
+        for b in CHOICES[other]
+    }
+    rng = random.Random(44)
+    out: list[Shape] = []
+    while wanted:
+        tries = [Shape(**{name: rng.choice(values) for name, values in CHOICES.items()}) for _ in range(40)]
+        best = max(tries, key=lambda shape: len(wanted & _pairs(shape)))
+        if wanted & _pairs(best):
+            out.append(best)
+            wanted -= _pairs(best)
+    return out
+
+
+def _pairs(shape: Shape) -> set[Any]:
+    return set(itertools.combinations(shape._asdict().items(), 2))
+
+
+def write(path: Path, shape: Shape) -> Rows:
+    """Writes a database of that shape; returns the rows that RocksDB gives."""
+    rocksdict = need("rocksdict")
+    options = rocksdict.Options(raw_mode=True)
+    options.create_if_missing(True)
+    options.set_compression_type(getattr(rocksdict.DBCompressionType, shape.compression)())
+    options.set_compression_options(-14, 32767, 0, shape.dictionary)
+    options.set_zstd_max_train_bytes(shape.trained if shape.dictionary else 0)
+    table = rocksdict.BlockBasedOptions()
+    table.set_format_version(shape.version)
+    table.set_checksum_type(getattr(rocksdict.ChecksumType, shape.checksum)())
+    table.set_index_type(getattr(rocksdict.BlockBasedIndexType, shape.shape_of_index)())
+    table.set_index_block_restart_interval(3)
+    table.set_block_size(shape.block_size)
+    table.set_metadata_block_size(256)
+    if shape.shape_of_index == "hash_search":
+        options.set_prefix_extractor(rocksdict.SliceTransform.create_fixed_prefix(2))
+    if shape.hashed:
+        table.set_data_block_index_type(rocksdict.DataBlockIndexType.binary_and_hash())
+    if shape.filter:
+        table.set_bloom_filter(10, False)
+        table.set_partition_filters(shape.shape_of_index == "two_level_index_search")
+    options.set_block_based_table_factory(table)
+    database = rocksdict.Rdict(str(path), options)
+    rng = random.Random(str(shape))
+    for number in range(500):
+        database[b"k%03d" % rng.randrange(300)] = b"value %d " % number * rng.randrange(20)
+    database.flush()
+    database.compact_range(None, None)
+    for number in range(0, 300, 7):
+        database.delete(b"k%03d" % number)
+    database.flush()
+    if shape.ingest:
+        writer = rocksdict.SstFileWriter(options=options)
+        writer.open(str(path / "added"))
+        for number in range(0, 300, 5):
+            writer[b"k%03d" % number] = b"added %d" % number
+        writer.finish()
+        database.ingest_external_file([str(path / "added")])
+        database[b"k005"] = b"after it"
+        database.delete(b"k010")
+        database.flush()
+    rows = dict(database.items())
+    database.close()
+    return rows
+
+
+def test_every_shape(tmp_path: Path) -> None:
+    primed = 0
+    for number, shape in enumerate(shapes()):
+        path = tmp_path / str(number)
+        rows = write(path, shape)
+        with LevelDbArchive(LocalTree(path)) as archive:
+            database = archive.database
+            assert dict(database.scan()) == rows, shape
+            assert {v.key: v.value for v in database.versions() if v.status is Status.LIVE} == rows, shape
+            assert [str(found) for found in archive.verify() if found.severity is not Severity.NOTE] == [], shape
+            tables = [database.table(file) for file in database.files if file.kind == "table"]
+            primed += sum(bool(table.dictionary) for table in tables)
+            assert {_checksum(table) for table in tables} == {shape.checksum}, shape
+    assert primed > 5, "dictionaries are never used"
+
+
+def _checksum(table: Table) -> str:
+    assert table.footer is not None
+    return {"none": "no_checksum", "xxhash32": "xxhash"}.get(table.footer.checksum, table.footer.checksum)
