@@ -365,11 +365,15 @@ def test_diff(tmp_path: Path, exhume_cli: Callable[..., Any]) -> None:
     for sides in ((tmp_path / "one", tmp_path / "two"), (tmp_path / "two", tree)):
         alone = exhume_cli("diff", "--content", "--json", *sides)
         assert exhume_cli("diff", "--content", "--json", *sides, "--jobs", 3).out == alone.out
-    for number, make in enumerate((os.mkfifo, lambda path: path.symlink_to("nowhere"))):
-        make(tree / f"other-{number}")
+    other = tree / "other"
+    for kind in ("pipe", "link to nothing"):
+        if kind == "pipe":
+            os.mkfifo(other)
+        else:
+            other.symlink_to("nowhere")
         ran = exhume_cli("diff", tmp_path / "one", tree)
-        assert (ran.code, ran.text) == (4, f"+ other-{number}\n")
-        (tree / f"other-{number}").unlink()
+        assert (ran.code, ran.text) == (4, "+ other\n"), kind
+        other.unlink()
     (tree / "readme.txt").unlink()
     (tree / "readme.txt").mkdir()
     assert "! readme.txt" in exhume_cli("diff", tmp_path / "one", tree).text
