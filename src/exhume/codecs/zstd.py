@@ -149,38 +149,49 @@ def zstd_frames(data: Buffer, *, max_size: int) -> Iterator[tuple[int, int, byte
 FRAME_HEADER_MOST = 18
 """Bytes of the longest header of a frame, with its magic number."""
 
-MEASURED = 1 << 12
-"""Stored bytes that `zstd_measured` decompresses at a time: their content is in memory, at most 128 MiB."""
+STREAM_STEP = 1 << 12
+"""Stored bytes that are decompressed at a time: their content is in memory, at most 128 MiB."""
 
 
-def zstd_measured(pieces: Iterable[Buffer]) -> Iterator[tuple[int, int]]:
-    """Return for each concatenated zstd frame of the pieces where it ends, and the size of its content.
+def zstd_stream(pieces: Iterable[Buffer], step: int = STREAM_STEP) -> Iterator[tuple[int, bytes, bool]]:
+    """Decompress the concatenated zstd frames of the pieces, `step` stored bytes at a time.
 
-    No content is kept.  Raises `CodecError` for damage and as `zstd_frame_size` does.
+    Yield how many stored bytes were used so far, the content of the last of them, and whether a frame ends there.
+    Raises `CodecError` for damage and as `zstd_frame_size` does.
     """
-    small = (
-        bytes(memoryview(one)[start : start + MEASURED]) for one in pieces for start in range(0, len(one), MEASURED)
-    )
+    views = (memoryview(piece) for piece in pieces)
+    small = (bytes(view[start : start + step]) for view in views for start in range(0, len(view), step))
     engine: Any = None
-    at = size = 0
-    held = b""
+    at, held = 0, b""
     for piece in chain(small, (b"",)):  # the last: nothing follows
         held += piece
         while held and (engine is not None or len(held) >= FRAME_HEADER_MOST or not piece):
             if engine is None:
                 zstd_frame_size(held, sys.maxsize)
-                engine, size = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW_MAX).decompressobj(), 0
+                engine = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW_MAX).decompressobj()
             try:
-                size += len(engine.decompress(held))
+                content = engine.decompress(held)
             except zstandard.ZstdError as error:
                 raise CodecError("zstd: corrupt frame", actual=str(error)) from error
             left = engine.unused_data if engine.eof else b""
             at, held = at + len(held) - len(left), left
-            if engine.eof:
-                engine = None
-                yield at, size
+            yield at, content, engine.eof
+            engine = None if engine.eof else engine
     if engine is not None:
         raise CodecError("zstd: the frame is cut short", actual=f"{counted(at, 'bytes')} without an end")
+
+
+def zstd_measured(pieces: Iterable[Buffer]) -> Iterator[tuple[int, int]]:
+    """Return for each concatenated zstd frame of the pieces where it ends, and the size of its content.
+
+    No content is kept.  Raises `CodecError` as `zstd_stream` does.
+    """
+    size = 0
+    for at, content, is_end in zstd_stream(pieces):
+        size += len(content)
+        if is_end:
+            yield at, size
+            size = 0
 
 
 def zstd_checksum(frame: Buffer, max_size: int) -> tuple[int, int]:

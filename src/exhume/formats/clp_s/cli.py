@@ -51,6 +51,9 @@ OPTIONS = {
         click.Option(["--complete"], is_flag=True, help="jsonl: also what clp-s does not print."),
         Jobs(),
     ],
+    "salvage": [
+        click.Option(["--partial"], is_flag=True, help="Also records of cut tables, with their complete columns."),
+    ],
     "recode": [
         click.Option(
             ["--directory/--single-file"],

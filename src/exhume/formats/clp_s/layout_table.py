@@ -6,6 +6,7 @@ is and what it holds.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Final
 
@@ -92,6 +93,22 @@ def needed_columns(
     for index in needed:
         take(ends[index - 1] if index else 0, ends[index])
     return ends, needed
+
+
+def complete_columns(types: bytes, rows: int, data: memoryview) -> list[int]:
+    """Return where the first columns of these types end: those that the bytes of a cut table have.
+
+    Spec: Table segments.
+    """
+
+    def ends(count: int) -> list[int] | None:
+        try:
+            return ends_clp_s_table_columns(data, 0, len(data), rows, types[:count])
+        except LayoutError:
+            return None
+
+    count = bisect_left(range(1, len(types) + 1), True, key=lambda count: ends(count) is None)
+    return ends(count) or []
 
 
 def column_ends(data: memoryview, layout: SchemaLayout, rows: int, place: Callable[[], Span]) -> list[int]:

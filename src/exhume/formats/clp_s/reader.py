@@ -9,7 +9,7 @@ Spec: clp_s.txt; what it leaves open: `docs/formats/clp_s.md`.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -329,6 +329,30 @@ class ClpSArchive(Container):
                 actual=counted(len(data), "bytes"),
             )
         return data
+
+    def stream_bytes(self, stream_id: int) -> tuple[int, Callable[[int, int], Buffer]]:
+        """Return the size of a packed stream, and a function that returns its bytes from one offset to another.
+
+        A stream larger than the limit `payload_size` is decompressed as far as it is asked for.  Raises as
+        `stream_payload` does; the function raises CLPS-309.
+        """
+        frames = self.stream_parts(stream_id)
+        passage = frames.passage() if isinstance(frames, Frames) and not frames.is_small else None
+        if frames is None or passage is None:
+            payload = memoryview(self.stream_payload(stream_id))
+            return len(payload), lambda start, stop: payload[start:stop]
+
+        def read(start: int, stop: int) -> Buffer:
+            data = bytearray(stop - start)
+            try:
+                with passage.stop() as here:
+                    here.gather([(start, stop, 0)], memoryview(data))
+            except CodecError as error:
+                place = self.stream_place(stream_id)
+                raise checks.BAD_FRAME.error(error.message, span=place.span, actual=error.actual) from error
+            return data
+
+        return frames.size, read
 
     def table_bytes(self, entry: TableEntry) -> memoryview:
         """The decompressed bytes of one table."""

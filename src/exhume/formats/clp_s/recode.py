@@ -19,6 +19,7 @@ from exhume.formats.clp_s.layout_packed import OFS_STREAM
 from exhume.formats.clp_s.layout_table import column_ends
 from exhume.formats.clp_s.names import DICTIONARIES, TABLE_SECTIONS
 from exhume.formats.clp_s.read.places import Place
+from exhume.formats.clp_s.read.windows import is_too_large, open_windows
 from exhume.formats.clp_s.write.frames import Framing, Payload, whole
 from exhume.formats.clp_s.write.rewrap import Piece, put, reserve, write_container
 from exhume.io.output.scratch import scratch_file
@@ -124,17 +125,25 @@ def _sections(archive: ClpSArchive, framing: Framing, progress: Progress, folder
 
 def _stream(archive: ClpSArchive, number: int, tables: Iterable[Table]) -> Payload:
     """A packed stream, and the sizes of the columns of its tables; of a table that cannot be read, its own."""
-    payload = memoryview(archive.stream_payload(number))
-    place, ends = partial(archive.stream_span, number), [0]
+    size, read = archive.stream_bytes(number)
+    ends = [0]
     for table in tables:
         start, end = ends[-1], table.entry.end
-        if table.entry.start == start and end <= len(payload):
+        if table.entry.start == start and end <= size:
             with suppress(ExhumeError):
-                within = column_ends(payload[start:end], table.layout, table.num_messages, place)
-                ends += [start + end for end in within]
+                ends += [start + within for within in _column_ends(table, read)]
             ends.append(end)
-    ends.append(len(payload))
-    return [stop - start for start, stop in pairwise(ends)], whole(payload)[1]
+    ends.append(size)
+    return [stop - start for start, stop in pairwise(ends)], read
+
+
+def _column_ends(table: Table, read: Callable[[int, int], Buffer]) -> list[int]:
+    """Return where the columns of a table end in it."""
+    if is_too_large(table):
+        windows = open_windows(table)
+        return [] if windows is None else windows.ends
+    entry, place = table.entry, partial(table.archive.stream_span, table.entry.stream_id)
+    return column_ends(memoryview(read(entry.start, entry.end)), table.layout, table.num_messages, place)
 
 
 def _dictionary(archive: ClpSArchive, entry: Place) -> Payload:
@@ -182,7 +191,10 @@ def content_digest(archive: ClpSArchive) -> str:
             add(entry.name, b"".join(dictionary_payload(archive, entry)))
         elif entry.name in TABLE_SECTIONS:
             for number in range(len(archive.table_metadata.streams)):
-                add(f"stream {number}", archive.stream_payload(number))
+                size, read = archive.stream_bytes(number)
+                digest.update(f"stream {number} {size}\n".encode())
+                for start in range(0, size, STREAM_CHUNK):
+                    digest.update(read(start, min(size, start + STREAM_CHUNK)))
         else:
             digest.update(f"{entry.name} {entry.size}\n".encode("utf-8", "surrogateescape"))
             for chunk in entry.source.chunks(entry.start, entry.end):

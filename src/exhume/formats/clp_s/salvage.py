@@ -11,7 +11,6 @@ from __future__ import annotations
 import itertools
 import os
 import re
-from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -20,26 +19,26 @@ import numpy as np
 
 from exhume.archive import Progress, no_progress
 from exhume.codecs import decompress
-from exhume.codecs.common import Buffer
-from exhume.codecs.zstd import zstd_survivors
 from exhume.counts import counted
-from exhume.errors import ExhumeError, Span
+from exhume.errors import ExhumeError, LimitExceededError, Span
 from exhume.findings import Finding, Severity
 from exhume.formats.clp_s import layout_packed as packed
 from exhume.formats.clp_s.layout import NodeType, PacketType, TableEntry
 from exhume.formats.clp_s.probe import owns
-from exhume.formats.clp_s.read.fragments import WINDOW, Dictionary, Finder, Fragments, span_of
+from exhume.formats.clp_s.read.fragments import Dictionary, Finder, Fragments, span_of
+from exhume.formats.clp_s.read.records import each_part
 from exhume.formats.clp_s.read.tables import Table
 from exhume.formats.clp_s.reader import ClpSArchive
-from exhume.formats.clp_s.verify_tables import faults
+from exhume.formats.clp_s.salvage_streams import Partial, Streams, payload_of
+from exhume.formats.clp_s.verify_tables import table_faults
 from exhume.formats.clp_s.write.build import build_dictionary, build_table_metadata, pack_patterns
-from exhume.formats.clp_s.write.frames import Framing, Payload, whole
+from exhume.formats.clp_s.write.frames import Framing, whole
 from exhume.formats.clp_s.write.rewrap import write_container
 from exhume.io.local import FileSource
 from exhume.io.output.atomic import AtomicFile
 from exhume.io.output.scratch import ScratchDirectory, discard, scratch_file
 from exhume.io.parallel import map_ordered
-from exhume.io.source import Source
+from exhume.io.source import STREAM_CHUNK, Source
 from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.recovery import Fate, SalvageMode, SalvageReport, Verified
@@ -56,8 +55,12 @@ def salvage(
     limits: Limits = DEFAULT_LIMITS,
     progress: Progress = no_progress,
     jobs: int = 1,
+    partial: bool = False,
 ) -> SalvageReport:
-    """Writes the tables that survive as a clean archive, or their records as JSON lines, and accounts for the rest."""
+    """Writes the tables that survive as a clean archive, or their records as JSON lines, and accounts for the rest.
+
+    With `partial`, so do the columns of cut tables that are complete, as records that lack the others.
+    """
     report = SalvageReport("clp-s", os.fspath(output))
     if isinstance(source, Tree):
         _ignore_others(source, report)
@@ -74,11 +77,12 @@ def salvage(
         draft = scratch / "draft"
         with scratch_file(scratch) as file:
             kept = _Kept(file)
-            for tables, frames in _whole_tables(found, limits, report, progress, jobs):
+            streams = Streams(found, scratch, limits, report, partial=partial)
+            for tables, frames in streams.kept(progress, jobs):
                 kept.add(tables, frames)
             while kept.streams:
                 discard(draft)
-                _write(draft, found, kept, dropped, bare or {}, jobs)
+                _write(draft, found, streams.schema_map(), kept, dropped, bare or {}, jobs)
                 findings = _findings(draft, limits, jobs)
                 codes = {code for code, severity in findings if severity in (Severity.ERROR, Severity.UNCHECKED)}
                 wrong = frozenset(int(kind) for kind, rules in PACKET_RULES.items() if codes & rules) - dropped
@@ -95,9 +99,11 @@ def salvage(
                 if bare is None and (bare := _bare(draft, limits, found)):
                     continue
                 _count(draft, limits, report, found)
+                _tell_partial(report, streams.partial, kept, partial)
                 _deliver(draft, Path(output), mode, limits, jobs)
                 report.vouch(Verified.REREAD)  # every value was decoded; the format has no checksums
                 return report
+            _tell_partial(report, streams.partial, kept, False)
     report.notes.append("no table survives: nothing was written")
     return report
 
@@ -145,10 +151,10 @@ class _Kept:
             first += len(stream.tables)
             if all(good):
                 self.streams.append(stream)
-            else:
+            elif any(good):
                 tables = list(itertools.compress(stream.tables, good))
                 payload = b"".join(itertools.compress(self._load(stream), good))
-                self.add(tables, next(Framing().several([_payload(tables, payload)])))
+                self.add(tables, next(Framing().several([payload_of(tables, payload)])))
 
     def _load(self, stream: _KeptStream) -> Iterator[bytes]:
         payload = decompress("zstd", self.stored(stream), max_size=stream.size) if stream.size else b""
@@ -160,8 +166,13 @@ class _Kept:
 
     def stored(self, stream: _KeptStream) -> bytes:
         """The stored bytes of a stream."""
-        self._file.seek(stream.at)
-        return self._file.read(stream.stored_size)
+        return b"".join(self.chunks(stream))
+
+    def chunks(self, stream: _KeptStream) -> Iterator[bytes]:
+        """The same in pieces."""
+        for at in range(0, stream.stored_size, STREAM_CHUNK):
+            self._file.seek(stream.at + at)
+            yield self._file.read(min(STREAM_CHUNK, stream.stored_size - at))
 
 
 def _left(source: Source | Tree, report: SalvageReport) -> Iterator[Span]:
@@ -172,87 +183,14 @@ def _left(source: Source | Tree, report: SalvageReport) -> Iterator[Span]:
         yield span_of(file, max(done, default=0), file.size)
 
 
-def _payload(tables: list[TableEntry], payload: Buffer) -> Payload:
-    """A stream of these tables."""
-    return [table.end - table.start for table in tables], whole(payload)[1]
-
-
-class _Stream(NamedTuple):
-    """A stream as far as it can be decompressed: its tables, and those of them that are whole; where that is all of it,
-    as it is stored.
-    """
-
-    tables: list[TableEntry]
-    whole: list[TableEntry]
-    decoded: int
-    end: int
-    stored: bytes
-
-
-def _whole_tables(
-    found: Fragments, limits: Limits, report: SalvageReport, progress: Progress, jobs: int
-) -> Iterator[tuple[list[TableEntry], list[bytes]]]:
-    """The tables whose bytes can be decompressed completely, stream by stream, and the frames of each stream: as they
-    are stored if nothing else is in it, else anew.
-    """
-    assert found.tables is not None
-    assert found.streams is not None
-    source, base, streams_end = found.streams.source, found.streams.start, found.streams.end
-    streams = found.tables.streams
-    by_stream: dict[int, list[TableEntry]] = {}
-    for table in found.tables.tables:
-        by_stream.setdefault(table.stream_id, []).append(table)
-
-    def read(number: int) -> tuple[_Stream, Payload]:
-        stream = streams[number]
-        start = base + stream.offset
-        last = number + 1 == len(streams)
-        end = streams_end if last else base + streams[number + 1].offset
-        tables = by_stream.get(number, [])
-        parts: list[bytes] = []
-        data, used, intact = b"", 0, False
-        if start < source.size:
-            most = min(limits.payload_size, stream.size + WINDOW)  # what is stored is hardly larger than what it holds
-            data = source.read_up_to(start, min(max(0, end - start), most))
-            for used, part, intact in zstd_survivors(data, max_size=most):  # noqa: B007 - those of the last are needed
-                parts.append(part)
-            end = start + used if last else end
-        size = sum(map(len, parts))
-        sound = (table for table in tables if table.problem is None and table.schema_id in found.schemas)
-        whole = [table for table in sound if table.end <= size]
-        bounds = [0, *(table.end for table in tables)]
-        intact = intact and whole == tables and bounds == [*(table.start for table in tables), size]
-        if intact and (last or used == end - start):
-            return _Stream(tables, whole, size, end, data[:used]), _payload([], b"")
-        payload = b"".join(parts)
-        kept = b"".join(memoryview(payload)[table.start : table.end] for table in whole)
-        return _Stream(tables, whole, size, end, b""), _payload(whole, kept)
-
-    under_way: deque[_Stream] = deque()
-
-    def payloads() -> Iterator[Payload]:
-        for one, payload in map_ordered(read, range(len(streams)), jobs, ahead=jobs):
-            under_way.append(one)
-            yield payload
-
-    for number, frames in enumerate(Framing().several(payloads(), jobs)):
-        one = under_way.popleft()
-        yield one.whole, [one.stored] if one.stored else frames
-        where = span_of(source, base + streams[number].offset, one.end)
-        if len(one.whole) < len(one.tables):
-            lost = sum(table.num_messages for table in one.tables) - sum(table.num_messages for table in one.whole)
-            size = counted(streams[number].size, "bytes")
-            why = f"{one.decoded} of {size} decoded: {counted(lost, 'records')} lost"
-            report.account(where, Fate.LOST, f"stream {number}", why)
-            report.lose("records", lost)
-            report.lose("tables", len(one.tables) - len(one.whole))
-        else:
-            report.account(where, Fate.RECOVERED, f"stream {number}")
-        progress(number + 1, len(streams), "streams")
-
-
 def _write(
-    draft: Path, found: Fragments, kept: _Kept, dropped: frozenset[int], bare: dict[int, bytes], jobs: int
+    draft: Path,
+    found: Fragments,
+    schema_ids: bytes,
+    kept: _Kept,
+    dropped: frozenset[int],
+    bare: dict[int, bytes],
+    jobs: int,
 ) -> None:
     framing = Framing()
     write_container(
@@ -262,10 +200,10 @@ def _write(
         list(_packets(found, dropped)),
         [
             ("/schema_tree", [framing.one(found.tree)]),
-            ("/schema_ids", [framing.one(found.schema_ids)]),
+            ("/schema_ids", [framing.one(schema_ids)]),
             ("/table_metadata", [framing.one(_table_metadata(kept.streams))]),
             *((dictionary.name, _dictionary(dictionary, bare, jobs)) for dictionary in found.dictionaries),
-            ("/0", map(kept.stored, kept.streams)),
+            ("/0", itertools.chain.from_iterable(map(kept.chunks, kept.streams))),
         ],
         framing,
     )
@@ -318,7 +256,7 @@ def _bare(draft: Path, limits: Limits, found: Fragments) -> dict[int, bytes]:
     if any(dictionary.name == "/var.dict" and dictionary.lost for dictionary in found.dictionaries):
         with FileSource(draft) as source:
             for table in ClpSArchive(source, limits=limits).tables:
-                for column in table.load().columns:
+                for column in (column for data, _ in each_part(table) for column in data.columns):
                     if column.type in (NodeType.DICTIONARY_FLOAT, NodeType.UNSTRUCTURED_ARRAY):
                         for text in column.pieces():
                             within = b"".join(_JSON_STRING.findall(text))
@@ -367,7 +305,9 @@ def _faulty(draft: Path, limits: Limits, report: SalvageReport, jobs: int) -> se
 
     def look(table: Table) -> Finding | None:
         try:
-            return next(faults(table.load()), None)
+            return next(table_faults(table), None)
+        except LimitExceededError:
+            raise
         except ExhumeError as caught:
             return Finding.from_error(caught)
 
@@ -408,6 +348,25 @@ def _count(draft: Path, limits: Limits, report: SalvageReport, found: Fragments)
             further = sum(1 for _ in missing)
             more = f" and {counted(further, 'more gaps')}" if further else ""
             report.notes.append(f"missing records by their position in the input: {', '.join(shown)}{more}")
+
+
+def _tell_partial(report: SalvageReport, found: list[Partial], kept: _Kept, written: bool) -> None:
+    """Counts the records of which only some columns are kept, or says that there are such records."""
+    ends = {(table.stream_id, table.start, table.end) for stream in kept.streams for table in stream.tables}
+    if written:
+        found = [one for one in found if (one.table.stream_id, one.table.start, one.end) in ends]
+    for one in found:
+        records = one.table.num_messages
+        columns = f"{one.columns} of {counted(one.all_columns, 'columns')}"
+        if written:
+            report.recovered["records"] -= records
+            report.recovered["tables"] -= 1
+            report.keep("partial records", records)
+            report.notes.append(f"a table of {counted(records, 'records')} was cut: they have {columns}")
+        else:
+            report.notes.append(
+                f"a table of {counted(records, 'records')} was cut: {columns} are complete, which --partial keeps"
+            )
 
 
 def _gaps(present: np.ndarray[Any, np.dtype[np.int64]], total: int) -> Iterator[tuple[int, int]]:

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from exhume.codecs import zstd
@@ -304,8 +304,26 @@ def _window_faults(rows: Rows, first: int) -> list[tuple[object, Finding]]:
     return [*found, *((one.code, one) for one in chain(_order(data, first), _bounds(data)))]
 
 
+def table_faults(table: Table) -> Iterator[Finding]:
+    """What is wrong in the columns of a table, whatever the metadata packets say about it; the first is enough.
+
+    Raises what keeps it from being read.
+    """
+    windowed = Windowed(table)
+
+    def found(rows: Rows) -> list[Finding]:
+        return list(islice(faults(rows.window(range(len(rows.layout.nodes)))), 1))
+
+    for start, stop in windowed.blocks():
+        window = windowed.call(found, max(0, start - 1), stop)
+        if window is None:
+            yield from faults(table.load())
+            return
+        yield from window
+
+
 def faults(data: TableData) -> Iterator[Finding]:
-    """What is wrong in the columns of a table, whatever the metadata packets say about it."""
+    """The same of its rows that are loaded."""
     for index in range(len(data.layout.nodes)):
         yield from map(Finding.from_error, data.iter_faults(index))
     yield from _order(data)

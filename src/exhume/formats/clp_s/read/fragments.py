@@ -8,7 +8,7 @@ from typing import Final
 
 from exhume.codecs import zstd
 from exhume.counts import counted
-from exhume.errors import ExhumeError, Span
+from exhume.errors import ExhumeError, LimitExceededError, Span
 from exhume.formats.clp_s import checks, layout
 from exhume.formats.clp_s.layout import (
     DICTIONARY_HEAD,
@@ -259,13 +259,23 @@ class Finder:
         if count and (not stated_end or stated_end > body):
             room = (stated_end or source.size) - body
             data = source.read_up_to(body, min(room, self._limits.payload_size))
+            too_large = checks.TOO_LARGE.error(
+                f"{name} (raise the limit payload_size or expansion)",
+                span=span_of(source, body, body + room),
+                expected=f"at most {counted(self._limits.payload_size, 'bytes')}",
+            )
             # The frames of the last one go over into those of the streams where no list of sections says where it ends.
             unbounded = name == DICTIONARIES[-1] and not stated_end
-            for end, part, complete in zstd.zstd_survivors(data, max_size=self._limits.payload_size):
-                used, whole = end, complete
-                parts.append(part)
-                if unbounded and layout.measure_dictionary(b"".join(parts), count)[0] == count:
-                    break
+            try:
+                for end, part, complete in zstd.zstd_survivors(data, max_size=self._limits.payload_size):
+                    used, whole = end, complete
+                    parts.append(part)
+                    if unbounded and layout.measure_dictionary(b"".join(parts), count)[0] == count:
+                        break
+            except LimitExceededError as error:
+                raise too_large from error
+            if not whole and len(data) < min(room, source.size - body):
+                raise too_large
         payload = b"".join(parts)
         kept, entries_end = layout.measure_dictionary(payload, count)
         end = stated_end or body + used

@@ -16,6 +16,7 @@ from exhume.codecs.common import Buffer
 from exhume.codecs.stored import store
 from exhume.codecs.zstd import zstd_frame
 from exhume.io.parallel import map_ordered
+from exhume.limits import DEFAULT_LIMITS
 
 LEAST: Final = 256 << 10
 """Bytes from which on a frame ends with a column (or table), so that it holds nothing of the next.
@@ -59,7 +60,7 @@ def _parts(start: int, end: int) -> Iterator[tuple[int, int]]:
 @dataclass(frozen=True, slots=True)
 class Framing:
     """How payloads become frames: at a zstd `level`, or `stored` in raw blocks, each as one frame, which shows it in
-    place.
+    place, unless it is larger than readers hold in memory.
     """
 
     level: int = 3
@@ -71,12 +72,16 @@ class Framing:
             return b""
         return store("zstd", payload) if self.stored else zstd_frame(payload, self.level)
 
+    def _spans(self, sizes: list[int]) -> Iterable[tuple[int, int]]:
+        size = sum(sizes)
+        return [(0, size)] if self.stored and size <= DEFAULT_LIMITS.payload_size else spans(sizes)
+
     def several(self, payloads: Iterable[Payload], jobs: int = 1) -> Iterator[list[bytes]]:
         """The frames of each payload, made by `jobs` threads (0: one per core); the bytes are those of one."""
 
         def parts() -> Iterator[tuple[Callable[[int, int], Buffer], int, int] | None]:
             for sizes, read in payloads:
-                for start, stop in [(0, sum(sizes))] if self.stored else spans(sizes):
+                for start, stop in self._spans(list(sizes)):
                     yield read, start, stop
                 yield None  # ends a payload
 

@@ -1,0 +1,244 @@
+"""Packed streams of a damaged archive: the tables that decompress completely, and columns of those that are cut.
+
+Spec: clp_s.txt, Table segments.
+"""
+
+from __future__ import annotations
+
+import itertools
+import mmap
+import threading
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+from exhume.archive import Progress
+from exhume.codecs.common import Buffer, over_budget
+from exhume.codecs.zstd import zstd_stream, zstd_survivors
+from exhume.counts import counted
+from exhume.errors import CodecError, ExhumeError, UnsupportedFeatureError
+from exhume.formats.clp_s.layout import Schema, TableEntry
+from exhume.formats.clp_s.layout_table import complete_columns
+from exhume.formats.clp_s.read.fragments import WINDOW, Fragments, build_schema_map, span_of
+from exhume.formats.clp_s.read.template import SchemaLayout
+from exhume.formats.clp_s.write.frames import Framing, Payload, whole
+from exhume.io.output.scratch import scratch_file
+from exhume.io.parallel import map_ordered
+from exhume.limits import Limits
+from exhume.recovery import Fate, SalvageReport
+
+STEP = 256
+"""Stored bytes of a large stream that are decompressed at a time: of these, what comes before damage is lost."""
+
+
+class Partial(NamedTuple):
+    """The columns of a cut table that decompress completely, `[start, end)` of its stream, as a table of their own."""
+
+    table: TableEntry
+    end: int
+    columns: int
+    all_columns: int
+    schema: Schema
+
+    def entry(self, schema_id: int) -> TableEntry:
+        """The table with these columns."""
+        table = self.table
+        return TableEntry(table.index, table.stream_id, table.start, self.end, schema_id, table.num_messages)
+
+
+class _Stream(NamedTuple):
+    """A stream as far as it can be decompressed: its tables, and those of them that are whole; where that is all of it,
+    as it is stored.
+    """
+
+    tables: list[TableEntry]
+    whole: list[TableEntry]
+    partial: Partial | None
+    decoded: int
+    end: int
+    stored: bytes
+
+
+def payload_of(tables: list[TableEntry], payload: Buffer) -> Payload:
+    """A stream of these tables, which lie back to back in the payload."""
+    return [table.end - table.start for table in tables], whole(payload)[1]
+
+
+def _spooled(places: Sequence[tuple[int, int]], spool: BinaryIO) -> Payload:
+    """A stream of these ranges of a file."""
+    starts = list(itertools.accumulate((end - start for start, end in places), initial=0))
+    lock = threading.Lock()
+
+    def read(start: int, stop: int) -> bytes:
+        parts = []
+        for (low, high), first in zip(places, starts, strict=False):
+            begin, end = max(start, first), min(stop, first + high - low)
+            if begin < end:
+                with lock:
+                    spool.seek(low + begin - first)
+                    parts.append(spool.read(end - begin))
+        return b"".join(parts)
+
+    return [end - start for start, end in places], read
+
+
+class Streams:
+    """The streams of a damaged archive.  `partial`: columns of cut tables are kept, too."""
+
+    def __init__(
+        self, found: Fragments, scratch: Path, limits: Limits, report: SalvageReport, *, partial: bool = False
+    ) -> None:
+        assert found.tables is not None
+        assert found.streams is not None
+        self._found, self._scratch, self._limits, self._report = found, scratch, limits, report
+        self._is_partial = partial
+        self._source, self._base, self._end = found.streams.source, found.streams.start, found.streams.end
+        self._streams = found.tables.streams
+        self._tables: dict[int, list[TableEntry]] = {}
+        for table in found.tables.tables:
+            self._tables.setdefault(table.stream_id, []).append(table)
+        self._spools: dict[int, BinaryIO] = {}
+        self._reduced: dict[tuple[int, int], Schema] = {}
+        self.partial: list[Partial] = []
+        """Cut tables of which columns are left."""
+
+    def schema_map(self) -> bytes:
+        """The schema map, with the schemas of partial tables."""
+        if not self._reduced:
+            return self._found.schema_ids
+        return build_schema_map([*self._found.schemas.values(), *self._reduced.values()])
+
+    def kept(self, progress: Progress, jobs: int) -> Iterator[tuple[list[TableEntry], list[bytes]]]:
+        """The tables that are kept, stream by stream, and the frames of each stream: as they are stored if nothing else
+        is in it, else made again.
+        """
+        under_way: deque[_Stream] = deque()
+
+        def payloads() -> Iterator[Payload]:
+            for one, payload in map_ordered(self._read, range(len(self._streams)), jobs, ahead=jobs):
+                under_way.append(one)
+                yield payload
+
+        for number, frames in enumerate(Framing().several(payloads(), jobs)):
+            one = under_way.popleft()
+            if number in self._spools:
+                self._spools.pop(number).close()
+            yield self._entries(one), [one.stored] if one.stored else frames
+            self._account(number, one)
+            progress(number + 1, len(self._streams), "streams")
+
+    def _entries(self, one: _Stream) -> list[TableEntry]:
+        if one.partial is None:
+            return one.whole
+        self.partial.append(one.partial)
+        if not self._is_partial:
+            return one.whole
+        known, schema = self._reduced, one.partial.schema
+        key = (schema.schema_id, one.partial.columns)
+        if key not in known:
+            number = max((*self._found.schemas, *(other.schema_id for other in known.values()))) + 1
+            known[key] = schema._replace(schema_id=number)
+        return [*one.whole, one.partial.entry(known[key].schema_id)]
+
+    def _account(self, number: int, one: _Stream) -> None:
+        report = self._report
+        where = span_of(self._source, self._base + self._streams[number].offset, one.end)
+        if len(one.whole) == len(one.tables):
+            report.account(where, Fate.RECOVERED, f"stream {number}")
+            return
+        lost = sum(table.num_messages for table in one.tables) - sum(table.num_messages for table in one.whole)
+        size = counted(self._streams[number].size, "bytes")
+        why = f"{one.decoded} of {size} decoded: {counted(lost, 'records')} lost"
+        report.account(where, Fate.LOST, f"stream {number}", why)
+        report.lose("records", lost)
+        report.lose("tables", len(one.tables) - len(one.whole))
+
+    def _read(self, number: int) -> tuple[_Stream, Payload]:
+        stream, source, limits = self._streams[number], self._source, self._limits
+        start = self._base + stream.offset
+        last = number + 1 == len(self._streams)
+        end = self._end if last else self._base + self._streams[number + 1].offset
+        if stream.size > limits.payload_size:
+            return self._read_large(number, start, end)
+        parts: list[bytes] = []
+        data, used, intact = b"", 0, False
+        if start < source.size:
+            most = min(limits.payload_size, stream.size + WINDOW)  # what is stored is hardly larger than what it holds
+            data = source.read_up_to(start, min(max(0, end - start), most))
+            for used, part, intact in zstd_survivors(data, max_size=most):  # noqa: B007 - those of the last are needed
+                parts.append(part)
+            end = start + used if last else end
+        size = sum(map(len, parts))
+        tables = self._tables.get(number, [])
+        kept = self._whole(tables, size)
+        bounds = [0, *(table.end for table in tables)]
+        intact = intact and kept == tables and bounds == [*(table.start for table in tables), size]
+        if intact and (last or used == end - start):
+            return _Stream(tables, kept, None, size, end, data[:used]), payload_of([], b"")
+        payload = memoryview(b"".join(parts))
+        cut = self._cut(tables, size)
+        partial = None if cut is None else self._columns(cut, payload[cut.start :])
+        places = self._places(kept, partial)
+        content = b"".join(payload[start:stop] for start, stop in places)
+        made = [stop - start for start, stop in places], whole(content)[1]
+        return _Stream(tables, kept, partial, size, end, b""), made
+
+    def _read_large(self, number: int, start: int, end: int) -> tuple[_Stream, Payload]:
+        """A stream that is too large for memory, decompressed into a file."""
+        source, most = self._source, self._limits.expansion_budget(end - start)
+        spool = self._spools[number] = scratch_file(self._scratch)
+        used = size = 0
+        with suppress(CodecError, UnsupportedFeatureError):
+            for at, part, _ in zstd_stream(source.chunks(start, min(end, source.size)), STEP):
+                used, size = at, size + spool.write(part)
+                if size > most:
+                    raise over_budget("zstd", most)
+        spool.flush()
+        tables = self._tables.get(number, [])
+        kept, cut = self._whole(tables, size), self._cut(tables, size)
+        partial = None
+        if cut is not None:
+            with mmap.mmap(spool.fileno(), size, access=mmap.ACCESS_READ) as mapped, memoryview(mapped) as data:
+                partial = self._columns(cut, data[cut.start :])
+        stop = start + used if number + 1 == len(self._streams) else end
+        return _Stream(tables, kept, partial, size, stop, b""), _spooled(self._places(kept, partial), spool)
+
+    def _sound(self, tables: list[TableEntry]) -> Iterator[TableEntry]:
+        return (table for table in tables if table.problem is None and table.schema_id in self._found.schemas)
+
+    def _whole(self, tables: list[TableEntry], size: int) -> list[TableEntry]:
+        return [table for table in self._sound(tables) if table.end <= size]
+
+    def _cut(self, tables: list[TableEntry], size: int) -> TableEntry | None:
+        """The table in which what could be decompressed ends."""
+        return next((table for table in self._sound(tables) if table.start < size < table.end), None)
+
+    def _places(self, kept: list[TableEntry], partial: Partial | None) -> list[tuple[int, int]]:
+        places = [(table.start, table.end) for table in kept]
+        return [*places, (partial.table.start, partial.end)] if partial is not None and self._is_partial else places
+
+    def _columns(self, table: TableEntry, data: memoryview) -> Partial | None:
+        """The columns of a cut table that are complete; None where nothing of its records is in them."""
+        found, schema = self._found, self._found.schemas[table.schema_id]
+        if found.parsed_tree is None:
+            return None
+        tree = found.parsed_tree
+        try:
+            described = SchemaLayout(tree, schema)
+        except ExhumeError:
+            return None
+        ends = complete_columns(described.node_types[: described.num_ordered], table.num_messages, data)
+        nodes = described.nodes[: len(ends)]
+        if not any(node != tree.log_event_idx for node in nodes):
+            return None
+        left = len(ends)
+        entries = []
+        for node in schema.ordered:
+            if tree.has_column[node]:
+                left -= 1
+            if left >= 0 or not tree.has_column[node]:
+                entries.append(node)
+        reduced = Schema(schema.schema_id, entries, len(entries))
+        return Partial(table, table.start + ends[-1], len(ends), len(described.nodes), reduced)
