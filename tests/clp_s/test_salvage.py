@@ -15,6 +15,7 @@ import pytest
 import exhume
 from exhume.errors import UnsupportedOperationError
 from exhume.formats.clp_s import salvage as module
+from exhume.formats.clp_s import salvage_streams
 from exhume.formats.clp_s.layout import HEADER_SIZE, PacketType
 from exhume.formats.clp_s.read import fragments
 from exhume.formats.clp_s.reader import ClpSArchive
@@ -268,7 +269,7 @@ def test_what_takes_more_than_a_window_is_read_to_its_end(
         data = bytearray(path.read_bytes())
         data[HEADER_SIZE : HEADER_SIZE + 16] = bytes(16)
         path.write_bytes(data)
-    for where in (module, fragments):
+    for where in (salvage_streams, fragments):
         monkeypatch.setattr(where, "WINDOW", 4096)
     report = exhume.salvage(path, out, format="clp-s")
     assert not report.lost["records"]
@@ -276,3 +277,86 @@ def test_what_takes_more_than_a_window_is_read_to_its_end(
     with exhume.open(out) as archive:
         assert isinstance(archive, ClpSArchive)
         assert sum(1 for _ in archive.json_lines()) == count
+
+
+# ------------------------------------------------------------------------------------------- columns of cut tables
+
+
+WIDE_ROWS = 400
+
+
+@pytest.fixture(scope="module", params=[False, True], ids=["texts of arrays", "structured arrays"])
+def wide(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An archive of one large table with columns of many types, in several frames, and one small table."""
+    path = tmp_path_factory.mktemp("wide") / "wide.clps"
+    version = "0.5.1" if request.param else "0.4.1"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("exhume.formats.clp_s.write.frames.LEAST", 1000)
+        patch.setattr("exhume.formats.clp_s.write.frames.MOST", 1000)
+        with exhume.clps.create(path, version=version, structurize_arrays=request.param, creator_id="x") as writer:
+            for row in range(WIDE_ROWS):
+                text = f"job {row} of host-{row % 7} took {row}.5 ms"
+                writer.write({"a": row, "b": row * 7919 % 1000, "c": text, "d": f"v{row % 50}", "e": row % 3 == 0,
+                              "f": [row % 5, {"g": row}], "h": None, "i": {"j": row / 8}})  # fmt: skip
+            writer.write({"alone": 1})
+    return path
+
+
+def is_part(part: Any, whole: Any) -> bool:
+    """Whether everything in a record is in another."""
+    if isinstance(part, dict):
+        return all(key in whole and is_part(value, whole[key]) for key, value in part.items())
+    return bool(part == whole)
+
+
+@pytest.mark.parametrize("limits", [Limits(), Limits(payload_size=12_000)], ids=["in memory", "in a file"])
+def test_partial_records_are_parts_of_the_original(
+    wide: Path, tmp_path: Path, limits: Limits, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Wherever a table is cut: what is left is part of the record in its place, and more than nothing."""
+    monkeypatch.setattr("exhume.formats.clp_s.write.frames.LEAST", 1000)
+    monkeypatch.setattr("exhume.formats.clp_s.write.frames.MOST", 1000)
+    with exhume.open(wide) as archive:
+        assert isinstance(archive, ClpSArchive)
+        original = list(archive.events(ordered=True))
+        place = max((archive.stream_place(number) for number in range(1)), key=lambda one: one.size)
+        start, stop = place.start, place.end
+    kept: list[int] = []
+    for number, at in enumerate(range(start + 200, stop, (stop - start) // 9)):
+        cut, whole, out = (tmp_path / f"{name}{number}" for name in ("cut", "whole", "out"))
+        cut.write_bytes(wide.read_bytes()[:at])
+        usual = exhume.salvage(cut, whole, format="clp-s", limits=limits)
+        report = exhume.salvage(cut, out, format="clp-s", limits=limits, partial=True)
+        assert not report.complete
+        assert report.lost == usual.lost, "what is lost is lost; that parts of it are kept changes nothing"
+        offered = [note for note in usual.notes if "--partial keeps" in note]
+        assert bool(offered) == (report.recovered["partial records"] > 0)
+        if not offered:
+            continue
+        assert report.recovered["partial records"] == WIDE_ROWS
+        with exhume.open(out) as archive:
+            assert isinstance(archive, ClpSArchive)
+            assert [one for one in archive.verify() if one.is_problem] == []
+            events = [one for one in archive.events(ordered=True) if one != {"alone": 1}]
+        assert len(events) == WIDE_ROWS
+        assert all(is_part(part, event) for part, event in zip(events, original, strict=False))
+        kept.append(len(events[0]))
+        jsonl = tmp_path / f"lines{number}"
+        exhume.salvage(cut, jsonl, format="clp-s", limits=limits, partial=True, mode=SalvageMode.RECORDS)
+        with exhume.open(out) as archive:
+            assert isinstance(archive, ClpSArchive)
+            assert jsonl.read_bytes() == b"".join(archive.json_chunks())
+    assert len(set(kept)) > 3, "more with each column"
+    assert kept == sorted(kept)
+
+
+def test_partial_on_the_command_line(wide: Path, tmp_path: Path, exhume_cli: Any) -> None:
+    with exhume.open(wide) as archive:
+        assert isinstance(archive, ClpSArchive)
+        end = archive.stream_place(0).end
+    (tmp_path / "cut.clps").write_bytes(wide.read_bytes()[: end - 300])
+    usual = exhume_cli("salvage", tmp_path / "cut.clps", "-o", tmp_path / "usual", "--as", "clp-s")
+    assert "--partial keeps" in usual.text
+    more = exhume_cli("salvage", tmp_path / "cut.clps", "-o", tmp_path / "more", "--partial", "--json")
+    assert more.code == 3
+    assert json.loads(more.text)["recovered"]["partial records"] == WIDE_ROWS

@@ -275,11 +275,9 @@ class ClpSArchive(Container):
     def _parted(self, stream_id: int) -> tuple[Place, int] | None:
         """Where a stream lies, and the size that is told of it, if these allow to decompress parts of it."""
         place, size = self.stream_place(stream_id), self.table_metadata.streams[stream_id].size
-        return (
-            None
-            if place.is_cut or not PARTS_LEAST <= size <= self.limits.expansion_budget(place.size)
-            else (place, size)
-        )
+        if place.is_cut or size < min(PARTS_LEAST, self.limits.payload_size):
+            return None
+        return (place, size) if size <= self.limits.expansion_budget(place.size) else None
 
     def stream_frames(self, stream_id: int, *, whole: bool = False) -> Frames | None:
         """A packed stream, opened anew, of which each frame can be decompressed alone; None where that cannot be."""

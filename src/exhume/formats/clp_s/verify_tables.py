@@ -13,7 +13,6 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from exhume.codecs import zstd
-from exhume.codecs.common import over_budget
 from exhume.counts import counted
 from exhume.errors import CodecError, ExhumeError, LimitExceededError
 from exhume.findings import Finding
@@ -99,11 +98,15 @@ def check_frames(name: str, place: Place, limits: Limits) -> Generator[Finding, 
     Returns the decompressed size of those before it; None when there are none, or more than the limit.
     """
     last = size = 0
+    most = limits.expansion_budget(place.size)
     try:
         for stop, part in zstd.zstd_measured(place.source.chunks(place.start, place.end)):
             last, size = stop, size + part
-            if size > limits.expansion_budget(place.size):
-                raise over_budget("zstd", limits.expansion_budget(place.size))
+            if size > most:
+                yield checks.TOO_LARGE.finding(
+                    f"{name} (raise the limit expansion)", span=place.span, expected=f"at most {counted(most, 'bytes')}"
+                )
+                return None
     except LimitExceededError as error:
         yield checks.TOO_LARGE.finding(f"{name}: {error.message}", span=place.span, expected=error.expected)
         return None
