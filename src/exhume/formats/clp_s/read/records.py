@@ -145,7 +145,7 @@ class Windowed:
             return [], error
 
     def within(self, function: Callable[[Rows], R], rows: Rows) -> R | None:
-        """The function of rows that `each` yields; None as for `call`.  Raises CLPS-309 and what the function raises."""
+        """The function of rows that `each` yields; None as for `call`.  Raises CLPS-309 and as the function does."""
         try:
             return function(rows)
         except CodecError as error:
