@@ -89,7 +89,7 @@ def test_jsonl_and_csv_hold_the_same(path: Path, tmp_path: Path, exhume_cli: Run
     lines = [json.loads(line) for line in ran.out.splitlines()]
     assert len(lines) == wanted.num_rows
     ran = exhume_cli("export", path, "--to", "csv", "-o", tmp_path / "x.csv")
-    assert ran.code == (3 if path.name == "log" else 0), ran.err
+    assert ran.code == (3 if path.name in ("log", "flat") else 0), ran.err  # the name of a file has a control character
     if wanted.num_columns > 1 and path.name != "log":
         found = pyarrow_csv.read_csv(
             tmp_path / "x.csv", parse_options=pyarrow_csv.ParseOptions(newlines_in_values=True)

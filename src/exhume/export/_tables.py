@@ -23,7 +23,7 @@ from exhume.io.parallel import Beside
 from exhume.io.processes import map_processes
 from exhume.limits import cpu_count
 from exhume.tabular.arrow import NESTED, import_pyarrow, text_array
-from exhume.tabular.report import ExportReport
+from exhume.tabular.report import CONTROLS, ESCAPED, ExportReport, escape_controls
 
 PART_ROWS = 1 << 15
 PART_BYTES = 16 << 20
@@ -249,19 +249,32 @@ def flat_column(pa: Any, column: Any, lost: Any) -> Any:
     """A column as CSV can hold it.
 
     Dictionaries become their values, bytes become text (U+FFFD for what is not UTF-8), durations integers, and nested
-    values JSON text; losses are counted.
+    values JSON text; control characters in text are escaped.  Losses are counted.
     """
     types, kind = pa.types, column.type
     if types.is_dictionary(kind):
         return flat_column(pa, column.dictionary_decode(), lost)
     if types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind):
-        return text_array(pa, column.to_pylist(), lost)
+        return _escaped(pa, text_array(pa, column.to_pylist(), lost), lost)
+    if types.is_string(kind) or types.is_large_string(kind):
+        return _escaped(pa, column, lost)
     if types.is_duration(kind):
         return column.cast(pa.int64())
     if types.is_nested(kind):
         lost[NESTED] += len(column) - column.null_count
         return pa.array([None if value is None else dumps(value) for value in column.to_pylist()], pa.large_string())
     return column
+
+
+def _escaped(pa: Any, column: Any, lost: Any) -> Any:
+    import pyarrow.compute as pc
+
+    count = pc.sum(pc.match_substring_regex(column, CONTROLS)).as_py()
+    if not count:
+        return column
+    lost[ESCAPED] += count
+    values = column.to_pylist()
+    return pa.array([None if value is None else escape_controls(value) for value in values], column.type)
 
 
 def json_column(pa: Any, column: Any) -> list[Any]:

@@ -1,6 +1,7 @@
 """`--to csv`: the archive's table as CSV, written and escaped by `pyarrow.csv`.
 
 A text is quoted where it has to be, quotes in it are doubled; null is an empty field and an empty text is `""`.
+Control characters are escaped, and counted as changed.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from exhume.export._tables import TableFile, exporter, flat_column
+from exhume.tabular.report import ESCAPED, escape_controls
 
 ACCEPTS = "tables"
 
@@ -25,10 +27,11 @@ class CsvFile(TableFile):
         pa = self.pa
         self._flat = pa.schema(
             [
-                pa.field(field.name, flat_column(pa, pa.nulls(0, field.type), self.report.lost).type)
+                pa.field(escape_controls(field.name), flat_column(pa, pa.nulls(0, field.type), self.report.lost).type)
                 for field in self.schema
             ]
         )
+        self.report.lost[ESCAPED] += sum(name != escape_controls(name) for name in self.schema.names)
         self._writer = CSVWriter(self.file, self._flat)
 
     def write(self, batch: Any) -> None:

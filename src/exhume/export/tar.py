@@ -25,7 +25,7 @@ def export(
 ) -> ExportReport:
     """Writes every member to a tar archive at `output` (`-`: standard output); `jobs` threads read (0: one per core).
 
-    Members that are damaged, or whose name extraction would refuse, are left out and reported.
+    Members that are damaged, or whose name extraction would refuse, here or on Windows, are left out and reported.
     """
     refuse_options("tar", options)
     report = ExportReport()

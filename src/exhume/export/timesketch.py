@@ -23,7 +23,7 @@ from exhume.export._tables import json_column
 from exhume.io.jsonout import dumps
 from exhume.io.output.stream import text_output
 from exhume.tabular.arrow import NESTED, import_pyarrow
-from exhume.tabular.report import ExportReport
+from exhume.tabular.report import ESCAPED, ExportReport, escape_controls
 
 ACCEPTS = "tables"
 
@@ -94,7 +94,7 @@ def export(
             )
     shown = [name for name in known if (columns is None or name in columns) and name != (message or "message")]
     with text_output(output, overwrite=overwrite) as file:
-        write = _csv(file, shown) if output.lower().endswith(".csv") else _json_lines(file)
+        write = _csv(file, shown, report) if output.lower().endswith(".csv") else _json_lines(file)
         for name, make in tables.items():
             lead = f"{name}: " if len(tables) > 1 else ""
             clock = _clock(pa, archive, schemas[name], time, start_ns)
@@ -228,12 +228,19 @@ def _json_lines(file: Any) -> Callable[[dict[str, Any]], None]:
     return write
 
 
-def _csv(file: Any, shown: Sequence[str]) -> Callable[[dict[str, Any]], None]:
+def _csv(file: Any, chosen: Sequence[str], report: ExportReport) -> Callable[[dict[str, Any]], None]:
     line = io.StringIO(newline="")
-    writer = csv.DictWriter(line, [*REQUIRED, *map(_field, shown)], restval="")
-    writer.writeheader()
+    names = [*REQUIRED, *map(_field, chosen)]
+    writer = csv.DictWriter(line, names, restval="")
+    shown = {name: escape_controls(name) for name in names}
+    report.lost[ESCAPED] += sum(name != plain for name, plain in shown.items())
+    writer.writerow(shown)
 
     def write(event: dict[str, Any]) -> None:
+        for name, value in event.items():
+            if isinstance(value, str) and (plain := escape_controls(value)) != value:
+                event[name] = plain
+                report.lost[ESCAPED] += 1
         writer.writerow(event)
         file.write(line.getvalue().encode())
         line.seek(0)

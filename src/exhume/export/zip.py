@@ -30,8 +30,8 @@ def export(
 ) -> ExportReport:
     """Writes every member to a zip archive at `output` (`-`: standard output), uncompressed, dated 1980-01-01.
 
-    `jobs` threads read (0: one per core).  Members that are damaged, or whose name extraction would refuse, are left
-    out and reported.  Raises `ExhumeError` for a large one whose damage comes after its beginning.
+    `jobs` threads read (0: one per core).  Members that are damaged, or whose name extraction would refuse, here or
+    on Windows, are left out and reported.  Raises `ExhumeError` for a large one whose damage comes after its beginning.
     """
     refuse_options("zip", options)
     report = ExportReport()
@@ -40,7 +40,7 @@ def export(
             name, size = entry.name or "", entry.size or 0
             folder = entry.kind == "directory"
             try:
-                safe_parts(name.rstrip("/") if folder else name)
+                safe_parts(name.rstrip("/") if folder else name, portable=True)
                 found = () if folder else checked_pieces(archive, name, size, jobs) if data is None else (data,)
             except ExhumeError as error:
                 lose(report, error)

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from exhume.errors import WriterError
+
+ESCAPED = "texts with control characters"
+"""The kind of loss that `escape_controls` is."""
+
+CONTROLS = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]"
+"""Characters that a terminal or a spreadsheet obeys; tab and line ends are none, since CSV quotes them."""
+
+
+def escape_controls(text: str) -> str:
+    """Return a text for CSV: control characters, except tab and line ends, become escapes of JSON such as `\\u001b`."""
+    return text if text.isprintable() else re.sub(CONTROLS, lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 @dataclass(slots=True)

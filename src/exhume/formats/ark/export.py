@@ -21,7 +21,7 @@ from exhume.formats.ark.reader import ArkReader, Channel
 from exhume.io.jsonout import dumps
 from exhume.io.output.stream import text_output
 from exhume.tabular.arrow import NESTED, choose
-from exhume.tabular.report import ExportReport, refuse_options
+from exhume.tabular.report import ESCAPED, ExportReport, escape_controls, refuse_options
 
 R = TypeVar("R")
 
@@ -149,17 +149,26 @@ def export_csv(
     known = dict.fromkeys(["time_ns", "channel", *(name for mine in leaves.values() for name in mine)])
     names = choose(known, columns)
     with text_output(output, overwrite=overwrite) as file:
-        file.write(_csv([names]))
-        for text, nested in selection.make_each(Rows(names, leaves).made, jobs):
+        header, escaped = _csv([[*names]])
+        selection.report.lost[ESCAPED] += escaped
+        file.write(header)
+        for text, nested, escaped in selection.make_each(Rows(names, leaves).made, jobs):
             file.write(text)
             selection.report.lost[NESTED] += nested
+            selection.report.lost[ESCAPED] += escaped
     return selection.finish()
 
 
-def _csv(rows: Iterable[Sequence[Any]]) -> bytes:
-    text = io.StringIO(newline="")
+def _csv(rows: list[list[Any]]) -> tuple[bytes, int]:
+    """The text of rows, and the number of cells whose control characters are escaped in it; `rows` is changed."""
+    text, escaped = io.StringIO(newline=""), 0
+    for row in rows:
+        for place, value in enumerate(row):
+            if isinstance(value, str) and not value.isprintable():
+                row[place] = escape_controls(value)
+                escaped += row[place] != value
     csv.writer(text).writerows(rows)
-    return text.getvalue().encode("utf-8", "strict")
+    return text.getvalue().encode("utf-8", "strict"), escaped
 
 
 class Rows(NamedTuple):
@@ -168,8 +177,8 @@ class Rows(NamedTuple):
     names: Sequence[str]
     leaves: dict[str, dict[str, tuple[str, ...]]]
 
-    def made(self, messages: Iterable[ArkMessage]) -> tuple[tuple[bytes, int], int]:
-        """The text of the rows and how many cells hold nested values; and the number of rows."""
+    def made(self, messages: Iterable[ArkMessage]) -> tuple[tuple[bytes, int, int], int]:
+        """The text of the rows, how many cells hold nested values and how many are escaped; and the number of rows."""
         rows, nested = [], 0
         for message in messages:
             row: dict[str, Any] = {"time_ns": message.time_ns, "channel": message.channel}
@@ -181,7 +190,8 @@ class Rows(NamedTuple):
                     row[name] = cell(value)
                     nested += isinstance(value, (Mapping, list, tuple)) and name in self.names
             rows.append([row.get(name, "") for name in self.names])
-        return (_csv(rows), nested), len(rows)
+        text, escaped = _csv(rows)
+        return (text, nested, escaped), len(rows)
 
 
 def leaf_paths(registry: Registry, type_name: str) -> Iterator[tuple[str, ...]]:

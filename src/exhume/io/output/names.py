@@ -27,20 +27,16 @@ def foreign_to_windows(part: str) -> bool:
     return _NOT_ON_WINDOWS.search(part) is not None
 
 
-def safe_parts(name: str) -> list[str]:
+def safe_parts(name: str, *, portable: bool = False) -> list[str]:
     """A member name as path components, or `UnsafePathError`: what is refused here is never written anywhere.
 
     Refused: empty names and components, absolute names, `.` and `..`, NUL, components over 255 bytes, names over 4095
-    bytes, names that the file system's encoding cannot hold; and on Windows components that mean something else there.
+    bytes, names that the file system's encoding cannot hold; and on Windows, or with `portable`, components that mean
+    something else on Windows.
     """
+    portable = portable or WINDOWS_NAMES
     parts = name.split("/")
-    if (
-        _NO_PART.isdisjoint(parts)
-        and name.isascii()
-        and len(name) <= NAME_MAX
-        and "\0" not in name
-        and not WINDOWS_NAMES
-    ):
+    if _NO_PART.isdisjoint(parts) and name.isascii() and len(name) <= NAME_MAX and "\0" not in name and not portable:
         return parts  # as nearly all are
     reason = ""
     if not name:
@@ -53,7 +49,7 @@ def safe_parts(name: str) -> list[str]:
         reason = "leads out of its directory"
     elif any(part in ("", ".") for part in parts):
         reason = "empty or '.' path component"
-    elif WINDOWS_NAMES and any(map(foreign_to_windows, parts)):
+    elif portable and any(map(foreign_to_windows, parts)):
         reason = "means something else on Windows"
     else:
         try:

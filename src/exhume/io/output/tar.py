@@ -29,13 +29,13 @@ class TarSink:
         self._quota = Quota(limits, Span("", 0, 0))
 
     def write(self, name: str, size: int, chunks: Iterable[bytes | memoryview]) -> int:
-        """Adds one file of a known size; raises `UnsafePathError` for names that extraction would refuse, and
-        `OutputLimitError` when all is too much.
+        """Adds one file of a known size; raises `UnsafePathError` for names that extraction would refuse here or on
+        Windows, since nobody knows where a tar archive is extracted, and `OutputLimitError` when all is too much.
 
         For one that fails while it is written, the header with its size has been written already, so the stream cannot
         continue: raises `SourceError`.
         """
-        safe_parts(name)
+        safe_parts(name, portable=True)
         self._quota.take(1, size)
         try:
             self._put(_header(name, size))
@@ -54,7 +54,7 @@ class TarSink:
 
     def make_directory(self, name: str) -> None:
         """Adds a directory entry."""
-        safe_parts(name)
+        safe_parts(name, portable=True)
         self._quota.take(1, 0)
         info = tarfile.TarInfo(name.rstrip("/") + "/")
         info.type = tarfile.DIRTYPE
