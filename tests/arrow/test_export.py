@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import exhume
-from exhume.errors import ExhumeError, StructureError, WriterError
+from exhume.errors import StructureError, WriterError
 from exhume.export import _tables, arrow, csv, jsonl, parquet
 from exhume.export._tables import flat_column, json_column
 from exhume.formats.zs.metadata import separated_values
@@ -89,7 +89,8 @@ def test_jsonl_and_csv_hold_the_same(path: Path, tmp_path: Path, exhume_cli: Run
     lines = [json.loads(line) for line in ran.out.splitlines()]
     assert len(lines) == wanted.num_rows
     ran = exhume_cli("export", path, "--to", "csv", "-o", tmp_path / "x.csv")
-    assert ran.code == (3 if path.name in ("log", "flat") else 0), ran.err  # the name of a file has a control character
+    changed = path.name == "log" or "texts with control characters" in ran.err  # in the names of some samples
+    assert ran.code == (3 if changed else 0), ran.err
     if wanted.num_columns > 1 and path.name != "log":
         found = pyarrow_csv.read_csv(
             tmp_path / "x.csv", parse_options=pyarrow_csv.ParseOptions(newlines_in_values=True)
@@ -290,8 +291,7 @@ def test_terminals_get_text_only(samples: Path, monkeypatch: pytest.MonkeyPatch,
         assert raw.getvalue().startswith(b'"name","size"\n"10",3\n')
         assert jsonl.export(archive, "-", columns=["name"]).written["rows"] == 8
     with exhume.open(tmp_path / "x.zs") as archive:
-        with pytest.raises((ExhumeError, OSError), match="control characters"):
-            csv.export(archive, "-")
+        assert csv.export(archive, "-").lost == {"texts with control characters": 1}
         assert jsonl.export(archive, "-").complete, "JSON escapes them"
     assert b"\x1b" not in raw.getvalue()
     terminal.detach()
