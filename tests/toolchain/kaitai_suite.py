@@ -31,7 +31,8 @@ from typing import Any
 from exhume.compiler.kinds import Bits
 from exhume.errors import SpecificationError
 from exhume.layout.fast import LayoutError
-from exhume.layout.foreign import Specification, compile_ksy, parse_yaml
+from exhume.layout.foreign import Specification, compile_ksy
+from exhume.layout.ksy_files import parse_yaml
 from exhume.layout.tracing import type_of
 from tests.toolchain.collection import PUBLIC
 from tools.blocks import write_block

@@ -16,7 +16,8 @@ import pytest
 
 import exhume
 from exhume.errors import ExhumeError, Span, SpecificationError, StructureError, TruncatedError
-from exhume.layout.foreign import Specification, compile_ksy, parse_yaml
+from exhume.layout.foreign import Specification, compile_ksy
+from exhume.layout.ksy_files import parse_yaml
 from exhume.layout.schema import Explainer, Field
 from tests.conftest import ROOT
 from tests.toolchain.collection import KNOWN, PUBLIC, Collection
@@ -78,20 +79,35 @@ def test_the_public_collection_is_read_as_kaitai_reads_it() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (SEQ + "[{id: a, type: u4}]", "u4 has no byte order in {file} [one.a]"),
-        (SEQ + "[{id: a, size: 1, process: mine.own}]", "`process: mine.own` is not covered in {file} [one.a]"),
-        (SEQ + "[{id: a, typ: u1}]", "`typ` is no key here: did you mean `type`? in {file} [one.a]"),
-        (SEQ + "[{id: a, type: other}]", "no type other in {file} [one.a]"),
-        (SEQ + "[{id: a, size: b}]", "one has no b in {file} [one.a: size]"),
-        (SEQ + "[{id: a, type: u1}, {id: a, type: u1}]", "there is another field of this name in {file} [one.a]"),
-        (INSTANCES + "{a: {value: b}, b: {value: a}}", "refers to itself, or is nested too deeply in {file} [one]"),
-        (INSTANCES + f"{{a: {{value: {DEEP}}}}}", "an expression is nested too deeply in {file} [one.a: value]"),
-        ("meta: {id: one, imports: [two]}", f"the import two is not beside it or {PATH} in {{file}} [meta: imports]"),
-        ("meta: {id: one, imports: [/two]}", f"the import /two is not {PATH} in {{file}} [meta: imports]"),
-        ("meta: {id: one, imports: [../a]}", f"the import ../a is not beside it or {PATH} in {{file}} [meta: imports]"),
+        (SEQ + "[{id: a, type: u4}]", "u4 has no byte order, line 2 in {file} [one.a]"),
+        (SEQ + "[{id: a, size: 1, process: mine.own}]", "`process: mine.own` is not covered, line 2 in {file} [one.a]"),
+        (SEQ + "[{id: a, typ: u1}]", "`typ` is no key here: did you mean `type`?, line 2 in {file} [one.a: typ]"),
+        (SEQ + "[{id: a, type: other}]", "no type other, line 2 in {file} [one.a]"),
+        (SEQ + "[{id: a, size: b}]", "one has no b, line 2 in {file} [one.a: size]"),
+        (
+            SEQ + "[{id: a, type: u1}, {id: a, type: u1}]",
+            "there is another field of this name, line 2 in {file} [one.a]",
+        ),
+        (
+            INSTANCES + "{a: {value: b}, b: {value: a}}",
+            "refers to itself, or is nested too deeply, line 1 in {file} [one]",
+        ),
+        (
+            INSTANCES + f"{{a: {{value: {DEEP}}}}}",
+            "an expression is nested too deeply, line 2 in {file} [one.a: value]",
+        ),
+        (
+            "meta: {id: one, imports: [two]}",
+            f"the import two is not beside it or {PATH}, line 1 in {{file}} [meta: imports]",
+        ),
+        ("meta: {id: one, imports: [/two]}", f"the import /two is not {PATH}, line 1 in {{file}} [meta: imports]"),
+        (
+            "meta: {id: one, imports: [../a]}",
+            f"the import ../a is not beside it or {PATH}, line 1 in {{file}} [meta: imports]",
+        ),
         (
             "meta: {id: one, imports: ['a b']}",
-            "the import 'a b' is no path of a specification in {file} [meta: imports]",
+            "the import 'a b' is no path of a specification, line 1 in {file} [meta: imports]",
         ),
         ("seq: []", "`meta: id` is missing in {file}"),
         ("- a", "`meta: id` is missing in {file}"),
@@ -432,7 +448,7 @@ def test_compile_writes_a_package_that_needs_nothing_else(tmp_path: Path, exhume
     assert exhume_cli("compile", spec, "-o", out, "--overwrite").code == 0
     spec.write_text("meta: {id: one}\nseq: [{id: a, type: u4}]", encoding="utf-8")
     refused = exhume_cli("compile", spec)
-    assert (refused.code, refused.err) == (1, f"exhume: EX-404: u4 has no byte order in {spec} [one.a]\n")
+    assert (refused.code, refused.err) == (1, f"exhume: EX-404: u4 has no byte order, line 2 in {spec} [one.a]\n")
 
 
 # What is read.

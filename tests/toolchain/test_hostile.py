@@ -136,13 +136,13 @@ VALUES = {
 """Values of an instance, and why they are refused."""
 
 KEYS = {
-    "seq: [{id: a, size: '\"x\"'}]": r"`size` is an integer, not a text .* \[one.a: size\]",
-    "seq: [{id: a, type: u1, if: 1}]": r"`if` is a truth value, not an integer .* \[one.a: if\]",
+    "seq: [{id: a, size: '\"x\"'}]": r"`size` is an integer, not a text.* \[one.a: size\]",
+    "seq: [{id: a, type: u1, if: 1}]": r"`if` is a truth value, not an integer.* \[one.a: if\]",
     "seq: [{id: a, type: u1, repeat: expr, repeat-expr: true}]": r"`repeat-expr` is an integer, not a truth value",
     "seq: [{id: a, type: u1, repeat: until, repeat-until: _}]": r"`repeat-until` is a truth value, not an integer",
     "seq: [{id: a, type: u1, repeat: until, repeat-until: _.real == 1}]": r"an integer has no `real`",
-    "instances: {a: {pos: 0, io: 5, type: u1}}": r"`io` is a stream, not an integer .* \[one.a: io\]",
-    "instances: {a: {pos: _io, type: u1}}": r"`pos` is an integer, not a stream .* \[one.a: pos\]",
+    "instances: {a: {pos: 0, io: 5, type: u1}}": r"`io` is a stream, not an integer.* \[one.a: io\]",
+    "instances: {a: {pos: _io, type: u1}}": r"`pos` is an integer, not a stream.* \[one.a: pos\]",
     "seq: [{id: a, type: u1, valid: {expr: _.denominator == 1}}]": r"an integer has no `denominator`",
     "seq: [{id: a, type: u1, valid: {expr: _}}]": r"`expr` is a truth value, not an integer",
     "seq: [{id: a, type: u1, valid: {any-of: ['\"x\"']}}]": r"`==` does not take an integer and a text",
@@ -161,7 +161,7 @@ KEYS = {
         r"p of one::t is a structure of type one::t",
     "seq: [{id: a, type: 't(a.__class__)'}]\ntypes: {t: {params: [{id: p, type: any}]}}": r"__class__ begins or ends",
     "seq: [{id: a, type: t(5)}]\ntypes: {t: {params: [{id: p, type: any}], instances: {v: {value: p.real}}}}":
-        r"a value of unknown type has no `real` .* \[one::t.v: value\]",
+        r"a value of unknown type has no `real`.* \[one::t.v: value\]",
     "seq: [{id: __class__, type: u1}]": r"'__class__' is no name",
     "seq: [{id: a__, type: u1}]": r"'a__' ends with `__`",
     "seq: [{id: \"a\\nb\", type: u1}]": r"is no name",

@@ -7,7 +7,10 @@ Kaitai's compiler for the same.
 from __future__ import annotations
 
 import importlib
+import io
 import json
+import os
+import re
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -17,6 +20,8 @@ from typing import Any
 import pytest
 from kaitaistruct import BytesIO, KaitaiStream
 
+from exhume.errors import SpecificationError, StructureError
+from exhume.layout.fast import LayoutError
 from exhume.layout.foreign import Specification, compile_ksy
 from tests.conftest import ROOT
 from tools import nodejs
@@ -395,3 +400,247 @@ def test_large_integers_need_no_quotes(tmp_path: Path) -> None:
     case = Case("", f"seq: [{{id: a, type: u8, valid: {2**64 - 1}}}]\ninstances: {{b: {{value: {2**64 - 1}}}}}", "", {})
     r = compiled(case, tmp_path).read(bytes([255] * 8))
     assert (r.a, r.b) == (2**64 - 1, 2**64 - 1)
+
+
+WRONG = """\
+meta:
+  id: one
+  endian: le
+seq:
+  - id: a
+    type: u1
+  - id: b
+    type: sub
+types:
+  sub:
+    params:
+      - id: p
+        type: u1
+    seq:
+      - id: x
+        type: u1
+        enum: pets
+      - id: y
+        size: x
+instances:
+  i:
+    pos: 0
+    type: u2
+enums:
+  pets:
+    1: cat
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("    type: sub\n", "    typ: sub\n", "`typ` is no key here: did you mean `type`?, line 8 in {} [one.b: typ]"),
+        (
+            "endian: le",
+            "endain: le",
+            "`endain` is no key here: did you mean `endian`?, line 3 in {} [one: meta: endain]",
+        ),
+        ("params:", "parms:", "`parms` is no key here: did you mean `params`?, line 11 in {} [one::sub: parms]"),
+        ("    pos: 0\n", "    poss: 0\n", "`poss` is no key here: did you mean `pos`?, line 22 in {} [one.i: poss]"),
+        ("type: sub", "type: sbu(1)", "no type sbu (did you mean 'sub'?), line 7 in {} [one.b]"),
+        ("type: sub", "type: sub", "sub takes 1 parameter, not 0, line 7 in {} [one.b]"),
+        ("type: sub", "type: sub(1.5)", "the parameter p of one::sub is an integer, not a float, line 7 in {} [one.b]"),
+        ("enum: pets", "enum: pet", "no enum pet (did you mean 'pets'?), line 15 in {} [one::sub.x]"),
+        ("type: sub", "type: sub(aa)", "one has no aa (did you mean 'a'?), line 7 in {} [one.b]"),
+        (
+            "size: x",
+            "size: x.to_s",
+            "a value of an enum has no `to_s` (did you mean 'to_i'?), line 19 in {} [one::sub.y: size]",
+        ),
+        ("size: x", "size: x", "`size` is an integer, not a value of an enum, line 19 in {} [one::sub.y: size]"),
+        ("pos: 0", "pos: a == 1", "`pos` is an integer, not a truth value, line 22 in {} [one.i: pos]"),
+        ("    1: cat", "    1: cat\n    2: cat", "two values of one name, line 25 in {} [one::pets]"),
+        (
+            "id: one",
+            "id: one\n  ks-version: 0.12",
+            "`ks-version: 0.12` is newer than 0.11, the language that is covered, line 3 in {} [one: meta: ks-version]",
+        ),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_line(tmp_path: Path, old: str, new: str, said: str) -> None:
+    text = WRONG.replace(old, new)
+    if "sub takes" not in said and "type: sub" in text and "sub(" not in text:
+        text = text.replace("type: sub\n", "type: sub(a)\n")
+    file = tmp_path / "one.ksy"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(SpecificationError) as caught:
+        compile_ksy(file)
+    assert str(caught.value) == "EX-404: " + said.replace("{}", str(file))
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        "type: u1, size: 3", "type: u1, encoding: ASCII", "type: u1, process: zlib", "type: u1, contents: [1]",
+        "size: 1, encoding: ASCII", "size: 1, enum: e", "size: 1, size-eos: true", "type: t, enum: e",
+        "type: t, encoding: ASCII", "type: t, parent: u", "type: t, parent: true", "contents: [1], valid: 1",
+        "contents: [1], type: str", "contents: []", "size: e1", "type: u1, if: 1", "type: u1, pos: 1",
+        "size: 1, doc: [a]",
+        "type: u1, valid: {any-of: []}", "type: u1, enum: e, valid: 1", "type: {switch-on: e1, cases: {1: u1}}",
+        "type: u1, valid: {min: e1}", "size: e1 + 1", "size: 'e1 == 1 ? 1 : 2'", "type: p(e1)", "type: p(true)",
+        "type: b1, valid: 1",
+    ],
+)  # fmt: skip
+def test_a_wrong_field_is_refused(tmp_path: Path, field: str) -> None:
+    types = "types: {t: {seq: []}, p: {params: [{id: x, type: u1}]}}\nenums: {e: {1: a}}"
+    case = Case("", f"seq: [{{id: u, type: u1}}, {{id: e1, type: u1, enum: e}}, {{id: f, {field}}}]\n{types}", "", {})
+    with pytest.raises(SpecificationError):
+        compiled(case, tmp_path)
+
+
+# What the caller gives.
+
+
+def test_opaque_types_and_routines_are_given(tmp_path: Path) -> None:
+    other = tmp_path / "other.ksy"
+    other.write_text("meta: {id: other}\nparams: [{id: n, type: u1}]\nseq: [{id: x, size: n}]", encoding="utf-8")
+
+    class Add:
+        def __init__(self, by: int, more: bytes = b"") -> None:
+            self.by, self.more = by, more
+
+        def decode(self, data: bytes) -> bytes:
+            return bytes((one + self.by) % 256 for one in data) + self.more
+
+    def read(data: bytes, size: int) -> tuple[str, int]:
+        return data[:size].hex(), size
+
+    case = Case(
+        "",
+        "seq: [{id: a, type: other(2)}, {id: b, type: mine(_io.pos - 2), size: 3}, {id: c, type: mine(1)},\n"
+        "  {id: d, size: 2, process: 'my.add(a.n, [9])'}, {id: e, size: 2, process: add(_io.pos), type: t}]\n"
+        "types: {t: {seq: [{id: x, type: u1}], instances: {all: {value: _io.size}}}}",
+        "00010203040506070809",
+        {},
+    )
+    (tmp_path / "one.ksy").write_text(case.text, encoding="utf-8")
+    given: Any = {"types": {"other": compile_ksy(other), "mine": read}, "process": {"my.add": Add, "add": Add}}
+    specification = compile_ksy(tmp_path / "one.ksy", **given)
+    for r in (specification.read(case.bytes), specification.traced(case.bytes)[0]):
+        assert (bytes(r.a.x), r.b, r.c, bytes(r.d), r.e.x, r.e.all) == (
+            b"\0\1",
+            "020304",
+            "05",
+            b"\x08\x09\x09",
+            0x12,
+            2,
+        )
+    with pytest.raises(SpecificationError, match="no type mine"):
+        compile_ksy(tmp_path / "one.ksy", types={"other": given["types"]["other"]})
+
+
+@pytest.mark.parametrize("size", [-1, 3, "x", None])
+def test_what_is_given_cannot_leave_the_stream(tmp_path: Path, size: Any) -> None:
+    (tmp_path / "one.ksy").write_text("meta: {id: one}\nseq: [{id: a, type: mine, size: 2}]", encoding="utf-8")
+    specification = compile_ksy(tmp_path / "one.ksy", types={"mine": lambda data: (data, size)})
+    with pytest.raises(StructureError, match=r"\[a\]: expected a size within the stream"):
+        specification.read(b"abcd")
+
+
+def test_imports_lead_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = {
+        "a/b/one.ksy": "meta: {id: one, imports: [../two, ./c.d/three.x, /four, ../../a/two]}\n"
+        "seq: [{id: p, type: two}, {id: q, type: three}, {id: r, type: four}]",
+        "a/two.ksy": "meta: {id: two, imports: [b/c.d/three.x]}\nseq: [{id: x, type: three}]",
+        "a/b/c.d/three.x.ksy": "meta: {id: three}\nseq: [{id: x, type: u1}]",
+        "path/four.ksy": "meta: {id: four}\nseq: [{id: x, type: u1}]",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    with pytest.raises(SpecificationError, match="the import /four is not on the import path"):
+        compile_ksy(tmp_path / "a/b/one.ksy")
+    monkeypatch.setenv("KSPATH", f"{tmp_path / 'none'}{os.pathsep}{tmp_path / 'path'}")
+    r = compile_ksy(tmp_path / "a/b/one.ksy").read(bytes([1, 2, 3]))
+    assert (r.p.x.x, r.q.x, r.r.x) == (1, 2, 3)
+
+
+# The interface.
+
+
+def test_the_interface_is_that_of_kaitais_classes(tmp_path: Path) -> None:
+    case = next(one for one in CASES if one.id == "enums")
+    module = compiled(case, tmp_path).module
+    file = tmp_path / "file"
+    file.write_bytes(case.bytes + b"more")
+    with module.One.from_file(file) as r:
+        assert (r.a, r.a is module.One.Pet.cat, isinstance(r.b, module.One.Pet), r.b) == (1, True, False, 9)
+    with file.open("rb") as opened:
+        opened.seek(1)
+        assert module.One.from_io(opened).a == 9
+        assert opened.tell() == 1 + len(case.bytes)
+    assert module.One(io.BytesIO(case.bytes)).f.p is module.One.Pet.cat
+    assert module.One(KaitaiStream(BytesIO(case.bytes))).f._parent.a == 1
+    sub = module.One.Sub(module.One.Pet.dog, b"")
+    assert (sub.p, sub._parent, sub._root) == (2, None, None)
+    assert repr(r).startswith("One(a=1, b=9, c=1, d=2, e=<2 elements>, f=Sub(...)")
+    with pytest.raises(TypeError):
+        module.One.Sub(b"")
+    with pytest.raises(EOFError, match="a at 0: expected 1 byte, found 0 bytes"):
+        module.One.from_bytes(b"")
+    with pytest.raises(ValueError, match="found 0 bytes") as caught:
+        module.One.from_bytes(b"")
+    assert (caught.value.path, caught.value.at, caught.value.short) == ("a", 0, True)  # type: ignore[attr-defined]
+
+
+def quoted(field: str) -> str:
+    """A field with each of its values between quotes, so that YAML takes any expression."""
+    return re.sub(r"([a-z-]+): (.*?)(?=, [a-z-]+: |$)", r"\1: '\2'", field)
+
+
+@pytest.mark.parametrize(
+    ("instance", "path"),
+    [
+        ("value: s.to_i", "i"),
+        ("value: s.substring(0, 9).to_i(16)", "i"),
+        ("value: many[7]", "i"),
+        ("value: 5 / (many[0] - many[0])", "i"),
+        ("value: many[0] << 99999", "i"),
+        ("pos: many[5], type: u1", "i"),
+        ("pos: 0, size: many[5]", "i"),
+        ("pos: 0 - many[1], type: u1", "i"),
+        ("pos: 0, type: u1, repeat: expr, repeat-expr: 100", "i[3]"),
+        ("pos: 0, type: sub(many[9])", "i"),
+        ("pos: 0, type: sub(1)", "i.x"),
+        ("pos: 0, size: 2, process: xor(many[9])", "i"),
+        ("pos: 0, type: u1, valid: 7", "i"),
+        ("pos: 0, type: u1, if: absent.n == 1", "i"),
+        ("value: absent.x", "i"),
+    ],
+)
+def test_instances_raise_one_error(tmp_path: Path, instance: str, path: str) -> None:
+    text = (
+        "seq: [{id: s, type: str, size: 1}, {id: many, type: u1, repeat: expr, repeat-expr: 2},\n"
+        "  {id: absent, type: sub(0), if: 'many[0] == 9'}]\n"
+        f"instances: {{i: {{{quoted(instance)}}}}}\n"
+        "types: {sub: {params: [{id: n, type: u1}], seq: [{id: x, size: n * 9}]}}"
+    )
+    module = compiled(Case("", text, "", {}), tmp_path).module
+    r = module.One.from_bytes(b"x\1\2")
+    for _ in range(2):
+        with pytest.raises(ValueError, match=r"expected .*, found") as caught:
+            _ = r.i
+        assert isinstance(caught.value, LayoutError)
+        assert caught.value.path == path
+
+
+@pytest.mark.parametrize(
+    "field", ["size: many[9]", "type: sub(many[9])", "type: u1, repeat: expr, repeat-expr: many[9]"]
+)
+def test_fields_raise_the_same_error(tmp_path: Path, field: str) -> None:
+    text = (
+        "seq: [{id: many, type: u1, repeat: expr, repeat-expr: 2}, {id: all, type: row, repeat: eos}]\n"
+        "types: {sub: {params: [{id: n, type: u1}]},\n"
+        f"  row: {{seq: [{{id: a, type: u1}}, {{id: f, {quoted(field)}}}],\n"
+        "  instances: {many: {value: _root.many}}}}"
+    )
+    module = compiled(Case("", text, "", {}), tmp_path).module
+    with pytest.raises(LayoutError, match=r"index out of") as caught:
+        module.One.from_bytes(b"x\1\2")
+    assert (caught.value.path, caught.value.at) == ("all[0].f", 3)

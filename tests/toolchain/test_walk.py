@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from exhume import compile_ksy
 from exhume.cli.main import invoke
 from exhume.compiler import compile_specs
-from exhume.layout.foreign import parse_yaml
+from exhume.layout.ksy_files import parse_yaml
 from exhume.testing.strategies import Instance, from_ksy
 from tests.conftest import ROOT
 from tests.sizes import size

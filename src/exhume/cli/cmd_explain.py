@@ -139,7 +139,8 @@ def _refuse_recursion(ksy: str | None, coverage_: bool) -> None:
 
 
 def _specified(run: Run, target: str, ksy: str, imports: tuple[str, ...]) -> Any:
-    from exhume.layout.foreign import SpecifiedFile, compile_ksy, one_file
+    from exhume.layout.foreign import SpecifiedFile, compile_ksy
+    from exhume.layout.ksy_files import one_file
 
     specification = compile_ksy(ksy, imports=imports)
     return SpecifiedFile(one_file(run.take_source(target)), specification)

@@ -47,7 +47,8 @@ TAKEN = frozenset(("append", "get", "unpack_from"))
 
 ATTRIBUTES = frozenset({
     "PARTIALS", "PLACES", "Struct", "_big", "_fields", "_inside", "_io", "_parent", "_reader", "_root",
-    "_value2member_map_", "at", "base", "end", "extent", "io", "parent", "problem", "resume_at", "root", "stop", "view",
+    "_value2member_map_", "at", "base", "end", "extent", "io", "parent", "path", "problem", "resume_at",
+    "root", "stop", "view",
 })  # fmt: skip
 """Attributes that no specification declares: those of readers' own values, and of errors."""
 
@@ -143,6 +144,9 @@ class _Audit:
         for node in nodes:  # what a class declares or defines is a name of its own
             if isinstance(node, ast.ClassDef):
                 self.inner.update(id(one) for one in node.body)
+                if any(isinstance(one, ast.Name) and one.id == "_IntEnum" for one in node.bases):
+                    members = (one for one in node.body if isinstance(one, ast.Assign))
+                    self.inner.update(id(target) for one in members for target in one.targets)
             elif isinstance(node, ast.AnnAssign) and node.value is None:
                 self.inner.add(id(node.target))
         for node in nodes:

@@ -166,12 +166,12 @@ class Class(Statements):
             else:
                 self.read_elsewhere(field)
                 lines.add(f"{kept} = {self.named_value(field, self.local(field))}")
-        with lines.block("except LayoutError:"):
-            lines.add("raise")
         with lines.block(f"except {self.module.helper('FAILURES')} as why:"):
             at = "at" if field.value is None else "self._io.base"
-            lines.add(f"error = {self.module.helper('failed')}(why, {at})", f"error.within({self.path(field)})")
-            lines.add("raise error from why")
+            lines.add(f"error = {self.module.helper('failed')}(why, {at})")
+            with lines.block("if not error.path:"):
+                lines.add(f"error.path = {self.path(field)}")
+            lines.add("raise error")
         lines.add(f"return {kept}")
 
     def read_elsewhere(self, field: Field) -> None:

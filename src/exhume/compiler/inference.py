@@ -6,7 +6,6 @@ structure, those that the specification declares.  Anything else is refused here
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -32,7 +31,7 @@ from exhume.compiler.kinds import (
     primitive,
     united,
 )
-from exhume.compiler.refusal import RefusedError
+from exhume.compiler.refusal import RefusedError, meant
 
 if TYPE_CHECKING:
     from exhume.compiler.model import Type
@@ -215,13 +214,7 @@ def _member(of: Kind, name: str) -> Kind:
 
 
 def _no_member(of: Kind, name: str, known: list[str]) -> RefusedError:
-    near = difflib.get_close_matches(name[:100], known, 1)
-    if near:
-        more = f" (did you mean {near[0]!r}?)"
-    elif known:
-        more = f" (it has {', '.join(known)})"
-    else:
-        more = " (`.as<...>` says what it is)"
+    more = meant(name, known) or (f" (it has {', '.join(known)})" if known else " (`.as<...>` says what it is)")
     return RefusedError(f"{told(of)} has no `{name:.60}`{more}")
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from exhume.compiler import expressions as ex
-from exhume.compiler.refusal import RefusedError
+from exhume.compiler.refusal import RefusedError, meant
 
 if TYPE_CHECKING:
     from exhume.compiler.model import Type
@@ -115,7 +115,7 @@ class Enum:
         for number, known in self.values.items():
             if known == name:
                 return number
-        raise RefusedError(f"enum {self.id} has no {name}")
+        raise RefusedError(f"enum {self.id} has no {name:.60}{meant(name, self.values.values())}")
 
 
 def primitive(name: str, owner: Type, enum: Enum | None = None, *, stored: bool = True) -> Kind | None:

@@ -112,13 +112,19 @@ FAILURES = (ArithmeticError, AttributeError, LookupError, MemoryError, Recursion
 """What expressions of a specification may raise over data that do not fit it."""
 
 
-def failed(error: Exception, at: int) -> LayoutError:
-    """The error for an expression that has no value, read at a place; one that is such an error already as it is."""
-    if isinstance(error, LayoutError):
+def failed(error: Exception, at: int, value: Any = None) -> LayoutError:
+    """The error for an expression that has no value, read at a place; one that is such an error already as it is.
+
+    `value` is the structure that was being read: its first field that is not there is the one.
+    """
+    if isinstance(error, LayoutError) and error.path:
         return error
+    path = next((name for name in value._fields if not hasattr(value, name)), "") if value is not None else ""
+    if isinstance(error, LayoutError):  # of a helper, which knows neither field nor place
+        return LayoutError(path, at, at, error.expected, error.actual)
     if isinstance(error, RecursionError):
-        return LayoutError("", at, at, "structures that end", "more within each other than fit")
-    return LayoutError("", at, at, "a value", f"{type(error).__name__}: {error}"[:200])
+        return LayoutError(path, at, at, "structures that end", "more within each other than fit")
+    return LayoutError(path, at, at, "a value", f"{type(error).__name__}: {error}"[:200])
 
 
 _short = short
@@ -404,7 +410,9 @@ def xored(data: View, key: int | View) -> bytes:
 
 
 def rotated(data: View, amount: int) -> bytes:
-    """Bytes, each rotated to the left by so many bits."""
+    """Bytes, each rotated to the left by so many bits; Kaitai's languages do not agree on 8 and more."""
+    if not -8 < amount < 8:
+        raise LayoutError("", 0, 0, "to rotate by less than 8 bits", amount)
     amount %= 8
     return bytes(data).translate(bytes((one << amount | one >> 8 - amount) & 255 for one in range(256)))
 '''

@@ -26,7 +26,7 @@ from exhume.compiler.kinds import (
     primitive,
     structures,
 )
-from exhume.compiler.refusal import RefusedError
+from exhume.compiler.refusal import RefusedError, meant
 
 _CALL = re.compile(r"([\w:.]+)\s*\((.*)\)$", re.DOTALL)
 
@@ -309,6 +309,13 @@ class Type:
         for type in self.types.values():
             yield from type.all()
 
+    def above(self) -> Iterator[Type]:
+        """This type and those around it."""
+        here: Type | None = self
+        while here is not None:
+            yield here
+            here = here.parent
+
     def fields(self) -> list[Field]:
         """What is read: the fields of `seq`, and the instances."""
         return [*self.seq, *self.instances.values()]
@@ -318,7 +325,8 @@ class Type:
         for one in (*self.seq, *self.instances.values(), *self.params):
             if one.id == id:
                 return one
-        raise RefusedError(f"{self.where} has no {id}")
+        known = [one.id for one in (*self.seq, *self.instances.values(), *self.params)]
+        raise RefusedError(f"{self.where} has no {id:.60}{meant(id, known)}")
 
     def find(self, name: str) -> Type:
         """The type that a name means here; raises `RefusedError`."""
@@ -332,7 +340,7 @@ class Type:
             here = here.parent
         if first in self.model.given.types and not rest:
             return self.model.opaque(first)
-        return self.model.schema(first, self.root).below(rest)
+        return self.model.schema(first, self).below(rest)
 
     def below(self, names: list[str]) -> Type:
         """The type at the end of a path of nested types. Raises `RefusedError` when there is none."""
@@ -355,7 +363,8 @@ class Type:
             if last in here.enums:
                 return here.enums[last]
             here = here.parent
-        raise RefusedError(f"no enum {name}")
+        known = [one for type in self.above() for one in type.enums]
+        raise RefusedError(f"no enum {name:.60}{meant(name, known)}")
 
     def kind_of(self, expr: ex.Expr, item: Kind = UNKNOWN) -> Kind:
         """What an expression gives in this type; `item` is what `_` is."""
@@ -425,7 +434,7 @@ class Model:
         """A specification that another imports, however far down; raises `RefusedError`."""
         if self.given.specs.get(id) in self.schemas:
             return self.schemas[self.given.specs[id]]
-        seen, waiting = {importing.id}, [importing]
+        seen, waiting = {importing.root.id}, [importing.root]
         while waiting:
             for one in waiting.pop().raw.get("meta", {}).get("imports", ()):
                 name = str(one).rpartition("/")[2]
@@ -434,4 +443,5 @@ class Model:
                 if name not in seen and name in self.schemas:
                     seen.add(name)
                     waiting.append(self.schemas[name])
-        raise RefusedError(f"no type {id}")
+        known = [one for type in importing.above() for one in type.types]
+        raise RefusedError(f"no type {id:.60}{meant(id, [*known, *self.schemas])}")

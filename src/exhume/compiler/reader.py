@@ -87,10 +87,8 @@ class Reader(Statements):
         if self.foreign and not self.traces:
             with lines.block("try:"):
                 self.sequence()
-            with lines.block("except LayoutError:"):
-                lines.add("raise")
             with lines.block(f"except {self.module.helper('FAILURES')} as error:"):
-                lines.add(f"raise {self.module.helper('failed')}(error, at) from error")
+                lines.add(f"raise {self.module.helper('failed')}(error, at, value)")
         else:
             self.sequence()
         if self.foreign and type.root.model.moving is not None:

@@ -2,6 +2,15 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
+
+
+def meant(found: str, known: Iterable[str]) -> str:
+    """A suggestion, in parentheses, for a name that is none of those that are known."""
+    near = difflib.get_close_matches(found[:100], known, 1)
+    return f" (did you mean {near[0]!r}?)" if near else ""
+
 
 class RefusedError(ValueError):
     """A specification is wrong, or uses what fast readers cannot do; `where` is the path of the field."""

@@ -119,6 +119,9 @@ class Statements(Values):
                 loop()
             with lines.block("except LayoutError as error:"):
                 lines.add(*([f"del {shared}"] if shared and not self.traces else []), f"error.within({path})", "raise")
+            if shared and self.foreign and not self.traces:  # the field is what is missing
+                with lines.block(f"except {self.module.helper('FAILURES')}:"):
+                    lines.add(f"del {shared}", "raise")
         else:
             loop()
         self.index = outer

@@ -89,6 +89,8 @@ def annotation(kind: Kind) -> str:
         return "bool" if kind.width == 1 and kind.enum is None else "int"
     if isinstance(kind, Plain):
         return {"float": "float", "bool": "bool", "text": "str", "bytes": "View"}.get(kind.kind, "object")
+    if isinstance(kind, Structure) and kind.type.opaque:
+        return "object"
     if isinstance(kind, Structure):
         return annotation(kind.type.field(kind.type.scalar).kind) if kind.type.scalar else kind.type.class_name
     if isinstance(kind, Sequence):

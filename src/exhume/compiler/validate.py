@@ -79,7 +79,7 @@ def _keys(found: Mapping[str, Any], known: frozenset[str], where: str) -> None:
         if key not in known and not key.startswith("-"):
             near = difflib.get_close_matches(key[:100], known, 1)
             more = f"did you mean `{near[0]}`?" if near else f"known are {', '.join(sorted(known))}"
-            raise RefusedError(f"`{key:.60}` is no key here: {more}", where)
+            raise RefusedError(f"`{key:.60}` is no key here: {more}", f"{where}: {key}")
 
 
 def _type(raw: Mapping[str, Any], id: str, where: str) -> None:
@@ -106,7 +106,7 @@ def _type(raw: Mapping[str, Any], id: str, where: str) -> None:
 
 def _meta(meta: Mapping[str, Any], where: str) -> None:
     _keys(meta, _META_KEYS, f"{where}: meta")
-    _version(meta.get("ks-version", "0.6"), f"{where}: meta")
+    _version(meta.get("ks-version", "0.6"), f"{where}: meta: ks-version")
     endian = meta.get("endian")
     if isinstance(endian, Mapping):
         _keys(_mapping(endian, where), frozenset(("switch-on", "cases")), f"{where}: endian")
@@ -131,7 +131,7 @@ def _version(found: Any, where: str) -> None:
         hint = ", which YAML makes of 0.10: write '0.10'" if found == 0.1 else ""
         raise RefusedError(f"`ks-version: {found}` is less than 0.6, the least there is{hint}", where)
     if version[:2] > _NEWEST:
-        raise RefusedError(f"`ks-version: {found:.60}` is newer than 0.11, the language that is covered", where)
+        raise RefusedError(f"`ks-version: {found!s:.60}` is newer than 0.11, the language that is covered", where)
 
 
 def encoding(found: Any, where: str) -> None:

@@ -1,8 +1,6 @@
 """Other people's Kaitai Struct specifications: from a `.ksy` file to readers, by `exhume.compiler`.
 
-The YAML is read as Kaitai's own tools read it (YAML 1.2, core schema), but refused if it has what a specification does
-not need: anchors, tags, repeated keys.  Only names and constants of a specification become code, see
-`exhume.compiler.validate`.
+Only names and constants of a specification become code, see `exhume.compiler.validate`.
 """
 
 from __future__ import annotations
@@ -16,7 +14,7 @@ import importlib.machinery
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -30,37 +28,17 @@ from exhume.compiler.layout import FOREIGN
 from exhume.compiler.model import Model, Type
 from exhume.compiler.modules import module_texts
 from exhume.counts import counted
-from exhume.errors import EntryNotFoundError, ExhumeError, MissingDependencyError, Span, SpecificationError, shorten
+from exhume.errors import EntryNotFoundError, ExhumeError, SpecificationError
 from exhume.findings import Finding
 from exhume.io.opening import Target, open_target
 from exhume.io.source import Source
-from exhume.io.tree import Tree
 from exhume.layout.fast import RAISED, LayoutError, View, numbers, refused, short
+from exhume.layout.ksy_files import SpecFiles, one_file
 from exhume.layout.schema import Explainer, Field
 from exhume.layout.sections import Section, SectionMap
 from exhume.layout.tracing import Traced, keep, keep_instance, slot
 
-LARGEST = 4 << 20
-"""Bytes of one specification; the largest of the public collection has a twentieth of that."""
-
-MOST_FILES = 500
-"""Specifications that one may import, directly and indirectly."""
-
-OURS = frozenset(("-columns", "-element", "-ends"))
-"""Keys that mean something in the specifications of exhume only."""
-
-DEEPEST = 100
-"""Levels of lists and mappings in YAML."""
-
-LONGEST_NUMBER = 200
-
 _STEP = re.compile(r"(\w+)(?:\[([0-9]+)\])?")
-_BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
-_NULLS = ("", "~", "null", "Null", "NULL")
-_INTEGER = re.compile(r"[-+]?(0b[01_]*[01]|0o[0-7_]*[0-7]|0x[0-9a-fA-F_]*[0-9a-fA-F]|[0-9]([0-9_]*[0-9])?)", re.ASCII)
-_FLOAT = re.compile(r"[-+]?([0-9][0-9_]*(\.[0-9_]*)?([eE][-+]?[0-9]+)?|\.[0-9_]+([eE][-+]?[0-9]+)?)", re.ASCII)
-_IMPORT = re.compile(r"/?(\.{1,2}/){0,9}([A-Za-z0-9_.-]{1,200}/){0,9}[A-Za-z0-9_-][A-Za-z0-9_.-]{0,199}")
-
 Reader = Callable[..., tuple[Any, int]]
 """What reads an opaque type: it takes the bytes from there to the end of the stream, and the arguments of the type, and
 returns a value and how many bytes it took."""
@@ -99,12 +77,12 @@ def compile_ksy(
         [10, 20]
     """
     more = [one for one in os.environ.get("KSPATH", "").split(os.pathsep) if one]
-    found = _Reading([Path(one) for one in (*imports, *more)])
+    found = SpecFiles([Path(one) for one in (*imports, *more)])
     id = found.read(Path(path))
     types, process = types or {}, process or {}
     compiled = {name: one for name, one in types.items() if isinstance(one, Specification)}
     for one in compiled.values():
-        found.join(one, Path(path))
+        found.join(one.specs, Path(path))
     readers = {name: one for name, one in types.items() if not isinstance(one, Specification)}
     readers |= {name: read for one in compiled.values() for name, read in one.outside.types.items()}
     process = {**process, **{name: made for one in compiled.values() for name, made in one.outside.process.items()}}
@@ -246,14 +224,6 @@ class Specification:
         return found
 
 
-def one_file(opened: Source | Tree) -> Source:
-    """The opened target if it is one file; raises `SpecificationError` for a directory."""
-    if isinstance(opened, Tree):
-        opened.close()
-        raise SpecificationError("one file is expected, not a directory", span=Span(opened.name, 0, 0))
-    return opened
-
-
 class SpecifiedFile:
     """A file and its specification, as the explain engine needs it: one section, in which nothing can be verified."""
 
@@ -277,189 +247,6 @@ class SpecifiedFile:
 
     def __exit__(self, *error: object) -> None:
         self._source.close()
-
-
-class _Reading:
-    """The files of one compilation."""
-
-    def __init__(self, folders: Sequence[Path]) -> None:
-        self.folders = folders
-        self.specs: dict[str, Mapping[str, Any]] = {}
-        self.paths: dict[str, Path] = {}
-        """Where each specification was found, as it is named in messages."""
-        self.read_already: dict[Path, str] = {}
-        self.imported: dict[str, list[str]] = {}
-        """The ids of what each imports."""
-
-    def read(self, path: Path) -> str:
-        """Reads a specification and what it imports; returns its id."""
-        id = self._add(path)
-        waiting = [id]
-        while waiting:
-            importing = waiting.pop()
-            for name in self._imports(importing):
-                found = self._find(name, importing)
-                id_of = self.read_already.get(found.resolve())
-                if id_of is None:
-                    id_of = self._add(found)
-                    waiting.append(id_of)
-                self.imported[importing].append(id_of)
-        for one, spec in self.specs.items():
-            meta = {**spec["meta"], "imports": self.imported[one]}
-            self.specs[one] = {**spec, "meta": meta}
-        return id
-
-    def join(self, other: Specification, path: Path) -> None:
-        """Adds a specification that was compiled already, and what it imports."""
-        for id, spec in other.specs.items():
-            if id in self.specs and self.specs[id] != spec:
-                raise _wrong(path, f"another specification has the id {id!r:.60}")
-            self.specs[id] = spec
-            self.paths.setdefault(id, path)
-
-    def refused(self, error: RefusedError, id: str) -> SpecificationError:
-        """Our exception for what the compiler refuses, with the name of the file."""
-        first = re.match(r"\w+", error.where)
-        path = self.paths.get(first[0] if first else id, self.paths[id])
-        return _wrong(path, error.why, error.where)
-
-    def _add(self, path: Path) -> str:
-        spec = parse_yaml(path)
-        meta = spec.get("meta") if isinstance(spec, dict) else None
-        id = meta.get("id") if isinstance(meta, dict) else None
-        if not isinstance(id, str):
-            raise _wrong(path, "`meta: id` is missing")
-        spec = _without_ours(spec)
-        if id in self.specs:
-            raise _wrong(path, f"another specification has the id {id!r:.60}: {self.paths[id]}")
-        if len(self.specs) == MOST_FILES:
-            raise _wrong(path, f"more than {MOST_FILES} specifications are imported")
-        self.specs[id], self.paths[id], self.imported[id] = spec, path, []
-        self.read_already[path.resolve()] = id
-        return id
-
-    def _imports(self, id: str) -> list[str]:
-        imports = self.specs[id]["meta"].get("imports", [])
-        for name in imports if isinstance(imports, list) else [imports]:
-            if not isinstance(name, str) or _IMPORT.fullmatch(name) is None:
-                raise _wrong(self.paths[id], f"the import {name!r:.60} is no path of a specification", "meta: imports")
-        return list(imports)
-
-    def _find(self, name: str, importing: str) -> Path:
-        beside = [] if name.startswith("/") else [self.paths[importing].parent]
-        for folder in (*beside, *self.folders):
-            path = Path(os.path.normpath(folder / f"{name.lstrip('/')}.ksy"))
-            if path.is_file():
-                return path
-        where = "on the import path" if name.startswith("/") else "beside it or on the import path"
-        raise _wrong(self.paths[importing], f"the import {name} is not {where}", "meta: imports")
-
-
-def _without_ours(part: Any) -> Any:
-    """A part of a specification without the keys that mean something in exhume's own specifications only."""
-    if isinstance(part, dict):
-        return {key: _without_ours(one) for key, one in part.items() if key not in OURS}
-    return [_without_ours(one) for one in part] if isinstance(part, list) else part
-
-
-def _wrong(path: Path, why: str, where: str = "") -> SpecificationError:
-    return SpecificationError(
-        shorten(why, 300), span=Span(os.fspath(path), 0, 0), field_path=shorten(where, 300) or None
-    )
-
-
-# YAML.
-
-
-def parse_yaml(path: Path) -> Any:
-    """The content of a YAML file in the form of JSON: all keys are texts.
-
-    Raises `SpecificationError` when it is not such a file, `MissingDependencyError` without PyYAML.
-    """
-    try:
-        import yaml
-    except ImportError:
-        raise MissingDependencyError("specifications are YAML, which needs PyYAML: pip install 'exhume[ksy]'") from None
-    with one_file(open_target(os.fspath(path))) as source:
-        if source.size > LARGEST:
-            raise _wrong(path, f"a specification of more than {LARGEST >> 20} MiB")
-        data = source.read_at(0, source.size)
-    loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
-    try:
-        return _document(yaml.parse(data.decode("utf-8-sig"), Loader=loader))
-    except UnicodeDecodeError:
-        raise _wrong(path, "a specification is UTF-8") from None
-    except yaml.YAMLError as error:
-        place = getattr(error, "problem_mark", None)
-        line = f", line {place.line + 1}" if place is not None else ""
-        why = getattr(error, "problem", None) or str(error).partition("\n")[0]
-        raise _wrong(path, f"the file is not YAML: {why}{line}") from None
-    except _YamlError as error:
-        raise _wrong(path, str(error)) from None
-
-
-class _YamlError(ValueError):
-    """YAML that a specification must not contain; the message says what it is, and the line."""
-
-    def __init__(self, why: str, event: Any) -> None:
-        super().__init__(f"{why}, line {event.start_mark.line + 1}")
-
-
-def _document(events: Iterator[Any]) -> Any:
-    """The value of the only document in a stream of parsing events."""
-    top: list[Any] = []
-    open_: list[tuple[Any, Any]] = [(top, None)]  # what is not complete, with the key that waits for its value
-    for event in events:
-        kind = type(event).__name__
-        if kind in ("MappingEndEvent", "SequenceEndEvent"):
-            open_.pop()
-            continue
-        if kind not in ("ScalarEvent", "MappingStartEvent", "SequenceStartEvent", "AliasEvent"):
-            continue
-        if event.anchor is not None:
-            raise _YamlError("anchors and aliases (`&`, `*`) are not covered", event)
-        if event.tag not in (None, "!"):
-            raise _YamlError("tags (`!`) are not covered", event)
-        if len(open_) > DEEPEST:
-            raise _YamlError("the YAML is nested too deeply", event)
-        value: Any = {} if kind == "MappingStartEvent" else [] if kind == "SequenceStartEvent" else _scalar(event)
-        holder, key = open_[-1]
-        if isinstance(holder, list):
-            holder.append(value)
-        elif key is None:
-            open_[-1] = (holder, _key(holder, value, event))
-        else:
-            holder[key] = value
-            open_[-1] = (holder, None)
-        if kind != "ScalarEvent":
-            open_.append((value, None))
-    return top[0] if len(top) == 1 else None
-
-
-def _key(holder: Mapping[str, Any], value: Any, event: Any) -> str:
-    if isinstance(value, (dict, list)):
-        raise _YamlError("a key that is no text", event)
-    key = str(value).lower() if isinstance(value, bool) else "null" if value is None else str(value)
-    if key in holder:
-        raise _YamlError(f"the key {key!r:.60} is given twice", event)
-    return key
-
-
-def _scalar(event: Any) -> Any:
-    text: str = event.value
-    if not event.implicit[0]:
-        return text
-    if text in _NULLS:
-        return None
-    if text in _BOOLEANS:
-        return _BOOLEANS[text]
-    if len(text) > LONGEST_NUMBER:
-        return text
-    if _INTEGER.fullmatch(text):
-        digits = text.replace("_", "").lstrip("+-")
-        number = int(digits, 0) if digits[:2] in ("0b", "0o", "0x") else int(digits)
-        return -number if text.startswith("-") else number
-    return float(text.replace("_", "")) if _FLOAT.fullmatch(text) else text
 
 
 # The readers as modules.

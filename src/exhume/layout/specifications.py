@@ -9,7 +9,7 @@ from typing import Any
 from exhume.choices import hint
 from exhume.errors import EntryNotFoundError, MissingDependencyError, SpecificationError
 from exhume.layout.described import SPECS_PACKAGE
-from exhume.layout.foreign import parse_yaml
+from exhume.layout.ksy_files import parse_yaml
 
 NESTED_META = ("encoding", "endian", "bit-endian")
 """What a nested type may have in its `meta`."""

@@ -1,0 +1,284 @@
+"""Files of specifications: their YAML, in the form of JSON and with the line of everything, and what they import.
+
+The YAML is read as Kaitai's own tools read it (YAML 1.2, core schema), but refused if it has what a specification does
+not need: anchors, tags, repeated keys.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from exhume.compiler import RefusedError
+from exhume.errors import MissingDependencyError, Span, SpecificationError, shorten
+from exhume.io.opening import open_target
+from exhume.io.source import Source
+from exhume.io.tree import Tree
+
+LARGEST = 4 << 20
+"""Bytes of one specification; the largest of the public collection has a twentieth of that."""
+
+MOST_FILES = 500
+"""Specifications that one may import, directly and indirectly."""
+
+OURS = frozenset(("-columns", "-element", "-ends"))
+"""Keys that mean something in the specifications of exhume only."""
+
+DEEPEST = 100
+"""Levels of lists and mappings in YAML."""
+
+LONGEST_NUMBER = 200
+
+_BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+_NULLS = ("", "~", "null", "Null", "NULL")
+_INTEGER = re.compile(r"[-+]?(0b[01_]*[01]|0o[0-7_]*[0-7]|0x[0-9a-fA-F_]*[0-9a-fA-F]|[0-9]([0-9_]*[0-9])?)", re.ASCII)
+_FLOAT = re.compile(r"[-+]?([0-9][0-9_]*(\.[0-9_]*)?([eE][-+]?[0-9]+)?|\.[0-9_]+([eE][-+]?[0-9]+)?)", re.ASCII)
+_IMPORT = re.compile(r"/?(\.{1,2}/){0,9}([A-Za-z0-9_.-]{1,200}/){0,9}[A-Za-z0-9_-][A-Za-z0-9_.-]{0,199}")
+_PLACE = re.compile(r"\w+((?:::\w+)*)(?:\.(\w+))?((?:: [^: ]+)*)", re.ASCII)
+"""Where something is refused: types, a field, and the keys that lead on, each with an index."""
+
+Lines = dict[tuple[str | int, ...], int]
+"""The line of each part of a file, by the keys and indexes that lead to it."""
+
+
+def one_file(opened: Source | Tree) -> Source:
+    """The opened target if it is one file; raises `SpecificationError` for a directory."""
+    if isinstance(opened, Tree):
+        opened.close()
+        raise SpecificationError("one file is expected, not a directory", span=Span(opened.name, 0, 0))
+    return opened
+
+
+class SpecFiles:
+    """The files of one compilation."""
+
+    def __init__(self, folders: Sequence[Path]) -> None:
+        self.folders = folders
+        self.specs: dict[str, Mapping[str, Any]] = {}
+        self.paths: dict[str, Path] = {}
+        """Where each specification was found, as it is named in messages."""
+        self.lines: dict[str, Lines] = {}
+        self.read_already: dict[Path, str] = {}
+        self.imported: dict[str, list[str]] = {}
+        """The ids of what each imports."""
+
+    def read(self, path: Path) -> str:
+        """Reads a specification and what it imports; returns its id."""
+        id = self._add(path)
+        waiting = [id]
+        while waiting:
+            importing = waiting.pop()
+            for name in self._imports(importing):
+                found = self._find(name, importing)
+                id_of = self.read_already.get(found.resolve())
+                if id_of is None:
+                    id_of = self._add(found)
+                    waiting.append(id_of)
+                self.imported[importing].append(id_of)
+        for one, spec in self.specs.items():
+            meta = {**spec["meta"], "imports": self.imported[one]}
+            self.specs[one] = {**spec, "meta": meta}
+        return id
+
+    def join(self, specs: Mapping[str, Mapping[str, Any]], path: Path) -> None:
+        """Adds specifications that were compiled already."""
+        for id, spec in specs.items():
+            if id in self.specs and self.specs[id] != spec:
+                raise wrong(path, f"another specification has the id {id!r:.60}")
+            self.specs[id] = spec
+            self.paths.setdefault(id, path)
+
+    def refused(self, error: RefusedError, id: str) -> SpecificationError:
+        """Our exception for what the compiler refuses, with the name of the file."""
+        first = re.match(r"\w+", error.where)
+        id = first[0] if first is not None and first[0] in self.paths else id
+        return wrong(self.paths[id], error.why, error.where, self._line(id, error.where))
+
+    def _line(self, id: str, where: str) -> int | None:
+        """The line of the part of a specification in which something is refused."""
+        found = _PLACE.match(where)
+        if found is None:
+            return None
+        here: Any = self.specs[id]
+        path: list[str | int] = []
+        types, field, keys = found.groups()
+        for name in types.split("::")[1:]:
+            group = next((one for one in ("types", "enums") if name in (here.get(one) or ())), None)
+            if group is None:
+                break
+            path += [group, name]
+            here = here[group][name]
+        if field is not None and isinstance(here, dict):
+            path, here = _to_field(path, here, field)
+        if where.startswith("meta: "):
+            keys = f": {where}"
+        for key in keys.split(": ")[1:]:
+            name, _, index = key.partition("[")
+            path += [name] if not index else [name, int(index.rstrip("]") or 0)]
+        lines = self.lines.get(id, {})
+        while path and tuple(path) not in lines:
+            path.pop()
+        return lines.get(tuple(path))
+
+    def _add(self, path: Path) -> str:
+        lines: Lines = {}
+        spec = parse_yaml(path, lines)
+        meta = spec.get("meta") if isinstance(spec, dict) else None
+        id = meta.get("id") if isinstance(meta, dict) else None
+        if not isinstance(id, str):
+            raise wrong(path, "`meta: id` is missing")
+        spec = _without_ours(spec)
+        if id in self.specs:
+            raise wrong(path, f"another specification has the id {id!r:.60}: {self.paths[id]}")
+        if len(self.specs) == MOST_FILES:
+            raise wrong(path, f"more than {MOST_FILES} specifications are imported")
+        self.specs[id], self.paths[id], self.imported[id], self.lines[id] = spec, path, [], lines
+        self.read_already[path.resolve()] = id
+        return id
+
+    def _imports(self, id: str) -> list[str]:
+        imports = self.specs[id]["meta"].get("imports", [])
+        for name in imports if isinstance(imports, list) else [imports]:
+            if not isinstance(name, str) or _IMPORT.fullmatch(name) is None:
+                raise wrong(
+                    self.paths[id],
+                    f"the import {name!r:.60} is no path of a specification",
+                    "meta: imports",
+                    self._line(id, "meta: imports"),
+                )
+        return list(imports)
+
+    def _find(self, name: str, importing: str) -> Path:
+        beside = [] if name.startswith("/") else [self.paths[importing].parent]
+        for folder in (*beside, *self.folders):
+            path = Path(os.path.normpath(folder / f"{name.lstrip('/')}.ksy"))
+            if path.is_file():
+                return path
+        where = "on the import path" if name.startswith("/") else "beside it or on the import path"
+        line = self._line(importing, "meta: imports")
+        raise wrong(self.paths[importing], f"the import {name} is not {where}", "meta: imports", line)
+
+
+def _to_field(path: list[str | int], here: dict[str, Any], id: str) -> tuple[list[str | int], Any]:
+    """The way on to a field of a type, and the field; the way as it is where there is none."""
+    for group in ("params", "seq"):
+        for number, one in enumerate(here.get(group) or ()):
+            if isinstance(one, dict) and one.get("id", f"_unnamed{number}") == id:
+                return [*path, group, number], one
+    instances = here.get("instances")
+    if isinstance(instances, dict) and id in instances:
+        return [*path, "instances", id], instances[id]
+    return path, here
+
+
+def _without_ours(part: Any) -> Any:
+    """A part of a specification without the keys that mean something in exhume's own specifications only."""
+    if isinstance(part, dict):
+        return {key: _without_ours(one) for key, one in part.items() if key not in OURS}
+    return [_without_ours(one) for one in part] if isinstance(part, list) else part
+
+
+def wrong(path: Path, why: str, where: str = "", line: int | None = None) -> SpecificationError:
+    """The error for a file: what is wrong, and where in it."""
+    why = shorten(why, 300) + ("" if line is None else f", line {line}")
+    return SpecificationError(why, span=Span(os.fspath(path), 0, 0), field_path=shorten(where, 300) or None)
+
+
+def parse_yaml(path: Path, lines: Lines | None = None) -> Any:
+    """The content of a YAML file in the form of JSON: all keys are texts; `lines` gets the line of each part.
+
+    Raises `SpecificationError` when it is not such a file, `MissingDependencyError` without PyYAML.
+    """
+    try:
+        import yaml
+    except ImportError:
+        raise MissingDependencyError("specifications are YAML, which needs PyYAML: pip install 'exhume[ksy]'") from None
+    with one_file(open_target(os.fspath(path))) as source:
+        if source.size > LARGEST:
+            raise wrong(path, f"a specification of more than {LARGEST >> 20} MiB")
+        data = source.read_at(0, source.size)
+    loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+    try:
+        return _document(yaml.parse(data.decode("utf-8-sig"), Loader=loader), {} if lines is None else lines)
+    except UnicodeDecodeError:
+        raise wrong(path, "a specification is UTF-8") from None
+    except yaml.YAMLError as error:
+        place = getattr(error, "problem_mark", None)
+        line = f", line {place.line + 1}" if place is not None else ""
+        why = getattr(error, "problem", None) or str(error).partition("\n")[0]
+        raise wrong(path, f"the file is not YAML: {why}{line}") from None
+    except _YamlError as error:
+        raise wrong(path, str(error)) from None
+
+
+class _YamlError(ValueError):
+    """YAML that a specification must not contain; the message says what it is, and the line."""
+
+    def __init__(self, why: str, event: Any) -> None:
+        super().__init__(f"{why}, line {event.start_mark.line + 1}")
+
+
+def _document(events: Iterator[Any], lines: Lines) -> Any:
+    """The value of the only document in a stream of parsing events."""
+    top: list[Any] = []
+    open_: list[tuple[Any, Any]] = [(top, None)]  # what is not complete, with the key that waits for its value
+    paths: list[tuple[str | int, ...]] = [()]
+    for event in events:
+        kind = type(event).__name__
+        if kind in ("MappingEndEvent", "SequenceEndEvent"):
+            open_.pop()
+            paths.pop()
+            continue
+        if kind not in ("ScalarEvent", "MappingStartEvent", "SequenceStartEvent", "AliasEvent"):
+            continue
+        if event.anchor is not None:
+            raise _YamlError("anchors and aliases (`&`, `*`) are not covered", event)
+        if event.tag not in (None, "!"):
+            raise _YamlError("tags (`!`) are not covered", event)
+        if len(open_) > DEEPEST:
+            raise _YamlError("the YAML is nested too deeply", event)
+        value: Any = {} if kind == "MappingStartEvent" else [] if kind == "SequenceStartEvent" else _scalar(event)
+        holder, key = open_[-1]
+        path = paths[-1] if holder is top else (*paths[-1], len(holder) if isinstance(holder, list) else key)
+        if isinstance(holder, list):
+            lines[path] = event.start_mark.line + 1
+            holder.append(value)
+        elif key is None:
+            open_[-1] = (holder, _key(holder, value, event))
+            lines[*paths[-1], open_[-1][1]] = event.start_mark.line + 1
+        else:
+            holder[key] = value
+            open_[-1] = (holder, None)
+        if kind != "ScalarEvent":
+            open_.append((value, None))
+            paths.append(path)
+    return top[0] if len(top) == 1 else None
+
+
+def _key(holder: Mapping[str, Any], value: Any, event: Any) -> str:
+    if isinstance(value, (dict, list)):
+        raise _YamlError("a key that is no text", event)
+    key = str(value).lower() if isinstance(value, bool) else "null" if value is None else str(value)
+    if key in holder:
+        raise _YamlError(f"the key {key!r:.60} is given twice", event)
+    return key
+
+
+def _scalar(event: Any) -> Any:
+    text: str = event.value
+    if not event.implicit[0]:
+        return text
+    if text in _NULLS:
+        return None
+    if text in _BOOLEANS:
+        return _BOOLEANS[text]
+    if len(text) > LONGEST_NUMBER:
+        return text
+    if _INTEGER.fullmatch(text):
+        digits = text.replace("_", "").lstrip("+-")
+        number = int(digits, 0) if digits[:2] in ("0b", "0o", "0x") else int(digits)
+        return -number if text.startswith("-") else number
+    return float(text.replace("_", "")) if _FLOAT.fullmatch(text) else text
