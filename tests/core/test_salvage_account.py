@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import exhume
 from exhume.errors import ExhumeError
 from exhume.io.tree import MemoryTree
-from exhume.recovery import Fate, SalvageReport
+from exhume.recovery import Fate, SalvageReport, Verified
 from tests.core.test_salvage_matrix import CASES, CHECKSUMMED, SET_APART, Case, remove
 
 Files = dict[str, bytes]
@@ -106,6 +106,9 @@ def test_the_account_is_exact(original: Original, wanted: list[tuple[str, float,
         return
     try:
         found = original.case.content(out) if out.exists() and _has_content(out) else Counter()
+    except ExhumeError:
+        assert report.verified is Verified.FAILED  # a flipped version, say, which is written as it was
+        return
     finally:
         remove(out)
     named = Counter({item: n for item, n in found.items() if not _is_set_apart(item)})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import groupby
@@ -11,11 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from exhume.archive import Progress, no_progress
+from exhume.counts import counted
 from exhume.errors import Span
 from exhume.findings import Finding, Severity
 from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.database import Database
+from exhume.formats.leveldb.files import DbFile
+from exhume.formats.leveldb.forensics import data_handles, find_data_blocks
 from exhume.formats.leveldb.kernel import LeveldbRows
+from exhume.formats.leveldb.log import LogReader
 from exhume.formats.leveldb.model import CURRENT_STATE, DELETIONS, Role, Status, ValueTypes, Verdict, Version
 from exhume.formats.leveldb.ranges import tally_of, versions_of
 from exhume.formats.leveldb.reader import LevelDbArchive
@@ -66,7 +71,7 @@ def _salvage(database: Database, output: Path, mode: SalvageMode, progress: Prog
             count = write_database(folder.create, rows)
             report.keep("rows", count)
             progress(count, count, "rows")
-    _account(database, found, report)
+    _account(database, found, report, everything=mode is SalvageMode.RECORDS)
     return report
 
 
@@ -77,8 +82,7 @@ def surviving_rows(
 
     Files that a sound manifest does not use are left out; with a lost or damaged manifest, all files count.
     """
-    manifest = database.manifest
-    whole = manifest is not None and not manifest.damaged and not database.errors
+    whole = _has_manifest(database) and not database.errors
     if whole and database.is_sound(jobs):
         for pairs, verdicts, others in database.map_versions(_sound_rows, collect, unreferenced=False, jobs=jobs):
             for what, count in others.items():
@@ -102,6 +106,12 @@ def surviving_rows(
             continue
         report.vouch(vouched(chain[0]))
         yield key, value
+
+
+def _has_manifest(database: Database) -> bool:
+    """Whether the manifest was read to its end and states what every manifest does."""
+    manifest = database.manifest
+    return manifest is not None and not manifest.damaged and manifest.next_file_number is not None
 
 
 def _believable(versions: Iterable[Version], report: SalvageReport) -> Iterator[Version]:
@@ -181,12 +191,19 @@ def _bytes(data: bytes) -> dict[str, str]:
         return {"text": data.decode("utf-8", "replace"), "base64": base64.b64encode(data).decode()}
 
 
-def _account(database: Database, found: list[Finding], report: SalvageReport) -> None:
-    """Accounts for every file, and for every damaged span in it."""
-    damaged: dict[str, list[tuple[Span, Finding]]] = {}
+def _account(database: Database, found: list[Finding], report: SalvageReport, *, everything: bool) -> None:
+    """Accounts for every file: content is recovered where a block or log record was read, and nothing else is.
+
+    `everything`: also the versions in files that the database no longer uses are in the output.
+    """
+    damaged: dict[str, list[Finding]] = {}
     for finding in found:
         if finding.span is not None and finding.severity is not Severity.NOTE:
-            damaged.setdefault(finding.span.source, []).append((finding.span, finding))
+            damaged.setdefault(finding.span.source, []).append(finding)
+    whole = _has_manifest(database) and not database.errors
+    if not _has_manifest(database):
+        report.lose("manifests")
+        report.notes.append("the manifest is missing or damaged: which files belong to the database is not known")
     for file in database.files:
         if file.size is None:
             report.lose("tables")
@@ -197,13 +214,74 @@ def _account(database: Database, found: list[Finding], report: SalvageReport) ->
             report.account(source.span(0, file.size), Fate.REBUILT if file.kind != "other" else Fate.IGNORED, file.name)
             continue
         kind = "data" if file.role is Role.LIVE else f"{file.role} {file.kind}"
-        at = source.origin
-        for span, finding in sorted(damaged.get(source.name, ()), key=lambda pair: (pair[0].start, pair[0].end)):
-            if span.end <= at:
-                continue
-            start = max(at, span.start)
-            report.account(Span(source.name, at, start), Fate.RECOVERED, kind)
-            report.account(Span(source.name, start, span.end), Fate.LOST, kind, finding.message, finding.code)
-            report.lose("spans")
-            at = span.end
-        report.account(Span(source.name, at, source.origin + file.size), Fate.RECOVERED, kind)
+        if whole and file.role is not Role.LIVE and not everything:
+            report.account(source.span(0, file.size), Fate.IGNORED, kind, "the database no longer uses this file")
+            continue
+        if not file.size and file.expected_size:
+            report.lose("tables")
+            report.notes.append(f"{file.name} is empty: the manifest states {counted(file.expected_size, 'bytes')}")
+        content, rest = _content(database, file)
+        _account_file(source, content, rest, damaged.get(source.name, []), kind, report)
+
+
+Range = tuple[int, int]
+"""A half-open range of a file."""
+
+
+def _content(database: Database, file: DbFile) -> tuple[list[Range], Fate]:
+    """Return the ranges of a table or log that can be read as content, in order, and the fate of all others."""
+    if file.kind == "log":
+        source = database.source(file.name)
+        records = LogReader(source, checks.ignore, database.limits)
+        return [(one.offset - source.origin, one.end - source.origin) for one in records], Fate.LOST
+    table = database.table(file)
+    handles = data_handles(table, checks.ignore)
+    if handles is None:
+        return [(block.handle.offset, block.handle.stop) for block in find_data_blocks(table)], Fate.LOST
+    blocks = sorted((handle.offset, min(handle.stop, table.source.size)) for handle in handles)
+    return blocks, Fate.REBUILT
+
+
+def _account_file(
+    source: Source, content: list[Range], rest: Fate, damaged: list[Finding], kind: str, report: SalvageReport
+) -> None:
+    """Accounts for the bytes of a table or log; damage that findings report is lost, wherever it is."""
+    edges = sorted(damaged, key=lambda one: (one.span.start, one.span.end) if one.span else (0, 0))
+    at = source.origin
+    for finding in edges:
+        assert finding.span is not None
+        start, end = max(at, finding.span.start), min(finding.span.end, source.origin + source.size)
+        if end <= at:
+            continue
+        _account_between(source, content, rest, (at, start), kind, report)
+        report.account(Span(source.name, start, end), Fate.LOST, kind, finding.message, finding.code)
+        report.lose("spans")
+        at = end
+    _account_between(source, content, rest, (at, source.origin + source.size), kind, report)
+
+
+def _account_between(
+    source: Source, content: list[Range], rest: Fate, between: Range, kind: str, report: SalvageReport
+) -> None:
+    """Accounts for an undamaged range: what is content in it, and what is around that."""
+    at, stop = between[0] - source.origin, between[1] - source.origin
+    number = max(0, bisect_right(content, (at, stop)) - 1)
+    while at < stop:
+        while number < len(content) and content[number][1] <= at:
+            number += 1
+        start, end = content[number] if number < len(content) else (stop, stop)
+        start, end = min(max(start, at), stop), min(end, stop)
+        if start > at:
+            _account_rest(source, at, start, rest, kind, report)
+        report.account(source.span(start, end), Fate.RECOVERED, kind)
+        at = max(start, end)
+
+
+def _account_rest(source: Source, start: int, end: int, rest: Fate, kind: str, report: SalvageReport) -> None:
+    if rest is Fate.LOST and source.is_zero(start, end) and kind.endswith("log"):
+        rest = Fate.IGNORED
+    if rest is not Fate.LOST:
+        report.account(source.span(start, end), rest, "index and other structure of the file")
+        return
+    report.lose("spans")
+    report.account(source.span(start, end), Fate.LOST, kind, "no block or record is found here")
