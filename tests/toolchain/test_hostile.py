@@ -286,12 +286,13 @@ NAMES = frozenset({"field", "_field"})
         "assert field", "match field:\n    case 1: pass", "raise SystemExit", "field = 1\nlen[field]()",
         "(lambda: 1)()",
         "field: __import__ = 1", "__builtins__ = 1", "field = __builtins__", "field = __name__", "nonlocal field",
+        "field = 2**9", "field = view @ view",
         "\0", "(" * 500 + ")" * 500, "field = " + "-" * 5000 + "1", "def",
     ],
 )  # fmt: skip
 def test_code_that_the_compiler_does_not_write_is_refused(code: str) -> None:
     with pytest.raises(RefusedError, match="its code "):
-        audit.audit(code, NAMES, frozenset({"read_one"}), {"one"})
+        audit.audit(code, NAMES, frozenset({"read_one"}), frozenset({"one"}))
 
 
 def test_code_runs_without_the_rest_of_python(compiled: Any) -> None:

@@ -25,7 +25,7 @@ from exhume.compiler.native import native_text
 from exhume.compiler.needs import find_needs
 from exhume.compiler.refusal import RefusedError
 from exhume.compiler.tiling import tiling_text
-from exhume.compiler.validate import validate
+from exhume.compiler.validate import check_size, validate
 
 __all__ = ["Given", "RefusedError", "compile_foreign", "compile_specs"]
 
@@ -77,6 +77,7 @@ def compile_foreign(specs: Specs, given: Given | None = None) -> dict[str, str]:
     """
     for id, spec in specs.items():
         validate(spec, id)
+    check_size(specs)
     try:
         check(Model(specs, foreign=True, given=given))
         model = Model(with_columns(specs, given), foreign=True, given=given)

@@ -8,22 +8,26 @@ of readers are called.  Nothing here depends on how the code came about.
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from exhume.compiler.expressions import is_private
 from exhume.compiler.model import Model
 from exhume.compiler.refusal import RefusedError
 from exhume.compiler.text import member, safe
 
-NODES: tuple[type[ast.AST], ...] = (
+NODES = frozenset({
     ast.Module, ast.Expr, ast.Constant, ast.Import, ast.ImportFrom, ast.alias,
     ast.ClassDef, ast.FunctionDef, ast.arguments, ast.arg, ast.keyword,
     ast.Assign, ast.AnnAssign, ast.AugAssign, ast.NamedExpr, ast.Delete,
     ast.If, ast.For, ast.While, ast.Break, ast.Pass, ast.Return, ast.Raise, ast.Try, ast.ExceptHandler,
     ast.Name, ast.Attribute, ast.Subscript, ast.Slice, ast.Call, ast.Tuple, ast.List, ast.Dict, ast.IfExp,
-    ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.operator, ast.unaryop, ast.boolop, ast.cmpop,
-    ast.JoinedStr, ast.FormattedValue, ast.expr_context,
-)  # fmt: skip
+    ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.JoinedStr, ast.FormattedValue,
+    ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.LShift, ast.RShift, ast.BitAnd, ast.BitOr,
+    ast.BitXor, ast.And, ast.Or, ast.Not, ast.Invert, ast.USub,
+    ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.In, ast.NotIn, ast.Is, ast.IsNot,
+})  # fmt: skip
 """The nodes of generated code."""
 
 BUILTINS = frozenset({
@@ -33,13 +37,16 @@ BUILTINS = frozenset({
 """The names of Python that generated code uses, and nothing else is there when it runs."""
 
 HELPERS = frozenset({
-    "FAILURES", "LayoutError", "Stream", "Structure", "Traced", "View", "all_taken", "bits", "ended", "failed", "find",
+    "FAILURES", "LayoutError", "Run", "Stream", "Structure", "Traced", "View", "all_taken", "bits", "ended", "failed",
+    "find",
     "inflated", "joined", "keep", "keep_instance", "multiplied", "named", "native", "new", "number", "numbers",
-    "processed", "read_outside", "rotated", "shifted", "short", "taken", "xored",
+    "processed", "read_outside", "rotated", "shifted", "short", "taken", "weighed", "xored",
 })  # fmt: skip
 """What readers take from the module that they share (`exhume.compiler.layout`)."""
 
-METHODS = frozenset(("append", "find", "from_bytes", "is_eof", "pos", "rstrip", "size", "with_traceback", "within"))
+METHODS = frozenset((
+    "append", "find", "from_bytes", "hold", "is_eof", "over", "pos", "rstrip", "size", "with_traceback", "within",
+))  # fmt: skip
 """Methods that generated code calls, of whatever."""
 
 TAKEN = frozenset(("append", "get", "unpack_from"))
@@ -47,10 +54,13 @@ TAKEN = frozenset(("append", "get", "unpack_from"))
 
 ATTRIBUTES = frozenset({
     "PARTIALS", "PLACES", "Struct", "_big", "_fields", "_inside", "_io", "_parent", "_reader", "_root",
-    "_value2member_map_", "at", "base", "end", "extent", "io", "parent", "path", "problem", "resume_at",
-    "root", "stop", "view",
+    "_run", "_value2member_map_", "at", "base", "end", "extent", "io", "parent", "path", "problem", "resume_at",
+    "root", "steps", "stop", "view",
 })  # fmt: skip
 """Attributes that no specification declares: those of readers' own values, and of errors."""
+
+KEYWORDS = frozenset(("include", "run", "short"))
+"""Arguments that are given by name."""
 
 IMPORTS = {"struct": {""}, "array": {"array"}, "__future__": {"annotations"}, "collections.abc": {"Callable"}}
 IMPORTS |= {"enum": {"IntEnum"}}
@@ -91,36 +101,49 @@ def classes(model: Model) -> frozenset[str]:
     return frozenset(found)
 
 
-def audited(texts: Mapping[str, str], model: Model) -> dict[str, ast.Module]:
-    """The trees of the readers of a package, by path.  Raises `RefusedError` for what is not made of what readers are.
+def audited(texts: Mapping[str, str], model: Model) -> None:
+    """Raises `RefusedError` for readers of a package, by path, that are not made of what readers are.
 
     The module that they share, and that of the package, are texts of ours.
     """
     names, readers = declared(model), classes(model)
     modules = frozenset(path.removesuffix(".py") for path in texts)
-    trees = {}
     for path, text in texts.items():
         if path not in OURS:
             try:
-                trees[path] = audit(text, names, readers, modules)
+                audit(text, names, readers, modules)
             except RefusedError as error:
                 raise error.within(path.removesuffix(".py")) from None
-    return trees
 
 
-def audit(text: str, names: frozenset[str], readers: frozenset[str], modules: Iterable[str]) -> ast.Module:
-    """The tree of generated code.  Raises `RefusedError` for anything that the compiler does not write.
+@functools.lru_cache(maxsize=64)
+def audit(text: str, names: frozenset[str], readers: frozenset[str], modules: frozenset[str]) -> None:
+    """Raises `RefusedError` for generated code that has anything that the compiler does not write.
 
     `names` are those of fields, `readers` those of classes and functions, `modules` those that are beside it.
     """
     try:
-        tree = ast.parse(text)
-        _Audit(tree, names, readers, frozenset(modules)).run()
+        _Audit(ast.parse(text), names, readers, modules).run()
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         if isinstance(error, RefusedError):
             raise
         raise RefusedError(f"its code is too large or nested too deeply for Python ({type(error).__name__})") from None
-    return tree
+
+
+def _nodes(tree: ast.Module) -> list[ast.AST]:
+    """Every node but those that say whether a name is read or written."""
+    found: list[ast.AST] = []
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        found.append(node)
+        for name in node._fields:
+            value = getattr(node, name) if name != "ctx" else None
+            if isinstance(value, ast.AST):
+                waiting.append(value)
+            elif isinstance(value, list):
+                waiting += [one for one in value if isinstance(one, ast.AST)]
+    return found
 
 
 class _Audit:
@@ -140,35 +163,21 @@ class _Audit:
         """Names of what is called: functions, classes and methods that were given a name."""
 
     def run(self) -> None:
-        nodes = list(ast.walk(self.tree))
-        for node in nodes:  # what a class declares or defines is a name of its own
-            if isinstance(node, ast.ClassDef):
-                self.inner.update(id(one) for one in node.body)
-                if any(isinstance(one, ast.Name) and one.id == "_IntEnum" for one in node.bases):
-                    members = (one for one in node.body if isinstance(one, ast.Assign))
-                    self.inner.update(id(target) for one in members for target in one.targets)
+        nodes = _nodes(self.tree)
+        for node in nodes:
+            if type(node) not in NODES:
+                raise _refused(type(node).__name__, node)
+            if isinstance(node, ast.ClassDef):  # what a class declares or defines is a name of its own
+                self.inner.update(map(id, node.body))
+                self.inner.update(id(name) for one in node.body if isinstance(one, ast.Assign) for name in one.targets)
             elif isinstance(node, ast.AnnAssign) and node.value is None:
                 self.inner.add(id(node.target))
         for node in nodes:
-            if not isinstance(node, NODES):
-                raise _refused(type(node).__name__, node)
-            self._bind(node)
+            if (bind := _BINDS.get(type(node))) is not None:
+                bind(self, node)
         for node in nodes:
-            self._look(node)
-
-    def _bind(self, node: ast.AST) -> None:
-        match node:
-            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
-                self._new(name, node, called=True)
-            case ast.Import(names=found) | ast.ImportFrom(names=found):
-                for one in found:
-                    self._new(one.asname or one.name, node, called=True)
-            case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name):
-                self._new(name, node)
-            case ast.ExceptHandler(name=str(name)):
-                self._new(name, node)
-            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Attribute(attr=attribute)) if attribute in TAKEN:
-                self.called.add(name)
+            if (look := _LOOKS.get(type(node))) is not None:
+                look(self, node)
 
     def _new(self, name: str, node: ast.AST, *, called: bool = False) -> None:
         if is_private(name) and name not in ("__slots__", "__init__", "__len__", "__getitem__", "__str__"):
@@ -177,33 +186,62 @@ class _Audit:
             self.bound.add(name)
             self.called |= {name} if called else set()
 
-    def _look(self, node: ast.AST) -> None:  # noqa: C901 - one case for each node
+    def bind_definition(self, node: ast.FunctionDef | ast.ClassDef) -> None:
+        self._new(node.name, node, called=True)
+
+    def bind_import(self, node: ast.Import | ast.ImportFrom) -> None:
+        for one in node.names:
+            self._new(one.asname or one.name, node, called=True)
+
+    def bind_name(self, node: ast.Name) -> None:
+        if isinstance(node.ctx, ast.Store):
+            self._new(node.id, node)
+
+    def bind_argument(self, node: ast.arg) -> None:
+        self._new(node.arg, node)
+
+    def bind_error(self, node: ast.ExceptHandler) -> None:
+        if node.name is not None:
+            self._new(node.name, node)
+
+    def bind_method(self, node: ast.Assign) -> None:
         match node:
-            case ast.Name(id=name):
-                known = self.bound if id(node) not in self.inner else self.attributes
-                if name not in known and name not in BUILTINS and name not in HELPERS and name not in self.readers:
-                    raise _refused(name, node)
-            case ast.Attribute(value=of, attr=name):
-                if is_private(name) or not self._is_attribute(of, name):
-                    raise _refused(f".{name}", node)
-            case ast.Call(func=function, keywords=keywords):
-                if not self._is_called(function) or any(one.arg not in ("include", "short") for one in keywords):
-                    raise _refused(f"a call of {ast.unparse(function):.60}", node)
-            case ast.Import(names=found):
-                if any(one.name != "struct" or one.asname for one in found):
-                    raise _refused("an import", node)
-            case ast.ImportFrom(module=module, names=found, level=level):
-                self._look_at_import(node, level, module, [one.name for one in found])
-            case ast.FunctionDef(args=given, decorator_list=decorators):
-                more = given.vararg or given.kwarg or given.kwonlyargs or given.posonlyargs
-                if more or any(not isinstance(one, ast.Name) or one.id != "property" for one in decorators):
-                    raise _refused(f"the function {node.name}", node)
-            case ast.ClassDef(bases=bases, keywords=keywords, decorator_list=decorators):
-                if keywords or decorators or any(not isinstance(one, ast.Name) or one.id not in BASES for one in bases):
-                    raise _refused(f"the class {node.name}", node)
-            case ast.FormattedValue(conversion=conversion, format_spec=form):
-                if conversion != -1 or form is not None:
-                    raise _refused("a format", node)
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Attribute(attr=method)) if method in TAKEN:
+                self.called.add(name)
+
+    def look_at_name(self, node: ast.Name) -> None:
+        known = id(node) in self.inner or node.id in self.bound or node.id in self.readers
+        if not known and node.id not in BUILTINS and node.id not in HELPERS:
+            raise _refused(node.id, node)
+
+    def look_at_attribute(self, node: ast.Attribute) -> None:
+        if is_private(node.attr) or not self._is_attribute(node.value, node.attr):
+            raise _refused(f".{node.attr}", node)
+
+    def look_at_call(self, node: ast.Call) -> None:
+        if not self._is_called(node.func) or any(one.arg not in KEYWORDS for one in node.keywords):
+            raise _refused(f"a call of {ast.unparse(node.func):.60}", node)
+
+    def look_at_import(self, node: ast.Import) -> None:
+        if any(one.name != "struct" or one.asname for one in node.names):
+            raise _refused("an import", node)
+
+    def look_at_import_from(self, node: ast.ImportFrom) -> None:
+        self._look_at_import(node, node.level, node.module, [one.name for one in node.names])
+
+    def look_at_function(self, node: ast.FunctionDef) -> None:
+        more = node.args.vararg or node.args.kwarg or node.args.kwonlyargs or node.args.posonlyargs
+        if more or any(not isinstance(one, ast.Name) or one.id != "property" for one in node.decorator_list):
+            raise _refused(f"the function {node.name}", node)
+
+    def look_at_class(self, node: ast.ClassDef) -> None:
+        known = all(isinstance(one, ast.Name) and one.id in BASES for one in node.bases)
+        if node.keywords or node.decorator_list or not known:
+            raise _refused(f"the class {node.name}", node)
+
+    def look_at_format(self, node: ast.FormattedValue) -> None:
+        if node.conversion != -1 or node.format_spec is not None:
+            raise _refused("a format", node)
 
     def _look_at_import(self, node: ast.ImportFrom, level: int, module: str | None, names: list[str]) -> None:
         known: Iterable[str]
@@ -244,6 +282,28 @@ class _Audit:
             case ast.Attribute(attr=name):
                 return name in METHODS
         return False
+
+
+_BINDS: dict[type[ast.AST], Any] = {
+    ast.FunctionDef: _Audit.bind_definition,
+    ast.ClassDef: _Audit.bind_definition,
+    ast.Import: _Audit.bind_import,
+    ast.ImportFrom: _Audit.bind_import,
+    ast.Name: _Audit.bind_name,
+    ast.arg: _Audit.bind_argument,
+    ast.ExceptHandler: _Audit.bind_error,
+    ast.Assign: _Audit.bind_method,
+}
+_LOOKS: dict[type[ast.AST], Any] = {
+    ast.Name: _Audit.look_at_name,
+    ast.Attribute: _Audit.look_at_attribute,
+    ast.Call: _Audit.look_at_call,
+    ast.Import: _Audit.look_at_import,
+    ast.ImportFrom: _Audit.look_at_import_from,
+    ast.FunctionDef: _Audit.look_at_function,
+    ast.ClassDef: _Audit.look_at_class,
+    ast.FormattedValue: _Audit.look_at_format,
+}
 
 
 def composed(name: str, names: frozenset[str]) -> bool:

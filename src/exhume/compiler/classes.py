@@ -7,7 +7,7 @@ from exhume.compiler.code import import_lines
 from exhume.compiler.fixed import bit_order
 from exhume.compiler.kinds import TEXT, Structure, Switch, structures
 from exhume.compiler.model import Field, Type
-from exhume.compiler.needs import is_position, keeps_order, without_rest
+from exhume.compiler.needs import is_position, keeps_order, keeps_run, without_rest
 from exhume.compiler.refusal import RefusedError
 from exhume.compiler.statements import Statements
 from exhume.compiler.text import ATOM, BINDS, Lines, annotation, literal, member, safe, written_doc
@@ -63,6 +63,8 @@ class Class(Statements):
             slots.append("_root")
         if keeps_order(type):
             slots.append("_big")
+        if keeps_run(type):
+            slots.append("_run")
         slots += self.more_slots
         if len(set(slots)) < len(slots):
             raise RefusedError("two fields whose names become one", type.where)
@@ -91,7 +93,8 @@ class Class(Statements):
             if one not in positions:
                 out += ["", *self._property(one)]
         if "to-string" in type.raw:
-            out += ["", "    def __str__(self) -> str:", f"        return {self._text_of(type)}"]
+            run = ["        run = self._run"] if self.foreign else []
+            out += ["", "    def __str__(self) -> str:", *run, f"        return {self._text_of(type)}"]
         return "\n".join(out)
 
     def _enums(self) -> list[str]:
@@ -126,10 +129,16 @@ class Class(Statements):
             with lines.block("except AttributeError:"):
                 lines.add("pass")
             here, self.module.waiting = len(lines.lines), {}
+            weigh = None
+            if self.module.foreign:
+                lines.add("run = self._run")
+                weigh = self.step("0", self.path(field))
             asked = [one for one in (field.condition, field.value) if one is not None]
             self.placed = not self.foreign
             if self.foreign:
                 self._failing(field, kept)
+                if weigh is not None:
+                    weigh()
                 lines.lines[here:here] = ["        " + line for line in import_lines(self.module.waiting)]
                 return out + lines.lines
             if field.value is None or any("_io" in ex.names(one) for one in asked):
@@ -236,4 +245,4 @@ class Class(Statements):
 
 def kept_as(field: Field) -> str:
     """The slot that keeps what an instance gave."""
-    return f"_{field.id}_" if field.id in ("io", "parent", "root", "big") else f"_{field.id}"
+    return f"_{field.id}_" if field.id in ("io", "parent", "root", "big", "run") else f"_{field.id}"

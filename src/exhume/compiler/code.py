@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import abc
+from collections.abc import Callable
 
+from exhume.compiler import budgets
 from exhume.compiler import expressions as ex
 from exhume.compiler.check import takes
 from exhume.compiler.encodings import text_encoding
@@ -28,8 +30,8 @@ from exhume.compiler.refusal import RefusedError
 from exhume.compiler.text import ATOM, BINDS, Lines, bound, literal, one_of, safe
 from exhume.compiler.varints import scalar_of
 
-LONGEST = 20_000
-"""Characters of one expression: instances that stand for others may double at each."""
+LINES_OF_A_STEP = 1_000
+"""Characters of code that are one more step of the budget."""
 
 
 CLASSES = {
@@ -56,6 +58,8 @@ class Module:
     def __init__(self, schema: Type, needs: dict[Type, Needs], *, traced: bool = False) -> None:
         self.schema = schema
         self.traced = traced
+        self.written = 0
+        """Characters of all expressions."""
         self.needs = needs
         self.imports: dict[str, set[str]] = {}
         self.formats: dict[str, str] = {}
@@ -152,6 +156,9 @@ class Code(abc.ABC):
     loose = False
     """Whether bits are read one by one, wherever in a byte the last ended (`bit` says where)."""
 
+    traces = False
+    """Whether values keep what was read of them before something did not fit."""
+
     def __init__(self, module: Module, type: Type) -> None:
         self.module = module
         self.type = type
@@ -229,7 +236,8 @@ class Code(abc.ABC):
         model = self.type.root.model
         placed = model.moving is not None and not isinstance(expr, ex.Literal) and self.sync()
         code = self._code(without_rest(expr))
-        if len(code) > LONGEST:
+        self.module.written += len(code)
+        if len(code) > budgets.EXPRESSION or self.module.written > budgets.CODE:
             raise RefusedError("an expression that grows without end")
         if placed and not model.drifting.isdisjoint(words(expr)):  # which reads on from here
             self.lines.add(f"asked{self.asked} = {code}", "at = io.at", *(["bit = at * 8"] if self.loose else []))
@@ -253,7 +261,7 @@ class Code(abc.ABC):
                     for one in parts
                 ]
                 if self.module.foreign and len(texts) > 1:
-                    return f"{self.module.helper('joined')}({', '.join(texts)})"
+                    return f"{self.module.helper('joined')}(run, {', '.join(texts)})"
                 return bound(" + ".join(texts) or "''", BINDS["+"], level)
             case ex.Member(of, "_sizeof"):
                 return str(self._stored_size(of))
@@ -281,7 +289,10 @@ class Code(abc.ABC):
                 return bound(f"{self._code(value, BINDS['<'] + 1)} {word} ({listed})", BINDS["<"], level)
             case ex.Binary("<<" | "*" | "+", left, right) if self.module.foreign and self._grows(expr):
                 helper = self.module.helper({"<<": "shifted", "*": "multiplied", "+": "joined"}[expr.op])
-                return f"{helper}({self._code(left)}, {self._code(right)})"
+                run = "run, " if expr.op == "+" else ""
+                return f"{helper}({run}{self._code(left)}, {self._code(right)})"
+            case ex.Binary(op, left, right) if self._is_long(left) and self._is_long(right):
+                return bound(f"{self.weighed(left)} {op} {self.weighed(right)}", BINDS[op], level)
             case ex.Binary(op, left, right):
                 binds = BINDS[op]
                 python = "//" if op == "/" and self.kind(expr) != Plain("float") else op
@@ -310,7 +321,19 @@ class Code(abc.ABC):
                 classes = self.module.helper("Stream")
         if not classes:
             raise RefusedError(f"{what} {told(wanted)}, which is not covered")
-        return f"{self.module.helper(helper)}({self._code(of)}, {classes}, {told(one)!r})"
+        run = "run, " if isinstance(wanted, Sequence) else ""
+        return f"{self.module.helper(helper)}({run}{self._code(of)}, {classes}, {told(one)!r})"
+
+    def _is_long(self, expr: ex.Expr) -> bool:
+        """Whether a value of a specification of others may be long: a text, bytes, a list."""
+        long = self.module.foreign and not isinstance(expr, (ex.Literal, ex.Array))
+        return long and family(combined(self.kind(expr))) in ("text", "bytes", "sequence")
+
+    def weighed(self, expr: ex.Expr, level: int = 0) -> str:
+        """An expression as Python, whose value is paid for by its length where it may be long."""
+        if not self._is_long(expr):
+            return self._code(expr, level)
+        return f"{self.module.helper('weighed')}(run, {self._code(expr)})"
 
     def _grows(self, expr: ex.Binary) -> bool:
         """Whether the value of an expression may double from one instance to the next."""
@@ -394,8 +417,10 @@ class Code(abc.ABC):
         if name == "to_i" and what == "text":
             return self._number(code)
         if name in ("first", "last", "min", "max", "reverse"):
-            known = {"first": f"{code}[0]", "last": f"{code}[-1]", "reverse": f"{code}[::-1]"}
-            return known.get(name) or f"{name}({code})"
+            if name in ("first", "last"):
+                return f"{code}[{'0' if name == 'first' else '-1'}]"
+            code = self.weighed(of, ATOM)
+            return f"{code}[::-1]" if name == "reverse" else f"{name}({code})"
         if name in ("to_i", "to_s"):
             if what == "bool":
                 code = f"int({code})"
@@ -414,13 +439,27 @@ class Code(abc.ABC):
             encoding = arguments[0]
             if not isinstance(encoding, ex.Literal):
                 raise RefusedError("`to_s()` takes the name of an encoding")
-            return f"str({self._code(of)}, {literal(text_encoding(encoding.value))})"
+            return f"str({self.weighed(of)}, {literal(text_encoding(encoding.value))})"
         given = [self._code(one) for one in arguments]
         if name == "substring":
-            return f"{self._code(of, ATOM)}[{given[0]}:{given[1]}]"
+            return f"{self.weighed(of, ATOM)}[{given[0]}:{given[1]}]"
         return self._number(self._code(of), *given)
 
     def _number(self, *given: str) -> str:
         """A text as a number."""
         helper = self.module.helper("number") if self.module.foreign else "int"
         return f"{helper}({', '.join(given)})"
+
+    def step(self, at: str = "at", path: str = '""', least: int = 1) -> Callable[[], None]:
+        """Statements that take steps from the budget; what is returned counts the lines since then into them."""
+        lines, first = self.lines.lines, len(self.lines.lines)
+        self.lines.add("run.steps -= 1", "if run.steps < 0:", f"    raise run.over({at}, {path})")
+
+        def weigh() -> None:
+            many = least + sum(map(len, lines[first:])) // LINES_OF_A_STEP
+            if many:
+                lines[first] = lines[first].replace("-= 1", f"-= {many}")
+            else:
+                del lines[first : first + 3]
+
+        return weigh

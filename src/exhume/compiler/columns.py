@@ -13,6 +13,7 @@ the first element that is not held begins.
 from __future__ import annotations
 
 import keyword
+from array import array
 
 from exhume.compiler import expressions as ex
 from exhume.compiler.c_varints import unique_name
@@ -29,6 +30,13 @@ from exhume.compiler.varints import scalar_of
 
 Column = tuple[str, str, str]
 """Name, array code, and the expression that is appended."""
+
+
+BYTES_OF_A_STEP = 64
+"""Bytes of a row in columns that are one more step of the budget."""
+
+MOST_LINES = 2_000
+"""Lines that read one row of a specification of somebody else, structures within it included."""
 
 
 class Scan(Reader):
@@ -144,6 +152,8 @@ class Scan(Reader):
         if "valid" in field.raw:
             raise RefusedError("a structure with a rule has no columns")
         sized = field.size is not None
+        if self.module.foreign and len(self.lines.lines) > MOST_LINES:
+            raise RefusedError("a row of too many fields")
         inner = Scan(self, self.module, kind.type, f"{self.prefix}{field.id}_")
         inner.above_path = f"{self.above_path}{field.id}."
         lines, rest = self.lines, f"rest_{self.local(field)}"
@@ -221,13 +231,23 @@ class Scan(Reader):
         return inner.named(inner.type.field(name)) if inner is not None else None
 
 
-def rows_are_plain(type: Type, depth: int = 4) -> bool:
+def rows_are_plain(type: Type) -> bool:
     """Whether every field of a type is always there and takes bytes, and nothing is read only when it is asked for."""
+    return _rows_are_plain(type, 4, {})
+
+
+def _rows_are_plain(type: Type, depth: int, known: dict[tuple[Type, int], bool]) -> bool:
+    if (type, depth) not in known:
+        known[type, depth] = _row_is_plain(type, depth, known)
+    return known[type, depth]
+
+
+def _row_is_plain(type: Type, depth: int, known: dict[tuple[Type, int], bool]) -> bool:
     for field in type.seq:
         inner = field.one
         if field.condition is not None or not depth:
             return False
-        if isinstance(inner, Structure) and not rows_are_plain(inner.type, depth - 1):
+        if isinstance(inner, Structure) and not _rows_are_plain(inner.type, depth - 1, known):
             return False
     takes = any(
         isinstance(one.one, (Integer, Bits)) or (isinstance(one.one, Plain) and one.one.size) for one in type.seq
@@ -253,7 +273,16 @@ def scan_text(module: Module, type: Type) -> str:
     if foreign and not sized:
         upward.insert(0, "io")
     methods = [*scan.byte_fields, *scan.number_fields]
-    slots = ["view", "end", "at", "problem", "resume_at", *upward, *(column for column, _, _ in scan.columns)]
+    slots = [
+        "view",
+        "end",
+        "at",
+        "problem",
+        "resume_at",
+        *upward,
+        *(["_run"] if type.root.model.foreign else []),
+        *(column for column, _, _ in scan.columns),
+    ]
     if len({*slots, *methods}) < len(slots) + len(methods):
         raise RefusedError("two columns of one name", type.where)
     if any(map(keyword.iskeyword, slots)):
@@ -265,6 +294,7 @@ def scan_text(module: Module, type: Type) -> str:
     out.append(f"    __slots__ = ({', '.join(map(repr, slots))})")
     out += made
     out += [f"        self.{name} = None" for name in upward]
+    out += ["        self._run = run"] if type.root.model.foreign else []
     out += ["", "    def __len__(self) -> int:", "        return len(self.at)"]
     out += ["", f"    def __getitem__(self, index: int) -> {type.class_name}:"]
     out.append('        """One element as an object."""')
@@ -272,6 +302,7 @@ def scan_text(module: Module, type: Type) -> str:
     if scan.needs.stream and not (foreign and not sized):
         given.append("None" if foreign else "self.at[index]")
     given += [f"self.{name}" for name in upward]
+    given += ["run=self._run"] if foreign else []
     out.append(f"        return {reader}({', '.join(given)})[0]")
     for field in scan.byte_fields:
         text = ["", f"    def {field}(self, index: int) -> View:", '        """The bytes of one element."""']
@@ -291,8 +322,11 @@ def _opening(type: Type) -> list[str]:
     """How the function that gives columns begins."""
     reader = type.reader_name.replace("read_", "scan_", 1)
     about = f"The `{type.where}` from `at` to `end`, or `count` of them, as columns; does not raise, see `problem`."
-    given = "view: View, at: int, end: int, count: int | None = None"
-    return [f"def {reader}({given}) -> {type.class_name}Columns:", *written_doc(about)]
+    given, begin = "view: View, at: int, end: int, count: int | None = None", []
+    if type.root.model.foreign:
+        given += ", run: Run | None = None"
+        begin = ["    if run is None:", "        run = Run(end - at)"]
+    return [f"def {reader}({given}) -> {type.class_name}Columns:", *written_doc(about), *begin]
 
 
 def _taken(scan: Scan, type: Type) -> tuple[list[str], list[str]]:
@@ -301,14 +335,16 @@ def _taken(scan: Scan, type: Type) -> tuple[list[str], list[str]]:
     assert alone is not None
     size, name = alone.size, alone.name
     taken = f'{scan.module.helper("numbers")}(view, at, {size} * many, "{alone.code}", "{alone.order}")'
-    made = ["", "    def __init__(self, view: View, at: int, end: int, many: int) -> None:"]
+    run = ", run" if type.root.model.foreign else ""
+    made = ["", f"    def __init__(self, view: View, at: int, end: int, many: int{run and ', run: Run'}) -> None:"]
     made += ["        self.view = view", "        self.end = end"]
     made += [f"        self.at = range(at, at + {size} * many, {size})", BEGINS, *PROBLEM]
     made += [f"        self.resume_at = at + {size} * many", RESUME, f"        self.{name} = {taken}"]
     out = _opening(type)
     out += ["    room = end - at if end > at else 0", f"    whole = room // {size}"]
     out += [f"    many = -(-room // {size}) if count is None else count if count > 0 else 0"]
-    out += [f"    columns = {type.class_name}Columns(view, at, end, many if many < whole else whole)"]
+    out += [f"    run.hold({size} * (many if many < whole else whole))"] if run else []
+    out += [f"    columns = {type.class_name}Columns(view, at, end, many if many < whole else whole{run})"]
     out += ["    if many > whole:"]
     out += [f'        columns.problem = short(f"[{{whole}}].{name}", columns.resume_at, end, {size})']
     return made, [*out, "    return columns"]
@@ -318,12 +354,13 @@ def _filled(scan: Scan, type: Type) -> tuple[list[str], list[str]]:
     """What makes empty columns, and the function that fills them."""
     columns = scan.columns
     scan.module.arrays = True
-    made = ["", "    def __init__(self, view: View, end: int) -> None:"]
+    run = ", run" if type.root.model.foreign else ""
+    made = ["", f"    def __init__(self, view: View, end: int{run and ', run: Run'}) -> None:"]
     made += ["        self.view = view", "        self.end = end"]
     made += ['        self.at = array("q")', BEGINS, *PROBLEM, "        self.resume_at = end", RESUME]
     made += [f'        self.{column} = array("{code}")' for column, code, _ in columns]
     head = Lines()
-    head.add(f"columns = {type.class_name}Columns(view, end)")
+    head.add(f"columns = {type.class_name}Columns(view, end{run})")
     bind = Lines()
     bind.add("add_at = columns.at.append", *(f"add_{column} = columns.{column}.append" for column, _, _ in columns))
     if not type.root.model.foreign and covered(type) is not None:
@@ -335,6 +372,9 @@ def _filled(scan: Scan, type: Type) -> tuple[list[str], list[str]]:
     head.lines += bind.lines
     tail = Lines()
     tail.depth = 3
+    if run:  # a row is a step, and another for each so many bytes
+        held = sum(array(code).itemsize for _, code, _ in columns)
+        tail.add(f"run.steps -= {1 + held // BYTES_OF_A_STEP}", "if run.steps < 0:", "    raise run.over(first)")
     tail.add("add_at(first)", *(f"add_{column}({value})" for column, _, value in columns))
     out = [*_opening(type), *head.lines, "    try:"]
     out.append("        while at < end if count is None else len(columns.at) < count:")

@@ -181,9 +181,11 @@ def fixed_size(field: Field) -> int | None:
 
 def type_size(type: Type) -> int | None:
     """Bytes that every value of a type takes; None when that depends on the data."""
-    found = list(places(type))
-    stored = [one for one in type.seq if fixed_size(one) != 0]
-    return found[-1][2] if found and len(found) == len(stored) else None
+    if "size" not in type.known:
+        found = list(places(type))
+        stored = [one for one in type.seq if fixed_size(one) != 0]
+        type.known["size"] = found[-1][2] if found and len(found) == len(stored) else None
+    return type.known["size"]
 
 
 def spare_bits(type: Type) -> int:

@@ -103,7 +103,13 @@ def typed(expr: ex.Expr, here: Type, item: Kind) -> Kind:  # noqa: C901 - one ca
         case ex.Literal(value):
             return _LITERALS[type(value)]
         case ex.Array(items):
-            return Sequence(united([typed(one, here, item) for one in items]))
+            kinds = [combined(typed(one, here, item)) for one in items]
+            if any(
+                isinstance(kind, Sequence) and not isinstance(one, ex.Array)
+                for one, kind in zip(items, kinds, strict=True)
+            ):  # which may double from one instance to the next
+                raise RefusedError("a list of lists that are not written out is not covered")
+            return Sequence(united(kinds))
         case ex.EnumValue(path, _):
             return Integer(here.enum("::".join(path)))
         case ex.Name(id):

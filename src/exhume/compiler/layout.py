@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from exhume.compiler import budgets
+
 LAYOUT = '''"""What all readers raise, and how they say which field is cut short.  Written by `make generated`."""
 
 from __future__ import annotations
@@ -215,7 +217,7 @@ class Structure:
         wanted = len(cls._parameters())
         if len(arguments) != wanted:
             raise TypeError(f"{cls.__name__} takes {wanted} parameters, not {len(arguments)}")
-        given = {"io": stream, "parent": parent, "root": root, "big": False}
+        given = {"io": stream, "parent": parent, "root": root, "big": False, "run": None}
         code = cls._reader.__code__
         around = [given[name] for name in code.co_varnames[3 : code.co_argcount] if name in AROUND]
         value, stream.at = cls._reader(stream.view, stream.at, stream.end, *around, *arguments)
@@ -259,7 +261,7 @@ def _stream(io: Any) -> Stream:
     return found
 
 
-AROUND = frozenset(("io", "parent", "root", "big"))
+AROUND = frozenset(("io", "parent", "root", "big", "run"))
 """What readers are given besides the bytes and the parameters."""
 new = object.__new__
 
@@ -294,37 +296,71 @@ def named(names: Any, value: Any) -> Any:
     return [names(one, one) for one in value]
 
 
-MOST_INFLATED = 1 << 28
-"""Bytes that compressed data may become."""
-
-
-MOST_BITS = 1 << 13
+MOST_BITS = <BITS>
 """Bits of a number that an expression makes; Kaitai's own have 64."""
-MOST_DIGITS = 1 << 11
+MOST_DIGITS = <DIGITS>
 """Characters of a text that is taken for a number."""
-MOST_TEXT = 1 << 24
+MOST_TEXT = <TEXT>
 """Characters or bytes that an expression puts together."""
+
+
+class BudgetError(LayoutError):
+    """A specification asks for more than one reading may cost; nothing is said about the bytes."""
+
+    budget = True
+
+
+class Run:
+    """What is left of the budgets of one reading: `steps`, and the bytes that may be `held`."""
+
+    __slots__ = ("held", "size", "steps")
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.steps = <STEPS> + <STEPS_PER_BYTE> * size
+        self.held = <HELD> + <HELD_PER_BYTE> * size
+
+    def over(self, at: int, path: str = "") -> BudgetError:
+        """The error for more steps than there are."""
+        most = <STEPS> + <STEPS_PER_BYTE> * self.size
+        return BudgetError(path, at, at, f"at most {most} structures, elements and instances", "more")
+
+    def hold(self, many: int, path: str = "", at: int = 0) -> None:
+        """Takes bytes from the budget."""
+        self.held -= many
+        if self.held < 0:
+            most = <HELD> + <HELD_PER_BYTE> * self.size
+            raise BudgetError(path, at, at, f"at most {most} bytes that are copied, decoded or made", "more")
+
+
+def weighed(run: Run, value: Any) -> Any:
+    """A value that is about to be looked at as a whole, which its length is paid for."""
+    if value is not None:
+        run.hold(len(value))
+    return value
 
 
 def shifted(number: int, places: int) -> int:
     """A number shifted to the left; as it doubles with each place, and from value to value, there is an end."""
     if number.bit_length() + places > MOST_BITS:
-        raise LayoutError("", 0, 0, f"a number of at most {MOST_BITS} bits", "more")
+        raise BudgetError("", 0, 0, f"a number of at most {MOST_BITS} bits", "more")
     return number << places
 
 
 def multiplied(one: Any, other: Any) -> Any:
     """A product, likewise."""
     if isinstance(one, int) and isinstance(other, int) and one.bit_length() + other.bit_length() > MOST_BITS:
-        raise LayoutError("", 0, 0, f"a number of at most {MOST_BITS} bits", "more")
+        raise BudgetError("", 0, 0, f"a number of at most {MOST_BITS} bits", "more")
     return one * other
 
 
-def joined(first: Any, *others: Any) -> Any:
-    """Texts or bytes in a row, or a sum."""
+def joined(run: Run, first: Any, *others: Any) -> Any:
+    """Texts in a row, or a sum."""
     for other in others:
-        if isinstance(first, (str, bytes, list)) and len(first) + len(other) > MOST_TEXT:
-            raise LayoutError("", 0, 0, f"at most {MOST_TEXT} characters or bytes put together", "more")
+        if isinstance(first, str):
+            if len(first) + len(other) > MOST_TEXT:
+                raise BudgetError("", 0, 0, f"at most {MOST_TEXT} characters put together", "more")
+            run.hold(len(first) + len(other))
         first = first + other
     return first
 
@@ -332,7 +368,7 @@ def joined(first: Any, *others: Any) -> Any:
 def number(text: str, base: int = 10) -> int:
     """The number that a text is, to a bound: it takes its time for very long ones."""
     if len(text) > MOST_DIGITS:
-        raise LayoutError("", 0, 0, f"a number of at most {MOST_DIGITS} digits", f"{len(text)} characters")
+        raise BudgetError("", 0, 0, f"a number of at most {MOST_DIGITS} digits", f"{len(text)} characters")
     return int(text, base)
 
 
@@ -347,16 +383,16 @@ def taken(value: Any, classes: Any, wanted: str) -> Any:
     raise LayoutError("", 0, 0, wanted, found)
 
 
-def all_taken(values: Any, classes: Any, wanted: str) -> Any:
+def all_taken(run: Run, values: Any, classes: Any, wanted: str) -> Any:
     """The same for every element of a list."""
     if isinstance(values, (int, float, str)):
         raise LayoutError("", 0, 0, "a list", "a single value")
-    for one in values if values is not None else ():
+    for one in weighed(run, values) if values is not None else ():
         taken(one, classes, wanted)
     return values
 
 
-def find(view: View, mark: bytes, at: int, end: int) -> int:
+def find(run: Run, view: View, mark: bytes, at: int, end: int) -> int:
     """Where the mark lies that ends bytes, -1 without one; marks of several bytes lie at multiples of their length."""
     step = len(mark)
     for start in range(at, end, 4096 * step):
@@ -365,13 +401,15 @@ def find(view: View, mark: bytes, at: int, end: int) -> int:
         while found % step and found >= 0:
             found = part.find(mark, found + 1)
         if found >= 0:
+            run.hold(found)
             return start + found
+        run.hold(len(part))
     return -1
 
 
-def ended(data: View, mark: bytes, include: bool = False) -> View:
+def ended(run: Run, data: View, mark: bytes, include: bool = False) -> View:
     """Bytes as far as the mark that ends them; all of them where there is none."""
-    found = find(data, mark, 0, len(data))
+    found = find(run, data, mark, 0, len(data))
     return data if found < 0 else data[: found + len(mark) if include else found]
 
 
@@ -385,22 +423,23 @@ def bits(view: View, bit: int, end: int, width: int, order: Any, path: str) -> i
     return whole >> shift & (1 << width) - 1
 
 
-def inflated(data: View, path: str, at: int) -> bytes:
+def inflated(run: Run, data: View, path: str, at: int) -> bytes:
     """What compressed bytes become (zlib)."""
     inflate = zlib.decompressobj()
     try:
-        out = inflate.decompress(data, MOST_INFLATED)
+        out = inflate.decompress(data, max(0, run.held) + 1)
     except zlib.error as error:
         raise LayoutError(path, at, at + len(data), "compressed bytes (zlib)", str(error)) from error
-    if inflate.unconsumed_tail:
-        raise LayoutError(path, at, at + len(data), f"at most {MOST_INFLATED} bytes once inflated", "more")
+    run.hold(len(out), path, at)
+    run.steps += <STEPS_PER_BYTE> * len(out)
     if not inflate.eof:
         raise LayoutError(path, at, at + len(data), "a whole stream (zlib)", "one that is cut short")
     return out
 
 
-def xored(data: View, key: int | View) -> bytes:
+def xored(run: Run, data: View, key: int | View) -> bytes:
     """Bytes combined with a key."""
+    run.hold(len(data) + (0 if isinstance(key, int) else len(key)))
     long = bytes([key]) if isinstance(key, int) else bytes(key)
     if not long:
         return b""
@@ -409,11 +448,15 @@ def xored(data: View, key: int | View) -> bytes:
     return whole.to_bytes(len(data), "little")
 
 
-def rotated(data: View, amount: int) -> bytes:
+def rotated(run: Run, data: View, amount: int) -> bytes:
     """Bytes, each rotated to the left by so many bits; Kaitai's languages do not agree on 8 and more."""
     if not -8 < amount < 8:
         raise LayoutError("", 0, 0, "to rotate by less than 8 bits", amount)
+    run.hold(len(data))
     amount %= 8
     return bytes(data).translate(bytes((one << amount | one >> 8 - amount) & 255 for one in range(256)))
 '''
 """What readers of the specifications of others use besides."""
+
+for _name, _value in vars(budgets).items():
+    FOREIGN = FOREIGN.replace(f"<{_name}>", str(_value))

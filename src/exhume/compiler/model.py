@@ -214,6 +214,8 @@ class Type:
     types: dict[str, Type] = field(default_factory=dict)
     enums: dict[str, Enum] = field(default_factory=dict)
     parents: list[Type] = field(default_factory=list)
+    known: dict[str, int | None] = field(default_factory=dict)
+    """What was computed of it once."""
     suffix: str = ""
     """What keeps the names of its class and reader apart from others."""
     opaque: bool = False

@@ -127,6 +127,11 @@ def keeps_order(type: Type) -> bool:
     return type.endian == DECIDED and any(one.value is None for one in type.instances.values())
 
 
+def keeps_run(type: Type) -> bool:
+    """Whether a value has to remember the budgets of its reading, for what is read or computed on access."""
+    return type.root.model.foreign and (bool(type.instances) or "to-string" in type.raw)
+
+
 def deciding(type: Type) -> Iterator[ex.Expr]:
     """The expressions by which a type finds its byte order."""
     decides = type.decides
@@ -157,9 +162,22 @@ def find_needs(model: Model) -> dict[Type, Needs]:
         for type, need in needs.items():
             need.keeps_stream = need.keeps_parent = True
             need.keeps_root |= cut and type.inside
-    while _spread(needs):
-        pass
+    _pass_on(needs)
     return needs
+
+
+def _pass_on(needs: dict[Type, Needs]) -> None:
+    """Gives what a type is part of the needs of the type."""
+    outer: dict[Type, dict[Type, None]] = {}  # by type, those that it is part of
+    for type in needs:
+        for field in (*type.seq, *type.instances.values()):
+            for one in structures(field.one) if field.value is None else ():
+                outer.setdefault(one.type, {})[type] = None
+    waiting = list(needs)
+    while waiting:
+        type = waiting.pop()
+        if _spread(type, needs):
+            waiting += outer.get(type, ())
 
 
 def _direct(field: Field, need: Needs, found: Iterable[ex.Expr]) -> None:
@@ -200,29 +218,26 @@ def _others(type: Type, needs: dict[Type, Needs]) -> None:
                         setattr(need, {"_io": "keeps_stream"}.get(node.name, f"keeps{node.name}"), True)
 
 
-def _spread(needs: dict[Type, Needs]) -> bool:
-    """Passes needs of the inner to the outer; says whether anything changed."""
-    changed = False
+def _spread(type: Type, needs: dict[Type, Needs]) -> bool:
+    """Passes needs of what a type is made of to the type; says whether anything changed."""
+    need, changed = needs[type], False
 
-    def demand(need: Needs, name: str) -> None:
+    def demand(name: str) -> None:
         nonlocal changed
         if not getattr(need, name):
             setattr(need, name, True)
             changed = True
 
-    for type, need in needs.items():
-        for name in ("stream", "parent", "root"):
-            if getattr(need, f"keeps_{name}"):
-                demand(need, name)
-        for field in (*type.seq, *type.instances.values()):
-            if field.value is not None:
+    for field in (*type.seq, *type.instances.values()):
+        for one in structures(field.one) if field.value is None else ():
+            if one.type.opaque:
                 continue
-            for one in structures(field.one):
-                if one.type.opaque:
-                    continue
-                inner = needs[one.type]
-                if inner.root and one.type.root is type.root and type.inside:
-                    demand(need, "keeps_root" if field.instance else "root")
-                if inner.stream and not _own_stream(field) and not field.instance:
-                    demand(need, "stream")
+            inner = needs[one.type]
+            if inner.root and one.type.root is type.root and type.inside:
+                demand("keeps_root" if field.instance else "root")
+            if inner.stream and not _own_stream(field) and not field.instance:
+                demand("stream")
+    for name in ("stream", "parent", "root"):
+        if getattr(need, f"keeps_{name}"):
+            demand(name)
     return changed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 
 from exhume.compiler import expressions as ex
 from exhume.compiler.code import Module
@@ -18,11 +19,17 @@ from exhume.compiler.fixed import (
 )
 from exhume.compiler.kinds import Bits, Integer, Plain, Structure
 from exhume.compiler.model import Field, Type
-from exhume.compiler.needs import HERE, expressions, inherits_order, is_position, keeps_order, words
+from exhume.compiler.needs import HERE, expressions, inherits_order, is_position, keeps_order, keeps_run, words
 from exhume.compiler.refusal import RefusedError
 from exhume.compiler.statements import Statements
 from exhume.compiler.text import ATOM, BINDS, annotation, class_names, safe, strength, written_doc
 from exhume.compiler.varints import varint
+
+MOST_AT_ONCE = 100
+"""Fields of fixed sizes that are read at once."""
+
+LONG = 64
+"""Bytes at once that are worth counting; less is part of a step."""
 
 
 def _looks(field: Field) -> bool:
@@ -57,10 +64,14 @@ class Reader(Statements):
             given.append(f"root: {type.root.class_name} | None = None")
         if inherits_order(type):
             given.append("big: bool = False")
+        if self.module.foreign:
+            given.append("run: Run | None = None")
+            self.module.helper("Run")
         given += [f"{self.local(one)}: {annotation(one.kind)}" for one in type.params]
         if type.params:  # parameters have no default
             given = [one.replace(" | None = None", " | None").replace(" = False", "") for one in given]
         opening = f"def {type.reader_name}({', '.join(given)}) -> tuple[{cls}, int]:"
+        weigh = self.begin_run() if self.module.foreign else None
         if not scalar:
             made = f"{self.module.helper('new')}({type.class_name})" if self.foreign and not self.traces else ""
             lines.add(f"value = {made or f'{type.class_name}()'}")
@@ -70,6 +81,8 @@ class Reader(Statements):
             elif needs.stream:
                 with lines.block("if base is None:"):
                     lines.add("base = at")
+            if keeps_run(type):
+                lines.add("value._run = run")
             if needs.keeps_stream:
                 lines.add(f"value._io = {self.above('_io')}")
             if needs.keeps_parent:
@@ -102,7 +115,15 @@ class Reader(Statements):
                 if one.value is not None and is_position(one.value) and one.id not in self.frozen:
                     raise RefusedError("its position is known only while reading, and nothing reads it then", one.where)
             lines.add("return value, at")
+        if weigh is not None:
+            weigh()
         return "\n".join([opening, *written_doc(self._about()), *lines.lines])
+
+    def begin_run(self) -> Callable[[], None]:
+        """Statements that begin what is counted, unless it has begun; see `step`."""
+        with self.lines.block("if run is None:"):
+            self.lines.add("run = Run(end - at)")
+        return self.step(least=1 + self.traces * len(self.type.seq))
 
     def _decide_order(self) -> None:
         """Statements that find the byte order in the data."""
@@ -254,7 +275,7 @@ class Reader(Statements):
         return isinstance(kind, Bits) or fixed_bytes(field)
 
     def _joins(self, waiting: list[Field], field: Field) -> bool:
-        if not waiting or not self.fixed(field):
+        if not waiting or len(waiting) >= MOST_AT_ONCE or not self.fixed(field):
             return False
         last, kind = waiting[-1].one, field.one
         if isinstance(last, Bits) or isinstance(kind, Bits):
@@ -281,6 +302,8 @@ class Reader(Statements):
         with lines.block(f"if end - at < {total}:"):
             table = ", ".join(f"({self.path(one)}, {stop})" for one, stop in zip(fields, ends, strict=True))
             lines.add(f"raise short(({table},), at, end, {total})")
+        if self.module.foreign and total > LONG:
+            lines.add(f"run.hold({total}, {self.path(fields[0])}, at)")
         if len(fields) == 1:
             lines.add(f"{into[0]} = view[at : at + {total}]")
         else:

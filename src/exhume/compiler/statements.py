@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Iterator
 from collections.abc import Sequence as Many
 
+from exhume.compiler import budgets
 from exhume.compiler import expressions as ex
 from exhume.compiler.fixed import byte_order, contents, fixed_size, number_code, struct_format, type_size
 from exhume.compiler.kinds import BYTES, DECIDED, TEXT, Bits, Integer, Kind, Plain, Structure, Switch
@@ -16,15 +17,9 @@ from exhume.compiler.text import BINDS, columned, local_name
 from exhume.compiler.values import Values
 from exhume.compiler.varints import number_of, one_byte
 
-MOST_EMPTY = 1 << 17
-"""Elements of one repetition that take no bytes: where the data say how many, they must not fill the memory."""
-
 
 class Statements(Values):
     """What readers and properties share: how a field is read into a variable."""
-
-    traces = False
-    """Whether values keep what was read of them before something did not fit."""
 
     def local(self, field: Field) -> str:
         """The name that a field has inside a reader."""
@@ -76,22 +71,8 @@ class Statements(Values):
         outer = self.index
         self.index = index
 
-        empty = self.module.foreign and not isinstance(field.one, (Integer, Bits))
-        place = "bit" if self.loose else "at"
-
         def one() -> None:
-            if empty:
-                lines.add(f"before = {place}")
-            self.begin_one(field)
-            self._read_valid_raw(field, path, nested)
-            if empty:
-                many = "" if field.repeat == "eos" else f" and len({into}) >= {MOST_EMPTY}"
-                found = f"{MOST_EMPTY} that take none" if many else "one that takes none"
-                own = '""' if nested else path
-                with lines.block(f"if {place} == before{many}:"):
-                    lines.add(f'raise LayoutError({own}, at, at, "elements that take bytes", "{found}")')
-            lines.add(f"{into}.append(one)")
-            self.end_one(field)
+            self._read_one_of_many(field, into, path, nested)
 
         def loop() -> None:
             if field.repeat == "eos":
@@ -126,6 +107,29 @@ class Statements(Values):
             loop()
         self.index = outer
 
+    def _read_one_of_many(self, field: Field, into: str, path: str, nested: bool) -> None:
+        """Statements that read one element and add it."""
+        lines = self.lines
+        weigh = None
+        empty = self.module.foreign and not isinstance(field.one, (Integer, Bits))
+        place = "bit" if self.loose else "at"
+        own = '""' if nested else path
+        if self.module.foreign:  # a structure counts itself
+            weigh = self.step(path=own, least=0 if nested else 1)
+        if empty:
+            lines.add(f"before = {place}")
+        self.begin_one(field)
+        self._read_valid_raw(field, path, nested)
+        if empty:
+            many = "" if field.repeat == "eos" else f" and len({into}) >= {budgets.EMPTY}"
+            found = f"{budgets.EMPTY} that take none" if many else "one that takes none"
+            with lines.block(f"if {place} == before{many}:"):
+                lines.add(f'raise LayoutError({own}, at, at, "elements that take bytes", "{found}")')
+        lines.add(f"{into}.append(one)")
+        self.end_one(field)
+        if weigh is not None:
+            weigh()
+
     def _columns(self, field: Field, into: str) -> bool:
         """Statements that read structures as columns, where they have some; says whether they do."""
         type = columned(field)
@@ -140,6 +144,8 @@ class Statements(Values):
             raise RefusedError("structures with columns are repeated to the end or by a count, without size or rule")
         lines = self.lines
         many = "" if count is None else f", {self._count(count)}"
+        if self.module.foreign:
+            many = f"{many or ', None'}, run"
         scan = self.module.name_of(type, type.reader_name.replace("read_", "scan_", 1))
         lines.add(f"{into} = {scan}(view, at, end{many})")
         with lines.block(f"if {into}.problem is not None:"):
@@ -178,6 +184,8 @@ class Statements(Values):
         assert isinstance(kind, (Integer, Plain))
         size, lines = kind.size, self.lines
         self.count_numbers(field, size)
+        if self.module.foreign:
+            lines.add(f"run.hold(many * {size}, {self.path(field)}, at)")
         if code == "B":
             lines.add(f"{into} = view[at : at + many]", "at += many")
             return
@@ -349,6 +357,8 @@ class Statements(Values):
             if self.type.endian != DECIDED:
                 raise RefusedError(f"{type.where} has no byte order here")
             given.append("big")
+        if self.module.foreign:
+            given.append("run")
         if self.foreign and base is not None and at == "at":
             self.moved = stop  # the bytes of it are taken before it is read
         for param, one in zip(type.params, kind.arguments, strict=True):

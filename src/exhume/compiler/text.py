@@ -9,6 +9,7 @@ import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from exhume.compiler import budgets
 from exhume.compiler import expressions as ex
 from exhume.compiler.kinds import Bits, Integer, Kind, Plain, Sequence, Structure
 from exhume.compiler.model import Field, Type
@@ -21,9 +22,9 @@ TAKEN = frozenset(
 
 _MODULES = frozenset({"struct", "array", "short", "native", "numbers", "keep", "keep_instance"})
 _MODULES |= {"find", "ended", "inflated", "xored", "rotated", "bits", "joined", "shifted", "multiplied", "number"}
-_MODULES |= {"taken", "all_taken"}
+_MODULES |= {"taken", "all_taken", "weighed"}
 _OURS = re.compile(
-    r"(read|scan|at|end|rest|add|f|names)_|asked[0-9]|(view|at|end|base|self|columns|count|first|begin|before|inside|bit|big|io|inner|resume|names|failed|named|new|why)$"
+    r"(read|scan|at|end|rest|add|f|names)_|asked[0-9]|(view|at|end|base|self|columns|count|first|begin|before|inside|bit|big|io|inner|resume|names|failed|named|new|why|run)$"
 )
 
 
@@ -164,7 +165,7 @@ def members(values: list[int]) -> str:
 def written_doc(text: str) -> list[str]:
     """A text as a doc string in lines: wrapped first and escaped then, so that no escape is torn apart."""
     lines: list[str] = []
-    for number, part in enumerate(text.strip().split("\n\n")):
+    for number, part in enumerate(text[: budgets.DOC].strip().split("\n\n")):
         lines += ([""] if number else []) + textwrap.wrap(" ".join(part.split()), 112)
     if not lines:
         return []

@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from exhume.compiler import budgets
 from exhume.compiler.encodings import text_encoding
 from exhume.compiler.expressions import is_private
 from exhume.compiler.model import KNOWN
@@ -21,7 +22,6 @@ TYPE = re.compile(r"[a-z][a-z0-9_]*(::[a-z][a-z0-9_]*)*(\[\])?(\s*\(.*\))?", re.
 ENUM = re.compile(r"[a-z][a-z0-9_]*(::[a-z][a-z0-9_]*)*", re.ASCII)
 WIDEST = 64
 """Bits of one field."""
-LONGEST_NAME = 200
 
 _TYPE_KEYS = frozenset(("meta", "doc", "doc-ref", "to-string", "params", "seq", "instances", "types", "enums"))
 _PARAM_KEYS = frozenset(("id", "type", "enum", "doc", "doc-ref"))
@@ -48,9 +48,26 @@ def validate(spec: Any, id: str) -> None:
         raise RefusedError("types are nested too deeply", id) from None
 
 
+def check_size(specs: Mapping[str, Mapping[str, Any]]) -> None:
+    """Raises `RefusedError` for specifications that have more types or fields than `budgets` allows."""
+    types = fields = 0
+    waiting = [(id, spec) for id, spec in specs.items()]
+    while waiting:
+        where, raw = waiting.pop()
+        own = sum(len(raw.get(key, ())) for key in ("params", "seq", "instances"))
+        types, fields = types + 1, fields + own
+        if own > budgets.FIELDS_OF_ONE:
+            raise RefusedError(f"more than {budgets.FIELDS_OF_ONE} fields", where)
+        if types > budgets.TYPES:
+            raise RefusedError(f"more than {budgets.TYPES} types", where)
+        if fields > budgets.FIELDS:
+            raise RefusedError(f"more than {budgets.FIELDS} fields in all types", where)
+        waiting += [(f"{where}::{id}", one) for id, one in raw.get("types", {}).items()]
+
+
 def name(found: Any, where: str) -> str:
     """A valid name; raises `RefusedError` for anything else."""
-    if not isinstance(found, str) or NAME.fullmatch(found) is None or len(found) > LONGEST_NAME:
+    if not isinstance(found, str) or NAME.fullmatch(found) is None or len(found) > budgets.NAME:
         raise RefusedError(f"{found!r:.60} is no name: names are of lower-case letters, digits and `_`", where)
     if is_private(found):
         raise RefusedError(f"{found!r:.60} ends with `__`, as no name does", where)
@@ -72,6 +89,8 @@ def _list(found: Any, where: str) -> list[Any]:
 def _scalar(found: Any, where: str) -> None:
     if not isinstance(found, (str, int, float)):
         raise RefusedError("an expression is expected", where)
+    if isinstance(found, str) and len(found) > budgets.EXPRESSION:
+        raise RefusedError(f"an expression of more than {budgets.EXPRESSION} characters", where)
 
 
 def _keys(found: Mapping[str, Any], known: frozenset[str], where: str) -> None:
@@ -84,7 +103,12 @@ def _keys(found: Mapping[str, Any], known: frozenset[str], where: str) -> None:
 
 def _type(raw: Mapping[str, Any], id: str, where: str) -> None:
     name(id, where)
+    if len(where) > budgets.PATH:
+        raise RefusedError(f"names of types within each other of more than {budgets.PATH} characters", where)
     _keys(raw, _TYPE_KEYS, where)
+    shown = raw.get("-webide-representation", "")
+    if not isinstance(shown, str) or len(shown) > budgets.REPRESENTATION:
+        raise RefusedError(f"a representation is a text of at most {budgets.REPRESENTATION} characters", where)
     _meta(_mapping(raw.get("meta", {}), where), where)
     taken: set[str] = set()
     for number, item in enumerate(_list(raw.get("params", []), where)):

@@ -43,13 +43,16 @@ class Values(Rules):
             if mark is None:
                 raise RefusedError("bytes without a size are not covered")
             stop, after = self.find_mark(field, path, mark)
+            self.hold(f"{stop} - at", path)
             lines.add(f"{into} = view[at : {stop}]")
         elif field.size is None:
+            self.hold("end - at if end > at else 0", path)
             lines.add(f"{into} = view[at:end]")
             self._cut(field, into, mark)
             after = "at = max(at, end)"
         else:
             stop = self.sized_end(field, path)
+            self.hold(stop.removeprefix("at + "), path)
             lines.add(f"{into} = view[at : {stop}]")
             self._cut(field, into, mark)
             after = f"at += {stop.removeprefix('at + ')}"
@@ -61,6 +64,11 @@ class Values(Rules):
             self.decode(field, into, path, "start" if "process" in field.raw else "at")
         if after:
             lines.add(after)
+
+    def hold(self, many: str, path: str) -> None:
+        """A statement that takes bytes from the budget, where there is one."""
+        if self.module.foreign:
+            self.lines.add(f"run.hold({many}, {path}, at)")
 
     def _mark(self, field: Field, said: str) -> bytes | None:
         """What ends the bytes of a field, None when nothing does."""
@@ -74,7 +82,7 @@ class Values(Rules):
         """Statements that find what ends bytes; returns where these stop, and the statement that goes on behind it."""
         lines = self.lines
         if self.module.foreign:
-            lines.add(f"stop = {self.module.helper('find')}(view, {mark!r}, at, end)")
+            lines.add(f"stop = {self.module.helper('find')}(run, view, {mark!r}, at, end)")
         else:
             found = f"find({mark!r}"  # a memoryview has no such method
             lines.add(
@@ -97,7 +105,7 @@ class Values(Rules):
             self.lines.add(f"{into} = bytes({into}).rstrip({bytes([int(pad)])!r})")
         if mark is not None:
             include = ", include=True" if field.raw.get("include") else ""
-            self.lines.add(f"{into} = {self.module.helper('ended')}({into}, {mark!r}{include})")
+            self.lines.add(f"{into} = {self.module.helper('ended')}(run, {into}, {mark!r}{include})")
 
     def _process(self, field: Field, into: str, path: str) -> None:
         """Statements that decode the bytes of a field."""
@@ -113,10 +121,10 @@ class Values(Rules):
             raise RefusedError(f"`process: {field.raw['process']}` is not covered")
         helper = self.module.helper({"zlib": "inflated", "xor": "xored"}.get(how, "rotated"))
         if how == "zlib":
-            self.lines.add(f"{into} = {helper}({into}, {path}, start)")
+            self.lines.add(f"{into} = {helper}(run, {into}, {path}, start)")
             return
         key = self.code(call.arguments[0])
-        self.lines.add(f"{into} = {helper}({into}, {'-' if how == 'ror' else ''}({key}))")
+        self.lines.add(f"{into} = {helper}(run, {into}, {'-' if how == 'ror' else ''}({key}))")
 
     def decode(self, field: Field, into: str, path: str, at: str = "at") -> None:
         """Statements that make text of bytes. Raises `RefusedError` when nothing says in which encoding."""
@@ -124,6 +132,7 @@ class Values(Rules):
         if encoding is None:
             raise RefusedError("text has no encoding")
         lines = self.lines
+        self.hold(f"len({into})", path)
         with lines.block("try:"):
             lines.add(f'{into} = str({into}, "{encoding}")')
         with lines.block("except UnicodeDecodeError as error:"):

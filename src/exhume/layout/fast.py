@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from exhume_ksy.fast._layout import LayoutError, View, numbers, short
 
-from exhume.errors import ExhumeError, Span, StructureError, TruncatedError, shorten
+from exhume.errors import ExhumeError, LimitExceededError, Span, StructureError, TruncatedError, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -88,6 +88,8 @@ def refused(error: Exception, where: Span, rule: Rule | None = None) -> ExhumeEr
     start = min(max(0, error.at), room)
     span = where.sub(start, max(start, min(error.stop, room)))
     facts: dict[str, Any] = {"field_path": error.path, "expected": error.expected, "actual": error.actual}
+    if getattr(error, "budget", False):
+        return LimitExceededError("the specification asks for more than one reading may cost", span=span, **facts)
     if rule is not None:
         return rule.error("the data ends inside a field" if error.short else "", span=span, **facts)
     if error.short:

@@ -5,7 +5,6 @@ Only names and constants of a specification become code, see `exhume.compiler.va
 
 from __future__ import annotations
 
-import ast
 import builtins
 import hashlib
 import importlib
@@ -251,8 +250,8 @@ class SpecifiedFile:
 
 # The readers as modules.
 
-_PACKAGES: dict[str, Mapping[str, ast.Module | None]] = {}
-"""The packages that were compiled by this process: the code of each module, None for those that are ours."""
+_PACKAGES: dict[str, Mapping[str, str]] = {}
+"""The code of the packages that were compiled by this process, audited, by module."""
 _OUTSIDE: dict[str, Outside] = {}
 
 
@@ -261,8 +260,8 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> importlib.machinery.ModuleSpec | None:
         package, _, module = fullname.partition(".")
-        trees = _PACKAGES.get(package)
-        if trees is None or (module or "__init__") not in trees:
+        known = _PACKAGES.get(package)
+        if known is None or (module or "__init__") not in known:
             return None
         return importlib.machinery.ModuleSpec(fullname, self, is_package=not module)
 
@@ -276,10 +275,9 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             vars(module).update(FAILURES=RAISED, Traced=Traced, keep=keep, keep_instance=keep_instance)
             exec(FOREIGN, vars(module))  # noqa: S102 - a text of ours
             return
-        tree = _PACKAGES[package][name or "__init__"]
-        if tree is not None:
-            vars(module)["__builtins__"] = _needed(package)
-            exec(compile(tree, f"<{module.__name__}>", "exec", dont_inherit=True), vars(module))  # noqa: S102 - audited
+        text = _PACKAGES[package][name or "__init__"]
+        vars(module)["__builtins__"] = _needed(package)
+        exec(compile(text, f"<{module.__name__}>", "exec", dont_inherit=True), vars(module))  # noqa: S102 - audited
 
 
 _FINDER = _Finder()
@@ -313,10 +311,10 @@ def load(texts: Mapping[str, str], id: str, model: Model, outside: Outside | Non
     package = f"exhume_compiled_{hashlib.sha256(whole.encode()).hexdigest()[:32]}"
     if package not in _PACKAGES:
         try:
-            trees = audited(texts, model)
+            audited(texts, model)
         except RefusedError as error:
             raise SpecificationError(error.why, field_path=error.where) from None
-        _PACKAGES[package] = {path.removesuffix(".py"): trees.get(path) for path in texts} | {"_given": None}
+        _PACKAGES[package] = {path.removesuffix(".py"): text for path, text in texts.items()} | {"_given": ""}
         _OUTSIDE[package] = outside
     if _FINDER not in sys.meta_path:
         sys.meta_path.append(_FINDER)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from exhume.compiler.expressions import Literal
 from exhume.compiler.kinds import BOOL, BYTES, TEXT, Bits, Integer, Kind, Plain, Structure
 from exhume.compiler.kinds import Sequence as Many
 from exhume.compiler.model import Field as Described
@@ -49,7 +50,7 @@ def table(rows: Any, field: Described) -> Any:
 
 def _varied(type: Type) -> list[Described]:
     """The fields that are not always the same."""
-    return [one for one in type.seq if "contents" not in one.raw]
+    return [one for one in type.seq if "contents" not in one.raw and one.size != Literal(0)]
 
 
 def _computed(type: Type) -> list[Described]:

@@ -9,26 +9,18 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from exhume.compiler import RefusedError
+from exhume.compiler import RefusedError, budgets
 from exhume.errors import MissingDependencyError, Span, SpecificationError, shorten
 from exhume.io.opening import open_target
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 
-LARGEST = 4 << 20
-"""Bytes of one specification; the largest of the public collection has a twentieth of that."""
-
-MOST_FILES = 500
-"""Specifications that one may import, directly and indirectly."""
-
 OURS = frozenset(("-columns", "-element", "-ends"))
 """Keys that mean something in the specifications of exhume only."""
-
-DEEPEST = 100
-"""Levels of lists and mappings in YAML."""
 
 LONGEST_NUMBER = 200
 
@@ -57,6 +49,7 @@ class SpecFiles:
 
     def __init__(self, folders: Sequence[Path]) -> None:
         self.folders = folders
+        self.room = Room()
         self.specs: dict[str, Mapping[str, Any]] = {}
         self.paths: dict[str, Path] = {}
         """Where each specification was found, as it is named in messages."""
@@ -125,7 +118,7 @@ class SpecFiles:
 
     def _add(self, path: Path) -> str:
         lines: Lines = {}
-        spec = parse_yaml(path, lines)
+        spec = parse_yaml(path, lines, self.room)
         meta = spec.get("meta") if isinstance(spec, dict) else None
         id = meta.get("id") if isinstance(meta, dict) else None
         if not isinstance(id, str):
@@ -133,8 +126,8 @@ class SpecFiles:
         spec = _without_ours(spec)
         if id in self.specs:
             raise wrong(path, f"another specification has the id {id!r:.60}: {self.paths[id]}")
-        if len(self.specs) == MOST_FILES:
-            raise wrong(path, f"more than {MOST_FILES} specifications are imported")
+        if len(self.specs) == budgets.FILES:
+            raise wrong(path, f"more than {budgets.FILES} specifications are imported")
         self.specs[id], self.paths[id], self.imported[id], self.lines[id] = spec, path, [], lines
         self.read_already[path.resolve()] = id
         return id
@@ -187,7 +180,15 @@ def wrong(path: Path, why: str, where: str = "", line: int | None = None) -> Spe
     return SpecificationError(why, span=Span(os.fspath(path), 0, 0), field_path=shorten(where, 300) or None)
 
 
-def parse_yaml(path: Path, lines: Lines | None = None) -> Any:
+@dataclass(slots=True)
+class Room:
+    """What is left of the budgets of the files of one compilation."""
+
+    bytes: int = budgets.SIZE
+    nodes: int = budgets.NODES
+
+
+def parse_yaml(path: Path, lines: Lines | None = None, room: Room | None = None) -> Any:
     """The content of a YAML file in the form of JSON: all keys are texts; `lines` gets the line of each part.
 
     Raises `SpecificationError` when it is not such a file, `MissingDependencyError` without PyYAML.
@@ -197,12 +198,14 @@ def parse_yaml(path: Path, lines: Lines | None = None) -> Any:
     except ImportError:
         raise MissingDependencyError("specifications are YAML, which needs PyYAML: pip install 'exhume[ksy]'") from None
     with one_file(open_target(os.fspath(path))) as source:
-        if source.size > LARGEST:
-            raise wrong(path, f"a specification of more than {LARGEST >> 20} MiB")
+        if source.size > (budgets.SIZE if room is None else room.bytes):
+            raise wrong(path, f"a specification, with what it imports, of more than {budgets.SIZE} bytes")
         data = source.read_at(0, source.size)
+    room = room or Room()
+    room.bytes -= len(data)
     loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
     try:
-        return _document(yaml.parse(data.decode("utf-8-sig"), Loader=loader), {} if lines is None else lines)
+        return _document(yaml.parse(data.decode("utf-8-sig"), Loader=loader), {} if lines is None else lines, room)
     except UnicodeDecodeError:
         raise wrong(path, "a specification is UTF-8") from None
     except yaml.YAMLError as error:
@@ -221,7 +224,7 @@ class _YamlError(ValueError):
         super().__init__(f"{why}, line {event.start_mark.line + 1}")
 
 
-def _document(events: Iterator[Any], lines: Lines) -> Any:
+def _document(events: Iterator[Any], lines: Lines, room: Room) -> Any:
     """The value of the only document in a stream of parsing events."""
     top: list[Any] = []
     open_: list[tuple[Any, Any]] = [(top, None)]  # what is not complete, with the key that waits for its value
@@ -234,11 +237,14 @@ def _document(events: Iterator[Any], lines: Lines) -> Any:
             continue
         if kind not in ("ScalarEvent", "MappingStartEvent", "SequenceStartEvent", "AliasEvent"):
             continue
+        room.nodes -= 1
+        if room.nodes < 0:
+            raise _YamlError(f"a specification, with what it imports, of more than {budgets.NODES} parts", event)
         if event.anchor is not None:
             raise _YamlError("anchors and aliases (`&`, `*`) are not covered", event)
         if event.tag not in (None, "!"):
             raise _YamlError("tags (`!`) are not covered", event)
-        if len(open_) > DEEPEST:
+        if len(open_) > budgets.DEPTH:
             raise _YamlError("the YAML is nested too deeply", event)
         value: Any = {} if kind == "MappingStartEvent" else [] if kind == "SequenceStartEvent" else _scalar(event)
         holder, key = open_[-1]

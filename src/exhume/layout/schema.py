@@ -26,7 +26,7 @@ from exhume.findings import Check
 from exhume.layout.described import FieldDoc, camel, describe_traced, describe_type
 from exhume.layout.fast import RAISED
 from exhume.layout.kaitai import FAILURES
-from exhume.layout.tracing import Named, Traced, named, slot, type_of
+from exhume.layout.tracing import Many, Named, Traced, named, slot, type_of
 
 DEBUG_PACKAGE = "exhume_ksy.debug"
 
@@ -36,16 +36,22 @@ ARRAY_SHOWN = 64
 MOST_NESTED = 100
 """Structures within structures that are shown; a specification can nest them without end."""
 
-MOST_SHOWN = 5_000
-"""Structures and elements of a specification of somebody else that are shown beside four for each byte: instances that
-read the same bytes again and again would double with each level.
+MOST_SHOWN = 10_000
+"""Fields and elements of a specification of somebody else that are shown beside four for each byte: instances that read
+the same bytes again and again would double with each level.
 """
+
+PATH_SHOWN = 200
+"""Characters of a path that count as another field."""
 
 ELSEWHERE = "outside this section"
 """The value of a list that begins where the parsed bytes end: its elements are sections of their own."""
 
 STOPPED = "parsing stops here"
 """The note of a field that could not be read to its end."""
+
+MORE = f"{STOPPED}: more fields than are shown of bytes of this length"
+"""The note of a structure of which not everything is shown."""
 
 
 @dataclass(slots=True)
@@ -157,14 +163,20 @@ class Explainer:
     def _traced_children(self, parsed: Traced, parent: Field) -> None:
         docs = describe_traced(type_of(parsed))
         for one in type_of(parsed).seq:
-            if one.id in parsed.PLACES:
+            if one.id in parsed.PLACES and self._is_room(parent):
                 self._traced_attribute(parsed, one.id, getattr(parsed, slot(one.id), None), docs, parent)
-        for name in type_of(parsed).instances:
+        for name in type_of(parsed).instances if self._left >= 0 else ():
             value, failure = self._instance(parsed, slot(name))
-            if value is not None or name in parsed.PLACES:
+            if (value is not None or name in parsed.PLACES) and self._is_room(parent):
                 self._traced_attribute(parsed, name, value, docs, parent)
                 if failure and not parent.children[-1].note:
                     parent.children[-1].note = f"{STOPPED}: {failure}"
+
+    def _is_room(self, parent: Field) -> bool:
+        """Whether more may be shown; where not, the structure around says so."""
+        if self._left < 0:
+            parent.note = parent.note or MORE
+        return self._left >= 0
 
     def _traced_attribute(
         self, parsed: Traced, name: str, value: Any, docs: dict[str, FieldDoc], parent: Field
@@ -176,12 +188,9 @@ class Explainer:
             place["start"] = Position(start, view)
             place |= {} if end is None else {"end": end}
             if type_of(parsed).field(name).repeat and value is not None and not many and end is not None:
-                value = list(value)  # numbers, which are read all at once
-                width = (end - start) // max(1, len(value))
-                many = [[start + width * number, start + width * (number + 1)] for number in range(len(value))]
-            place["arr"] = [
-                {"start": Position(first, view)} | ({} if last is None else {"end": last}) for first, last in many
-            ]
+                many = _Even(start, (end - start) // max(1, len(value)), len(value))  # numbers, read all at once
+            place["arr"] = _Places(many, view)
+        self._left -= 1 + len(parent.path) // PATH_SHOWN
         self._attribute(parsed, name, named(value, type_of(parsed), name), place, docs, parent)
         if why:
             parent.children[-1].note = f"{STOPPED}: {why[0]}"
@@ -222,7 +231,7 @@ class Explainer:
         path = f"{parent.path}.{name}"
         made = Field(name, path, doc.type, span, None, doc.doc, doc.doc_ref, checksum=doc.checksum)
         parent.children.append(made)
-        if isinstance(value, list):
+        if isinstance(value, (list, Many)) or (isinstance(place.get("arr"), _Places) and place["arr"].many):
             self._array(made, value, place.get("arr") or [], doc, docs)
         else:
             self._value(made, value, span, doc, docs)
@@ -239,7 +248,12 @@ class Explainer:
             made.span = self._span(self._relative(made.span), max(self._relative(made.span), last))
 
     def _array(
-        self, made: Field, values: list[Any], places: list[dict[str, Any]], doc: FieldDoc, docs: dict[str, FieldDoc]
+        self,
+        made: Field,
+        values: Sequence[Any],
+        places: Sequence[dict[str, Any]],
+        doc: FieldDoc,
+        docs: dict[str, FieldDoc],
     ) -> None:
         shown = len(values) if self._whole else min(len(values), ARRAY_SHOWN)
         shown = min(shown, max(0, self._left))
@@ -268,9 +282,7 @@ class Explainer:
             if self._nested >= MOST_NESTED:
                 made.note = f"{STOPPED}: more than {MOST_NESTED} structures within each other"
                 return
-            self._left -= 1
-            if self._left < 0:
-                made.note = f"{STOPPED}: more structures than bytes of this length can hold"
+            if not self._is_room(made):
                 return
             self._nested += 1
             self._children(value, made)
@@ -330,6 +342,37 @@ class Explainer:
         return self._span(base + start, base + max(int(start), int(end)))
 
 
+@dataclass(frozen=True, slots=True)
+class _Even(Sequence[Any]):
+    """Where each of some elements of one width lies."""
+
+    start: int
+    width: int
+    many: int
+
+    def __len__(self) -> int:
+        return self.many
+
+    def __getitem__(self, index: Any) -> Any:
+        first = self.start + self.width * index
+        return first, first + self.width
+
+
+@dataclass(frozen=True, slots=True)
+class _Places(Sequence[Any]):
+    """The places of elements as the debug classes have them, made when they are looked at."""
+
+    many: Sequence[Any]
+    view: Any
+
+    def __len__(self) -> int:
+        return len(self.many)
+
+    def __getitem__(self, index: Any) -> Any:
+        first, last = self.many[index]
+        return {"start": Position(first, self.view)} | ({} if last is None else {"end": last})
+
+
 def _begins_here(start: Any) -> bool:
     """Whether any byte of a field is in the explained window: a field that lies elsewhere is in another section."""
     stream = getattr(start, "stream", None)
@@ -355,7 +398,7 @@ def _instances(cls: Any) -> tuple[str, ...]:
 
 
 _NUMBER = re.compile(r"[usb]\d")
-PLACEHOLDER = re.compile(r"\{([\w.]+)(?::(\w+)[^}]*)?\}")
+PLACEHOLDER = re.compile(r"\{([\w.]+)(?::(\w+)(?:[^\w{}][^{}]*)?)?\}")
 
 
 def _is_one_line(made: Field, kind: FieldDoc) -> bool:

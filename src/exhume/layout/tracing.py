@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import keyword
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 from exhume.compiler.kinds import Bits, Integer
@@ -35,6 +36,20 @@ class Named(int):
     name: str
 
 
+@dataclass(frozen=True, slots=True)
+class Many(Sequence[Any]):
+    """Values of an enum, each named when it is looked at."""
+
+    values: Sequence[Any]
+    name: Callable[[Any], Any]
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.name(self.values[index])
+
+
 def type_of(value: Traced) -> Type:
     """The type of a structure in its specification."""
     return value.TYPE
@@ -59,7 +74,7 @@ def named(value: Any, type: Type, id: str) -> Any:
 
     if not names or value is None:
         return value
-    return list(map(one, value)) if type.field(id).repeat else one(value)
+    return Many(value, one) if type.field(id).repeat else one(value)
 
 
 def keep(value: Traced, error: Exception) -> None:

@@ -1,0 +1,72 @@
+"""What a specification of somebody else may cost, in one place.
+
+Two budgets hold for a whole reading of a file, whatever the specification makes of it, and for what is asked of the
+result later: `STEPS` and `HELD`, each with a share for every byte of the file.  The others bound the specification
+itself.  Specifications of exhume's own have no budgets.
+"""
+
+from __future__ import annotations
+
+STEPS = 50_000
+"""Structures, elements and instances that reading a file may take, beside a share for each byte; what is long to do (a
+long expression, a type of many fields) counts for several, and where positions are remembered each field is a step."""
+
+STEPS_PER_BYTE = 6
+"""Steps that each byte of a file adds, and each byte that decompression makes."""
+
+HELD = 32 << 20
+"""Bytes that reading may copy, decode, inflate, put together or compare, beside a share for each byte of the file."""
+
+HELD_PER_BYTE = 8
+"""Bytes that each byte of a file adds."""
+
+EMPTY = 1 << 14
+"""Elements of one repetition that take no bytes."""
+
+BITS = 1 << 13
+"""Bits of a number that an expression makes; Kaitai's own have 64."""
+
+DIGITS = 1 << 11
+"""Characters of a text that is taken for a number."""
+
+TEXT = 1 << 24
+"""Characters or bytes that an expression puts together."""
+
+SIZE = 1 << 20
+"""Bytes of a specification and of what it imports; the largest of the public collection has a sixth of that."""
+
+NODES = 100_000
+"""Keys and values in their YAML; the largest of the public collection has a twelfth."""
+
+FILES = 500
+"""Specifications that one may import, directly and indirectly."""
+
+DEPTH = 100
+"""Levels of lists and mappings in their YAML."""
+
+TYPES = 1_000
+"""Types; the largest of the public collection has a tenth."""
+
+FIELDS = 5_000
+"""Fields, instances and parameters; the largest of the public collection has a fifteenth."""
+
+FIELDS_OF_ONE = 1_000
+"""Fields, instances and parameters of one type; the largest of the public collection has a fourteenth."""
+
+EXPRESSION = 20_000
+"""Characters of one expression, in the specification and as code, where those that it names are written out."""
+
+CODE = 1 << 21
+"""Characters of code of all readers together; the largest of the public collection has an eighth."""
+
+NAME = 200
+"""Characters of a name."""
+
+PATH = 2_000
+"""Characters of the names of types within each other."""
+
+REPRESENTATION = 1_000
+"""Characters of `-webide-representation`."""
+
+DOC = 10_000
+"""Characters of a `doc` that are shown."""
