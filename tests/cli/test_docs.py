@@ -95,3 +95,16 @@ def test_links_lead_somewhere(page: str) -> None:
             assert found.exists(), f"{path.relative_to(ROOT)}: {target}"
             if anchor and found.suffix == ".md":
                 assert anchor in anchors(found), f"{path.relative_to(ROOT)}: {target}#{anchor}"
+
+
+TEST = re.compile(r"`(tests/[\w/]+\.py)(?:::(\w+))?`")
+
+
+def test_each_promise_of_the_threat_model_names_a_test() -> None:
+    page = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+    rows = [line for line in page.splitlines() if line.startswith("| ") and not line.startswith(("| promise", "| ---"))]
+    assert len(rows) > 15
+    assert [row for row in rows if not TEST.search(row) and "`make " not in row] == []
+    for name, function in TEST.findall(page):
+        text = (ROOT / name).read_text(encoding="utf-8")
+        assert f"def {function}(" in text if function else "def test_" in text, f"{name}::{function}"
