@@ -42,6 +42,7 @@ FINDING = {
     "spec_ref": "text",
     "declared": "$span",
 }
+VERDICT = ("ok", "damaged", "incomplete")
 SECTION = {
     "name!": "text",
     "kind!": ("structure", "data", "checksum", "padding", "gap", "unread"),
@@ -179,14 +180,15 @@ CARVED = {
     "format!": "text",
     "offset!": "int",
     "length!": "int",
-    "verdict!": ("whole", "partial", "damaged"),
+    "verdict!": ("whole", "partial", "damaged", "incomplete"),
+    "note": "text",
     "proved_by!": ("checksums", "structure", "nothing"),
     "confidence!": "number",
     "intact": "int",
     "nested_in": "int",
     "findings!": ["$finding"],
 }
-CANDIDATE = {"format!": "text", "confidence!": "number", "span!": "$span", "evidence!": "texts"}
+CANDIDATE = {"format!": "text", "confidence!": "number", "span!": "$span", "evidence!": "texts", "note": "text"}
 LOCATION = {
     "file_path!": "text",
     "caf_file_id!": "text",
@@ -287,6 +289,7 @@ PAIR = {"key!": "text", "type!": "text"}
 INFO = {
     "target!": "text",
     "format!": "text",
+    "verdict": VERDICT,
     **dict.fromkeys(NUMBERS_OF_INFO, "int"),
     **dict.fromkeys(TEXTS_OF_INFO, "text"),
     **TIMES,
@@ -504,9 +507,9 @@ FORMS: dict[str, list[Form]] = {
     "identify": listed({"target!": "text"}, "candidates", CANDIDATE),
     "info": [INFO],
     "list": listed(WHERE, "entries", ENTRY),
-    "map": [{**WHERE, "written!": "texts"}],
+    "map": [{**WHERE, "verdict": VERDICT, "written!": "texts"}],
     "members": listed(WHERE, "members", {"name!": "text", "start!": "int", "size!": "int", "content!": "$bytes"}),
-    "page": [{**WHERE, "output!": "text"}],
+    "page": [{**WHERE, "verdict": VERDICT, "output!": "text"}],
     "payload": [{**WHERE, "section!": "text", "size!": "int", "content": "$bytes", "output": "text"}],
     "recode": [{**WHERE, "output!": "text", "content_digest!": "text", "size_before!": "int", "size_after!": "int"}],
     "records": listed(WHERE, "records", RECORD),
@@ -532,6 +535,7 @@ FORMS: dict[str, list[Form]] = {
             "lost!": "counts",
             "spans!": [FATE],
             "notes!": "texts",
+            "verdict!": VERDICT,
             "verified!": ("checksums", "reread", "unverifiable", "failed", "nothing"),
             "findings!": ["$finding"],
         }
@@ -562,8 +566,9 @@ FORMS: dict[str, list[Form]] = {
     "verify": [
         {
             **WHERE,
-            "verdict!": ("ok", "damaged", "incomplete"),
+            "verdict!": VERDICT,
             "ok!": "bool",
+            "note": "text",
             "checked": "texts",
             "unchecked": "texts",
             "findings!": ["$finding"],

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from exhume.counts import counted
 from exhume.errors import (
     ExhumeError,
     LimitExceededError,
@@ -163,6 +164,29 @@ class Verdict(enum.StrEnum):
         return cls.INCOMPLETE if Severity.UNCHECKED in severities else cls.OK
 
 
+NO_CHECKSUMS = "this format has no checksums for its content"
+"""What is said of every format without them: a changed value that decodes cannot be noticed."""
+
+STRUCTURE_ONLY = f"structure is sound; {NO_CHECKSUMS}"
+"""The most that can be said of an archive of such a format."""
+
+
+NOT_VERIFIED = "not checked: --no-verify"
+"""What stands in place of a verdict where the archive was not verified, as requested."""
+
+
+def summarize(counts: Mapping[Severity, int], *notes: str) -> str:
+    """The verdict in words: `damaged (2 errors, 1 warning)`; notes that are not empty follow the counts."""
+    told = [
+        f"{count} not checked" if severity is Severity.UNCHECKED else counted(count, f"{severity}s")
+        for severity, count in counts.items()
+        if count
+    ]
+    more = ", ".join([*told, *filter(None, notes)])
+    verdict = Verdict.of_severities([severity for severity, count in counts.items() if count])
+    return f"{verdict} ({more})" if more else str(verdict)
+
+
 class CheckOutcome(enum.StrEnum):
     """The result of checking a stored checksum; `matches` and `mismatch` mean that it was computed and compared."""
 
@@ -314,6 +338,14 @@ class RuleTable:
 
     def __len__(self) -> int:
         return len(self._rules)
+
+
+def with_error(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """The findings, then that of the error that ends them, if one does; raises only `SourceError`."""
+    try:
+        yield from findings
+    except ExhumeError as error:
+        yield Finding.from_error(error)
 
 
 MAX_PER_RULE = 100

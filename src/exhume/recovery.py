@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from exhume.errors import Span
-from exhume.findings import Finding
+from exhume.findings import STRUCTURE_ONLY, Finding, Verdict
+from exhume.registry import get_format
 
 
 class SalvageMode(enum.StrEnum):
@@ -72,7 +73,12 @@ class SalvageReport:
     notes: list[str] = field(default_factory=list)
     verified: Verified = Verified.NOTHING
     findings: list[Finding] = field(default_factory=list)
-    """Errors found when the output was read again."""
+    """What is wrong with the output, or could not be checked, when it was read again."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict on the output, which was read again."""
+        return Verdict.of(self.findings)
 
     @property
     def complete(self) -> bool:
@@ -140,6 +146,7 @@ class SalvageReport:
             "lost": dict(self.lost),
             "spans": [fate.to_dict() for fate in self.spans],
             "notes": list(self.notes),
+            "verdict": str(self.verdict),
             "verified": str(self.verified),
             "findings": [finding.to_dict() for finding in self.findings],
         }
@@ -174,20 +181,35 @@ def _disjoint(fates: list[SpanFate]) -> Iterator[tuple[int, int, SpanFate]]:
         at = end
 
 
-class Verdict(enum.StrEnum):
-    """How complete a carved archive is."""
-
-    WHOLE = "whole"
-    PARTIAL = "partial"  # its beginning or its end is not: cut, unfinished, or going on elsewhere in the image
-    DAMAGED = "damaged"  # from beginning to end, with errors in between
-
-
 class Proof(enum.StrEnum):
-    """What the verdict on a carved archive rests on: what would have revealed foreign bytes among its contents."""
+    """What the verdict on a carved archive is based on: what would have revealed foreign bytes in its content."""
 
     CHECKSUMS = "checksums"  # those of its contents were computed
     STRUCTURE = "structure"  # its contents were decoded, or each of their parts begins or ends as it must
     NOTHING = "nothing"  # its contents are bytes of which nothing tells what they should be
+
+
+class CarveVerdict(enum.StrEnum):
+    """The result of checking a carved archive.
+
+    `damaged` and `incomplete` mean the same as in `Verdict`; `whole` is its `ok`, of an archive that is present from
+    beginning to end.
+    """
+
+    WHOLE = "whole"
+    PARTIAL = "partial"  # its beginning or its end is missing: truncated, unfinished, or elsewhere in the image
+    DAMAGED = "damaged"  # from beginning to end, with errors in between
+    INCOMPLETE = "incomplete"  # from beginning to end, without errors, but its content could not be checked
+
+    @classmethod
+    def of(cls, findings: Iterable[Finding], proof: Proof, *, partial: bool = False) -> CarveVerdict:
+        """The verdict on an archive with these findings whose content was checked by `proof`."""
+        if partial:
+            return cls.PARTIAL
+        verdict = Verdict.of(findings)
+        if verdict is Verdict.DAMAGED:
+            return cls.DAMAGED
+        return cls.WHOLE if verdict is Verdict.OK and proof is not Proof.NOTHING else cls.INCOMPLETE
 
 
 LARGE = 4 << 20
@@ -196,11 +218,14 @@ LARGE = 4 << 20
 
 @dataclass(frozen=True, slots=True)
 class Carved:
-    """An archive found inside raw bytes: which bytes of the outermost file it occupies, and how complete it is."""
+    """An archive found inside raw bytes: which bytes of the outermost file it occupies, and whether it is intact.
+
+    `confidence` (0 to 1) says how sure it is that the bytes are of this format; it says nothing of their integrity.
+    """
 
     format: str
     span: Span
-    verdict: Verdict
+    verdict: CarveVerdict
     confidence: float
     findings: tuple[Finding, ...] = ()
     proved_by: Proof = Proof.NOTHING
@@ -223,9 +248,16 @@ class Carved:
 
     @property
     def intact(self) -> int:
-        """How many of its bytes lie before the first error: the part of a cut or fragmented archive that verifies."""
+        """How many of its bytes precede the first problem: the part of a fragmented or truncated one that verifies."""
         errors = (f.span.start for f in self.findings if f.is_problem and f.span is not None)
         return min(self.length, max(0, min(errors, default=self.end) - self.offset))
+
+    @property
+    def note(self) -> str:
+        """What the verdict cannot say, because the format has no checksums for its content; else empty."""
+        if get_format(self.format).has_checksums or self.verdict in (CarveVerdict.DAMAGED, CarveVerdict.PARTIAL):
+            return ""
+        return STRUCTURE_ONLY
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form documented for `exhume carve --json`."""
@@ -234,6 +266,7 @@ class Carved:
             "offset": self.offset,
             "length": self.length,
             "verdict": str(self.verdict),
+            "note": self.note or None,
             "proved_by": str(self.proved_by),
             "confidence": round(self.confidence, 3),
             "intact": self.intact,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from exhume.choices import check_keywords, hint
 from exhume.errors import Span, UnrecognizedFormatError, UnsupportedOperationError
-from exhume.findings import RuleTable
+from exhume.findings import NO_CHECKSUMS, RuleTable
 
 if TYPE_CHECKING:
     from exhume.archive import Writer
@@ -39,6 +39,11 @@ class Identification(NamedTuple):
     span: Span
     evidence: tuple[str, ...] = ()
 
+    @property
+    def note(self) -> str:
+        """What verifying an archive of this format cannot show; empty if it has checksums for its content."""
+        return "" if get_format(self.format).has_checksums else NO_CHECKSUMS
+
     def to_dict(self) -> dict[str, Any]:
         """The JSON form documented for `exhume identify --json`."""
         return {
@@ -46,6 +51,7 @@ class Identification(NamedTuple):
             "confidence": round(self.confidence, 3),
             "span": self.span.to_dict(),
             "evidence": list(self.evidence),
+            "note": self.note or None,
         }
 
 
@@ -110,6 +116,11 @@ class Format(NamedTuple):
     cli: str | None = "cli"
     limitations: tuple[str, ...] = ()
     tail_first: bool = False  # whether opening starts at the end of the file
+
+    @property
+    def has_checksums(self) -> bool:
+        """Whether the format has checksums for its content."""
+        return bool(self.checksums or self.payload_checksums)
 
     def hook(self, name: str) -> Any:
         """The object behind a hook; raises `UnsupportedOperationError` when the format has none."""

@@ -13,7 +13,7 @@ from exhume.formats.ark.layout import TRAILER_FOOTER_SIZE, build_serializable_fi
 from exhume.formats.ark.rbuf.encoder import encoder_for
 from exhume.formats.ark.rbuf.idl import parse_idl
 from exhume.formats.ark.writer import ArkWriter
-from exhume.recovery import Carved, Proof, Verdict
+from exhume.recovery import Carved, CarveVerdict, Proof
 
 CLUSTER = 4096
 IDL = "namespace test; schema Sample { uint64 number; byte_buffer data; } [[final]] schema Bare { uint64 number; }"
@@ -51,7 +51,7 @@ def split(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 def test_a_whole_split(split: bytes) -> None:
     found = carved(split)
-    assert (found.verdict, found.proved_by, found.findings) == (Verdict.WHOLE, Proof.STRUCTURE, ())
+    assert (found.verdict, found.proved_by, found.findings) == (CarveVerdict.WHOLE, Proof.STRUCTURE, ())
     assert found.length == len(split)
 
 
@@ -61,11 +61,11 @@ def test_messages_that_belong_to_something_else(split: bytes, foreign: str) -> N
     for share in (3, 5, 7, 9):
         cut = len(split) * share // 10 // CLUSTER * CLUSTER
         found = carved(split[:cut] + FOREIGN[foreign][: len(split) - cut])
-        if found.verdict is Verdict.WHOLE:  # no message is left that tells how they begin or end
+        if found.verdict is CarveVerdict.WHOLE:  # no message is left that tells how they begin or end
             assert found.proved_by is Proof.NOTHING
             assert cut < len(split) // 2
             continue
-        assert found.verdict is Verdict.PARTIAL, (share, found)
+        assert found.verdict is CarveVerdict.PARTIAL, (share, found)
         assert found.findings
         assert abs(found.intact - cut) < 200
         assert all(finding.span and finding.span.start >= CLUSTER for finding in found.findings)
@@ -74,7 +74,7 @@ def test_messages_that_belong_to_something_else(split: bytes, foreign: str) -> N
 def test_foreign_bytes_in_the_middle_are_damage(split: bytes) -> None:
     middle = len(split) * 3 // 4
     found = carved(split[:middle] + b"?" * 700 + split[middle + 700 :])
-    assert found.verdict is Verdict.DAMAGED
+    assert found.verdict is CarveVerdict.DAMAGED
     assert {finding.code for finding in found.findings} <= {"ARK-302", "ARK-401", "ARK-402", "ARK-404"}
     assert abs(found.intact - middle) < 200
 
@@ -84,7 +84,7 @@ def test_an_index_that_overlaps_is_damage(split: bytes) -> None:
     data = bytearray(split)
     data[at + 18 * 4 + 8 : at + 18 * 4 + 12] = data[at + 8 : at + 12]  # the fifth entry's offset is that of the first
     found = carved(bytes(data))
-    assert found.verdict is Verdict.DAMAGED
+    assert found.verdict is CarveVerdict.DAMAGED
     assert "ARK-329" in {finding.code for finding in found.findings}
 
 
@@ -106,10 +106,13 @@ def test_an_object_with_groups_ends_with_the_last_of_them(tmp_path: Path) -> Non
     """What begins a message is there; what ends it belongs to something else."""
     data = grouped(tmp_path / "log")
     found = carved(data)
-    assert (found.verdict, found.proved_by, found.findings) == (Verdict.WHOLE, Proof.STRUCTURE, ())
+    assert (found.verdict, found.proved_by, found.findings) == (CarveVerdict.WHOLE, Proof.STRUCTURE, ())
     for cut in (5, 13, 14, 19):  # within the last group, and at the edges of its size
         found = carved(data[:-cut] + b"?" * cut)
-        assert (found.verdict, found.proved_by) == ((Verdict.WHOLE if cut < 14 else Verdict.PARTIAL), Proof.STRUCTURE)
+        assert (found.verdict, found.proved_by) == (
+            (CarveVerdict.WHOLE if cut < 14 else CarveVerdict.PARTIAL),
+            Proof.STRUCTURE,
+        )
     (finding,) = found.findings
     assert finding.code == "ARK-304"
     assert finding.message.endswith("the message does not end with a group of its object")
@@ -128,9 +131,9 @@ def test_an_object_that_carries_a_trailer_is_one(tmp_path: Path) -> None:
             channel.write(number, file)
     (path,) = (tmp_path / "log" / "splits").iterdir()
     data = path.read_bytes()
-    assert carved(data).verdict is Verdict.WHOLE
+    assert carved(data).verdict is CarveVerdict.WHOLE
     lie = data[:-TRAILER_FOOTER_SIZE] + b"\xff" + data[1 - TRAILER_FOOTER_SIZE :]
-    assert (carved(lie).verdict, carved(lie).proved_by) == (Verdict.PARTIAL, Proof.STRUCTURE)
+    assert (carved(lie).verdict, carved(lie).proved_by) == (CarveVerdict.PARTIAL, Proof.STRUCTURE)
 
 
 def test_times_out_of_order_are_damage(split: bytes) -> None:
@@ -139,7 +142,7 @@ def test_times_out_of_order_are_damage(split: bytes) -> None:
     data = bytearray(split)
     data[at + 18 * 7 : at + 18 * 7 + 8] = bytes(8)
     found = carved(bytes(data))
-    assert (found.verdict, [finding.code for finding in found.findings]) == (Verdict.DAMAGED, ["ARK-324"])
+    assert (found.verdict, [finding.code for finding in found.findings]) == (CarveVerdict.DAMAGED, ["ARK-324"])
 
 
 def test_messages_without_any_mark_prove_nothing(tmp_path: Path) -> None:
@@ -147,9 +150,9 @@ def test_messages_without_any_mark_prove_nothing(tmp_path: Path) -> None:
     data = split_of(tmp_path / "log", "none", final=True)
     for image in (data, data[:-400] + b"?" * 400):
         found = carved(image)
-        assert (found.verdict, found.proved_by, found.findings) == (Verdict.WHOLE, Proof.NOTHING, ())
+        assert (found.verdict, found.proved_by, found.findings) == (CarveVerdict.INCOMPLETE, Proof.NOTHING, ())
 
 
 def test_a_split_that_is_cut_by_the_end_of_the_image(split: bytes) -> None:
     (found,) = exhume.carve(split[: len(split) * 9 // 10], only=["ark"])
-    assert found.verdict is Verdict.PARTIAL
+    assert found.verdict is CarveVerdict.PARTIAL

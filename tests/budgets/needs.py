@@ -92,9 +92,7 @@ def refusals(format: str, name: str, value: int) -> list[str]:
 
     def read() -> None:
         with exhume.open(target, format=format, limits=limits_of(name, value)) as archive:
-            each(
-                lambda: found.extend(f"{one.code} {one}" for one in archive.verify() if one.severity is Severity.ERROR)
-            )
+            each(lambda: found.extend(f"{one.code} {one}" for one in archive.verify() if one.is_problem))
             each(lambda: content(archive))
             each(lambda: list(archive.sections()))
 

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 import exhume
-from exhume.recovery import Carved, Proof, Verdict, Verified
+from exhume.findings import STRUCTURE_ONLY
+from exhume.recovery import Carved, CarveVerdict, Proof, Verified
 from exhume.registry import formats
 from exhume.testing import corrupt
 from tests.archives import OWN, own_archives
@@ -127,7 +128,7 @@ def found(image: tuple[Path, list[Planted]]) -> list[Carved]:
 def test_every_whole_archive_is_found_exactly(image: tuple[Path, list[Planted]], found: list[Carved]) -> None:
     planted = image[1]
     assert len(planted) >= 60
-    whole = {(c.format, c.offset, c.length) for c in found if c.verdict is Verdict.WHOLE}
+    whole = {(c.format, c.offset, c.length) for c in found if c.verdict is CarveVerdict.WHOLE}
     for one in planted:
         if one.format in SINGLE_FILE and not one.cut:
             assert (one.format, one.offset, one.length) in whole, one
@@ -140,7 +141,7 @@ def test_cut_archives_are_partial(image: tuple[Path, list[Planted]], found: list
     at = {(c.format, c.offset): c for c in found}
     for one in cut:
         carved = at[one.format, one.offset]
-        assert carved.verdict in (Verdict.PARTIAL, Verdict.DAMAGED), one
+        assert carved.verdict in (CarveVerdict.PARTIAL, CarveVerdict.DAMAGED), one
         assert carved.findings
 
 
@@ -252,7 +253,7 @@ def test_fragmented_archives_are_partial(format: str, gap: bytes, tmp_path: Path
     (tmp_path / "image").write_bytes(bytes(5 * CLUSTER) + raw[:cut] + gap + raw[cut:] + rng.randbytes(9000))
     (carved,) = exhume.carve(tmp_path / "image")
     assert (carved.format, carved.offset, carved.length) == (format, 5 * CLUSTER, len(raw))
-    assert carved.verdict is Verdict.PARTIAL
+    assert carved.verdict is CarveVerdict.PARTIAL
     assert 0 < carved.intact <= cut
     if format == "zs":  # it ends with the block that the foreign clusters cut
         assert cut - carved.intact < 200_000
@@ -272,7 +273,7 @@ def test_a_flipped_bit_is_damage_not_a_fragment(tmp_path: Path) -> None:
     raw = bytearray((tmp_path / "whole").read_bytes())
     raw[-20] ^= 1
     (carved,) = exhume.carve(bytes(5000) + bytes(raw) + bytes(5000))
-    assert carved.verdict is Verdict.DAMAGED
+    assert carved.verdict is CarveVerdict.DAMAGED
     assert carved.length == len(raw)
     assert 0 < carved.intact < len(raw)
 
@@ -289,42 +290,47 @@ def the_archive(raw: bytes, format: str) -> Carved:
 def test_what_a_verdict_rests_on(tmp_path: Path) -> None:
     """Of every format: the checksums of its contents, their structure, or nothing."""
     caf = the_archive((OWN / "caf" / "sorted.caf").read_bytes(), "caf")
-    assert (caf.verdict, caf.proved_by) == (Verdict.WHOLE, Proof.NOTHING)
+    assert (caf.verdict, caf.proved_by, caf.note) == (CarveVerdict.INCOMPLETE, Proof.NOTHING, STRUCTURE_ONLY)
     empty = the_archive((OWN / "caf" / "empty.caf").read_bytes(), "caf")
-    assert (empty.verdict, empty.proved_by) == (Verdict.WHOLE, Proof.STRUCTURE)  # there are no contents
+    assert (empty.verdict, empty.proved_by) == (CarveVerdict.WHOLE, Proof.STRUCTURE)  # there are no contents
     zs = (OWN / "zs" / "words-deflate.zs").read_bytes()
     whole, damaged = (the_archive(raw, "zs") for raw in (zs, corrupt.flip(zs, len(zs) - 20)))
     (cut,) = exhume.carve(bytes(5000) + zs[:-30])
-    assert [one.verdict for one in (whole, damaged, cut)] == [Verdict.WHOLE, Verdict.DAMAGED, Verdict.PARTIAL]
+    assert [one.verdict for one in (whole, damaged, cut)] == [
+        CarveVerdict.WHOLE,
+        CarveVerdict.DAMAGED,
+        CarveVerdict.PARTIAL,
+    ]
     assert {one.proved_by for one in (whole, damaged, cut)} == {Proof.CHECKSUMS}
     headless = the_archive(corrupt.flip(zs, 60), "zs")
-    assert (headless.verdict, headless.proved_by) == (Verdict.PARTIAL, Proof.STRUCTURE)
+    assert (headless.verdict, headless.proved_by) == (CarveVerdict.PARTIAL, Proof.STRUCTURE)
     clps = the_archive((OWN / "clp_s" / "demo.clps").read_bytes(), "clp-s")
-    assert (clps.verdict, clps.proved_by) == (Verdict.WHOLE, Proof.STRUCTURE)
+    assert (clps.verdict, clps.proved_by, clps.note) == (CarveVerdict.WHOLE, Proof.STRUCTURE, STRUCTURE_ONLY)
     table = next((OWN / "leveldb" / "snappy").glob("*.ldb")).read_bytes()
     found = the_archive(table, "leveldb")
-    assert (found.verdict, found.proved_by) == (Verdict.WHOLE, Proof.CHECKSUMS)
+    assert (found.verdict, found.proved_by, found.note) == (CarveVerdict.WHOLE, Proof.CHECKSUMS, "")
     shards = {name: (OWN / "data_bundle" / name / "shard-00000000").read_bytes() for name in ("zlib", "flat")}
     proofs = {name: the_archive(raw, "databundle") for name, raw in shards.items()}
     assert {name: (one.verdict, one.proved_by) for name, one in proofs.items()} == {
-        "zlib": (Verdict.PARTIAL, Proof.STRUCTURE),
-        "flat": (Verdict.PARTIAL, Proof.NOTHING),
+        "zlib": (CarveVerdict.PARTIAL, Proof.STRUCTURE),
+        "flat": (CarveVerdict.PARTIAL, Proof.NOTHING),
     }
     manifest = next((OWN / "ark" / "log" / "manifests").iterdir()).read_bytes()
     (log,) = (one for one in exhume.carve(bytes(5000) + manifest, only=["ark"]) if one.length == len(manifest))
-    assert (log.verdict, log.proved_by) == (Verdict.WHOLE, Proof.STRUCTURE)
+    assert (log.verdict, log.proved_by) == (CarveVerdict.WHOLE, Proof.STRUCTURE)
 
 
-def test_a_foreign_cluster_in_a_chunk_is_not_noticed_and_that_is_said(tmp_path: Path, exhume_cli: Cli) -> None:
+def test_a_foreign_cluster_in_a_chunk_cannot_be_noticed_and_that_is_said(tmp_path: Path, exhume_cli: Cli) -> None:
     with exhume.create(tmp_path / "caf", "caf") as writer:
         members: Any = writer
         members.add_bytes("a", b"a" * 3 * CLUSTER)
     raw = (tmp_path / "caf").read_bytes()
     (tmp_path / "image").write_bytes(raw[:CLUSTER] + b"?" * CLUSTER + raw[2 * CLUSTER :])
     (found,) = json.loads(exhume_cli("carve", "--json", tmp_path / "image").out)["archives"]
-    assert (found["verdict"], found["proved_by"], found["findings"]) == ("whole", "nothing", [])
+    assert (found["verdict"], found["proved_by"], found["findings"]) == ("incomplete", "nothing", [])
     ran = exhume_cli("carve", "-q", tmp_path / "image")
-    assert ran.text.splitlines()[1].split()[2:5] == ["caf", "whole", "nothing"]
+    assert ran.text.splitlines()[1].split()[2:5] == ["caf", "incomplete", "nothing"]
+    assert ran.text.splitlines()[-1] == f"caf: {STRUCTURE_ONLY}"
 
 
 @pytest.mark.parametrize("damage", [0, 40])

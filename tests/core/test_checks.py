@@ -119,7 +119,7 @@ def test_nothing_is_said_to_match_that_was_not_computed(
     assert exhume_cli("explain", "--no-verify", sound[format], "--html", tmp_path / "page.html").code == 0
     states = page_states(tmp_path / "page.html")
     assert states == {"not checked": len(verdicts(sound[format]))}
-    assert '"verified":false' in (tmp_path / "page.html").read_text()
+    assert '"verdict":"","summary":"not checked: --no-verify"' in (tmp_path / "page.html").read_text()
 
 
 def test_zs_mismatches(sound: dict[str, Path], tmp_path: Path) -> None:
@@ -259,9 +259,15 @@ def test_a_source_that_fails_is_no_verdict(sound: dict[str, Path], monkeypatch: 
         ("zs/words-none.zs", ["--quick"], "zs: ok (without the SHA-256 of the data: --quick)\n", 2, 1),
         ("data_bundle/zlib", ["--quick"], "databundle: ok (without the CRC-32C of each file: --quick)\n", 2, 1),
         ("leveldb/small", ["--quick"], "leveldb: ok (1 note)\n", 2, 0),
-        ("caf/sorted.caf", [], "caf: ok (the format has no checksums)\n", 0, 0),
-        ("clp_s/demo.clps", [], "clp-s: ok (the format has no checksums)\n", 0, 0),
-        ("ark/log", ["--quick"], "ark: ok (1 note, the format has no checksums)\n", 0, 0),
+        ("caf/sorted.caf", [], "caf: ok (structure is sound; this format has no checksums for its content)\n", 0, 0),
+        ("clp_s/demo.clps", [], "clp-s: ok (structure is sound; this format has no checksums for its content)\n", 0, 0),
+        (
+            "ark/log",
+            ["--quick"],
+            "ark: ok (1 note, payloads were not read: --quick; this format has no checksums for its content)\n",
+            0,
+            0,
+        ),
     ],
 )
 def test_ok_says_what_was_compared(

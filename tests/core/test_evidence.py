@@ -31,7 +31,10 @@ def image(real_samples: RealSamples) -> Path:
 
 def test_archives_inside_are_found_where_they_lie_in_the_image(image: Path, samples: Path) -> None:
     found = list(exhume.carve(image))
-    wanted = [(at, format, (samples / name).stat().st_size, "whole") for at, format, name in PLACES]
+    verdicts = {"caf": "incomplete"}  # which has nothing that its data could be compared with
+    wanted = [
+        (at, format, (samples / name).stat().st_size, verdicts.get(format, "whole")) for at, format, name in PLACES
+    ]
     assert [(one.offset, one.format, one.length, str(one.verdict)) for one in found] == wanted
 
 

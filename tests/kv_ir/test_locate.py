@@ -10,7 +10,7 @@ from exhume.formats.kv_ir.build import END, build_integer
 from exhume.formats.kv_ir.locate import locate
 from exhume.formats.kv_ir.verify import verify_source
 from exhume.io.source import BytesSource
-from exhume.recovery import Carved, Proof, Verdict
+from exhume.recovery import Carved, CarveVerdict, Proof
 from tests.kv_ir.streams import HEAD, SMALL, event, user, wrapped
 
 BEFORE = b"\x00" * 100
@@ -27,7 +27,7 @@ def found(data: bytes) -> Carved:
 @pytest.mark.parametrize("data", [SMALL, wrapped(SMALL)], ids=["raw", "zstd"])
 def test_a_sound_stream_is_whole(data: bytes) -> None:
     carved = found(data)
-    assert (carved.verdict, carved.findings, carved.proved_by) == (Verdict.WHOLE, (), Proof.STRUCTURE)
+    assert (carved.verdict, carved.findings, carved.proved_by) == (CarveVerdict.WHOLE, (), Proof.STRUCTURE)
     assert (carved.span.start, carved.span.end) == (len(BEFORE), len(BEFORE) + len(data))
 
 
@@ -45,7 +45,7 @@ WRONG = {
 @pytest.mark.parametrize("data", WRONG.values(), ids=WRONG)
 def test_what_verify_finds_wrong_is_damaged(data: bytes) -> None:
     carved = found(data)
-    assert carved.verdict is Verdict.DAMAGED
+    assert carved.verdict is CarveVerdict.DAMAGED
     assert carved.span.size == len(data)
     assert {finding.code for finding in carved.findings} == {one.code for one in verify_source(BytesSource(data))}
 
@@ -53,12 +53,12 @@ def test_what_verify_finds_wrong_is_damaged(data: bytes) -> None:
 def test_findings_are_bounded() -> None:
     data = HEAD + event([], [(7, build_integer(5))]) * (MAX_PER_RULE + 500) + END
     carved = found(data)
-    assert carved.verdict is Verdict.DAMAGED
+    assert carved.verdict is CarveVerdict.DAMAGED
     assert len(carved.findings) == MAX_PER_RULE + 1
     assert "500 more" in carved.findings[-1].message
 
 
 def test_a_stream_without_an_end_is_in_part_there() -> None:
     carved = found(SMALL[:-1])
-    assert carved.verdict is Verdict.PARTIAL
+    assert carved.verdict is CarveVerdict.PARTIAL
     assert carved.span.start == len(BEFORE)

@@ -18,7 +18,7 @@ from exhume.formats.leveldb.locate import locate
 from exhume.formats.leveldb.salvage import salvage
 from exhume.io.local import LocalTree
 from exhume.io.source import BytesSource
-from exhume.recovery import SalvageMode, Verdict
+from exhume.recovery import CarveVerdict, SalvageMode
 from exhume.testing.corrupt import flip
 from tests.leveldb.make_samples import HISTORY, PUT, build_database, build_table, write_files
 
@@ -139,10 +139,10 @@ def test_tables_are_carved_out_of_an_image(exhume_cli: Cli, tmp_path: Path) -> N
     hit = 777 + len(first) - 8
     damaged = locate(BytesSource(flip(image, 780)), hit)
     assert damaged is not None
-    assert damaged.verdict is Verdict.DAMAGED
+    assert damaged.verdict is CarveVerdict.DAMAGED
     cut = locate(BytesSource(image[900:]), hit - 900)
     assert cut is not None
-    assert cut.verdict is Verdict.PARTIAL
+    assert cut.verdict is CarveVerdict.PARTIAL
     assert locate(BytesSource(b"\xff" * 45 + image[hit : hit + 8]), 45) is None
 
 

@@ -225,7 +225,7 @@ def use_damaged(tmp_path: Path) -> None:
     result = run_browser("page_damaged.mjs", page, str(tmp_path), "data-4")
     for mode in ("light", "dark", "telephone"):
         seen = result[mode]
-        assert (seen["errors"], seen["verdict"]) == ([], "1 error"), mode
+        assert (seen["errors"], seen["verdict"]) == ([], "damaged (1 error)"), mode
         assert seen["elsewhere"]["selected"] == "header"
         for shown in (seen["opened"], seen["clicked"]):
             assert (shown["selected"], shown["cursor"]) == ("block", span.start), "the error is where it opens"

@@ -15,7 +15,7 @@ from exhume.engines.salvage import salvage
 from exhume.errors import SourceError, UnrecognizedFormatError, UnsupportedOperationError
 from exhume.formats.zs.writer import ZsWriter
 from exhume.io.source import BytesSource
-from exhume.recovery import Fate, SalvageMode, SalvageReport, Verdict, Verified
+from exhume.recovery import CarveVerdict, Fate, SalvageMode, SalvageReport, Verified
 from exhume.testing.corrupt import flip, zero_sector
 from exhume.testing.sources import LyingSource
 
@@ -182,10 +182,10 @@ def test_carving(whole: bytes, tmp_path: Path) -> None:
     third = second + len(damaged)
     last = len(image) - len(cut)
     assert [(c.offset, c.length, c.verdict) for c in found] == [
-        (first, len(whole), Verdict.WHOLE),
-        (second, len(damaged), Verdict.DAMAGED),
-        (third, len(unfinished), Verdict.PARTIAL),
-        (last, len(cut), Verdict.PARTIAL),
+        (first, len(whole), CarveVerdict.WHOLE),
+        (second, len(damaged), CarveVerdict.DAMAGED),
+        (third, len(unfinished), CarveVerdict.PARTIAL),
+        (last, len(cut), CarveVerdict.PARTIAL),
     ]
     assert found[0].findings == ()
     assert all(f.span is None or f.span.start >= second for f in found[1].findings)

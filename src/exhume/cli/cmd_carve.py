@@ -18,7 +18,8 @@ from exhume.cli.playback import say_failed, worst
 from exhume.cli.render import printable, table
 from exhume.cli.runtime import Run, common_options
 from exhume.errors import ExhumeError
-from exhume.recovery import Carved, Verdict
+from exhume.findings import Severity
+from exhume.recovery import Carved, CarveVerdict
 
 if TYPE_CHECKING:
     from exhume.archive import Progress
@@ -55,13 +56,15 @@ def command(
 ) -> Outcome:
     """Find archives of all formats inside each IMAGE: a disk image, a memory dump, another archive.
 
-    Reports offset, length, format, verdict (whole, partial, damaged), what the verdict rests on, and confidence; writes
-    only with -o, where each of several images gets a directory called like it.  With --jobs, threads search an image in
-    pieces; several images, or one with --span or --cluster, are searched in spans by processes: with the same result.
-    Exit code 4 when nothing is found, 1 when an image or a part of it could not be read.
+    Reports offset, length, format, verdict (whole, partial, damaged, incomplete) and what the verdict is based on.
+    Writes only with -o, where each of several images gets a directory named after it.  With --jobs, threads search an
+    image in pieces; several images, or one with --span or --cluster, are searched in spans by processes: with the same
+    result.  Exit code 4 if nothing is found, 3 if a limit or an unsupported feature prevented a check, 1 if an image or
+    a part of it could not be read.
 
     A verdict is proved by checksums of the contents; by their structure, where they were decoded or each part of them
-    begins or ends as it must; or by nothing, where the contents are bytes of which nothing tells what they should be.
+    begins or ends as it must; or by nothing, where the format states nothing that the contents could be compared with:
+    such an archive is incomplete, not whole.  The confidence says how sure it is that the bytes are of that format.
     """
     from exhume.distributed.carving import SPAN, Search, carve_each
 
@@ -89,8 +92,16 @@ def command(
             for error in image.errors:
                 say_failed(run, image.target, error)
             failed = image.errors or not sound
-            outcomes.add(Outcome.FAILED if failed else Outcome.DONE if image.archives else Outcome.NO)
+            outcomes.add(Outcome.FAILED if failed else _outcome(image.archives))
     return Outcome.DONE if outcomes <= {Outcome.DONE, Outcome.NO} and Outcome.DONE in outcomes else worst(outcomes)
+
+
+def _outcome(found: Iterable[Carved]) -> Outcome:
+    """Nothing was found, something could not be checked, or neither."""
+    severities = [[finding.severity for finding in one.findings] for one in found]
+    if not severities:
+        return Outcome.NO
+    return Outcome.LOSS if any(Severity.UNCHECKED in one for one in severities) else Outcome.DONE
 
 
 def _in_one_pass(
@@ -126,7 +137,7 @@ def _in_one_pass(
             _write(run, opened, found, place)
         sound = check_container(run, opened, progress)
     _report(run, image, found, place)
-    return Outcome.FAILED if not sound else Outcome.DONE if found else Outcome.NO
+    return _outcome(found) if sound else Outcome.FAILED
 
 
 def _is_sound(run: Run, search: Search, image: Image, progress: Progress) -> bool:
@@ -156,7 +167,7 @@ def _report(run: Run, image: str, found: list[Carved], folder: Path | None) -> N
 
 def file_name(carved: Carved) -> str:
     """The name a carved archive is written under: its offset and what it is."""
-    mark = "" if carved.verdict is Verdict.WHOLE else f".{carved.verdict}"
+    mark = f".{carved.verdict}" if carved.verdict in (CarveVerdict.PARTIAL, CarveVerdict.DAMAGED) else ""
     return f"{carved.offset:012x}{mark}.{_SUFFIX.get(carved.format, carved.format)}"
 
 
@@ -172,7 +183,7 @@ def _say(run: Run, image: str, found: list[Carved], folder: Path | None) -> None
             c.verdict,
             c.proved_by,
             c.intact,
-            f"{c.confidence:.0%}",
+            "-" if c.verdict is CarveVerdict.WHOLE else f"{c.confidence:.0%}",
             "-" if c.nested_in is None else f"#{c.nested_in}",
         ]
         for c in found
@@ -181,6 +192,9 @@ def _say(run: Run, image: str, found: list[Carved], folder: Path | None) -> None
         table(rows, ["offset", "length", "format", "verdict", "proved by", "intact", "confidence", "nested in"])
     )
     for carved in found:
-        for finding in carved.findings if run.verbose else ():
-            run.say(f"  {carved.offset}: {printable(str(finding))}")
+        for finding in carved.findings:
+            if run.verbose or finding.severity is Severity.UNCHECKED:
+                run.say(f"  {carved.offset}: {run.severity(finding.severity)}: {printable(str(finding))}")
+    for format, note in dict.fromkeys((carved.format, carved.note) for carved in found if carved.note):
+        run.say(f"{format}: {note}")
     run.note(f"{len(found)} found" + (f", written to {folder}" if folder else ""))

@@ -16,6 +16,7 @@ from exhume.cli.params import SIZE, Verb
 from exhume.cli.render import printable
 from exhume.cli.runtime import Run, common_options
 from exhume.counts import counted
+from exhume.findings import Verdict
 
 if TYPE_CHECKING:
     from exhume.engines.explain import Selection
@@ -179,7 +180,8 @@ def _page(
         text.flush()
         text.detach()
     if run.machine:
-        run.document("page", {"target": target, "format": archive.format, "output": path})
+        verdict = None if findings is None else Verdict.of(findings)
+        run.document("page", {"target": target, "format": archive.format, "verdict": verdict, "output": path})
     else:
         run.note(f"written to {path}")
     return Outcome.DONE if complete else Outcome.LOSS

@@ -53,6 +53,6 @@ def identify_one(run: Run, target: str) -> Outcome:
         run.say(f"{shown(target)}: not recognised{hint}")
     else:
         for candidate in candidates:
-            why = "; ".join(candidate.evidence)
+            why = "; ".join((*candidate.evidence, *filter(None, [candidate.note])))
             run.say(f"{shown(target)}: {candidate.format} ({candidate.confidence:.0%}): {why}")
     return Outcome.DONE if candidates else Outcome.NO

@@ -56,6 +56,7 @@ def info_one(
         run.document("info", body)
     else:
         body.pop("findings", None)  # told in words
+        body.pop("verdict", None)
         for line in key_values(body):
             run.say(line)
         if info.left_out:

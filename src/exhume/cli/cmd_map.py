@@ -23,7 +23,8 @@ def command(
 ) -> Outcome:
     """Draw TARGET: each file as a strip of its sections, with sizes, compression ratio and damage.
 
-    What cannot be read of a damaged archive is drawn as unread; exit code 3.
+    What cannot be read of a damaged archive is drawn as unread; exit code 3.  It is also 3 if something could not be
+    checked.
     """
     from exhume.io.output.atomic import AtomicFile
     from exhume.view.map import draw_map, to_png, to_svg
@@ -33,7 +34,7 @@ def command(
     with run.inspect(target) as archive:
         format = archive.format
         drawing = draw_map(archive, None if no_verify else archive.verify(jobs=jobs), jobs=jobs)
-        outcome = run.tell_problems(archive)
+        outcome, verdict = run.tell_problems(archive), archive.verdict
         if any(section.kind is SectionKind.UNREAD for section, *_ in archive.sections().sums()):
             outcome = Outcome.LOSS
     pictures = {svg: to_svg(drawing).encode("utf-8")} if svg is not None else {}
@@ -45,5 +46,5 @@ def command(
         if not run.machine:
             run.note(f"written to {path}")
     if run.machine:
-        run.document("map", {"target": target, "format": format, "written": list(pictures)})
+        run.document("map", {"target": target, "format": format, "verdict": verdict, "written": list(pictures)})
     return outcome

@@ -14,6 +14,7 @@ from exhume.cli.playback import each_target, worst
 from exhume.cli.render import printable, shown
 from exhume.cli.runtime import Run, common_options
 from exhume.counts import counted
+from exhume.findings import Severity, Verdict
 from exhume.io.jsonout import dumps
 from exhume.recovery import SalvageReport, Verified
 from exhume.redaction import redact
@@ -131,7 +132,7 @@ def _salvage(
 def _outcome(result: SalvageReport) -> Outcome:
     if result.verified is Verified.FAILED or (result.verified is Verified.NOTHING and not result.complete):
         return Outcome.FAILED
-    return Outcome.DONE if result.complete else Outcome.LOSS
+    return Outcome.DONE if result.complete and result.verdict is Verdict.OK else Outcome.LOSS
 
 
 def _say(run: Run, result: SalvageReport) -> None:
@@ -148,7 +149,8 @@ def _say(run: Run, result: SalvageReport) -> None:
     for note in result.notes:
         run.say(f"note: {printable(note)}")
     for finding in result.findings:
-        run.say(f"the output does not verify: {printable(str(finding))}")
+        problem = "does not verify" if finding.severity is Severity.ERROR else "could not be verified completely"
+        run.say(f"the output {problem}: {printable(str(finding))}")
     run.say(f"{printable(result.output)}: {_VERIFIED[result.verified]}")
 
 

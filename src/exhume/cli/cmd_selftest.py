@@ -44,7 +44,7 @@ def command(run: Run, output: str | None, count: int, seed: int) -> Outcome:
         "checks": [row._asdict() for row in rows],
     }
     if output is not None:
-        facts = {"verdict": "as it must be" if ok else "NOT as it must be", "made (UTC)": time.asctime(time.gmtime()),
+        facts = {"result": "as it must be" if ok else "NOT as it must be", "made (UTC)": time.asctime(time.gmtime()),
                  "count": count, "seed": seed, "exhume": here["version"], "python": here["python"],
                  "platform": here["platform"], "kernel": here["kernel"], **here["libraries"]}  # fmt: skip
         with AtomicDirectory(Path(output)) as folder:

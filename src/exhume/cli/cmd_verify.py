@@ -12,7 +12,6 @@ from exhume.cli.outcome import Outcome
 from exhume.cli.params import Choice, Verb
 from exhume.cli.render import printable, shown
 from exhume.cli.runtime import Run, common_options
-from exhume.counts import counted
 from exhume.errors import ExhumeError
 from exhume.findings import Finding, Severity, Verdict
 
@@ -76,29 +75,18 @@ def verify_one(run: Run, target: str, *, quick: bool, fail_on: str, jobs: int = 
             else:
                 _say(run, finding)
         sound = check_container(run, source, progress, unless="--quick" if quick else "")
-    verdict, counts = verification.verdict, verification.counts
+    verdict = verification.verdict
     if run.json:
         checksums = {"checked": list(verification.checked), "unchecked": list(verification.unchecked)}
-        result = {"verdict": verdict, "ok": verification.ok, **checksums, "findings": kept}
-        run.document("verify", {"target": target, "format": verification.format, **result})
+        result = {"verdict": verdict, "ok": verification.ok, "note": verification.note or None, **checksums}
+        run.document("verify", {"target": target, "format": verification.format, **result, "findings": kept})
     elif not run.ndjson:
-        told = [
-            f"{n} not checked" if severity is Severity.UNCHECKED else counted(n, f"{severity}s")
-            for severity, n in counts.items()
-            if n
-        ]
-        if verification.format is None:
-            told.append("no known format")
-        if verification.ok and verification.unchecked:
-            told.append(f"without the {', '.join(verification.unchecked)}: --quick")
-        elif verification.ok and not verification.checked:
-            told.append("the format has no checksums")
-        summary = ", ".join(told)
         lead = f"{shown(target)}: {verification.format}" if verification.format else shown(target)
-        run.say(f"{lead}: {verdict}{f' ({summary})' if summary else ''}")
+        run.say(f"{lead}: {verification.summary()}")
     if not sound:
         return Outcome.FAILED
-    if verification.format is None or verdict is Verdict.DAMAGED or (fail_on == "warning" and counts[Severity.WARNING]):
+    warned = fail_on == "warning" and verification.counts[Severity.WARNING]
+    if verification.format is None or verdict is Verdict.DAMAGED or warned:
         return Outcome.NO
     return Outcome.LOSS if verdict is Verdict.INCOMPLETE else Outcome.DONE
 

@@ -143,12 +143,17 @@ class Run:
         return Inspection(self.take_source(target), described, limits=self.limits, **options)
 
     def tell_problems(self, archive: Inspection) -> Outcome:
-        """Prints on standard error why an archive could not be read completely; returns the matching outcome."""
+        """Prints on standard error why an archive could not be read or checked completely; returns the matching
+        outcome.
+        """
         from exhume.cli.outcome import Outcome
 
         for problem in archive.problems:
             self.note(f"{problem.severity}: {problem}")
-        return Outcome.LOSS if archive.problems else Outcome.DONE
+        for findings in archive.unchecked.values():
+            more = f" (and {len(findings) - 1} more)" if len(findings) > 1 else ""
+            self.note(f"{findings[0].severity}: {findings[0]}{more}")
+        return Outcome.LOSS if archive.problems or archive.unchecked else Outcome.DONE
 
     def document(self, verb: str, body: Mapping[str, Any]) -> None:
         """Prints the one JSON document of a verb."""

@@ -13,14 +13,15 @@ from typing import Any
 
 from exhume.archive import Progress, no_progress
 from exhume.engines.scan import Scanner
-from exhume.errors import ExhumeError, QueryError
+from exhume.errors import ExhumeError, QueryError, SourceError, Span
+from exhume.findings import NOT_CHECKED, Finding
 from exhume.io import witness
 from exhume.io.opening import Target, open_target
 from exhume.io.parallel import map_ordered
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits, cpu_count
-from exhume.recovery import Carved, Verdict
+from exhume.recovery import Carved, CarveVerdict, Proof
 from exhume.registry import Format, formats, get_format
 
 WINDOW = 1 << 20
@@ -31,6 +32,9 @@ REMOTE_WINDOW = 8 << 20
 
 PIECE = 8 << 20
 """Bytes of the image that one of several threads searches at a time; it looks into what it finds there as well."""
+
+UNREAD_CONFIDENCE = 0.5
+"""How sure it is that an archive begins where a format recognizes one that it may not, or cannot, read."""
 
 AHEAD = 64
 """Pieces per thread that may be done before an earlier one: looking into a large archive takes as long as many."""
@@ -63,7 +67,7 @@ def carve(
 
     Returns:
         The archives, nested ones marked, each with its exact span, counted from the first byte of the outermost file,
-        and a verdict: whole, partial or damaged.
+        and a verdict: whole, partial, damaged or incomplete.
 
     Raises:
         SourceError: Reading fails.
@@ -129,7 +133,8 @@ def find(
             described, signature = patterns[index]
             begin = hit - signature.offset
             if begin >= 0:
-                found = _locate(described, image, begin if signature.offset >= 0 else hit, limits, jobs)
+                at = image.span(begin if signature.offset >= 0 else hit, hit + len(signature.magic))
+                found = _locate(described, image, at, limits, jobs)
                 if found is not None and found.confidence >= min_confidence:
                     yield found
 
@@ -164,7 +169,7 @@ def join(finds: Iterable[Carved]) -> Iterator[Carved]:
     once = {_key(found): found for found in reversed(list(finds))}
     open_ones: list[tuple[int, Carved]] = []
     for number, found in enumerate(sorted(once.values(), key=lambda c: (c.offset, -c.length, c.format))):
-        open_ones = [(i, c) for i, c in open_ones if c.end > found.offset and c.verdict is not Verdict.DAMAGED]
+        open_ones = [(i, c) for i, c in open_ones if c.end > found.offset and c.verdict is not CarveVerdict.DAMAGED]
         parents = [i for i, c in open_ones if c.end >= found.end and (c.offset, c.end) != (found.offset, found.end)]
         result = dataclasses.replace(found, nested_in=parents[-1] if parents else None)
         open_ones.append((number, result))
@@ -177,11 +182,15 @@ def _key(found: Carved) -> tuple[str, int, int]:
     return found.format, found.offset, found.length
 
 
-def _locate(described: Format, image: Source, hit: int, limits: Limits, jobs: int) -> Carved | None:
+def _locate(described: Format, image: Source, at: Span, limits: Limits, jobs: int) -> Carved | None:
+    """What the format finds at a signature; the signature alone, if a limit or a missing feature prevents more."""
     try:
-        found: Carved | None = described.hook("locate")(image, hit, limits=limits, jobs=jobs)
-    except ExhumeError as error:
-        if error.code.startswith("EX-6"):
-            raise
+        found: Carved | None = described.hook("locate")(image, at.start - image.origin, limits=limits, jobs=jobs)
+    except SourceError:
+        raise
+    except NOT_CHECKED as error:
+        unread = (Finding.from_error(error),)
+        return Carved(described.id, at, CarveVerdict.INCOMPLETE, UNREAD_CONFIDENCE, unread, Proof.NOTHING)
+    except ExhumeError:
         return None
     return found

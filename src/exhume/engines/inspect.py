@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from exhume.archive import Archive, Entry, Info, Progress, no_progress
 from exhume.errors import ExhumeError, MissingDependencyError, UnsupportedOperationError
-from exhume.findings import Finding
+from exhume.findings import Finding, Severity, Verdict
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.layout.sections import Section, SectionKind, SectionMap
@@ -40,7 +40,11 @@ class Known(Info):
     def to_dict(self) -> dict[str, Any]:
         if not self.findings:
             return dict(self.facts)
-        return {**self.facts, "findings": [finding.to_dict() for finding in self.findings]}
+        return {
+            **self.facts,
+            "verdict": str(Verdict.of(self.findings)),
+            "findings": [finding.to_dict() for finding in self.findings],
+        }
 
     @property
     def left_out(self) -> str:
@@ -57,6 +61,10 @@ class Inspection(Archive):
         super().__init__(source, limits=limits)
         self.format = described.id
         self.problems: list[Finding] = []
+        self.unchecked: dict[str, list[Finding]] = {}
+        """What `verify` could not check, by code."""
+        self.verdict: Verdict | None = None
+        """The result of `verify`, once all of its findings were read."""
         self._described = described
         self._sections: SectionMap | None = None
         self._archive: Archive | None = self._attempt(
@@ -113,7 +121,11 @@ class Inspection(Archive):
         verification = Verification(
             self.source, format=self.format, limits=self.limits, quick=quick, jobs=jobs, progress=progress
         )
-        return iter(verification)
+        for finding in verification:
+            if finding.severity is Severity.UNCHECKED and finding not in self.problems:
+                self.unchecked.setdefault(finding.code, []).append(finding)
+            yield finding
+        self.verdict = verification.verdict
 
     def close(self) -> None:
         if self._archive is not None:

@@ -13,6 +13,7 @@ from exhume.archive import Archive, Progress, no_progress
 from exhume.choices import check_keywords
 from exhume.engines.opening import open_archive
 from exhume.errors import ExhumeError, Span, WriterError
+from exhume.findings import Severity
 from exhume.io.files import naming
 from exhume.io.opening import Target
 from exhume.io.output.atomic import exists_error, sync_directory, tell
@@ -118,7 +119,9 @@ def _prove(archive: Archive, made: Path, limits: Limits, jobs: int) -> str:
     with open_archive(made, format=archive.format, limits=limits) as copy:
         findings = [finding for finding in copy.verify(jobs=jobs) if finding.is_problem]
         if findings:
-            raise WriterError(f"the recoded archive does not verify: {findings[0]}", code="EX-706")
+            first = next((finding for finding in findings if finding.severity is Severity.ERROR), findings[0])
+            problem = "does not verify" if first.severity is Severity.ERROR else "could not be verified completely"
+            raise WriterError(f"the recoded archive {problem}: {first}", code="EX-706")
         digest, after = map_ordered(lambda each: each.content_digest(), (archive, copy), jobs)
     if after != digest:
         raise WriterError(

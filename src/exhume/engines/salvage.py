@@ -13,7 +13,7 @@ from exhume.choices import check_choice, check_keywords
 from exhume.engines.identify import identify_source, recognise
 from exhume.engines.verify import Verification
 from exhume.errors import ExhumeError, Span, UnrecognizedFormatError, UnsupportedOperationError, WriterError
-from exhume.findings import Finding
+from exhume.findings import Finding, Verdict
 from exhume.io import witness
 from exhume.io.files import open_input
 from exhume.io.opening import Target, open_target
@@ -88,8 +88,10 @@ def salvage(
         if source is not target:
             source.close()
     report.findings = list(_reread(path, id, mode, limits, progress, jobs)) if path.exists() else []
-    if report.findings:
+    if report.verdict is Verdict.DAMAGED:
         report.verified = Verified.FAILED
+    elif report.verdict is Verdict.INCOMPLETE:
+        report.vouch(Verified.UNVERIFIABLE)
     if witness.active is not None:
         witness.active.told("salvage", report.to_dict())
     return report
@@ -142,7 +144,7 @@ def _refuse_in_place(source: Source | Tree, output: Path) -> None:
 
 
 def _reread(path: Path, id: str, mode: SalvageMode, limits: Limits, progress: Progress, jobs: int) -> Iterator[Finding]:
-    """The errors of what was written: an archive is verified, lines are parsed; plain files have no rules to break."""
+    """The problems of the output: an archive is verified, lines are parsed; plain files have no rules to break."""
     try:
         if mode is SalvageMode.ARCHIVE:
             found = Verification(path, format=id, limits=limits, progress=_verifying(progress), jobs=jobs)

@@ -9,7 +9,16 @@ from exhume.archive import Progress, no_progress
 from exhume.choices import check_keywords
 from exhume.engines.identify import recognise
 from exhume.errors import ExhumeError, UnrecognizedFormatError
-from exhume.findings import Finding, Severity, Verdict, each_once
+from exhume.findings import (
+    NO_CHECKSUMS,
+    NOT_VERIFIED,
+    STRUCTURE_ONLY,
+    Finding,
+    Severity,
+    Verdict,
+    each_once,
+    summarize,
+)
 from exhume.io import witness
 from exhume.io.opening import Target, open_target
 from exhume.limits import DEFAULT_LIMITS, Limits
@@ -51,6 +60,21 @@ class Verification:
         return self.verdict is Verdict.OK
 
     @property
+    def note(self) -> str:
+        """What an `ok` does not include (after iteration): checksums that `quick` left out, or that do not exist."""
+        if self.format is None or not self.ok:
+            return ""
+        if self.unchecked:
+            return f"without the {', '.join(self.unchecked)}: --quick"
+        if get_format(self.format).has_checksums:
+            return ""
+        return f"payloads were not read: --quick; {NO_CHECKSUMS}" if self._options["quick"] else STRUCTURE_ONLY
+
+    def summary(self) -> str:
+        """The verdict in words, with the number of findings and the note (after iteration)."""
+        return summarize(self.counts, self.note if self.format else "no known format")
+
+    @property
     def checked(self) -> tuple[str, ...]:
         """The kinds of checksums that were compared: all of them when `ok`, else those that could be reached."""
         if self.format is None:
@@ -74,6 +98,9 @@ class Verification:
                 if witness.active is not None:
                     witness.active.told("finding", finding.to_dict())
                 yield finding
+            if witness.active is not None:
+                name = source.name
+                witness.active.told("verdict", {"target": name, "format": self.format, "verdict": str(self.verdict)})
         finally:
             if source is not self.target:
                 source.close()
@@ -98,6 +125,20 @@ class Verification:
                         archive.close()
         except ExhumeError as error:
             yield Finding.from_error(error)
+
+
+def describe_verdict(format: str, counts: Mapping[Severity, int] | None) -> tuple[str, str]:
+    """What to print as the verdict on an archive with so many findings of each severity (None: it was not verified).
+
+    Returns the verdict, which is `structure` in place of `ok` if no checksum can confirm the content and empty if the
+    archive was not verified, and the words.
+    """
+    if counts is None:
+        return "", NOT_VERIFIED
+    verdict = Verdict.of_severities([severity for severity, count in counts.items() if count])
+    if verdict is Verdict.OK and not get_format(format).has_checksums:
+        return "structure", summarize(counts, STRUCTURE_ONLY)
+    return verdict, summarize(counts)
 
 
 def verify(

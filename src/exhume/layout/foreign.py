@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 from typing import Any, Self
 
 from exhume.choices import hint
@@ -227,6 +227,7 @@ class SpecifiedFile:
     """A file and its specification, as the explain engine needs it: one section, in which nothing can be verified."""
 
     problems: Sequence[Finding] = ()
+    unchecked: Mapping[str, Sequence[Finding]] = MappingProxyType({})
 
     def __init__(self, source: Source, specification: Specification) -> None:
         specification.check_parameters(())

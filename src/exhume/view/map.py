@@ -15,6 +15,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from exhume.archive import Archive
 from exhume.counts import counted, counting
+from exhume.engines.verify import describe_verdict
 from exhume.errors import ExhumeError, MissingDependencyError, SourceError, Span
 from exhume.findings import Finding, Severity
 from exhume.io.source import Source
@@ -38,7 +39,10 @@ COLOURS = {
     SectionKind.UNREAD: "#d9776f",
 }
 DAMAGE = "#c62828"
+UNCHECKED = "#6a1b9a"
 INK, DIM, PAPER = "#1c1e21", "#6b7178", "#ffffff"
+VERDICT_COLOURS = {"ok": "#1a7f37", "structure": INK, "damaged": DAMAGE, "incomplete": UNCHECKED, "": DIM}
+"""The colours of what `describe_verdict` says: green only if checksums confirm the content."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,45 +149,48 @@ class _Bar:
 
 
 def draw_map(archive: Archive, findings: Iterable[Finding] | None, *, jobs: int = 1) -> Drawing:
-    """The picture of an archive; errors among `findings` are drawn at their place.  None means it was not verified.
-    Sections are found by `jobs` threads (0: one per core).
+    """The picture of an archive; errors among `findings`, and what could not be checked, are drawn at their place.
+    None means that it was not verified.  Sections are found by `jobs` threads (0: one per core).
 
     If the archive was verified, sections that do not state their decompressed size are decompressed to measure it,
     except for those of which verifying told it already.
     Raises `SourceError` if a section that verifying could read cannot be read now.
     """
+    counts = dict.fromkeys(Severity, 0)
+    problems = []
     with measuring() as sizes:
-        errors = [finding for finding in findings or () if finding.severity is Severity.ERROR]
+        for finding in findings or ():
+            counts[finding.severity] += 1
+            if finding.is_problem:
+                problems.append(finding)
     found = archive.sections(jobs=jobs)
     drawing = Drawing()
     total = found.coverage()
     y: float = MARGIN + 14
-    verdict, colour = "no errors found", "#1a7f37"
-    if findings is None:
-        verdict, colour = "not verified", DIM
-    elif errors:
-        verdict, colour = counted(len(errors), "errors"), DAMAGE
+    verdict, words = describe_verdict(archive.format, None if findings is None else counts)
+    colour = VERDICT_COLOURS[verdict]
     size = f"{total.total:,} {counting('bytes', total.total)}"
     title = f"{PurePosixPath(archive.name).name or archive.name}   {archive.format}   {size}"
     drawing.shapes.append(Text(MARGIN, y, title, size=16, bold=True))
-    drawing.shapes.append(Text(WIDTH - MARGIN - 120, y, verdict, colour, bold=True))
-    y += 16
+    y += 20
+    drawing.shapes.append(Text(MARGIN, y, words, colour, bold=True))
+    y += 12
     tiles = [part for part in found.parts if isinstance(part, SectionRun) or part.parent is None]
     by_file: dict[str, list[Part]] = {name: [] for name in found.sources}
     for part in tiles:
         by_file[part.span.source].append(part)
     for name, source in found.sources.items():
-        y = _strip(drawing, y, name, source, by_file[name], errors)
+        y = _strip(drawing, y, name, source, by_file[name], problems)
     y = _legend(drawing, y + 8)
-    known = sizes if not errors else {}
-    sorts = _sorts(tiles, known, decode=findings is not None, sound=not errors)
+    known = sizes if not problems else {}
+    sorts = _sorts(tiles, known, decode=findings is not None, sound=not problems)
     y = _table(drawing, y + 8, sorts, total.total)
     drawing.height = int(y + MARGIN)
     return drawing
 
 
 def _strip(
-    drawing: Drawing, y: float, name: str, source: Source, tiles: Sequence[Part], errors: Sequence[Finding]
+    drawing: Drawing, y: float, name: str, source: Source, tiles: Sequence[Part], problems: Sequence[Finding]
 ) -> float:
     drawing.shapes.append(Text(MARGIN, y + 14, f"{name}  {source.size:,} {counting('bytes', source.size)}", DIM))
     y += 20
@@ -192,7 +199,7 @@ def _strip(
     drawing.shapes.append(Rect(MARGIN, y, inner, STRIP, "#f1f2f4"))
     for bar in _bars(tiles, scale):
         _draw(drawing, y, MARGIN + (bar.start - source.origin) * scale, (bar.end - bar.start) * scale, bar)
-    return _damage(drawing, y, name, source, tiles, errors)
+    return _problems(drawing, y, name, source, tiles, problems)
 
 
 def _bars(tiles: Iterable[Part], scale: float) -> Iterator[_Bar]:
@@ -222,25 +229,30 @@ def _split(run: SectionRun, scale: float) -> Iterator[_Bar]:
         at = stop
 
 
-def _damage(
-    drawing: Drawing, y: float, name: str, source: Source, tiles: Sequence[Part], errors: Sequence[Finding]
+def _problems(
+    drawing: Drawing, y: float, name: str, source: Source, tiles: Sequence[Part], problems: Sequence[Finding]
 ) -> float:
-    """Draws errors as bars above and below the strip, so that names stay readable; lists the sections they touch."""
+    """Draws problems as bars above and below the strip, so that names stay readable; lists the sections they touch."""
     inner = WIDTH - 2 * MARGIN
     scale = inner / source.size if source.size else 0.0
-    spans = [(e, e.span) for e in errors if e.span is not None and e.span.source == name]
-    for finding, span in spans:
+    touched: dict[bool, set[int]] = {True: set(), False: set()}
+    for finding in problems:
+        span = finding.span
+        if span is None or span.source != name:
+            continue
+        is_error = finding.severity is Severity.ERROR
         x = MARGIN + (span.start - source.origin) * scale
         width = min(max(2.0, span.size * scale), MARGIN + inner - x)
         for top in (y - BAR, y + STRIP):
-            drawing.shapes.append(Rect(x, top, width, BAR, DAMAGE, str(finding)))
-    touched = _touched(tiles, sorted({span.start for _, span in spans}))
+            drawing.shapes.append(Rect(x, top, width, BAR, DAMAGE if is_error else UNCHECKED, str(finding)))
+        touched[is_error].add(span.start)
     y += STRIP + BAR + 6
-    if touched:
-        more = f" and {len(touched) - DAMAGED_NAMES:,} more" if len(touched) > DAMAGED_NAMES else ""
-        named = ", ".join(f"{s.name} ({s.span.start:,}..{s.span.end:,})" for s in touched[:DAMAGED_NAMES])
-        drawing.shapes.append(Text(MARGIN, y + 12, _fit(f"damaged: {named}{more}", 160), DAMAGE, 12))
-        y += ROW
+    for is_error, word, colour in ((True, "damaged", DAMAGE), (False, "not checked", UNCHECKED)):
+        if sections := _touched(tiles, sorted(touched[is_error])):
+            more = f" and {len(sections) - DAMAGED_NAMES:,} more" if len(sections) > DAMAGED_NAMES else ""
+            named = ", ".join(f"{s.name} ({s.span.start:,}..{s.span.end:,})" for s in sections[:DAMAGED_NAMES])
+            drawing.shapes.append(Text(MARGIN, y + 12, _fit(f"{word}: {named}{more}", 160), colour, 12))
+            y += ROW
     return y + 8
 
 
@@ -284,7 +296,8 @@ def _fit(text: str, room: int) -> str:
 
 def _legend(drawing: Drawing, y: float) -> float:
     x: float = MARGIN
-    for label, colour in [*((str(kind), colour) for kind, colour in COLOURS.items()), ("error", DAMAGE)]:
+    problems = (("error", DAMAGE), ("not checked", UNCHECKED))
+    for label, colour in [*((str(kind), colour) for kind, colour in COLOURS.items()), *problems]:
         drawing.shapes.append(Rect(x, y, 12, 12, colour))
         drawing.shapes.append(Text(x + 17, y + 11, label, DIM, 12))
         x += 34 + 8 * len(label)

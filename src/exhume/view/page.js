@@ -14,13 +14,11 @@
 
   // ---- what stands on the page ----
   const title = el("h1", { textContent: contents.target });
-  const { errors } = contents, others = contents.findings.filter((f) => f.severity !== "error").length;
+  const { problems } = contents, isProblem = (f) => f.severity === "error" || f.severity === "unchecked";
   const verdict = el("button", {
-    type: "button", className: "verdict " + (!contents.verified ? "unchecked" : errors ? "bad" : "ok"), id: "verdict",
-    textContent: !contents.verified ? "not verified" : errors ? counted(errors, "error") : "no errors found",
+    type: "button", className: "verdict " + contents.verdict, id: "verdict", textContent: contents.summary,
     disabled: !contents.findings.length, title: contents.findings.length ? "show the next finding (n)" : "",
   });
-  if (contents.verified && others) verdict.textContent += `, ${counted(others, "other finding")}`;
   const names = el("select", { id: "space", title: "file or decompressed payload" });
   names.setAttribute("aria-label", "address space");
   contents.spaces.forEach((s, i) => names.append(el("option", { value: String(i), textContent: `${s.name} (${s.size} bytes)` })));
@@ -279,7 +277,7 @@
   let told = -1;
   async function nextFinding() {
     if (!contents.findings.length) return;
-    if (told < 0 && errors) told = contents.findings.findIndex((f) => f.severity === "error") - 1;
+    if (told < 0 && problems) told = contents.findings.findIndex(isProblem) - 1;
     told = (told + 1) % contents.findings.length;
     const finding = contents.findings[told];
     if (finding.space === null) { describe(null, finding); return; }
@@ -377,8 +375,10 @@
       paint.fillStyle = style.getPropertyValue("--" + kind);
       paint.fillRect(4, y(start), across - 8, Math.max(1, y(end) - y(start)));
     }
-    paint.fillStyle = style.getPropertyValue("--bad");
-    for (const f of contents.findings) if (f.severity === "error" && f.space === space) paint.fillRect(0, y(f.start), across, 2);
+    for (const f of contents.findings.filter((one) => isProblem(one) && one.space === space)) {
+      paint.fillStyle = style.getPropertyValue(f.severity === "error" ? "--bad" : "--unchecked");
+      paint.fillRect(0, y(f.start), across, 2);
+    }
     if (selected && selected.p === space && selected.s !== undefined) {
       paint.fillStyle = style.getPropertyValue("--accent");
       paint.fillRect(0, y(selected.s), 4, Math.max(2, y(selected.e) - y(selected.s)));
@@ -399,12 +399,12 @@
   });
   new ResizeObserver(drawMap).observe(hex);
 
-  // ---- where the page opens: at what the address names, what was asked for, the first error, the first section ----
+  // ---- where the page opens: at what the address names, what was asked for, the first problem, the first section ----
   async function begin() {
     select(rows[0] || null, { scrollHex: false, remember: false });
     if (await follow(location.hash)) return;
     if (contents.open !== null && firstFileWith(contents.open) >= 0) await jump(contents.open);
-    else if (errors) await nextFinding();
+    else if (problems) await nextFinding();
   }
   begin().then(() => {
     drawMap();

@@ -11,6 +11,7 @@ import base64
 import html
 import importlib.resources
 import json
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import IO, Any
@@ -20,6 +21,7 @@ from exhume.archive import Archive, Progress, no_progress
 from exhume.codecs import compress
 from exhume.engines.explain import UNBOUNDED, Selection, explain_archive
 from exhume.engines.explained import Explained
+from exhume.engines.verify import describe_verdict
 from exhume.errors import Span, shorten
 from exhume.findings import CheckOutcome, Finding
 from exhume.io.jsonout import jsonable
@@ -101,6 +103,8 @@ class PageWriter:
         for done, item in enumerate(explained, 1):
             sections.append(self._section(found, item, findings or ()))
             self._progress(done, None, "sections")
+        counts = None if findings is None else Counter(finding.severity for finding in findings)
+        verdict, words = describe_verdict(archive.format, counts)
         contents = {
             "version": __version__,
             "target": archive.name,
@@ -108,8 +112,9 @@ class PageWriter:
             "spaces": [space.to_dict() for space in self._spaces],
             "sections": sections,
             "stripes": _stripes(found),
-            "verified": findings is not None,
-            "errors": sum(finding.severity == "error" for finding in findings or ()),
+            "verdict": verdict,
+            "summary": words,
+            "problems": sum(finding.is_problem for finding in findings or ()),
             "findings": [self._finding(finding) for finding in (findings or ())[:MOST_FINDINGS]],
             "open": self._selection.start,
         }

@@ -14,7 +14,7 @@ import numpy as np
 
 from exhume.codecs.blocks import LZ4_FRAME_MAGIC
 from exhume.codecs.zstd import ZSTD_MAGIC
-from exhume.errors import ExhumeError, Span
+from exhume.errors import ExhumeError, LimitExceededError, Span
 from exhume.findings import Finding
 from exhume.formats.ark.checks import GROUP_HEADER, NO_DECODE, OBJECT_HEADER
 from exhume.formats.ark.kernel import ark_portions
@@ -35,7 +35,7 @@ BATCH: Final = 4096
 TELLING: Final = 3
 """If this many messages of an object start with a header byte, all of them must; a single one may by accident."""
 
-_FOREIGN, _FRAMED, _UNPACKED = 0, 1, 2
+_FOREIGN, _FRAMED, _UNPACKED, _UNCHECKED = range(4)
 
 
 def _nowhere() -> Span:
@@ -50,9 +50,10 @@ def prove_messages(split: Split, entries: Array, limits: Limits) -> tuple[Array,
     """
     unpack = Decompressor("lz4", limits)  # it follows the footer of each message, whatever the codec here
     states = np.fromiter(_states(split, entries, unpack), np.uint8, len(entries))
-    packed = bool((states == _UNPACKED).any())
-    bad, proof = (states != _UNPACKED, Proof.STRUCTURE) if packed else _unframed(entries, states)
-    findings = [_finding(split, entries[at], unpack, packed=packed) for at in _in_file(entries, bad)[:10]]
+    unchecked = states == _UNCHECKED
+    packed = bool(((states == _UNPACKED) | unchecked).any())
+    bad, proof = ((states < _UNPACKED), Proof.STRUCTURE) if packed else _unframed(entries, states)
+    findings = [_finding(split, entries[at], unpack, packed=packed) for at in _in_file(entries, bad | unchecked)[:10]]
     return bad, findings, proof
 
 
@@ -77,19 +78,22 @@ def _states(split: Split, entries: Array, unpack: Decompressor) -> Iterator[int]
         offsets, sizes = places_of(part)
         for first, stop in ark_portions(sizes, PORTION):
             for data in split.read_messages(offsets[first:stop], sizes[first:stop]):
-                yield _UNPACKED if _unpacks(data, unpack) else _FRAMED if _is_framed(data) else _FOREIGN
+                yield _packed_state(data, unpack) or (_FRAMED if _is_framed(data) else _FOREIGN)
 
 
-def _unpacks(data: bytes, unpack: Decompressor) -> bool:
-    """Whether bytes are a compressed message: with a matching footer, or as a bare frame."""
+def _packed_state(data: bytes, unpack: Decompressor) -> int:
+    """Whether bytes are a compressed message (with a matching footer, or as a bare frame), or may be one."""
     footed = data[-1] == MESSAGE_FOOTER_MAGIC and len(data) >= MESSAGE_FOOTER_SIZE
     if not footed and not data.startswith((ZSTD_MAGIC, LZ4_FRAME_MAGIC)):
-        return False
+        return _FOREIGN
     try:
         message = unpack.decode(data, _nowhere)
+    except LimitExceededError:
+        return _UNCHECKED
     except ExhumeError:
-        return False
-    return not footed or len(message) == parse_message_footer(data, _nowhere()).len_message
+        return _FOREIGN
+    fits = not footed or len(message) == parse_message_footer(data, _nowhere()).len_message
+    return _UNPACKED if fits else _FOREIGN
 
 
 def _is_framed(data: bytes) -> bool:

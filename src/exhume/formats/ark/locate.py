@@ -31,10 +31,13 @@ from exhume.formats.ark.splits import Split
 from exhume.formats.ark.verify import check_entries
 from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.recovery import Carved, Proof, Verdict
+from exhume.recovery import Carved, CarveVerdict, Proof
 
 MAX_CAPACITY: Final = 1 << 24
 """The most index slots that a header may claim; with more, it is not taken for a header."""
+
+LONGEST_NAME: Final = 256
+"""Bytes of a trailer that are read to see whether it names the type of manifests."""
 
 MOST_FINDINGS: Final = 10
 """The most findings about a split's index, and the most about its messages."""
@@ -56,21 +59,22 @@ def _locate_manifest(source: Source, hit: int, limits: Limits) -> Carved | None:
     if footer is None or footer.version != 1:
         return None
     length = footer.len_content + footer.len_trailer + TRAILER_FOOTER_SIZE
-    if length > limits.structure_size:
-        return None
     start = end - length
-    data = source.read_at(start, length)
-    name = MANIFEST_TYPE.encode()
-    if not is_object(data[0]) or (footer.len_trailer and (read_counted(data, footer.len_content) or (b"",))[0] != name):
+    if start < 0 or not is_object(source.read_at(start, 1)[0]):
         return None
+    trailer = source.read_at(start + footer.len_content, min(footer.len_trailer, LONGEST_NAME))
+    if trailer and (read_counted(trailer, 0) or (b"",))[0] != MANIFEST_TYPE.encode():
+        return None
+    limits.check("structure_size", length, source.span(start, end))
+    data = source.read_at(start, length)
     try:
         loaded = load_manifest(data, source.span(start, end))
     except ExhumeError as error:
-        found = (Finding.from_error(error),)
-        return Carved("ark", source.span(start, end), Verdict.DAMAGED, 0.6, found, Proof.STRUCTURE)
-    bad = tuple(finding for finding in loaded.findings if finding.is_problem)
-    verdict = Verdict.DAMAGED if bad else Verdict.WHOLE
-    return Carved("ark", source.span(start, end), verdict, 0.8 if bad else 0.99, bad, Proof.STRUCTURE)
+        bad: tuple[Finding, ...] = (Finding.from_error(error),)
+    else:
+        bad = tuple(finding for finding in loaded.findings if finding.is_problem)
+    verdict = CarveVerdict.of(bad, Proof.STRUCTURE)
+    return Carved("ark", source.span(start, end), verdict, 0.99, bad, Proof.STRUCTURE)
 
 
 def _locate_split(source: Source, hit: int, limits: Limits) -> Carved | None:
@@ -103,14 +107,12 @@ def _locate_split(source: Source, hit: int, limits: Limits) -> Carved | None:
     findings = [f for f in check_entries(split, index) if f.is_problem][:MOST_FINDINGS]
     bad, more, proof = prove_messages(split, entries[inside], limits)
     findings += more
-    if length > room or present < header.item_count:
-        return Carved("ark", source.span(hit, source.size), Verdict.PARTIAL, 0.6, tuple(findings), proof)
-    if not header.item_count or ends_foreign(entries[inside], bad):
-        verdict = Verdict.PARTIAL
-    else:
-        verdict = Verdict.DAMAGED if findings else Verdict.WHOLE
-    confidence = 0.6 if findings else 0.9
-    return Carved("ark", source.span(hit, hit + length), verdict, confidence, tuple(findings), proof)
+    cut = length > room or present < header.item_count
+    partial = cut or not header.item_count or ends_foreign(entries[inside], bad)
+    verdict = CarveVerdict.of(findings, proof, partial=partial)
+    confidence = 0.6 if findings or cut else 0.9  # three bytes and what follows them are little to go by
+    end = source.size if cut else hit + length
+    return Carved("ark", source.span(hit, end), verdict, confidence, tuple(findings), proof)
 
 
 def _plausible(header: SplitHeader) -> bool:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 
-from exhume.findings import Finding
+from exhume.findings import NOT_CHECKED, Finding, with_error
 from exhume.formats.caf.index import parse_partial
 from exhume.formats.caf.layout import FOOTER_SIZE, parse_footer
 from exhume.formats.caf.reader import CafArchive
 from exhume.formats.caf.table import Index
 from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.recovery import Carved, Proof, Verdict
+from exhume.recovery import Carved, CarveVerdict, Proof
 
 LOOK_BACK = 64
 """White space allowed between the opening brace and its first key."""
@@ -34,6 +34,8 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: i
         return None
     ofs_index = hit - (len(before) - brace.start())
     index, end = _read(source, ofs_index, limits)
+    if isinstance(index.broken, NOT_CHECKED):
+        raise index.broken
     if not index.has_files:
         return None
     starts, ends = index.starts, index.ends
@@ -51,12 +53,11 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: i
     stop = end + FOOTER_SIZE if fits else end
     if not fits or cut:
         confidence = 0.7 if fits else 0.4 if whole else 0.3
-        return Carved("caf", source.span(start, stop), Verdict.PARTIAL, confidence, _findings(index))
-    findings = tuple(CafArchive(source.window(start, stop), limits=limits, any_version=True).verify())
-    bad = any(finding.is_problem for finding in findings)
-    verdict = Verdict.DAMAGED if bad else Verdict.WHOLE
-    proof = Proof.NOTHING if data_size else Proof.STRUCTURE  # nothing is claimed about the data except where they lie
-    return Carved("caf", source.span(start, stop), verdict, 0.8 if bad else 0.99, findings, proof)
+        return Carved("caf", source.span(start, stop), CarveVerdict.PARTIAL, confidence, _findings(index))
+    archive = CafArchive(source.window(start, stop), limits=limits, any_version=True)
+    findings = tuple(with_error(archive.verify()))
+    proof = Proof.NOTHING if data_size else Proof.STRUCTURE  # the format states nothing of the data but their place
+    return Carved("caf", source.span(start, stop), CarveVerdict.of(findings, proof), 0.99, findings, proof)
 
 
 def _findings(index: Index) -> tuple[Finding, ...]:
@@ -73,6 +74,8 @@ def _read(source: Source, ofs_index: int, limits: Limits) -> tuple[Index, int]:
         if index.end >= 0:
             return index, ofs_index + index.end
         broken = index.broken.span.start - where.start if index.broken and index.broken.span else 0
+        if size == limits.structure_size < source.size - ofs_index:
+            limits.check("structure_size", size + 1, where)
         if size == room or broken < size - limits.name_size:
             # The index itself breaks off here; it was not merely cut by the end of the window.
             return index, ofs_index + min(size, max(broken, 1))

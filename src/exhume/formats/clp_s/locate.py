@@ -11,7 +11,7 @@ from exhume.formats.clp_s.names import KNOWN_VERSIONS
 from exhume.formats.clp_s.reader import ClpSArchive
 from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.recovery import LARGE, Carved, Proof, Verdict
+from exhume.recovery import LARGE, Carved, CarveVerdict, Proof
 
 
 def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: int = 1) -> Carved | None:
@@ -41,12 +41,10 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: i
         confidence = 0.3
     found = archive.verify(jobs=jobs if length > LARGE else 1)
     findings = [finding for finding in found if finding.is_problem]
-    if length < size or _loses_its_end(archive, findings):
-        verdict = Verdict.PARTIAL
-    elif findings:
-        verdict = Verdict.DAMAGED
-    else:
-        verdict, confidence = Verdict.WHOLE, 1.0
+    partial = length < size or _loses_its_end(archive, findings)
+    verdict = CarveVerdict.of(findings, Proof.STRUCTURE, partial=partial)
+    if verdict is CarveVerdict.WHOLE:
+        confidence = 1.0
     return Carved("clp-s", source.span(hit, hit + length), verdict, confidence, tuple(findings), Proof.STRUCTURE)
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from exhume.codecs import decompress_prefix
-from exhume.errors import ExhumeError
+from exhume.errors import ExhumeError, LimitExceededError
+from exhume.formats.data_bundle import checks
 from exhume.formats.data_bundle.messages import Compression, align, compression_name
 from exhume.formats.data_bundle.shard import read_header
 from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.recovery import Carved, Proof, Verdict
+from exhume.recovery import Carved, CarveVerdict, Proof
 
 _MOST = 64 << 20
 _STEP = 1 << 20
@@ -27,16 +28,20 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: i
     window = source.window(hit, source.size)
     try:
         header = read_header(window, limits)
+    except LimitExceededError:
+        raise
     except ExhumeError:
         return None
     plausible = (
         0 < header.shard_count <= 1 << 24
         and header.shard_index < header.shard_count
-        and header.compression in (1, 2, 3)
+        and header.compression != Compression.UNKNOWN
         and header.data_offset <= min(window.size, 1 << 24)
     )
     if not plausible:
         return None
+    if header.compression not in tuple(Compression):
+        raise checks.COMPRESSION.error(span=window.span(0, header.data_offset), actual=header.compression)
     start, alignment = header.data_offset, max(1, header.record_alignment)
     end, records = start, 0
     if header.compression != Compression.NONE:
@@ -55,4 +60,6 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: i
             records += 1
     proof = Proof.STRUCTURE if records else Proof.NOTHING
     confidence = 0.9 if records else 0.6
-    return Carved("databundle", window.span(0, min(end, window.size)), Verdict.PARTIAL, confidence, proved_by=proof)
+    return Carved(
+        "databundle", window.span(0, min(end, window.size)), CarveVerdict.PARTIAL, confidence, proved_by=proof
+    )

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from exhume.codecs.zstd import ZSTD_MAGIC
-from exhume.errors import ExhumeError, SourceError
-from exhume.findings import Capped, each_once
+from exhume.errors import ExhumeError
+from exhume.findings import NOT_CHECKED, Capped, each_once
 from exhume.formats.kv_ir.layout import MAGIC_SIZE, MAGICS, parse_metadata
 from exhume.formats.kv_ir.stream import Stream, UnitError, Units
 from exhume.formats.kv_ir.units import How
 from exhume.formats.kv_ir.verify import EVENTS, walk
 from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.recovery import Carved, Proof, Verdict
+from exhume.recovery import Carved, CarveVerdict, Proof
 
 
 def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: int = 1) -> Carved | None:
@@ -27,7 +27,7 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: i
     try:
         units = Units(stream, limits)
         parse_metadata(units.preamble, stream.span(0, units.preamble.size))
-    except SourceError:
+    except NOT_CHECKED:
         raise
     except ExhumeError:
         return None
@@ -39,10 +39,8 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: i
     end = max(stream.stored, len(ZSTD_MAGIC)) if stream.wrapped else units.at
     span = source.span(hit, hit + end)
     if not units.ended:
-        return Carved("kv-ir", span, Verdict.PARTIAL, 0.7, findings, Proof.STRUCTURE)
-    broken = any(finding.is_problem for finding in findings)
-    verdict = Verdict.DAMAGED if broken else Verdict.WHOLE
-    return Carved("kv-ir", span, verdict, 0.8 if broken else 1.0, findings, Proof.STRUCTURE)
+        return Carved("kv-ir", span, CarveVerdict.PARTIAL, 0.9, findings, Proof.STRUCTURE)
+    return Carved("kv-ir", span, CarveVerdict.of(findings, Proof.STRUCTURE), 1.0, findings, Proof.STRUCTURE)
 
 
 def _skip_to_the_end(units: Units) -> None:

@@ -7,7 +7,7 @@ from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.table import Table
 from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.recovery import Carved, Proof, Verdict
+from exhume.recovery import Carved, CarveVerdict, Proof
 
 _LARGEST = 1 << 40
 
@@ -31,7 +31,7 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: i
         return None
     start = end - size
     if start < 0:
-        return Carved("leveldb", source.span(0, end), Verdict.PARTIAL, 0.4)
+        return Carved("leveldb", source.span(0, end), CarveVerdict.PARTIAL, 0.4)
     found: list[Finding] = []
     report = checks.collector(found.append)
     table = Table(source.window(start, end), limits=limits)
@@ -44,7 +44,5 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: i
             proof = Proof.STRUCTURE
     bad = tuple(finding for finding in found if finding.is_problem)
     span = source.span(start, end)
-    if bad and not index:
-        return Carved("leveldb", span, Verdict.DAMAGED, 0.3, bad[:10])
-    verdict = Verdict.DAMAGED if bad else Verdict.WHOLE
-    return Carved("leveldb", span, verdict, 0.7 if bad else 0.99, bad[:10], proof)
+    confidence = 0.3 if bad and not index else 0.99
+    return Carved("leveldb", span, CarveVerdict.of(bad, proof), confidence, bad[:10], proof)

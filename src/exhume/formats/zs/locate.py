@@ -5,7 +5,7 @@ of the file.
 from __future__ import annotations
 
 from exhume.errors import ExhumeError, SourceError
-from exhume.findings import Finding
+from exhume.findings import Finding, with_error
 from exhume.formats.zs import checks
 from exhume.formats.zs.blocks import BlockFile
 from exhume.formats.zs.head import Head, read_head
@@ -14,7 +14,7 @@ from exhume.formats.zs.layout_facts import DECODERS, MAGIC
 from exhume.formats.zs.verify import verify_source
 from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.recovery import LARGE, Carved, Proof, Verdict
+from exhume.recovery import LARGE, Carved, CarveVerdict, Proof
 
 _BROKEN_FRAMING = frozenset({checks.BLOCK_CUT.code, checks.BLOCK_LENGTH.code, checks.BLOCK_EMPTY.code})
 
@@ -28,9 +28,9 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: i
     rest = source.window(hit)
     head = read_head(rest, limits)
     header = head.header
-    if header is None or head.blocks_offset is None or header.codec not in DECODERS:
-        return None
     sound = not any(problem.code == "ZS-201" for problem in head.problems)
+    if header is None or head.blocks_offset is None or (header.codec not in DECODERS and not sound):
+        return None
     if head.magic == MAGIC and sound and header.file_size >= head.blocks_offset:
         return _whole(source, hit, header, limits, jobs)
     end = _follow(rest, header, limits)
@@ -39,7 +39,7 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: i
     span = source.span(hit, hit + end)
     # The blocks' own checksums match; where the header's does not, the codec that it names is taken on trust.
     proof = Proof.CHECKSUMS if sound else Proof.STRUCTURE
-    return Carved("zs", span, Verdict.PARTIAL, 0.7 if end > head.blocks_offset else 0.4, _told(head), proof)
+    return Carved("zs", span, CarveVerdict.PARTIAL, 0.7 if end > head.blocks_offset else 0.4, _told(head), proof)
 
 
 def _told(head: Head) -> tuple[Finding, ...]:
@@ -53,14 +53,13 @@ def _whole(source: Source, hit: int, header: Header, limits: Limits, jobs: int) 
     span = source.span(hit, stop)
     cut = span.size < header.file_size
     jobs = jobs if span.size > LARGE else 1
-    findings = tuple(verify_source(source.window(hit, stop), limits=limits, jobs=jobs))
+    findings = tuple(with_error(verify_source(source.window(hit, stop), limits=limits, jobs=jobs)))
     if cut:
-        return Carved("zs", span, Verdict.PARTIAL, 0.9, findings, Proof.CHECKSUMS)
-    bad = any(finding.is_problem for finding in findings)
+        return Carved("zs", span, CarveVerdict.PARTIAL, 1.0, findings, Proof.CHECKSUMS)
     # The blocks end too early or make no sense: a fragment of another file begins somewhere before that.
     lost = any(finding.code in _BROKEN_FRAMING for finding in findings)
-    verdict = Verdict.PARTIAL if lost else Verdict.DAMAGED if bad else Verdict.WHOLE
-    return Carved("zs", span, verdict, 0.95 if bad else 1.0, findings, Proof.CHECKSUMS)
+    verdict = CarveVerdict.of(findings, Proof.CHECKSUMS, partial=lost)
+    return Carved("zs", span, verdict, 1.0, findings, Proof.CHECKSUMS)
 
 
 def _follow(rest: Source, header: Header, limits: Limits) -> int:
