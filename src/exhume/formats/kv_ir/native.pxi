@@ -430,7 +430,7 @@ cdef class KvIrDecoder:
                     self.start = base + at
                     return ir_stop(stop, IR_FULL, after, after, after)
                 if how & IR_ENCODE:
-                    size = self.encoder.size
+                    size = target if self.encoder.is_full(target) else self.encoder.size
                 elif how & IR_COLUMNS:
                     size = self.columns.size()
                 else:

@@ -210,7 +210,7 @@ class KvIrDecoder:
                 self.start = base + at
                 return Status.FULL, after
             if how & How.ENCODE:
-                return (Status.FULL if self._encoder.size >= target else None), after
+                return (Status.FULL if self._encoder.is_full(target) else None), after
             if how & How.COLUMNS:
                 assert self._columns is not None
                 return (Status.FULL if self._columns.size >= target else None), after

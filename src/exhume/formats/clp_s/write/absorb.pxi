@@ -326,6 +326,8 @@ def clps_absorb(ClpsEncoder self not None, ClpsEncoder piece not None, patterns,
     cdef bytes numbers = array("q", patterns).tobytes()
     cdef const int64_t* ids = <const int64_t*>bytes_text(numbers)
     if self.size + piece.size >= target \
+            or self.exceeds(self.variables.data.n + piece.variables.data.n, self.log_types.data.n + piece.log_types.data.n,
+                            self.array_types.data.n + piece.array_types.data.n, self.num_nodes + piece.num_nodes) \
             or self.num_nodes + piece.num_nodes + most >= ENC_MAX_NODES \
             or self.log_types.count + piece.log_types.count + most >= ENC_MAX_LOG_TYPES \
             or self.array_types.count + piece.array_types.count + most >= ENC_MAX_LOG_TYPES \

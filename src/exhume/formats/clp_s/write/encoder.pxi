@@ -1339,8 +1339,17 @@ cdef class ClpsEncoder:
                 self.count_losses()
             self.commit()
             document[0] = self.at
-            if self.size >= target:
+            if self.is_full(target):
                 return E_SPLIT
+
+    cdef bint is_full(self, int64_t target) noexcept nogil:
+        """Whether the archive is complete: it has the target size, or a section grows too large for readers."""
+        return self.size >= target or self.exceeds(self.variables.data.n, self.log_types.data.n,
+                                                   self.array_types.data.n, self.num_nodes)
+
+    cdef bint exceeds(self, size_t variables, size_t log_types, size_t array_types, size_t nodes) noexcept nogil:
+        return variables >= ENC_SPLIT_TEXT or log_types >= ENC_SPLIT_TEXT or array_types >= ENC_SPLIT_TEXT \
+            or nodes >= ENC_SPLIT_NODES
 
     def feed(self, bytes data not None, Py_ssize_t start, bint final, int64_t target, bint single):
         cdef const unsigned char* base = <const unsigned char*>bytes_text(data)

@@ -25,6 +25,10 @@ from exhume.formats.clp_s.write.jsonscan import Kind, ScanError, Scanner, Status
 from exhume.formats.clp_s.write.texts import Dialect, VariableKind, encode_dictionary_id, encode_text
 
 MAX_IDS: Final = MAX_NODE_ID + 1
+SPLIT_TEXT: Final = 1 << 29
+"""Bytes of a dictionary after which a new archive is begun, because readers hold dictionaries in memory."""
+SPLIT_NODES: Final = 1 << 22
+"""Nodes of the schema tree after which one is begun."""
 MASK64: Final = (1 << 64) - 1
 _TEXT_TYPES: Final = (NodeType.CLP_STRING, NodeType.UNSTRUCTURED_ARRAY)
 
@@ -167,8 +171,12 @@ class PureEncoder:
                 return error.status, at, end, True
             self._commit(*record)
             at = end
-            if self.size >= target:
+            if self.is_full(target):
                 return Status.SPLIT, at, at, False
+
+    def is_full(self, target: int) -> bool:
+        """Whether the archive is complete: it has the target size, or a section grows too large for readers."""
+        return self.size >= target or max(self._payload_size) >= SPLIT_TEXT or len(self._nodes) >= SPLIT_NODES
 
     def add_leaves(self, leaves: Sequence[Leaf]) -> Status | None:
         """Adds a record that is given by its leaves instead of JSON, in the order in which their nodes are made.
