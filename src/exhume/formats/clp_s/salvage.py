@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -135,12 +135,11 @@ class _Kept:
         self.streams: list[_KeptStream] = []
         self._file = file
 
-    def add(self, tables: list[TableEntry], frames: list[bytes]) -> None:
+    def add(self, tables: list[TableEntry], frames: Iterable[bytes]) -> None:
         """The tables of one stream, and that stream as it will be stored."""
         if tables:
             at = self._file.seek(0, os.SEEK_END)
-            self._file.writelines(frames)
-            self.streams.append(_KeptStream(tables, at, sum(map(len, frames))))
+            self.streams.append(_KeptStream(tables, at, sum(map(self._file.write, frames))))
 
     def drop(self, numbers: set[int]) -> None:
         """Leaves out tables, by their numbers in order."""

@@ -9,13 +9,14 @@ import itertools
 import mmap
 import threading
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from exhume.archive import Progress
 from exhume.codecs.common import Buffer, over_budget
+from exhume.codecs.frames import frames_at
 from exhume.codecs.zstd import zstd_stream, zstd_survivors
 from exhume.counts import counted
 from exhume.errors import CodecError, ExhumeError, UnsupportedFeatureError
@@ -58,12 +59,17 @@ class _Stream(NamedTuple):
     partial: Partial | None
     decoded: int
     end: int
-    stored: bytes
+    stored: Iterable[bytes] | None = None
 
 
 def payload_of(tables: list[TableEntry], payload: Buffer) -> Payload:
     """A stream of these tables, which lie back to back in the payload."""
     return [table.end - table.start for table in tables], whole(payload)[1]
+
+
+def _are_back_to_back(tables: list[TableEntry], size: int) -> bool:
+    """Whether nothing lies between the tables of a stream of this size."""
+    return [0, *(table.end for table in tables)] == [*(table.start for table in tables), size]
 
 
 def _spooled(places: Sequence[tuple[int, int]], spool: BinaryIO) -> Payload:
@@ -110,7 +116,7 @@ class Streams:
             return self._found.schema_ids
         return build_schema_map([*self._found.schemas.values(), *self._reduced.values()])
 
-    def kept(self, progress: Progress, jobs: int) -> Iterator[tuple[list[TableEntry], list[bytes]]]:
+    def kept(self, progress: Progress, jobs: int) -> Iterator[tuple[list[TableEntry], Iterable[bytes]]]:
         """The tables that are kept, stream by stream, and the frames of each stream: as they are stored if nothing else
         is in it, else made again.
         """
@@ -125,7 +131,7 @@ class Streams:
             one = under_way.popleft()
             if number in self._spools:
                 self._spools.pop(number).close()
-            yield self._entries(one), [one.stored] if one.stored else frames
+            yield self._entries(one), frames if one.stored is None else one.stored
             self._account(number, one)
             progress(number + 1, len(self._streams), "streams")
 
@@ -173,25 +179,25 @@ class Streams:
         size = sum(map(len, parts))
         tables = self._tables.get(number, [])
         kept = self._whole(tables, size)
-        bounds = [0, *(table.end for table in tables)]
-        intact = intact and kept == tables and bounds == [*(table.start for table in tables), size]
+        intact = intact and kept == tables and _are_back_to_back(tables, size)
         if intact and (last or used == end - start):
-            return _Stream(tables, kept, None, size, end, data[:used]), payload_of([], b"")
+            return _Stream(tables, kept, None, size, end, [data[:used]]), payload_of([], b"")
         payload = memoryview(b"".join(parts))
         cut = self._cut(tables, size)
         partial = None if cut is None else self._columns(cut, payload[cut.start :])
         places = self._places(kept, partial)
         content = b"".join(payload[start:stop] for start, stop in places)
         made = [stop - start for start, stop in places], whole(content)[1]
-        return _Stream(tables, kept, partial, size, end, b""), made
+        return _Stream(tables, kept, partial, size, end), made
 
     def _read_large(self, number: int, start: int, end: int) -> tuple[_Stream, Payload]:
         """A stream that is too large for memory, decompressed into a file."""
         source, most = self._source, self._limits.expansion_budget(end - start)
         spool = self._spools[number] = scratch_file(self._scratch)
         used = size = 0
+        is_whole = False
         with suppress(CodecError, UnsupportedFeatureError):
-            for at, part, _ in zstd_stream(source.chunks(start, min(end, source.size)), STEP):
+            for at, part, is_whole in zstd_stream(source.chunks(start, min(end, source.size)), STEP):  # noqa: B007
                 used, size = at, size + spool.write(part)
                 if size > most:
                     raise over_budget("zstd", most)
@@ -202,8 +208,21 @@ class Streams:
         if cut is not None:
             with mmap.mmap(spool.fileno(), size, access=mmap.ACCESS_READ) as mapped, memoryview(mapped) as data:
                 partial = self._columns(cut, data[cut.start :])
-        stop = start + used if number + 1 == len(self._streams) else end
-        return _Stream(tables, kept, partial, size, stop, b""), _spooled(self._places(kept, partial), spool)
+        last = number + 1 == len(self._streams)
+        stop = start + used if last else end
+        is_whole = is_whole and kept == tables and _are_back_to_back(tables, size)
+        if is_whole and (last or used == end - start) and self._has_windows(start, used, size):
+            return _Stream(tables, kept, None, size, stop, source.chunks(start, start + used)), payload_of([], b"")
+        return _Stream(tables, kept, partial, size, stop), _spooled(self._places(kept, partial), spool)
+
+    def _has_windows(self, start: int, stored: int, size: int) -> bool:
+        """Whether readers can decompress these stored bytes in parts."""
+
+        def read(first: int, stop: int) -> bytes:
+            return self._source.read_at(start + first, stop - first)
+
+        limits = self._limits
+        return frames_at(read, stored, limits.payload_size, size, most=limits.expansion_budget(stored)) is not None
 
     def _sound(self, tables: list[TableEntry]) -> Iterator[TableEntry]:
         return (table for table in tables if table.problem is None and table.schema_id in self._found.schemas)

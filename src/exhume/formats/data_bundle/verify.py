@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from exhume.archive import Progress
 from exhume.errors import ExhumeError, SourceError, Span, UnsafePathError
-from exhume.findings import Finding, Severity
+from exhume.findings import Finding, Rule, Severity
 from exhume.formats.data_bundle import checks, layout
 from exhume.formats.data_bundle.bundle import View
 from exhume.formats.data_bundle.content import Content, pieces
@@ -33,7 +33,6 @@ from exhume.formats.data_bundle.layout_keys import CONFIG_KEY, FILE_PREFIX, Tabl
 from exhume.formats.data_bundle.messages import BundleConfig, Compression, FileType
 from exhume.formats.data_bundle.names import shard_name
 from exhume.formats.data_bundle.shard import DEFAULT_RECORD_SIZE, Shard
-from exhume.formats.leveldb import checks as leveldb_checks
 from exhume.formats.leveldb.model import Status, Version
 from exhume.formats.leveldb.verify import verify_database
 from exhume.formats.leveldb.wire import WireError
@@ -54,6 +53,8 @@ def verify_bundle(archive: DataBundleArchive, *, quick: bool, jobs: int, progres
     walk = _Walk(archive)
     try:
         yield from walk.read_rows()
+        if walk.is_unread:  # rows that seem to be missing may be in the part of the index that was not checked
+            return
         yield from walk.check_shards(quick, jobs)
         yield from walk.check_stream()
         if not quick:
@@ -76,13 +77,15 @@ class _Walk:
         self.shards: dict[int, Shard] = {}
         self.view = View(archive.tree, lambda number: self.records.get(number, []), archive.limits)
         self.old_rows = False
+        self.is_unread = False
+        """Whether a limit or an unsupported feature kept a part of the index from being read."""
         self.proven: set[int] = set()
         """The `id` of each file row whose CRC-32C was found to be right."""
 
     def read_rows(self) -> Iterator[Finding]:
         """Every live row, parsed; damage to the index itself has already been reported."""
         records: list[RecordRow] = []
-        for version in self.archive.database.versions(leveldb_checks.ignore):
+        for version in self.archive.database.versions(self._note):
             if version.status is not Status.LIVE:
                 self.old_rows = self.old_rows or version.key.startswith(FILE_PREFIX)
                 continue
@@ -105,6 +108,8 @@ class _Walk:
             except ExhumeError as error:
                 yield Finding.from_error(error)
         self.records = group_records(records)
+        if self.is_unread:
+            return
         if self.config is None:
             yield checks.NO_CONFIG.finding(span=Span("index", 0, 0))
         elif self.config.compression not in tuple(Compression) or self.config.compression == Compression.UNKNOWN:
@@ -112,6 +117,10 @@ class _Walk:
             yield checks.COMPRESSION.finding(
                 "configuration", span=Span("index", 0, 0), actual=self.config.compression, severity=severity
             )
+
+    def _note(self, rule: Rule, detail: str = "", **more: Any) -> None:
+        """Takes what is wrong with the index, which has been reported."""
+        self.is_unread = self.is_unread or rule.severity is Severity.UNCHECKED
 
     def check_shards(self, quick: bool, jobs: int) -> Iterator[Finding]:
         """Shard files against rows, both ways; headers; records."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from exhume.codecs.zstd import ZSTD_MAGIC
-from exhume.errors import ExhumeError
+from exhume.errors import ExhumeError, LimitExceededError
 from exhume.findings import NOT_CHECKED, Capped, each_once
 from exhume.formats.kv_ir.layout import MAGIC_SIZE, MAGICS, parse_metadata
 from exhume.formats.kv_ir.stream import Stream, UnitError, Units
@@ -49,6 +49,8 @@ def _skip_to_the_end(units: Units) -> None:
         try:
             if not units.step(How.CHECK, units.decoder.events + EVENTS):
                 return
+        except LimitExceededError:  # which verifying found too
+            return
         except UnitError as trouble:
             if trouble.after < 0:
                 return

@@ -39,6 +39,15 @@ BLOCK_SIZE = 384 << 10
 BRANCHING_FACTOR = 1024
 """Usual number of entries of an index block."""
 
+LARGEST_BLOCK = DEFAULT_LIMITS.payload_size
+"""Bytes of the payload of a block that readers hold in memory by default."""
+
+LARGEST_INDEX = 64 << 20
+"""Bytes of keys after which an index block of at least two entries ends."""
+
+LARGEST_KEY = 1 << 16
+"""Bytes of a first record above which its shortest sufficient prefix is the key."""
+
 UNKNOWN_OFFSET = (1 << 63) - 1
 """Root offset of a file that is not finished."""
 
@@ -109,6 +118,7 @@ class ZsWriter(Writer):
         self._digest = sha256()
         self._last: bytes | None = None
         self._pending: list[list[IndexEntry]] = []
+        self._keys: dict[int, int] = {}  # bytes of the keys of those, by level
         self._buffer: list[bytes] = []
         self._buffered = 0
         self._closed = False
@@ -190,6 +200,12 @@ class ZsWriter(Writer):
     def _submit(self, payload: bytes) -> None:
         if self._closed:
             raise WriterError("the writer is closed", span=Span(self.name, 0, 0))
+        if len(payload) > LARGEST_BLOCK:
+            raise WriterError(
+                "a block is larger than readers hold in memory by default (limit payload_size)",
+                expected=f"at most {counted(LARGEST_BLOCK, 'bytes')}",
+                actual=counted(len(payload), "bytes"),
+            )
         if self._jobs == 1:
             self._put_data(encode_data(payload, self._compress))
             return
@@ -211,7 +227,8 @@ class ZsWriter(Writer):
         self._digest.update(encoded.payload)
         self.records += encoded.records
         before, self._last = self._last, encoded.last
-        key = shortest_key(encoded.first, before) if self.short_keys else encoded.first
+        short = self.short_keys or len(encoded.first) > LARGEST_KEY
+        key = shortest_key(encoded.first, before) if short else encoded.first
         self._put(0, key, encoded.block)
 
     def _refuse(self, ordinal: int, before: bytes, record: bytes) -> None:
@@ -230,7 +247,9 @@ class ZsWriter(Writer):
         if len(self._pending) <= level:
             self._pending.append([])
         self._pending[level].append(entry)
-        if len(self._pending[level]) >= self.branching_factor:
+        self._keys[level] = self._keys.get(level, 0) + len(key)
+        entries = len(self._pending[level])
+        if entries >= self.branching_factor or (entries > 1 and self._keys[level] >= LARGEST_INDEX):
             self._put_index(level)
 
     def _put_index(self, level: int) -> None:
@@ -238,6 +257,7 @@ class ZsWriter(Writer):
         if level + 1 > MAX_INDEX_LEVEL:
             raise WriterError(f"more than {MAX_INDEX_LEVEL} index levels: raise the branching factor")
         entries, self._pending[level] = self._pending[level], []
+        self._keys[level] = 0
         self._put(level + 1, entries[0].key, encode_block(level + 1, build_index(entries), self._compress))
 
     def _finish_index(self) -> IndexEntry:
@@ -307,7 +327,7 @@ class ZsWriter(Writer):
             self._pool = None
 
 
-LARGEST_RECORD = DEFAULT_LIMITS.payload_size
+LARGEST_RECORD = LARGEST_BLOCK
 """Larger records would not be read back; input without any terminator (a device, a wrong terminator) is refused
 early.
 """

@@ -1,0 +1,292 @@
+"""Every verb within a small limit `payload_size`: the same output, or `incomplete` with the name of the limit.
+
+Spec: none; docs/trust.md, "What hostile input can cost".
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import random
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import exhume
+from exhume.formats.ark.rbuf.idl import parse_idl
+from exhume.formats.ark.writer import ArkWriter
+from exhume.formats.leveldb.log import build_batch, build_log
+from tests.archives import label, own_archives
+from tests.conftest import Ran
+from tests.leveldb.make_samples import PUT, build_database, write_files
+
+VERBS: dict[str, tuple[str, ...]] = {
+    "info": ("--stats",), "list": ("--sections",), "cat": (), "verify": (), "explain": (), "search": ("a",),
+    "extract": ("-o", "{out}"), "recode": ("--codec", "none", "-o", "{out}"),
+    "export": ("--to", "jsonl", "-o", "{out}"), "salvage": ("-o", "{out}"),
+}  # fmt: skip
+"""What is run, with its options."""
+
+DESCRIBING = ("info", "list", "explain")
+"""Verbs that say what they could not read beside what they could."""
+
+Result = tuple[int, bytes, str, dict[str, str]]
+_GUID = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}")
+
+
+@pytest.fixture
+def run(exhume_cli: Callable[..., Ran], tmp_path: Path) -> Callable[..., Result]:
+    """Runs a verb on a target; gives the exit code, standard output, the messages and digests of what was written."""
+    count = 0
+
+    def ran(verb: str, target: Path, *more: str) -> Result:
+        nonlocal count
+        count += 1
+        out = tmp_path / f"out{count}"
+        done = exhume_cli(verb, target, *(word.format(out=out) for word in VERBS[verb]), *more)
+        files = [out] if out.is_file() else sorted(out.rglob("*")) if out.is_dir() else []
+        digests = {
+            _GUID.sub("", str(path.relative_to(out))): hashlib.sha256(path.read_bytes()).hexdigest()
+            for path in files
+            if path.is_file() and not _GUID.search(path.name)  # a new manifest has an identifier of its own
+        }
+        name = str(out).encode()
+        return done.code, done.out.replace(name, b"OUT"), done.err, digests
+
+    return ran
+
+
+def wrong(verb: str, usual: Result, limited: Result) -> str:
+    """What is wrong with an output within a limit; nothing where it is the usual one, or names the limit."""
+    (code, out, _, written), (now, shown, said, made) = usual, limited
+    if (now, shown, made) == (code, out, written):
+        return ""
+    words = shown.decode("utf-8", "replace") + said
+    if now not in ((0, 1, 3) if verb in DESCRIBING else (1, 3)):
+        return f"exit code {now}, usually {code}: {words[:300]}"
+    if "payload_size" not in words:
+        return f"the limit is not named: {words[:300]}"
+    if "damaged" in words or (verb == "verify" and re.search("^error", words, re.MULTILINE)):
+        return f"called damaged: {words[:300]}"
+    if verb in ("cat", "search") and not out.startswith(shown):
+        return f"other output: {shown[:300]!r}"
+    return ""
+
+
+def check(run: Callable[..., Result], target: Path, limits: tuple[int, ...]) -> int:
+    """Runs every verb with each limit; returns how many outputs were not the usual ones."""
+    differing = 0
+    for verb in VERBS:
+        usual = run(verb, target)
+        if usual[0] == 2:  # not for this format
+            continue
+        for limit in limits:
+            limited = run(verb, target, "--limit", f"payload_size={limit}")
+            assert wrong(verb, usual, limited) == "", (verb, limit)
+            differing += limited[:2] != usual[:2]
+    return differing
+
+
+@pytest.mark.bulk
+@pytest.mark.parametrize("target", own_archives(), ids=label)
+def test_samples(target: Path, run: Callable[..., Result]) -> None:
+    check(run, target, (10, 300))
+
+
+def _text(chance: random.Random, size: int) -> str:
+    return "".join(chance.choices("abcdefghij klmnop", k=size))
+
+
+def _zs(path: Path, codec: str) -> None:
+    chance = random.Random(1)
+    records = [_text(chance, 20).encode() for _ in range(2000)]
+    records += [b"a" * 90_000, b"b" * 200_000, _text(chance, 1_200_000).encode(), b"c" * 3_000_000]
+    with exhume.create(path, "zs", codec=codec, block_size=100_000) as writer:
+        made: Any = writer
+        made.add_records(sorted(records))
+
+
+def _clp_s(path: Path, **options: Any) -> None:
+    with exhume.clps.create(path, timestamp_key="ts", **options) as writer:
+        for row in range(15_000):
+            writer.write({"ts": 1_700_000_000_000 + row, "level": "INFO", "text": f"job {row} took {row % 7}.5 ms",
+                          "row": row, "tags": [row % 3, "x"], "id": f"v{row}"})  # fmt: skip
+
+
+def _clp_s_texts(path: Path) -> None:
+    chance = random.Random(2)
+    with exhume.clps.create(path) as writer:
+        for _ in range(10):
+            writer.write({"text": _text(chance, 100_000), "v": _text(chance, 100).replace(" ", "")})
+        writer.write({"text": "y " * 700_000})
+
+
+def _kv_ir(path: Path) -> None:
+    with exhume.kvir.create(path) as writer:
+        for row, count in enumerate((5, 15_000, 150_000) * 2):
+            writer.write({"row": row, "text": f"word{row} " * count})
+
+
+MEMBERS = {
+    "noise": random.Random(3).randbytes(1_200_000),
+    "small": b"small\n",
+    "text": _text(random.Random(4), 70_000).encode(),
+    "zeros": bytes(3_000_000),
+}
+
+
+def _caf(path: Path) -> None:
+    with exhume.create(path, "caf") as writer:
+        made: Any = writer
+        for name, data in MEMBERS.items():
+            made.add_bytes(name, data)
+
+
+def _data_bundle(path: Path, **options: Any) -> None:
+    with exhume.create(path, "databundle", **options) as writer:
+        made: Any = writer
+        for name, data in MEMBERS.items():
+            made.add(name, data)
+
+
+def _ark(path: Path) -> None:
+    schema = "namespace a; schema P { uint16 n; string s; }"
+    with ArkWriter(path, name="a") as log:
+        for codec in ("none", "zstd", "lz4"):
+            log.column(codec, codec)
+            channel = log.channel(f"/{codec}", "a::P", parse_idl(schema), column=codec)
+            for number, size in enumerate((10, 70_000, 1_300_000, 5)):
+                channel.write(1_000 + number, {"n": number, "s": "x" * size})
+
+
+def _leveldb(path: Path, codec: str) -> None:
+    chance = random.Random(5)
+    entries = [(f"key{row:03}".encode(), row + 1, PUT, chance.randbytes(20) * 10) for row in range(60)]
+    large = ((b"large1", b"x" * 200_000), (b"large2", chance.randbytes(1_200_000)), (b"large3", b"y" * 3_000_000))
+    entries += [(key, 100 + number, PUT, value) for number, (key, value) in enumerate(large)]
+    files = build_database(entries, codec)
+    batches = [(PUT, b"log1", chance.randbytes(150_000)), (PUT, b"log2", b"y" * 1_200_000)]
+    files["000006.log"] = build_log([build_batch(200 + n, [batch]) for n, batch in enumerate(batches)])
+    write_files(path, files)
+
+
+LARGE: dict[str, Callable[[Path], None]] = {
+    "ark": _ark,
+    "caf": _caf,
+    "clp-s": _clp_s,
+    "clp-s structured": lambda path: _clp_s(path, structurize_arrays=True),
+    "clp-s texts": _clp_s_texts,
+    "databundle flat": lambda path: _data_bundle(path, compression="none"),
+    "databundle snappy": lambda path: _data_bundle(path, compression="snappy"),
+    "databundle zlib": lambda path: _data_bundle(path, record_size=1 << 21),
+    "kv-ir": _kv_ir,
+    "leveldb": lambda path: _leveldb(path, "none"),
+    "leveldb snappy": lambda path: _leveldb(path, "snappy"),
+    "zs deflate": lambda path: _zs(path, "deflate"),
+    "zs lzma": lambda path: _zs(path, "lzma"),
+    "zs none": lambda path: _zs(path, "none"),
+}
+"""How archives are made that have payloads larger than 64 KiB, and larger than 1 MiB."""
+
+
+@pytest.mark.bulk
+@pytest.mark.parametrize("name", LARGE)
+def test_large_payloads(name: str, tmp_path: Path, run: Callable[..., Result]) -> None:
+    target = tmp_path / name.replace(" ", "-")
+    LARGE[name](target)
+    differing = check(run, target, (64 << 10, 1 << 20))
+    assert differing or name in ("caf", "databundle flat"), "the limit was reached"
+
+
+# -------------------------------------------------------------------------------------- more than the default limit
+
+GIB = 1 << 30
+
+
+def _clp_s_table(folder: Path) -> None:
+    keys = [f"key{number}" for number in range(200)]
+    record = "{" + ",".join(f'"{key}":%d' for key in keys) + "}\n"
+    with exhume.clps.create(folder / "made") as writer:
+        for row in range(680_000):
+            if row % 1000 == 0:
+                line = (record % tuple([row] * 200)).encode()
+            writer.write_json_line(line)
+
+
+def _clp_s_dictionary(folder: Path) -> None:
+    with exhume.clps.create(folder / "made") as writer:
+        for row in range(11_000):
+            writer.write_json_line(b'{"v":"%d' % row + b"x" * 100_000 + b'"}')
+
+
+def _clp_s_text(folder: Path) -> None:
+    with exhume.clps.create(folder / "made") as writer:
+        writer.write_json_line(b'{"v":"' + b"x" * 100_000_000 + b'"}')
+
+
+def _zeros(folder: Path) -> Path:
+    path = folder / "zeros"
+    path.touch()
+    os.truncate(path, GIB + (GIB >> 3))
+    return path
+
+
+def _caf_member(folder: Path) -> None:
+    with exhume.create(folder / "made", "caf") as writer:
+        made: Any = writer
+        made.add_path(_zeros(folder), "zeros")
+
+
+def _bundle_member(folder: Path, **options: Any) -> None:
+    with exhume.create(folder / "made", "databundle", **options) as writer:
+        made: Any = writer
+        made.add_path(_zeros(folder), "zeros")
+
+
+def _zs_records(folder: Path) -> None:
+    with exhume.create(folder / "made", "zs", codec="deflate", level=1) as writer:
+        made: Any = writer
+        made.add_records(b"%04d" % row + bytes(1 << 20) for row in range(1100))
+
+
+def _kv_ir_events(folder: Path) -> None:
+    text = "x" * (8 << 20)
+    with exhume.kvir.create(folder / "made") as writer:
+        for row in range(140):
+            writer.write({"row": row, "text": text})
+
+
+def _ark_messages(folder: Path) -> None:
+    with ArkWriter(folder / "made", name="a") as log:
+        log.column("c", "zstd")
+        channel = log.channel("/a", "a::P", parse_idl("namespace a; schema P { string s; }"), column="c")
+        value = {"s": "x" * (16 << 20)}
+        for number in range(70):
+            channel.write(1_000 + number, value)
+
+
+VAST: dict[str, Callable[[Path], None]] = {
+    "ark": _ark_messages,
+    "caf": _caf_member,
+    "clp-s, dictionary": _clp_s_dictionary,
+    "clp-s, one text": _clp_s_text,
+    "clp-s, table": _clp_s_table,
+    "databundle": _bundle_member,
+    "databundle, flat": lambda folder: _bundle_member(folder, compression="none"),
+    "kv-ir": _kv_ir_events,
+    "zs": _zs_records,
+}
+"""How archives of more than 1 GiB of content are made with default options."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", VAST)
+def test_what_is_written_by_default_is_read_by_default(name: str, tmp_path: Path) -> None:
+    VAST[name](tmp_path)
+    made = [path for path in sorted(tmp_path.iterdir()) if path.name != "zeros"]
+    assert made
+    for path in made:
+        assert [str(one) for one in exhume.verify(path) if one.is_problem] == [], path.name
