@@ -344,6 +344,8 @@ CREATED = {
         "int",
     ),
     "reasons": "counts",
+    "lost": "counts",
+    "notes": "texts",
     "chunks": [
         {"path!": "text", "size!": "int", "files!": "int", "data_size!": "int", "index_size!": "int", "dead!": "int"}
     ],

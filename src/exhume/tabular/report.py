@@ -35,6 +35,12 @@ class ExportReport:
         """Whether nothing was coerced or left out."""
         return not sum(self.lost.values())
 
+    def add(self, other: ExportReport) -> None:
+        """Add the counts and notes of another report."""
+        self.written.update(other.written)
+        self.lost.update(other.lost)
+        self.notes += other.notes
+
     def without_zeros(self) -> ExportReport:
         """The report, without the kinds of loss that did not happen."""
         for kind in [kind for kind, count in self.lost.items() if not count]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from exhume.cli.outcome import Outcome
 from exhume.cli.params import SIZE, Choice, Jobs, Verb
 from exhume.cli.runtime import plain_options
 from exhume.counts import counted
@@ -49,8 +50,11 @@ def create(
     jobs: int,
     schema: Path | None,
     types: tuple[str, ...],
-) -> None:
+) -> Outcome:
     """A new Ark log from MCAP files (.mcap) or JSON lines (as `exhume cat` prints them).
+
+    Everything in an MCAP file is kept, in messages or in the metadata of the log. Whatever cannot be read or kept is
+    named, and the exit code is 3.
 
     Channels of JSON lines take their types from --schema and --type; others keep their values as JSON text.
     """
@@ -61,6 +65,7 @@ def create(
     from exhume.formats.ark.rbuf.idl import load_registry
     from exhume.formats.ark.writer import ArkWriter
     from exhume.io.files import open_input
+    from exhume.tabular.report import ExportReport
 
     ctx = click.get_current_context()
     entries: dict[str, Any] = {}
@@ -77,7 +82,7 @@ def create(
             registry = load_registry(file.read().decode("utf-8"))
     if chosen and registry is None:
         raise click.UsageError("--type needs --schema", ctx)
-    count = 0
+    report = ExportReport()
     with (
         ArkWriter(
             output,
@@ -92,14 +97,22 @@ def create(
     ):
         for path in inputs:
             if path.suffix.lower() == ".mcap":
-                count += import_mcap(path, log, progress=progress, jobs=jobs)
+                report.add(import_mcap(path, log, progress=progress, jobs=jobs))
             else:
-                count += import_jsonl(path, log, registry=registry, types=chosen, progress=progress, jobs=jobs)
+                made = import_jsonl(path, log, registry=registry, types=chosen, progress=progress, jobs=jobs)
+                report.written["messages"] += made
     manifest = f"{output}/manifests/{log.identifier}"
     if run.machine:
-        run.document("create", {"format": "ark", "target": output, "manifest": manifest, "messages": count})
+        facts = {"format": "ark", "target": output, "manifest": manifest, "messages": report.written["messages"]}
+        run.document("create", {**facts, "lost": dict(report.lost), "notes": report.notes})
     else:
-        run.note(f"{counted(count, 'messages')}: {manifest}")
+        run.note(f"{counted(report.written['messages'], 'messages')}: {manifest}")
+        for note in report.notes:
+            run.note(note)
+        if not report.complete:
+            lost = ", ".join(f"{kind}: {number}" for kind, number in report.lost.items())
+            click.echo(f"exhume: lost: {lost}", err=True)
+    return Outcome.DONE if report.complete else Outcome.LOSS
 
 
 def _pair(ctx: click.Context, text: str) -> tuple[str, str]:

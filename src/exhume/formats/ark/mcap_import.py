@@ -6,24 +6,28 @@ Spec: none of ours; https://mcap.dev/spec.
 from __future__ import annotations
 
 import base64
+import functools
 import json
-import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import islice
+from collections import Counter
+from collections.abc import Callable, Mapping
+from enum import Enum
+from itertools import chain, count
 from pathlib import Path
 from typing import Any, BinaryIO, Final, NamedTuple
 
 from exhume.archive import Progress, no_progress
-from exhume.errors import ExhumeError, FormatError, Span
+from exhume.errors import ExhumeError, WriterError
 from exhume.formats.ark.jsonform import FOREIGN_IDL, PART_BYTES, from_json
 from exhume.formats.ark.mcap_records import (
     ENCODING,
+    LIBRARY,
     LOG_RECORD,
     METADATA_RECORD,
-    chunk_messages,
-    library,
-    unreadable,
+    Kind,
+    records_in,
+    unit_records,
 )
+from exhume.formats.ark.mcap_survey import Survey, Unit, parts, read_attachment, survey
 from exhume.formats.ark.pieces import map_pieces
 from exhume.formats.ark.portions import Messages, Portion
 from exhume.formats.ark.rbuf.encoder import encoder_for
@@ -31,88 +35,85 @@ from exhume.formats.ark.rbuf.idl import load_registry
 from exhume.formats.ark.rbuf.registry import Registry
 from exhume.formats.ark.writer import ArkWriter, ChannelWriter, Packing
 from exhume.io.files import open_input
+from exhume.tabular.report import ExportReport
 
-PROGRESS_STEP: Final = 4096
+TIMED_IDL: Final = """namespace exhume;
+schema TimedJson { string json; uint64 publish_time; uint32 sequence; }
+schema TimedForeign { string encoding; string schema_name; byte_buffer data; uint64 publish_time; uint32 sequence; }
+"""
+"""The same types for channels whose messages have publish times of their own, or sequence numbers."""
+
+ATTACHED: Final = 16 << 20
+"""Bytes of all attachments of a file that become metadata of the log, at most."""
+
+_OURS: Final = ("ark.identifier", "ark.latched", "ark.column", "ark.compression", "ark.type", "ark.registry")
 
 
-def import_mcap(path: Path, log: ArkWriter, *, progress: Progress = no_progress, jobs: int = 1) -> int:
-    """Writes every message of an MCAP file to a log, in the file's order; returns their number.
+def import_mcap(path: Path, log: ArkWriter, *, progress: Progress = no_progress, jobs: int = 1) -> ExportReport:
+    """Write everything in an MCAP file to a log, messages in the file's order; return what was written and lost.
 
     Channels with rbuf messages come back as they were (name, type, registry, GUID, column, latched).  Messages of other
-    encodings are kept whole inside `exhume::Json` or `exhume::Foreign` values, their schemas in the log's metadata.
-    `jobs` processes share the chunks of a file that has an index of them (0: one per core).  Raises `FormatError` for a
-    file that `mcap` cannot read.
+    encodings are kept whole inside `exhume::Json` or `exhume::Foreign` values, or `exhume::TimedJson` or
+    `exhume::TimedForeign` where they have publish times or sequence numbers.  Header, schemas, metadata of channels,
+    metadata records and attachments become metadata of the log.  `jobs` processes share the chunks (0: one per core).
+
+    A truncated file is read up to the cut.  Whatever is damaged, not supported or has no place in a log is counted as
+    lost.  Raises `FormatError` for a file that is not MCAP or contradicts itself.
     """
-    reading = library("reader")
-    schemas: dict[str, dict[str, str]] = {}
-    count = 0
+    report = ExportReport()
     with open_input(path) as file:
-        try:
-            summary = reading.make_reader(file).get_summary()
-            if summary is not None and summary.chunk_indexes:
-                make = _Chunks(str(path), summary.channels, summary.schemas, _packings(log, summary.channels))
-                made = map_pieces(make, _stored_chunks(file, summary.chunk_indexes), jobs)
-            else:  # messages that no index tells of are read one after another
-                make = _Chunks(str(path), {}, {}, {})
-                file.seek(0)
-                made = _one_by_one(reading.make_reader(file).iter_messages(log_time_order=False), make)
-            adding = _Adding(log, make, schemas)
-            for portion, error in made:
-                adding.add(portion)
-                count += len(portion.numbers)
-                if error is not None:
-                    raise error
-                progress(count, None, "messages")
-            file.seek(0)
-            for record in reading.make_reader(file).iter_metadata():
-                _import_metadata(log, record)
-        except ExhumeError:
-            raise
-        except unreadable() as error:
-            raise _not_read(str(path), error) from error
-    if schemas:
-        log.set_metadata("mcap.schemas", list(schemas.values()))
-    return count
+        found = survey(file, str(path), report, jobs=jobs, part_bytes=PART_BYTES)
+        channels = {number: _kind_of(found, number) for number in found.channels}
+        make = _Chunks(found.channels, channels, _packings(log, found.channels))
+        adding = _Adding(log, make)
+        for portion, error in map_pieces(make, parts(file, found.units, PART_BYTES), jobs):
+            adding.add(portion)
+            report.written["messages"] += len(portion.numbers)
+            if error is not None:
+                raise error
+            progress(report.written["messages"], None, "messages")
+        for number in sorted(found.channels):
+            adding.declare(number)
+        _Carried(log, found, adding, report).add_all(file)
+    return report.without_zeros()
 
 
 class _Adding:
-    """Adds portions of messages to a log, and each channel in front of its first message."""
+    """Adds portions of messages to a log, and each channel before its first message."""
 
-    def __init__(self, log: ArkWriter, make: _Chunks, schemas: dict[str, dict[str, str]]) -> None:
-        self._log, self._make, self._schemas = log, make, schemas
-        self._channels: dict[int, ChannelWriter] = {}
+    def __init__(self, log: ArkWriter, make: _Chunks) -> None:
+        self._log, self.make = log, make
+        self.channels: dict[int, ChannelWriter] = {}
         self._unpacked: set[int] = set()  # channels whose messages come as they are, for columns that compress
 
     def add(self, portion: Portion) -> None:
         """Adds the messages of a portion.  Raises `WriterError` for one that fits into no split."""
         messages = Messages(portion)
-        new = [(place, number) for number, place in messages.starting() if number not in self._channels]
+        new = [(place, number) for number, place in messages.starting() if number not in self.channels]
         for (start, number), stop in zip(
             [(0, None), *new], [*(place for place, _ in new), len(portion.numbers)], strict=True
         ):
             if number is not None:
-                self._declare(number)
+                self.declare(number)
             if start == stop:
                 continue
             if self._unpacked.isdisjoint(messages.numbers[start:stop].tolist()):
-                messages.add(self._channels, start, stop)
+                messages.add(self.channels, start, stop)
                 continue
             for one, time_ns, data in messages.one_by_one(start, stop):
-                channel = self._channels[one]
+                channel = self.channels[one]
                 add = channel.column.append if one in self._unpacked else channel.column.add
                 add(channel.declaration, time_ns, data)
 
-    def _declare(self, number: int) -> None:
-        make = self._make
-        found = make.channels[number]
-        channel = _import_channel(self._log, make.schemas.get(found.schema_id), found, self._schemas)
-        self._channels[number] = channel
+    def declare(self, number: int) -> None:
+        """Add a channel to the log, unless it is there."""
+        if number in self.channels:
+            return
+        make = self.make
+        channel = _import_channel(self._log, make.kinds[number], make.channels[number])
+        self.channels[number] = channel
         if make.packings.get(number) is None and channel.column.packing.codec is not None:
             self._unpacked.add(number)
-
-
-def _not_read(name: str, error: Exception) -> FormatError:
-    return FormatError("the MCAP file cannot be read", span=Span(name, 0, 0), actual=error)
 
 
 def _packings(log: ArkWriter, channels: Mapping[int, Any]) -> dict[int, Packing | None]:
@@ -123,36 +124,6 @@ def _packings(log: ArkWriter, channels: Mapping[int, Any]) -> dict[int, Packing 
         packing = log.packing(column, _compression(log, dict(channels[number].metadata)))
         found.setdefault(column, set()).add(packing)
     return {number: next(iter(found[column])) if len(found[column]) == 1 else None for number, column in wanted.items()}
-
-
-def _stored_chunks(file: BinaryIO, indexes: Iterable[Any]) -> Iterator[list[bytes]]:
-    """The records of chunks, in the order of their indexes, as many as a process takes at a time."""
-    end = file.seek(0, os.SEEK_END)
-    chunks: list[bytes] = []
-    size = 0
-    for index in indexes:
-        file.seek(min(end, index.chunk_start_offset))
-        stream = library("data_stream").ReadDataStream(file)
-        stream.read1()
-        chunks.append(file.read(min(stream.read8(), end)))
-        size += index.uncompressed_size
-        if size >= PART_BYTES:
-            yield chunks
-            chunks, size = [], 0
-    if chunks:
-        yield chunks
-
-
-def _one_by_one(found: Iterator[Any], make: _Chunks) -> Iterator[tuple[Portion, None]]:
-    """Messages as the library finds them, in portions; their channels and schemas become known to `make`."""
-    while part := list(islice(found, PROGRESS_STEP)):
-        for schema, channel, _ in part:
-            make.channels.setdefault(channel.id, channel)
-            if schema is not None:
-                make.schemas.setdefault(schema.id, schema)
-        rows = _Rows()
-        make.add(rows, [message for _, _, message in part])
-        yield rows.portion(), None
 
 
 class _Rows:
@@ -169,87 +140,100 @@ class _Rows:
 
 
 class _Chunks:
-    """What a process makes of chunks: messages up to the first that cannot be read, and what is wrong with that one.
+    """What a process makes of units: messages up to the first whose value does not fit its type, and that error.
 
     A message is packed where `packings` says how; elsewhere it has the bytes that are to be packed.
     """
 
-    def __init__(
-        self,
-        name: str,
-        channels: dict[int, Any],
-        schemas: dict[int, Any],
-        packings: dict[int, Packing | None],
-    ) -> None:
-        self.name, self.channels, self.schemas, self.packings = name, channels, schemas, packings
-        self._convert: dict[int, Callable[[bytes], bytes] | None] = {}
+    def __init__(self, channels: dict[int, Any], kinds: dict[int, _Kind], packings: dict[int, Packing | None]) -> None:
+        self.channels, self.kinds, self.packings = channels, kinds, packings
+        self._convert: dict[int, Callable[[Any], bytes]] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _Chunks, (self.name, self.channels, self.schemas, self.packings)
+        return _Chunks, (self.channels, self.kinds, self.packings)
 
-    def __call__(self, chunks: list[bytes]) -> tuple[Portion, ExhumeError | None]:
-        rows, broken = _Rows(), unreadable()
+    def __call__(self, units: list[tuple[Unit, bytes]]) -> tuple[Portion, ExhumeError | None]:
+        rows = _Rows()
         try:
-            for data in chunks:
-                try:
-                    found = chunk_messages(data)
-                except Exception as error:  # codecs raise what is none of the library's errors
-                    raise _not_read(self.name, error) from error
-                self.add(rows, found)
+            for unit, data in units:
+                self._add(rows, unit_records(unit.is_chunk, data, cut=unit.is_cut))
         except ExhumeError as error:
             return rows.portion(), error
-        except broken as error:
-            return rows.portion(), _not_read(self.name, error)
         return rows.portion(), None
 
-    def add(self, rows: _Rows, messages: Iterable[Any]) -> None:
-        """Adds what becomes of messages.  Raises `WriterError` for a value that does not fit its type."""
+    def _add(self, rows: _Rows, records: bytes) -> None:
         numbers, times, stored = rows.numbers, rows.times, rows.stored
         known = self._convert
-        for message in messages:
+        for kind, message in records_in(records):
+            if kind != Kind.MESSAGE or isinstance(message, bytes):
+                continue
             number = message.channel_id
-            data = message.data
+            if number not in self.channels:
+                continue
             if number not in known:
                 known[number] = self._converter(number)
-            convert = known[number]
-            stored.append(data if convert is None else convert(data))
+            stored.append(known[number](message))
             numbers.append(number)
             times.append(message.log_time)
 
-    def _converter(self, number: int) -> Callable[[bytes], bytes] | None:
-        """What makes the stored bytes of a channel's messages of those in the file; None where these are they."""
-        channel, packing = self.channels[number], self.packings.get(number)
-        kind = _kind(self.schemas[channel.schema_id] if channel.schema_id else None, channel)
-        pack = packing.pack if packing is not None and packing.codec is not None else None
-        if kind.value is None or kind.registry is None:
-            return pack
+    def _converter(self, number: int) -> Callable[[Any], bytes]:
+        """What makes the stored bytes of a channel's messages."""
+        kind, packing = self.kinds[number], self.packings.get(number)
+        pack = packing.pack if packing is not None and packing.codec is not None else bytes
+        if kind.form == Form.BYTES or kind.registry is None:
+            return lambda message: pack(message.data)
         value, encode = kind.value, encoder_for(load_registry(kind.registry), kind.type).encode
-        if pack is None:
-            return lambda data: encode(value(data))
-        return lambda data: pack(encode(value(data)))
+        return lambda message: pack(encode(value(message)))
+
+
+class Form(Enum):
+    """How the value of a message is made of its bytes."""
+
+    BYTES = 0
+    TYPED = 1
+    JSON = 2
+    FOREIGN = 3
 
 
 class _Kind(NamedTuple):
-    """What a channel of an MCAP file becomes: its type, its registry, and the value of a message (None: its bytes)."""
+    """What a channel of an MCAP file becomes: its type, its registry, and how values are made; picklable."""
 
     type: str
     registry: str | None
-    value: Callable[[bytes], Any] | None
+    form: Form
+    encoding: str = ""
+    schema_name: str = ""
+    timed: bool = False
+
+    def value(self, message: Any) -> dict[str, Any]:
+        """The value of a message.  Raises `WriterError` for JSON that does not fit the type."""
+        if self.form == Form.TYPED:
+            try:
+                parsed = json.loads(message.data)
+            except (ValueError, RecursionError) as error:
+                raise WriterError("a message that is not JSON", field_path=self.type, actual=error) from error
+            return from_json(_registry(self.registry or ""), self.type, parsed)
+        if self.form == Form.JSON:
+            value: dict[str, Any] = {"json": message.data.decode()}
+        else:
+            value = {"encoding": self.encoding, "schema_name": self.schema_name, "data": message.data}
+        return {**value, "publish_time": message.publish_time, "sequence": message.sequence} if self.timed else value
+
+
+@functools.lru_cache(16)
+def _registry(text: str) -> Registry:
+    return Registry.from_json(text)
 
 
 def _column(channel: Any) -> str:
     return str(channel.metadata.get("ark.column", "main"))
 
 
-def _import_channel(log: ArkWriter, schema: Any, channel: Any, schemas: dict[str, dict[str, str]]) -> ChannelWriter:
+def _import_channel(log: ArkWriter, kind: _Kind, channel: Any) -> ChannelWriter:
     metadata = dict(channel.metadata)
     column = _column(channel)
     identifier = metadata.get("ark.identifier")
     used = {each.identifier for writer in log.columns.values() for each in writer.objects}
-    kind = _kind(schema, channel)
-    if schema is not None and kind.registry == FOREIGN_IDL:
-        raw = base64.b64encode(schema.data).decode()
-        schemas[schema.name] = {"name": schema.name, "encoding": schema.encoding, "base64": raw}
     return log.channel(
         channel.topic,
         kind.type,
@@ -260,34 +244,123 @@ def _import_channel(log: ArkWriter, schema: Any, channel: Any, schemas: dict[str
     )
 
 
-def _kind(schema: Any, channel: Any) -> _Kind:
-    metadata, encoding = dict(channel.metadata), channel.message_encoding
-    if encoding == ENCODING:
-        text = schema.data.decode() if schema is not None else ""
-        return _Kind(metadata.get("ark.type", schema.name if schema is not None else ""), text or None, None)
-    if encoding == "json" and "ark.registry" in metadata:
-        text, name = metadata["ark.registry"], metadata["ark.type"]
-        registry = Registry.from_json(text)
-        return _Kind(name, text, lambda data: from_json(registry, name, json.loads(data)))
-    if encoding == "json":
-        return _Kind("exhume::Json", FOREIGN_IDL, lambda data: {"json": data.decode()})
+def _kind_of(found: Survey, number: int) -> _Kind:
+    channel = found.channels[number]
+    schema = found.schemas.get(channel.schema_id)
+    metadata, encoding, timed = dict(channel.metadata), channel.message_encoding, number in found.timed
     named = schema.name if schema is not None else ""
-    return _Kind(
-        "exhume::Foreign",
-        FOREIGN_IDL,
-        lambda data: {"encoding": encoding, "schema_name": named, "data": data},
-    )
+    if encoding == ENCODING and (schema is None or _is_text(schema.data)):
+        text = schema.data.decode() if schema is not None else ""
+        return _Kind(metadata.get("ark.type", named), text or None, Form.BYTES, timed=timed)
+    if encoding == "json" and "ark.registry" in metadata and "ark.type" in metadata:
+        return _Kind(metadata["ark.type"], metadata["ark.registry"], Form.TYPED, timed=timed)
+    idl, prefix = (TIMED_IDL, "exhume::Timed") if timed else (FOREIGN_IDL, "exhume::")
+    if encoding == "json" and number not in found.not_text:
+        return _Kind(f"{prefix}Json", idl, Form.JSON, timed=timed)
+    return _Kind(f"{prefix}Foreign", idl, Form.FOREIGN, encoding, named, timed)
 
 
 def _compression(log: ArkWriter, metadata: dict[str, str]) -> str | None:
     return log.compression or metadata.get("ark.compression") or None
 
 
-def _import_metadata(log: ArkWriter, record: Any) -> None:
-    if record.name == METADATA_RECORD:
-        for key, text in record.metadata.items():
-            log.set_metadata_text(key, text)
-    elif record.name == LOG_RECORD:
-        log.name = log.name or record.metadata.get("name", "")
-    else:
-        log.set_metadata(f"mcap.{record.name}", dict(record.metadata))
+def _is_text(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+class _Carried:
+    """What a file contains besides messages, as metadata of the log; what has no place there is counted as lost."""
+
+    def __init__(self, log: ArkWriter, found: Survey, adding: _Adding, report: ExportReport) -> None:
+        self._log, self._found, self._adding, self._report = log, found, adding, report
+        taken = log.metadata
+        prefixes = chain(("mcap.",), (f"mcap.{number}." for number in count(2)))
+        self._prefix = next(one for one in prefixes if not any(key.startswith(one) for key in taken))
+
+    def add_all(self, file: BinaryIO) -> None:
+        """Add the header, schemas, channels, metadata records and attachments."""
+        header = self._found.header
+        if header is not None and (header.profile or header.library != LIBRARY):
+            self._set("header", {"profile": header.profile, "library": header.library})
+        self._channels()
+        self._records()
+        self._attachments(file)
+
+    def _set(self, key: str, value: Any) -> None:
+        self._log.set_metadata(self._prefix + key, value)
+
+    def _channels(self) -> None:
+        found, kept, used = self._found, [], set()
+        for number, channel in sorted(found.channels.items()):
+            kind = self._adding.make.kinds[number]
+            more = {key: text for key, text in channel.metadata.items() if key not in _OURS}
+            if kind.form in (Form.BYTES, Form.TYPED):
+                used.add(channel.schema_id)  # the declaration has it, or it follows from the registry
+                if kind.timed:
+                    self._report.lost["publish times and sequence numbers of channels with rbuf types"] += 1
+                    self._report.notes.append(
+                        f"channel {channel.topic}: a log has no place for publish times, sequence"
+                    )
+            if more or kind.form not in (Form.BYTES, Form.TYPED):
+                entry = {"topic": channel.topic, "identifier": self._adding.channels[number].declaration.identifier}
+                entry |= {"id": number, "schema_id": channel.schema_id, "message_encoding": channel.message_encoding}
+                kept.append({**entry, "metadata": dict(channel.metadata)})
+        others = [schema for number, schema in sorted(found.schemas.items()) if number not in used]
+        if others:
+            self._set(
+                "schemas",
+                [
+                    {"id": one.id, "name": one.name, "encoding": one.encoding, "base64": _base64(one.data)}
+                    for one in others
+                ],
+            )
+        if kept:
+            self._set("channels", kept)
+
+    def _records(self) -> None:
+        times = Counter(record.name for record in self._found.metadata)
+        several = []
+        for record in self._found.metadata:
+            if record.name == METADATA_RECORD and times[record.name] == 1:
+                for key, text in record.metadata.items():
+                    if self._log.metadata.get(key, text) != text:
+                        self._report.lost["metadata entries that were replaced"] += 1
+                    self._log.set_metadata_text(key, text)
+            elif record.name == LOG_RECORD and times[record.name] == 1:
+                self._log.name = self._log.name or record.metadata.get("name", "")
+            elif times[record.name] == 1 and record.name not in _KEYS:
+                self._set(record.name, dict(record.metadata))
+            else:
+                several.append({"name": record.name, "metadata": dict(record.metadata)})
+        if several:
+            self._set("metadata", several)
+
+    def _attachments(self, file: BinaryIO) -> None:
+        kept: list[dict[str, Any]] = []
+        left = ATTACHED
+        for unit in self._found.attachments:
+            record = read_attachment(file, unit) if unit.end - unit.start <= left else None
+            if record is None:
+                why = (
+                    "is damaged" if unit.end - unit.start <= left else f"is larger than a log keeps ({ATTACHED} bytes)"
+                )
+                self._report.lost["attachments"] += 1
+                self._report.notes.append(f"the attachment at offset {unit.start} {why}")
+                continue
+            left -= unit.end - unit.start
+            times = {"log_time": record.log_time, "create_time": record.create_time}
+            entry = {"name": record.name, "media_type": record.media_type, **times, "base64": _base64(record.data)}
+            kept.append(entry)
+        if kept:
+            self._set("attachments", kept)
+
+
+_KEYS: Final = frozenset(("header", "schemas", "channels", "metadata", "attachments"))
+
+
+def _base64(data: bytes) -> str:
+    return base64.b64encode(data).decode("ascii")

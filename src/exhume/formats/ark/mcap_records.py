@@ -9,13 +9,18 @@ import importlib
 import io
 import struct
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from enum import IntEnum
 from typing import Any, BinaryIO, Final, NamedTuple
 
-from exhume.errors import MissingDependencyError
+from exhume import codecs
+from exhume.codecs.zstd import zstd_partial
+from exhume.errors import FormatError, MissingDependencyError, UnsupportedFeatureError, shorten
+from exhume.limits import DEFAULT_LIMITS
 
 ENCODING: Final = "rbuf"
+LIBRARY: Final = "exhume"
 LOG_RECORD: Final = "ark.log"
 METADATA_RECORD: Final = "ark.metadata"
 CRC_SIZE: Final = 4
@@ -30,16 +35,116 @@ def library(name: str) -> Any:
         raise MissingDependencyError("MCAP needs the extra `mcap`: pip install 'exhume[mcap]'") from error
 
 
-def unreadable() -> tuple[type[Exception], ...]:
-    """What the library raises for a file that is damaged."""
-    return library("exceptions").McapError, struct.error, EOFError, ValueError, KeyError
+HEAD_SIZE: Final = 9
+"""Bytes before the content of a record."""
+
+MESSAGE_SIZE: Final = 22
+"""Bytes of the content of a message without data."""
+
+MAGIC: Final = b"\x89MCAP0\r\n"
 
 
-def chunk_messages(data: bytes) -> list[Any]:
-    """The messages of a chunk record.  Raises what the library raises for a damaged one."""
-    records = library("records")
-    chunk = records.Chunk.read(library("data_stream").ReadDataStream(io.BytesIO(data)))
-    return [found for found in library("stream_reader").breakup_chunk(chunk) if isinstance(found, records.Message)]
+class Kind(IntEnum):
+    """Kinds of records, as the library's `Opcode`, which is imported only where records are parsed."""
+
+    TRUNCATED = 0x00
+    """No record: the data end before the record does."""
+
+    HEADER = 0x01
+    FOOTER = 0x02
+    SCHEMA = 0x03
+    CHANNEL = 0x04
+    MESSAGE = 0x05
+    CHUNK = 0x06
+    MESSAGE_INDEX = 0x07
+    CHUNK_INDEX = 0x08
+    ATTACHMENT = 0x09
+    ATTACHMENT_INDEX = 0x0A
+    STATISTICS = 0x0B
+    METADATA = 0x0C
+    METADATA_INDEX = 0x0D
+    SUMMARY_OFFSET = 0x0E
+    DATA_END = 0x0F
+
+
+def parsed(name: str, content: bytes) -> Any:
+    """A record of the library's class of that name, from the content of one; None if it is damaged."""
+    try:
+        return getattr(library("records"), name).read(library("data_stream").ReadDataStream(io.BytesIO(content)))
+    except (library("exceptions").McapError, struct.error, EOFError, ValueError):
+        return None
+
+
+def unit_records(is_chunk: bool, data: bytes, *, cut: bool = False) -> bytes:
+    """The records of the content of a chunk, or those outside of chunks, which are `data` itself.
+
+    Of a chunk that is `cut`, those that can be decompressed.  Raises `FormatError` for a damaged one,
+    `UnsupportedFeatureError` for an unknown compression and `LimitExceededError` for one that is too large.
+    """
+    if not is_chunk:
+        return data
+    chunk = parsed("Chunk", data)
+    if chunk is None:
+        raise FormatError("damaged chunk")
+    most = DEFAULT_LIMITS.payload_size
+    codec = {"": "none", "zstd": "zstd", "lz4": "lz4-frame"}.get(chunk.compression)
+    if codec is None:
+        raise UnsupportedFeatureError(f"the compression {shorten(chunk.compression)!r} is not supported")
+    if cut:
+        return _beginning(codec, chunk.data, most)
+    records = codecs.decompress(codec, chunk.data, max_size=most)
+    if len(records) != chunk.uncompressed_size:
+        raise FormatError("its size is not the stated one", expected=chunk.uncompressed_size, actual=len(records))
+    if chunk.uncompressed_crc and chunk.uncompressed_crc != zlib.crc32(records):
+        raise FormatError("its checksum does not match")
+    return records
+
+
+def _beginning(codec: str, data: bytes, most: int) -> bytes:
+    """What can be decompressed of the beginning of a chunk, at most that many bytes."""
+    if codec == "none":
+        return data
+    if codec == "zstd":
+        return zstd_partial(data, max_size=most)[0]
+    try:
+        out: bytes = importlib.import_module("lz4.frame").LZ4FrameDecompressor().decompress(data, max_length=most)
+    except (ImportError, RuntimeError):
+        return b""
+    return out
+
+
+def read_head(file: BinaryIO) -> tuple[int, int]:
+    """The kind of the record at this place of a file and the size of its content; `Kind.TRUNCATED` at the end."""
+    stream = library("data_stream").ReadDataStream(file)
+    try:
+        return stream.read1(), stream.read8()
+    except (library("exceptions").McapError, struct.error):
+        return Kind.TRUNCATED, 0
+
+
+def read_number(data: bytes) -> int:
+    """A number of four bytes."""
+    number: int = library("data_stream").ReadDataStream(io.BytesIO(data)).read4()
+    return number
+
+
+def records_in(data: bytes) -> Iterator[tuple[int, Any]]:
+    """Records: the kind of each, and the message, or the content of another kind; the last may be `Kind.TRUNCATED`."""
+    read_message, make_stream = library("records").Message.read, library("data_stream").ReadDataStream
+    short, size = (library("exceptions").McapError, struct.error), len(data)
+    stream = make_stream(io.BytesIO(data))
+    while (at := stream.count) < size:
+        try:
+            kind, length = stream.read1(), stream.read8()
+        except short:
+            kind, length = Kind.TRUNCATED, 0
+        if kind == Kind.TRUNCATED or at + HEAD_SIZE + length > size:
+            yield Kind.TRUNCATED, None
+            return
+        yield (
+            kind,
+            read_message(stream, length) if kind == Kind.MESSAGE and length >= MESSAGE_SIZE else stream.read(length),
+        )
 
 
 class Piece(NamedTuple):
@@ -76,7 +181,7 @@ def _written(declare: Callable[[Any], None], messages: Iterable[tuple[int, int, 
     """A whole file, and its summary."""
     file = io.BytesIO()
     writer = library("writer").Writer(file)
-    writer.start(library="exhume")
+    writer.start(library=LIBRARY)
     declare(writer)
     for channel, time_ns, data in messages:
         writer.add_message(channel, time_ns, data, time_ns)

@@ -270,6 +270,11 @@ class ArkWriter(Writer):
         """The compression of columns that do not choose one; None when it was not given."""
         return self._compression
 
+    @property
+    def metadata(self) -> dict[str, str]:
+        """The metadata so far: JSON text by key."""
+        return dict(self._metadata)
+
     def set_metadata(self, key: str, value: Any) -> None:
         """Sets a metadata entry; the value is stored as JSON text.  Raises `WriterError` if JSON cannot express it."""
         try:
