@@ -90,7 +90,7 @@ types:
         doc: Low 32 bits of the number of the log that wrote the fragment.
       - id: data
         size: len_data
-        type: fragment_data(is_manifest, is_whole)
+        type: fragment_data(is_manifest, is_whole, fragment_type.to_i)
         doc: A whole record, or a piece of one.
     instances:
       is_whole:
@@ -118,21 +118,63 @@ types:
         type: bool
       - id: is_whole
         type: bool
+      - id: kind
+        type: u1
+        doc: The type of the fragment.
     seq:
       - id: bytes
         size-eos: true
     instances:
+      stored_magic:
+        pos: 0
+        type: u4
+        if: is_whole and _io.size >= 4
+        doc: The magic number of zstd, where the log is compressed.
+      is_compressed:
+        value: is_whole and _io.size >= 4 and stored_magic == 0xfd2fb528
+        doc: |
+          The record is a frame of zstd, whose content is a write batch.
       batch:
         pos: 0
         size-eos: true
         type: leveldb_write_batch
-        if: is_whole and not is_manifest
+        if: is_whole and not is_manifest and not is_compressed
+      compression:
+        pos: 0
+        type: u4
+        enum: compressions
+        if: kind == 9 and _io.size >= 4
+        doc: How the records that follow are compressed, each by itself.
+      timestamp_sizes:
+        pos: 0
+        type: timestamp_size
+        repeat: eos
+        if: kind == 10 or kind == 11
       version_edit:
         pos: 0
         size-eos: true
         type: leveldb_version_edit
         if: is_whole and is_manifest
+  timestamp_size:
+    doc: Keys of a column family end in a timestamp of the application.
+    -webide-representation: 'family {column_family:dec}: {len_timestamp:dec} bytes'
+    seq:
+      - id: column_family
+        type: u4
+        doc: Number of the column family.
+      - id: len_timestamp
+        -lint-ok: Of keys in other records.
+        type: u2
+        doc: Size of the timestamps.
 enums:
+  compressions:
+    0:
+      id: none
+      -orig-id: kNoCompression
+    7:
+      id: zstd
+      -orig-id: kZSTD
+      doc: The only one that RocksDB writes.
   fragment_types:
     0:
       id: zero

@@ -7,6 +7,9 @@ from . import leveldb_write_batch
 from ._struct import KaitaiStruct
 
 class LeveldbLog(KaitaiStruct):
+    class Compressions(enum.IntEnum):
+        none = 0
+        zstd = 7
     class FragmentTypes(enum.IntEnum):
         zero = 0
         full = 1
@@ -42,10 +45,19 @@ class LeveldbLog(KaitaiStruct):
         is_whole: bool
         is_zero_fill: bool
     class FragmentData(KaitaiStruct):
-        def __init__(self, is_manifest: Any, is_whole: Any, _io: Any, _parent: Any = ..., _root: Any = ...) -> None: ...
+        def __init__(self, is_manifest: Any, is_whole: Any, kind: Any, _io: Any, _parent: Any = ..., _root: Any = ...) -> None: ...
         is_manifest: Any
         is_whole: Any
+        kind: Any
         bytes: bytes
         batch: leveldb_write_batch.LeveldbWriteBatch | None
+        compression: LeveldbLog.Compressions | int | None
+        is_compressed: bool
+        stored_magic: int | None
+        timestamp_sizes: list[LeveldbLog.TimestampSize] | None
         version_edit: leveldb_version_edit.LeveldbVersionEdit | None
+    class TimestampSize(KaitaiStruct):
+        def __init__(self, _io: Any, _parent: Any = ..., _root: Any = ...) -> None: ...
+        column_family: int
+        len_timestamp: int
     blocks: list[LeveldbLog.Block] | None

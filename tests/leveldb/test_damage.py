@@ -162,6 +162,12 @@ def fragment(kind: int, data: bytes) -> bytes:
     return mask_crc32c(crc32c(body)).to_bytes(4, "little") + len(data).to_bytes(2, "little") + body
 
 
+def recycled(number: int, data: bytes) -> bytes:
+    """A record in the form of recycled logs."""
+    body = b"\5" + number.to_bytes(4, "little") + data
+    return mask_crc32c(crc32c(body)).to_bytes(4, "little") + len(data).to_bytes(2, "little") + body
+
+
 def rocks_footer(version: int, checksum: int = 1) -> bytes:
     handles = (Handle(0, 8).build() + Handle(0, 8).build()).ljust(40, b"\0")
     return bytes((checksum,)) + handles + version.to_bytes(4, "little") + bytes.fromhex("f7cff485b741e288")
@@ -200,6 +206,13 @@ CASES: list[tuple[str, Change]] = [
     ("LDB-122", rocks((GOOD, KEY), index=((3).to_bytes(4, "little")))),
     ("LDB-122", rocks((GOOD, KEY), apart=b"\x01")),
     ("LDB-122", rocks((GOOD, KEY), external=(9).to_bytes(4, "little"))),
+    ("LDB-109", log(fragment(9, b"\4\0\0\0") + build_log([build_batch(7, [(PUT, b"k", b"v")])]))),
+    ("LDB-109", log(fragment(9, b"\7"))),
+    ("LDB-110", log(fragment(10, b"odd"))),
+    ("LDB-111", log(build_log([build_batch(7, [])[:8] + b"\1\0\0\0\x63"]))),
+    ("LDB-302", log(build_log([build_batch(7, [])]) + fragment(9, b"\7\0\0\0"))),
+    ("LDB-326", log(fragment(9, b"\7\0\0\0") + build_log([build_batch(7, [(PUT, b"k", b"v")])]))),
+    ("LDB-405", log(recycled(6, build_batch(7, [])) + recycled(4, build_batch(5, [])))),
     ("LDB-201", flip_at("000006.log", 20)),
     ("LDB-202", flip_at("000005.ldb", 20)),
     ("LDB-203", table_of((GOOD, KEY), footer=sealed_footer())),
@@ -210,7 +223,6 @@ CASES: list[tuple[str, Change]] = [
     ("LDB-303", log(fragment(2, b"start"))),
     ("LDB-304", log(fragment(1, build_batch(7, [])) + bytes(7) + b"junk after zeros")),
     ("LDB-305", log(build_log([b"short"]))),
-    ("LDB-305", log(build_log([build_batch(7, [])[:8] + b"\1\0\0\0\x63"]))),
     ("LDB-305", log(build_log([build_batch(7, [])[:8] + b"\1\0\0\0\x01\xff\xff\xff\xff\x0fk"]))),
     ("LDB-305", log(build_log([build_batch(1 << 56, [(PUT, b"k", b"v")])]))),
     ("LDB-305", log(build_log([build_batch((1 << 64) - 1, [(PUT, b"k", b"v"), (PUT, b"l", b"w")])]))),
@@ -350,8 +362,8 @@ def test_each_rule_is_told_and_the_reader_goes_on(code: str, change: Change) -> 
 def test_what_a_log_says_about_itself_is_passed_over(kind: int) -> None:
     """RocksDB's fragments with or without the number of the log; its first versions numbered 130 and 131 as 33, 34."""
     number = b"" if kind in (10, 33, 130, 200) else (6).to_bytes(4, "little")
-    body = bytes((kind,)) + number + b"about"
-    note = mask_crc32c(crc32c(body)).to_bytes(4, "little") + (5).to_bytes(2, "little") + body
+    body = bytes((kind,)) + number + b"\2\0\0\0\x08\0"
+    note = mask_crc32c(crc32c(body)).to_bytes(4, "little") + (6).to_bytes(2, "little") + body
     writes = []
     for sequence in (7, 8):
         batch = build_batch(sequence, [(PUT, b"k%d" % sequence, b"v")])

@@ -14,9 +14,10 @@ from exhume.errors import UnsupportedOperationError
 from exhume.formats.leveldb.blocks import build_block
 from exhume.formats.leveldb.database import Database
 from exhume.formats.leveldb.layout_facts import BATCH
-from exhume.formats.leveldb.log import build_batch, build_log
+from exhume.formats.leveldb.log import LogReader, build_batch, build_log
 from exhume.formats.leveldb.salvage import salvage
 from exhume.formats.leveldb.wire import InternalKey, build_bytes
+from exhume.io.source import BytesSource
 from exhume.io.tree import MemoryTree
 from exhume.limits import Limits
 from exhume.recovery import SalvageMode, SalvageReport, Verified
@@ -173,6 +174,8 @@ def put_in(family: int, key: bytes, value: bytes) -> bytes:
 def test_other_column_families_are_counted_as_lost(tmp_path: Path) -> None:
     """A LevelDB database has one; that rows of others are not in the output is said."""
     files = build_database()
+    known = [record.payload for record in LogReader(BytesSource(files["MANIFEST-000004"]))]
+    files["MANIFEST-000004"] = build_log([*known, b"\xc8\1\2\xc9\1" + build_bytes(b"other")])
     batch = build_batch(7, [(PUT, b"z", b"1")])
     batch = batch[:8] + (3).to_bytes(4, "little") + batch[12:] + put_in(2, b"a", b"2") + put_in(2, b"b", b"3")
     files[LOG] = build_log([batch])

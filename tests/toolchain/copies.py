@@ -78,6 +78,8 @@ EXCEPTIONS = {
     ("formats/leveldb/comparators.py", ""): "keys that an application orders: " + OTHERS,
     ("formats/leveldb/ranges.py", "key[:2]"): "two items of a tuple, no bytes",
     ("formats/leveldb/table_index.py", "(value or b'')[:8]"): "a property that is a number, whose size its name tells",
+    ("formats/leveldb/operators.py", "int.from_bytes(one, 'little')"): "a value, as the operator of RocksDB reads it",
+    ("formats/leveldb/operators.py", "to_bytes(8, 'little')"): "a value, as the operator of RocksDB writes it",
     ("formats/leveldb/blocks.py", "contents[:8]"): "the size that RocksDB puts in front of LZ4 data: " + OTHERS,
     ("formats/zs/framing.py", ""): "records in a stream, each behind eight bytes with its length: " + OTHERS,
     ("formats/clp_s/read/times.pxi", "digits"): "the nine digits of a second, as text",

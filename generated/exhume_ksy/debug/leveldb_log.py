@@ -28,6 +28,10 @@ class LeveldbLog(KaitaiStruct):
        Source - https://github.com/google/leveldb/blob/main/doc/log_format.md
     """
 
+    class Compressions(IntEnum):
+        none = 0
+        zstd = 7
+
     class FragmentTypes(IntEnum):
         zero = 0
         full = 1
@@ -147,7 +151,7 @@ class LeveldbLog(KaitaiStruct):
             self._debug['data']['start'] = self._io.pos()
             self._raw_data = self._io.read_bytes(self.len_data)
             _io__raw_data = KaitaiStream(BytesIO(self._raw_data))
-            self.data = LeveldbLog.FragmentData(self.is_manifest, self.is_whole, _io__raw_data, self, self._root)
+            self.data = LeveldbLog.FragmentData(self.is_manifest, self.is_whole, int(self.fragment_type), _io__raw_data, self, self._root)
             self.data._read()
             self._debug['data']['end'] = self._io.pos()
 
@@ -190,12 +194,13 @@ class LeveldbLog(KaitaiStruct):
     class FragmentData(KaitaiStruct):
         """The bytes of a fragment; those of a whole record open."""
         SEQ_FIELDS = ["bytes"]
-        def __init__(self, is_manifest, is_whole, _io, _parent=None, _root=None):
+        def __init__(self, is_manifest, is_whole, kind, _io, _parent=None, _root=None):
             super(LeveldbLog.FragmentData, self).__init__(_io)
             self._parent = _parent
             self._root = _root
             self.is_manifest = is_manifest
             self.is_whole = is_whole
+            self.kind = kind
             self._debug = collections.defaultdict(dict)
 
         def _read(self):
@@ -211,6 +216,22 @@ class LeveldbLog(KaitaiStruct):
                 pass
                 self._m_batch._fetch_instances()
 
+            _ = self.compression
+            if hasattr(self, '_m_compression'):
+                pass
+
+            _ = self.stored_magic
+            if hasattr(self, '_m_stored_magic'):
+                pass
+
+            _ = self.timestamp_sizes
+            if hasattr(self, '_m_timestamp_sizes'):
+                pass
+                for i in range(len(self._m_timestamp_sizes)):
+                    pass
+                    self._m_timestamp_sizes[i]._fetch_instances()
+
+
             _ = self.version_edit
             if hasattr(self, '_m_version_edit'):
                 pass
@@ -222,7 +243,7 @@ class LeveldbLog(KaitaiStruct):
             if hasattr(self, '_m_batch'):
                 return self._m_batch
 
-            if  ((self.is_whole) and ((not (self.is_manifest)))) :
+            if  ((self.is_whole) and ((not (self.is_manifest))) and ((not (self.is_compressed)))) :
                 pass
                 _pos = self._io.pos()
                 self._io.seek(0)
@@ -235,6 +256,78 @@ class LeveldbLog(KaitaiStruct):
                 self._io.seek(_pos)
 
             return getattr(self, '_m_batch', None)
+
+        @property
+        def compression(self):
+            """How the records that follow are compressed, each by itself."""
+            if hasattr(self, '_m_compression'):
+                return self._m_compression
+
+            if  ((self.kind == 9) and (self._io.size() >= 4)) :
+                pass
+                _pos = self._io.pos()
+                self._io.seek(0)
+                self._debug['_m_compression']['start'] = self._io.pos()
+                self._m_compression = KaitaiStream.resolve_enum(LeveldbLog.Compressions, self._io.read_u4le())
+                self._debug['_m_compression']['end'] = self._io.pos()
+                self._io.seek(_pos)
+
+            return getattr(self, '_m_compression', None)
+
+        @property
+        def is_compressed(self):
+            """The record is a frame of zstd, whose content is a write batch.
+            """
+            if hasattr(self, '_m_is_compressed'):
+                return self._m_is_compressed
+
+            self._m_is_compressed =  ((self.is_whole) and (self._io.size() >= 4) and (self.stored_magic == 4247762216)) 
+            return getattr(self, '_m_is_compressed', None)
+
+        @property
+        def stored_magic(self):
+            """The magic number of zstd, where the log is compressed."""
+            if hasattr(self, '_m_stored_magic'):
+                return self._m_stored_magic
+
+            if  ((self.is_whole) and (self._io.size() >= 4)) :
+                pass
+                _pos = self._io.pos()
+                self._io.seek(0)
+                self._debug['_m_stored_magic']['start'] = self._io.pos()
+                self._m_stored_magic = self._io.read_u4le()
+                self._debug['_m_stored_magic']['end'] = self._io.pos()
+                self._io.seek(_pos)
+
+            return getattr(self, '_m_stored_magic', None)
+
+        @property
+        def timestamp_sizes(self):
+            if hasattr(self, '_m_timestamp_sizes'):
+                return self._m_timestamp_sizes
+
+            if  ((self.kind == 10) or (self.kind == 11)) :
+                pass
+                _pos = self._io.pos()
+                self._io.seek(0)
+                self._debug['_m_timestamp_sizes']['start'] = self._io.pos()
+                self._debug['_m_timestamp_sizes']['arr'] = []
+                self._m_timestamp_sizes = []
+                i = 0
+                while not self._io.is_eof():
+                    self._debug['_m_timestamp_sizes']['arr'].append({'start': self._io.pos()})
+                    _t__m_timestamp_sizes = LeveldbLog.TimestampSize(self._io, self, self._root)
+                    try:
+                        _t__m_timestamp_sizes._read()
+                    finally:
+                        self._m_timestamp_sizes.append(_t__m_timestamp_sizes)
+                    self._debug['_m_timestamp_sizes']['arr'][len(self._m_timestamp_sizes) - 1]['end'] = self._io.pos()
+                    i += 1
+
+                self._debug['_m_timestamp_sizes']['end'] = self._io.pos()
+                self._io.seek(_pos)
+
+            return getattr(self, '_m_timestamp_sizes', None)
 
         @property
         def version_edit(self):
@@ -254,6 +347,28 @@ class LeveldbLog(KaitaiStruct):
                 self._io.seek(_pos)
 
             return getattr(self, '_m_version_edit', None)
+
+
+    class TimestampSize(KaitaiStruct):
+        """Keys of a column family end in a timestamp of the application."""
+        SEQ_FIELDS = ["column_family", "len_timestamp"]
+        def __init__(self, _io, _parent=None, _root=None):
+            super(LeveldbLog.TimestampSize, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._debug = collections.defaultdict(dict)
+
+        def _read(self):
+            self._debug['column_family']['start'] = self._io.pos()
+            self.column_family = self._io.read_u4le()
+            self._debug['column_family']['end'] = self._io.pos()
+            self._debug['len_timestamp']['start'] = self._io.pos()
+            self.len_timestamp = self._io.read_u2le()
+            self._debug['len_timestamp']['end'] = self._io.pos()
+
+
+        def _fetch_instances(self):
+            pass
 
 
     @property

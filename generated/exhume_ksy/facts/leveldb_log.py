@@ -10,6 +10,12 @@ if TYPE_CHECKING:
     from typing import Final
 
 
+class Compressions(IntEnum):
+    """`leveldb_log::compressions`"""
+    NONE = 0
+    ZSTD = 7
+
+
 class FragmentTypes(IntEnum):
     """`leveldb_log::fragment_types`"""
     ZERO = 0
@@ -49,3 +55,38 @@ class Fragment:
         len_data: Final = "<H"
         fragment_type: Final = "<B"
         log_number: Final = "<I"
+
+
+class FragmentData:
+    """`leveldb_log::fragment_data`"""
+
+    class each:
+        """Bytes of each element."""
+
+        timestamp_sizes: Final = 6
+
+    class form:
+        """Formats of numbers for `struct`."""
+
+        stored_magic: Final = '<I'
+        compression: Final = '<I'
+
+
+class TimestampSize:
+    """`leveldb_log::timestamp_size`"""
+
+    size: Final = 6
+    dtype: Final = [("column_family", "<u4"), ("len_timestamp", "<u2")]
+    packed: Final = "<IH"
+
+    class at:
+        """Where fields start and end, in bytes from the start."""
+
+        column_family: Final = (0, 4)
+        len_timestamp: Final = (4, 6)
+
+    class format:
+        """Numbers by themselves."""
+
+        column_family: Final = "<I"
+        len_timestamp: Final = "<H"

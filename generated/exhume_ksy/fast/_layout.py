@@ -74,7 +74,7 @@ def _bytes(count: int) -> str:
     return "1 byte" if count == 1 else f"{count} bytes"
 
 
-SOURCE = "ba89d7ebce41f047"
+SOURCE = "e41e536cfd47c532"
 """What these readers were compiled from; compiled code that was built from anything else is not used."""
 
 

@@ -7,7 +7,7 @@ from libc.stdlib cimport free, realloc
 
 include "_elements.pxi"
 
-SOURCE = 'ba89d7ebce41f047'
+SOURCE = 'e41e536cfd47c532'
 """What this was compiled from: a module built from other specifications is not used."""
 
 

@@ -178,7 +178,7 @@ def read_fragment(view: View, at: int, end: int, is_manifest: bool) -> tuple[Fra
         raise short("data", at, end, len_data)
     stop = at + len_data
     try:
-        data, _ = read_fragment_data(view, at, stop, at, is_manifest, fragment_type in (1, 5))
+        data, _ = read_fragment_data(view, at, stop, at, is_manifest, fragment_type in (1, 5), fragment_type)
     except LayoutError as error:
         error.within("data")
         raise
@@ -223,9 +223,11 @@ def flat_fragment(view: View, at: int, end: int) -> tuple[int, int, int, int, in
 
 class FragmentData:
     """The bytes of a fragment; those of a whole record open."""
-    __slots__ = ('is_manifest', 'is_whole', 'bytes', '_batch', '_version_edit', '_io')
+    __slots__ = ('is_manifest', 'is_whole', 'kind', 'bytes', '_stored_magic', '_is_compressed', '_batch', '_compression', '_timestamp_sizes', '_version_edit', '_io')
     is_manifest: bool
     is_whole: bool
+    kind: int
+    """The type of the fragment."""
     bytes: View
     _io: tuple[View, int, int]
 
@@ -235,6 +237,36 @@ class FragmentData:
         return self._io[1], self._io[2]
 
     @property
+    def stored_magic(self) -> int | None:
+        """The magic number of zstd, where the log is compressed."""
+        try:
+            return self._stored_magic
+        except AttributeError:
+            pass
+        view, base, end = self._io
+        if not (self.is_whole and end - base >= 4):
+            self._stored_magic = None
+            return None
+        at = base + 0
+        if end - at < 4:
+            raise short("stored_magic", at, end, 4)
+        (stored_magic,) = _unpack1(view, at)
+        at += 4
+        self._stored_magic = stored_magic
+        return self._stored_magic
+
+    @property
+    def is_compressed(self) -> bool:
+        """The record is a frame of zstd, whose content is a write batch."""
+        try:
+            return self._is_compressed
+        except AttributeError:
+            pass
+        view, base, end = self._io
+        self._is_compressed = self.is_whole and end - base >= 4 and self.stored_magic == 0xfd2fb528
+        return self._is_compressed
+
+    @property
     def batch(self) -> LeveldbWriteBatch | None:
         try:
             return self._batch
@@ -242,7 +274,7 @@ class FragmentData:
             pass
         from .leveldb_write_batch import read_leveldb_write_batch
         view, base, end = self._io
-        if not (self.is_whole and not self.is_manifest):
+        if not (self.is_whole and not self.is_manifest and not self.is_compressed):
             self._batch = None
             return None
         at = base + 0
@@ -254,6 +286,47 @@ class FragmentData:
         at = max(at, end)
         self._batch = batch
         return self._batch
+
+    @property
+    def compression(self) -> int | None:
+        """How the records that follow are compressed, each by itself."""
+        try:
+            return self._compression
+        except AttributeError:
+            pass
+        view, base, end = self._io
+        if not (self.kind == 9 and end - base >= 4):
+            self._compression = None
+            return None
+        at = base + 0
+        if end - at < 4:
+            raise short("compression", at, end, 4)
+        (compression,) = _unpack1(view, at)
+        at += 4
+        self._compression = compression
+        return self._compression
+
+    @property
+    def timestamp_sizes(self) -> list[TimestampSize] | None:
+        try:
+            return self._timestamp_sizes
+        except AttributeError:
+            pass
+        view, base, end = self._io
+        if not (self.kind in (10, 11)):
+            self._timestamp_sizes = None
+            return None
+        at = base + 0
+        timestamp_sizes = []
+        try:
+            while at < end:
+                one, at = read_timestamp_size(view, at, end)
+                timestamp_sizes.append(one)
+        except LayoutError as error:
+            error.within(f"timestamp_sizes[{len(timestamp_sizes)}]")
+            raise
+        self._timestamp_sizes = timestamp_sizes
+        return self._timestamp_sizes
 
     @property
     def version_edit(self) -> LeveldbVersionEdit | None:
@@ -277,7 +350,7 @@ class FragmentData:
         return self._version_edit
 
 
-def read_fragment_data(view: View, at: int, end: int, base: int | None, is_manifest: bool, is_whole: bool) -> tuple[FragmentData, int]:
+def read_fragment_data(view: View, at: int, end: int, base: int | None, is_manifest: bool, is_whole: bool, kind: int) -> tuple[FragmentData, int]:
     """`leveldb_log::fragment_data` at `at`, and where it ends. Raises `LayoutError`."""
     value = FragmentData()
     if base is None:
@@ -285,7 +358,29 @@ def read_fragment_data(view: View, at: int, end: int, base: int | None, is_manif
     value._io = (view, base, end)
     value.is_manifest = is_manifest
     value.is_whole = is_whole
+    value.kind = kind
     bytes = view[at:end]
     at = max(at, end)
     value.bytes = bytes
+    return value, at
+
+
+class TimestampSize:
+    """Keys of a column family end in a timestamp of the application."""
+    __slots__ = ('column_family', 'len_timestamp')
+    column_family: int
+    """Number of the column family."""
+    len_timestamp: int
+    """Size of the timestamps."""
+
+
+def read_timestamp_size(view: View, at: int, end: int) -> tuple[TimestampSize, int]:
+    """`leveldb_log::timestamp_size` at `at`, and where it ends. Raises `LayoutError`."""
+    value = TimestampSize()
+    if end - at < 6:
+        raise short((("column_family", 4), ("len_timestamp", 6),), at, end, 6)
+    column_family, len_timestamp = _unpack0(view, at)
+    at += 6
+    value.column_family = column_family
+    value.len_timestamp = len_timestamp
     return value, at

@@ -6,7 +6,7 @@ Spec: LevelDB doc/; RocksDB; each rule names its document or file.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NoReturn, Protocol
+from typing import Any, NoReturn, Protocol
 
 from exhume.errors import (
     ChecksumError,
@@ -20,7 +20,7 @@ from exhume.errors import (
     UnsafePathError,
     UnsupportedFeatureError,
 )
-from exhume.findings import Finding, Rule, RuleTable, Severity
+from exhume.findings import REMEMBERED, Finding, Rule, RuleTable, Severity
 from exhume.formats.leveldb.model import PUTS as KNOWN_PUTS
 
 RULES = RuleTable("LDB")
@@ -80,7 +80,38 @@ FEATURE = _rule(
     spec="RocksDB include/rocksdb/table.h",
     error=UnsupportedFeatureError,
 )
-FRAGMENT_TYPE = _rule(108, "unknown type of log fragment", spec=_LOG, error=UnsupportedFeatureError)
+FRAGMENT_TYPE = _rule(
+    108,
+    "unknown type of log fragment",
+    spec=_LOG,
+    severity=Severity.UNCHECKED,
+    error=UnsupportedFeatureError,
+    hint="The rest of the log is not read.",
+)
+LOG_CODEC = _rule(
+    109,
+    "a log is compressed with an unknown codec",
+    spec="RocksDB db/log_format.h",
+    severity=Severity.UNCHECKED,
+    error=UnsupportedFeatureError,
+    hint="Its records are not read. RocksDB compresses logs with zstd only.",
+)
+TIMESTAMPS = _rule(
+    110,
+    "user-defined timestamps",
+    spec="RocksDB db/log_format.h",
+    severity=Severity.UNCHECKED,
+    error=UnsupportedFeatureError,
+    hint="Each key is listed with its timestamp as a key of its own.",
+)
+OPERATION_TYPE = _rule(
+    111,
+    "unknown type of operation in a write batch",
+    spec="RocksDB db/dbformat.h",
+    severity=Severity.UNCHECKED,
+    error=UnsupportedFeatureError,
+    hint="The rest of the log is not read.",
+)
 
 # 2xx checksums
 LOG_CRC = _rule(201, "log fragment checksum does not match", spec=_LOG, error=ChecksumError)
@@ -139,6 +170,9 @@ SEQUENCE = _rule(
 )
 TWO_FILES = _rule(323, "one number, two tables", spec=_IMPL)
 FOOTER_FILL = _rule(324, "footer filler is not zero", spec=_TABLE, severity=Severity.WARNING)
+RECORD_CODEC = _rule(
+    326, "a compressed log record does not decompress", spec="RocksDB db/log_reader.cc", error=CodecError
+)
 TABLE_SHORT = _rule(325, "a table is too short to hold its footer", spec=_TABLE, error=TruncatedError)
 
 GLOBAL_SEQUENCE = _rule(
@@ -157,6 +191,13 @@ OBSOLETE = _rule(
 )
 ORPHAN = _rule(402, "a file that no manifest ever named", spec=_IMPL, severity=Severity.NOTE)
 VALUE_TYPE = _rule(403, "unknown value type", spec="LevelDB db/dbformat.h", error=UnsupportedFeatureError)
+RECYCLED = _rule(
+    405,
+    "the rest of the log is from an earlier use of its file",
+    spec="RocksDB db/log_reader.cc",
+    severity=Severity.NOTE,
+    hint="RocksDB reuses the files of old logs. What is readable of the old log is listed as unreferenced.",
+)
 UNRESOLVED = _rule(
     404,
     "a value that cannot be determined",
@@ -244,6 +285,32 @@ def collector(into: Callable[[Finding], object]) -> Report:
         into(rule.finding(detail, span=span, field_path=field_path, expected=expected, actual=actual))
 
     return report
+
+
+class Recorder:
+    """A report that keeps what it is given, to pass it on any number of times."""
+
+    def __init__(self) -> None:
+        self._calls: list[tuple[Rule, str, dict[str, Any]]] = []
+
+    def __call__(
+        self,
+        rule: Rule,
+        detail: str = "",
+        *,
+        span: Span | None = None,
+        field_path: str | None = None,
+        expected: object = None,
+        actual: object = None,
+    ) -> None:
+        if len(self._calls) < REMEMBERED:
+            facts = {"span": span, "field_path": field_path, "expected": expected, "actual": actual}
+            self._calls.append((rule, detail, facts))
+
+    def play(self, report: Report) -> None:
+        """Passes everything on."""
+        for rule, detail, facts in self._calls:
+            report(rule, detail, **facts)
 
 
 def tell(report: Report, rule: Rule, error: ExhumeError, what: str = "") -> None:

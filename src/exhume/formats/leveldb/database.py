@@ -150,10 +150,9 @@ class Database(LiveDatabase):
         return LiveState(logs, max([known, *(log.last_sequence for log in logs)]), ranges, sorted(families))
 
     def unreferenced(self, report: Report) -> Iterator[LeveldbRows]:
-        """The versions in files that the database no longer uses."""
-        for file in self.logs(Role.OBSOLETE, Role.ORPHAN):
-            for family, items in sorted(self.load_log(file, report).items.items()):
-                yield unused_rows(family, items)
+        """The versions in files that the database no longer uses, and those in live logs that it does not take."""
+        for status, family, items in self.unused_items(report):
+            yield unused_rows(family, items, status)
         for items in self._table_items(self.tables(Role.OBSOLETE, Role.ORPHAN), report):
             yield unused_rows(0, items)
 

@@ -8,6 +8,7 @@ Spec: LevelDB doc/impl.md.
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from typing import Any
 
 from exhume.errors import ExhumeError, Span
@@ -17,11 +18,11 @@ from exhume.formats.leveldb.checks import Report
 from exhume.formats.leveldb.comparators import Comparator, comparator_of
 from exhume.formats.leveldb.files import DbFile, list_files, load_manifest, named_manifest, old_manifests
 from exhume.formats.leveldb.manifest import ColumnFamily, Manifest
-from exhume.formats.leveldb.model import BYTEWISE, Role, SequenceRule, type_name
+from exhume.formats.leveldb.model import BYTEWISE, Role, SequenceRule, Status, type_name
 from exhume.formats.leveldb.names import hint_files, newest_options, obvious_manifest, plain_names
 from exhume.formats.leveldb.operators import MOST_OPTIONS, Operator, operators_of
 from exhume.formats.leveldb.pool import SourcePool
-from exhume.formats.leveldb.replay import LoadedLog, load_log
+from exhume.formats.leveldb.replay import LoadedLog, Replay, Unused
 from exhume.formats.leveldb.table import Table
 from exhume.formats.leveldb.values import Resolver, Versions, resolver_of
 from exhume.io.cached import cached_property
@@ -61,7 +62,8 @@ class DatabaseDirectory:
             self.files = [f._replace(role=Role.LIVE) if f.kind in ("table", "log") else f for f in self.files]
         self._check_logs(report)
         self._tables: dict[str, Table] = {}
-        self._logs: dict[str, LoadedLog] = {}
+        self._logs: dict[str, LoadedLog] | None = None
+        self._prepared: list[Unused] = []
         self._confirmed = False
         self.unresolved: set[str] = set()
         """Types of versions whose value was asked for and could not be determined."""
@@ -212,17 +214,33 @@ class DatabaseDirectory:
         return [f for f in self.files if f.kind == "log" and f.role in roles]
 
     def load_log(self, file: DbFile, report: Report = checks.strict) -> LoadedLog:
-        """A log as sorted items.  A strict result is kept."""
-        keep = report is checks.strict
+        """A log as sorted items.  Live ones are read together, once, since transactions may span several."""
+        if file.role is not Role.LIVE:
+            return self._replay().load(self.source(file.name), file).tell(report)
+        return self._live_logs()[file.name].tell(report)
+
+    def _replay(self) -> Replay:
+        return Replay(self.manifest, self.limits, self.sequence_rule, self._is_dacha)
+
+    def _live_logs(self) -> dict[str, LoadedLog]:
         with self._lock:
-            if keep and file.name in self._logs:
-                return self._logs[file.name]
-            loaded = load_log(
-                self.source(file.name), file, report, self.limits, rule=self.sequence_rule, is_dacha=self._is_dacha
-            )
-            if keep:
-                self._logs[file.name] = loaded
-            return loaded
+            if self._logs is None:
+                replay = self._replay()
+                self._logs = {file.name: replay.load(self.source(file.name), file) for file in self.logs(Role.LIVE)}
+                self._prepared = list(replay.prepared())
+            return self._logs
+
+    def unused_items(self, report: Report = checks.strict) -> Iterator[Unused]:
+        """The items of logs that are not part of the state: what live logs have besides, then all of other logs."""
+        for file in self.logs(Role.LIVE):
+            yield from self.load_log(file, report).unused
+        yield from self._prepared
+        replay = self._replay()
+        for file in self.logs(Role.OBSOLETE, Role.ORPHAN):
+            log = replay.load(self.source(file.name), file).tell(report)
+            yield from ((Status.UNREFERENCED, family, items) for family, items in sorted(log.items.items()))
+            yield from log.unused
+        yield from replay.prepared()
 
     def _is_dacha(self) -> bool:
         writer = self.manifest.writer if self.manifest else ""
@@ -239,3 +257,4 @@ class DatabaseDirectory:
         with self._lock:
             self._pool.close()
             self._tables.clear()
+            self._logs = None

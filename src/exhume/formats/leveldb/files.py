@@ -135,6 +135,6 @@ def list_files(tree: Tree, manifest: Manifest | None, was_named: Callable[[int],
 def _log_role(number: int, manifest: Manifest | None) -> Role:
     if manifest is None:
         return Role.ORPHAN
-    if any(manifest.is_live_log(number, family) for family in manifest.families):
+    if manifest.is_replayed(number):
         return Role.LIVE
     return Role.OBSOLETE

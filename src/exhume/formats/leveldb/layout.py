@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from exhume_ksy.facts.leveldb_filter import LeveldbFilter
 from exhume_ksy.facts.leveldb_footer import ChecksumTypes
-from exhume_ksy.facts.leveldb_write_batch import OperationTypes
+from exhume_ksy.facts.leveldb_write_batch import OperationTypes as OperationTypes
 from exhume_ksy.fast import leveldb_version_edit as edits
 from exhume_ksy.fast._layout import LayoutError as LayoutError
 from exhume_ksy.fast.leveldb_block import read_leveldb_block, scan_entry
@@ -21,6 +21,7 @@ from exhume_ksy.fast.leveldb_filter import read_leveldb_filter
 from exhume_ksy.fast.leveldb_footer import read_leveldb_footer
 from exhume_ksy.fast.leveldb_index_delta import read_leveldb_index_delta
 from exhume_ksy.fast.leveldb_internal_key import read_leveldb_internal_key
+from exhume_ksy.fast.leveldb_log import FragmentData, read_fragment_data
 from exhume_ksy.fast.leveldb_log import flat_fragment as flat_fragment
 from exhume_ksy.fast.leveldb_table import flat_block_trailer as flat_block_trailer
 from exhume_ksy.fast.leveldb_varint import read_leveldb_varint as read_leveldb_varint
@@ -37,6 +38,7 @@ from exhume.formats.leveldb.layout_facts import (
     ROCKSDB_FOOTER,
     SEQUENCE_AT,
     TRAILER,
+    FragmentTypes,
     Tags,
     ValueTypes,
 )
@@ -291,6 +293,24 @@ def parse_index_delta(payload: bytes, where: Span) -> list[tuple[bytes, Handle]]
     return out
 
 
+def parse_compression(data: bytes) -> int | None:
+    """The number of the compression that a log states in a fragment of its own; None if it is too short."""
+    return _note(data, FragmentTypes.SET_COMPRESSION).compression
+
+
+def parse_timestamp_sizes(data: bytes) -> dict[int, int] | None:
+    """The sizes of timestamps by column family in such a fragment; None if they cannot be read."""
+    try:
+        sizes = _note(data, FragmentTypes.USER_DEFINED_TIMESTAMP_SIZE).timestamp_sizes
+    except LayoutError:
+        return None
+    return {one.column_family: one.len_timestamp for one in sizes or ()}
+
+
+def _note(data: bytes, kind: int) -> FragmentData:
+    return read_fragment_data(data, 0, len(data), 0, False, False, kind)[0]
+
+
 class Operation(NamedTuple):
     """One operation of a write batch: value type, key and value, its offset in the batch, column family."""
 
@@ -301,16 +321,32 @@ class Operation(NamedTuple):
     column_family: int
 
 
+class Mark(NamedTuple):
+    """A mark of a transaction in a write batch: its type, how many operations precede it, name, commit timestamp."""
+
+    kind: int
+    at: int
+    name: bytes
+    timestamp: bytes
+
+
 class Batch(NamedTuple):
     """A write batch: the first sequence number, the stated number of operations, and those that could be read.
 
-    `problem` says where and why it could not be read to its end.
+    `problem` says where and why it could not be read to its end; `marks` are those of transactions among the
+    operations.
     """
 
     sequence: int
     stated: int
     operations: list[Operation]
     problem: ExhumeError | None
+    marks: tuple[Mark, ...] = ()
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether it ends at an operation of an unknown type."""
+        return self.problem is not None and (self.problem.field_path or "").endswith(".operation_type")
 
 
 _WRITES: Final[Mapping[int, int]] = {
@@ -337,15 +373,20 @@ def parse_batch(payload: bytes, where: Span) -> Batch:
         )
     sequence, stated = BATCH.unpack_from(payload)
     operations: list[Operation] = []
+    marks: list[Mark] = []
     at, number = BATCH.size, 0
     try:
         while at < end:
             start = at
-            at, kind, family, key, key_end, value, value_end, *_ = flat_operation(payload, at, end)
+            at, kind, family, key, key_end, value, value_end, when, when_end, name, name_end = flat_operation(
+                payload, at, end
+            )
             number += 1
             value_type = _WRITES.get(kind)
             if value_type is not None:
                 operations.append(Operation(value_type, payload[key:key_end], payload[value:value_end], start, family))
+            elif kind != OperationTypes.LOG_DATA:
+                marks.append(Mark(kind, len(operations), payload[name:name_end], payload[when:when_end]))
     except LayoutError as error:
         error.within(f"operations[{number}]")
         problem = refused(error, where.in_payload(0, end))
@@ -357,4 +398,4 @@ def parse_batch(payload: bytes, where: Span) -> Batch:
             expected=f"at most {MAX_SEQUENCE}",
             actual=sequence,
         )
-    return Batch(sequence, stated, operations, problem)
+    return Batch(sequence, stated, operations, problem, tuple(marks))

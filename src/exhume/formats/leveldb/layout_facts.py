@@ -12,6 +12,7 @@ from exhume_ksy.facts.leveldb_block import LeveldbBlock
 from exhume_ksy.facts.leveldb_footer import LeveldbFooter, SealedHandle
 from exhume_ksy.facts.leveldb_internal_key import LeveldbInternalKey
 from exhume_ksy.facts.leveldb_internal_key import ValueTypes as ValueTypes
+from exhume_ksy.facts.leveldb_log import Compressions as _LogCompressions
 from exhume_ksy.facts.leveldb_log import Fragment
 from exhume_ksy.facts.leveldb_log import FragmentTypes as FragmentTypes
 from exhume_ksy.facts.leveldb_table import BlockTrailer
@@ -43,6 +44,9 @@ CHECKSUMMED: Final = BlockTrailer.at.checksum[0]
 FRAGMENT: Final = struct.Struct(Fragment.prefix)
 """Checksum, length and type in front of a fragment of a log; the checksum covers the type and what follows."""
 CHECKED: Final = Fragment.at.fragment_type[0]
+
+LogCompressions: Final = _LogCompressions
+"""Compressions of logs; those of tables are `Compressions`."""
 
 BATCH: Final = struct.Struct(LeveldbWriteBatch.prefix)
 """Sequence number and count of operations in front of a write batch."""

@@ -249,8 +249,6 @@ class LiveDatabase(DatabaseDirectory):
         yield from runs[0] if len(runs) == 1 else heapq.merge(*runs)
 
     def _live_items(self, file: DbFile, family: int) -> list[Item]:
-        if self.manifest is not None and not self.manifest.is_live_log(file.number, family):
-            return []
         return self.load_log(file).items.get(family, [])
 
     @cached_property

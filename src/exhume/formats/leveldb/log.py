@@ -10,16 +10,17 @@ Spec: LevelDB doc/log_format.md, db/write_batch.cc; RocksDB db/log_format.h.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
+from exhume.codecs import decompress
 from exhume.codecs.checksums import crc32c, mask_crc32c
-from exhume.errors import Span
-from exhume.findings import Check
+from exhume.errors import CodecError, Span
+from exhume.findings import Check, Rule
 from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.checks import Report
-from exhume.formats.leveldb.layout import LayoutError, flat_fragment
-from exhume.formats.leveldb.layout_facts import BATCH, CHECKED, FRAGMENT, FragmentTypes
+from exhume.formats.leveldb.layout import LayoutError, flat_fragment, parse_compression, parse_timestamp_sizes
+from exhume.formats.leveldb.layout_facts import BATCH, CHECKED, FRAGMENT, ZSTD_MAGIC, FragmentTypes, LogCompressions
 from exhume.formats.leveldb.wire import build_bytes
 from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
@@ -34,16 +35,21 @@ RECYCLABLE = FragmentTypes.RECYCLABLE_FULL - FragmentTypes.FULL
 KNOWN = frozenset(FragmentTypes) - {FragmentTypes.ZERO}
 RECORDS = frozenset(range(FragmentTypes.FULL, FragmentTypes.RECYCLABLE_LAST + 1))
 """Types of fragments that hold parts of records; the others are about the log itself."""
-SKIPPED = KNOWN - RECORDS - {FragmentTypes.SET_COMPRESSION}
-"""Types that change nothing about what the records say."""
+TIMESTAMPS = frozenset(
+    {FragmentTypes.USER_DEFINED_TIMESTAMP_SIZE, FragmentTypes.RECYCLABLE_USER_DEFINED_TIMESTAMP_SIZE}
+)
+NUMBERED = frozenset(one for one in FragmentTypes if "RECYCLABLE" in one.name)
+"""Types of fragments that state the number of the log that wrote them."""
 MAY_SKIP = 128
 """From here on RocksDB lets a reader skip types that it does not know."""
 _READ_BLOCKS = 32
+_CODECS: dict[int | None, str | None] = {LogCompressions.NONE: None, LogCompressions.ZSTD: "zstd"}
+"""Codecs of logs by the number that RocksDB gives a compression."""
 
 
 class Fragment(NamedTuple):
-    """A piece of a record: absolute offsets of its header, its data and its end; `kind` 1 to 4; whether the CRC
-    fits.
+    """A part of a record: absolute offsets of its header, its data and its end; `kind` 1 to 4; whether the CRC
+    matches; whether an earlier log wrote it, whose file this one took over.
     """
 
     offset: int
@@ -51,64 +57,184 @@ class Fragment(NamedTuple):
     end: int
     kind: int
     intact: bool
+    earlier: bool = False
 
 
 class LogRecord(NamedTuple):
-    """A record put together from its fragments; it is `intact` when every fragment's checksum matches."""
+    """A record reassembled from its fragments; it is `intact` when every fragment's checksum matches.
+
+    An `earlier` one belongs to a log whose file this one took over.
+    """
 
     offset: int
     end: int
     payload: bytes
     fragments: tuple[Fragment, ...]
     intact: bool
+    earlier: bool = False
+
+
+class _Stopped(Exception):  # noqa: N818 - not an error
+    """Nothing after this is read."""
 
 
 @dataclass(slots=True)
 class LogReader:
-    """The records of a log or manifest, in order; offsets are absolute (`source.origin` included)."""
+    """The records of a log or manifest, in order; offsets are absolute (`source.origin` included).
+
+    With the `number` of a log, fragments that state another number are from an earlier use of its file.  The log ends
+    before the first of them.
+    """
 
     source: Source
     report: Report = checks.strict
     limits: Limits = DEFAULT_LIMITS
+    number: int | None = None
     lost: int = 0
     """Bytes of fragments and filler that could not be used, after iteration."""
+    timestamps: dict[int, int] = field(default_factory=dict)
+    """Bytes of the user-defined timestamps at the end of keys, by column family, as far as the log states them."""
+    _codec: str | None = None
+    _headless: bool = False
+    """Whether the first fragment, which would state a compression, could not be read."""
+    _recycled: bool = False
+    """Whether a fragment stated the number of this log."""
+    _pending: list[tuple[tuple[Any, ...], dict[str, Any], int]] = field(default_factory=list)
+    """What was reported since then and may be about an earlier use of the file, each with the bytes it took."""
+    remains: int | None = None
+    """Where in the file an earlier use of it begins, after iteration; None if there is none."""
+    about: list[tuple[int, int]] = field(default_factory=list)
+    """The ranges of fragments that are about the log itself, so far; offsets in the file."""
 
     def __iter__(self) -> Iterator[LogRecord]:
         parts: list[bytes] = []
         fragments: list[Fragment] = []
-        total = 0
+        total = records = 0
         everything = self.source.span(0, self.source.size)
         for fragment, data in self._fragments():
-            if fragment.kind in (FULL, FIRST) and fragments:
+            kind = fragment.kind
+            if kind not in RECORDS:
+                if not self._take_note(fragment, data, records > 0 or bool(fragments)):
+                    return
+                continue
+            if fragments and fragment.earlier is not fragments[0].earlier:
+                self._tell_tail(fragments)
+                parts, fragments, total = [], [], 0
+            elif fragments and kind in (FULL, FIRST):
                 self._drop(fragments, "a record without its last fragment")
                 parts, fragments, total = [], [], 0
-            if fragment.kind in (MIDDLE, LAST) and not fragments:
+            if kind in (MIDDLE, LAST) and not fragments:
                 self._drop([fragment], "a continuation without its first fragment")
                 continue
             parts.append(data)
             fragments.append(fragment)
             total += len(data)
             self.limits.check("payload_size", total, everything)
-            if fragment.kind in (FULL, LAST):
+            if kind in (FULL, LAST):
+                records += 1
                 intact = all(f.intact for f in fragments)
-                yield LogRecord(fragments[0].offset, fragment.end, b"".join(parts), tuple(fragments), intact)
+                payload = self._payload(fragments, b"".join(parts))
+                if payload is not None:
+                    yield LogRecord(
+                        fragments[0].offset, fragment.end, payload, tuple(fragments), intact, fragment.earlier
+                    )
                 parts, fragments, total = [], [], 0
         if fragments:
+            self._tell_tail(fragments)
+        self._settle()
+
+    def _span(self, fragment: Fragment) -> Span:
+        origin = self.source.origin
+        return self.source.span(fragment.offset - origin, fragment.end - origin)
+
+    def _tell(self, rule: Rule, detail: str = "", *, lost: int = 0, **facts: Any) -> None:
+        """Reports damage that makes `lost` bytes unusable, unless it may turn out to be from an earlier use."""
+        if self._recycled:
+            start = facts["span"].start - self.source.origin
+            if self.remains is None or start < self.remains:
+                self.remains = start
+            self._pending.append(((rule, detail), facts, lost))
+        else:
+            self.lost += lost
+            self.report(rule, detail, **facts)
+
+    def _tell_tail(self, fragments: list[Fragment]) -> None:
+        """Reports that the log ends inside a record."""
+        if not fragments[0].earlier:
+            end = self.source.size if self.remains is None else self.remains
             self.lost += sum(f.end - f.offset for f in fragments)
-            span = self.source.span(fragments[0].offset - self.source.origin, self.source.size)
+            span = self.source.span(fragments[0].offset - self.source.origin, end)
             self.report(checks.LOG_TAIL, "the last fragment is missing", span=span)
 
+    def _confirm(self) -> None:
+        """Reports what is pending: more of this log follows, so it is damage."""
+        pending, self._pending, self.remains = self._pending, [], None
+        for rule, facts, lost in pending:
+            self.lost += lost
+            self.report(*rule, **facts)
+
+    def _settle(self) -> None:
+        """Reports at the end of the file what is from an earlier use of it."""
+        if self.remains is not None:
+            self._pending = []
+            self.report(checks.RECYCLED, span=self.source.span(self.remains, self.source.size))
+
     def _drop(self, fragments: list[Fragment], why: str) -> None:
-        self.lost += sum(f.end - f.offset for f in fragments)
+        if fragments[0].earlier:
+            return
         origin = self.source.origin
         span = self.source.span(fragments[0].offset - origin, fragments[-1].end - origin)
-        self.report(checks.FRAGMENT_ORDER, why, span=span)
+        self._tell(checks.FRAGMENT_ORDER, why, span=span, lost=sum(f.end - f.offset for f in fragments))
+
+    def _take_note(self, fragment: Fragment, data: bytes, begun: bool) -> bool:
+        """Takes what the log states about records that follow; returns whether they can be read."""
+        if fragment.earlier:
+            return True
+        if fragment.kind not in TIMESTAMPS:
+            if begun:
+                self._tell(checks.FRAGMENT_ORDER, "a compression after records", span=self._span(fragment))
+            return not begun and self._take_compression(fragment, data)
+        sizes = parse_timestamp_sizes(data)
+        if sizes is None:
+            self.report(checks.TIMESTAMPS, "their sizes cannot be read", span=self._span(fragment), actual=len(data))
+        self.timestamps.update(sizes or {})
+        return True
+
+    def _take_compression(self, fragment: Fragment, data: bytes) -> bool:
+        """Takes the compression of the records that follow; False for one that is not known."""
+        number = parse_compression(data)
+        if number in _CODECS:
+            self._codec = _CODECS[number]
+            return True
+        span = self.source.span(fragment.offset - self.source.origin, self.source.size)
+        self.lost += span.size
+        self.report(checks.LOG_CODEC, span=span, field_path="compression", actual=number)
+        return False
+
+    def _payload(self, fragments: list[Fragment], stored: bytes) -> bytes | None:
+        """The content of a record; None when it does not decompress."""
+        codec = self._codec
+        earlier = fragments[0].earlier
+        if codec is None and (self._headless or earlier) and stored.startswith(ZSTD_MAGIC):
+            codec = "zstd"  # the fragment that says so is lost
+        if codec is None or not stored:
+            return stored
+        span = self.source.span(fragments[0].offset - self.source.origin, fragments[-1].end - self.source.origin)
+        try:
+            return decompress(codec, stored, max_size=self.limits.payload_budget(len(stored)))
+        except CodecError as error:
+            if not earlier:
+                self._tell(checks.RECORD_CODEC, error.message, span=span, lost=span.size)
+            return None
 
     def _fragments(self) -> Iterator[tuple[Fragment, bytes]]:
-        for start in range(0, self.source.size, BLOCK * _READ_BLOCKS):
-            chunk = self.source.read_up_to(start, BLOCK * _READ_BLOCKS)
-            for at in range(0, len(chunk), BLOCK):
-                yield from self._block(start + at, chunk[at : at + BLOCK])
+        try:
+            for start in range(0, self.source.size, BLOCK * _READ_BLOCKS):
+                chunk = self.source.read_up_to(start, BLOCK * _READ_BLOCKS)
+                for at in range(0, len(chunk), BLOCK):
+                    yield from self._block(start + at, chunk[at : at + BLOCK])
+        except _Stopped:
+            return
 
     def _block(self, base: int, data: bytes) -> Iterator[tuple[Fragment, bytes]]:
         """The fragments of one block that starts at `base`."""
@@ -117,20 +243,20 @@ class LogReader:
         at, end = 0, len(data)
         while end - at >= HEADER:
             try:
-                stop, stored, size, kind, _, start, _ = flat_fragment(data, at, end)
+                stop, stored, size, kind, number, start, _ = flat_fragment(data, at, end)
             except LayoutError as error:
                 span = self.source.span(base + at, base + end)
                 cut = last and data[at + CHECKED] in RECORDS
-                self.report(
+                self._tell(
                     checks.LOG_TAIL if cut else checks.FRAGMENT_LENGTH,
                     "the last fragment is cut" if cut else "",
                     span=span,
                     field_path=error.path,
                     expected=error.expected,
                     actual=error.actual,
+                    lost=end - at if cut else 0,
                 )
-                if cut:
-                    self.lost += end - at
+                if cut and not self._recycled:
                     return
                 at = self._resume(base, data, at)
                 continue
@@ -139,43 +265,54 @@ class LogReader:
                 return
             checksum = mask_crc32c(crc32c(data[at + CHECKED : stop]))
             intact = checksum == stored
+            span = self.source.span(base + at, base + stop)
             if not intact:
-                self.report(
-                    checks.LOG_CRC,
-                    span=self.source.span(base + at, base + stop),
-                    field_path="checksum",
-                    expected=f"{stored:08x}",
-                    actual=f"{checksum:08x}",
+                self._tell(
+                    checks.LOG_CRC, span=span, field_path="checksum", expected=f"{stored:08x}", actual=f"{checksum:08x}"
                 )
                 if kind not in RECORDS or not self._plausible(data, stop):
                     at = self._resume(base, data, at)
                     continue
-            if kind not in RECORDS:
-                if kind not in SKIPPED and kind < MAY_SKIP:
-                    self.report(
-                        checks.FRAGMENT_TYPE,
-                        span=self.source.span(base + at, base + stop),
-                        field_path="fragment_type",
-                        actual=kind,
-                    )
-                at = stop
+            earlier = self._is_earlier(kind, number, base + at, intact)
+            where, at = origin + base + at, stop
+            if kind not in RECORDS and not earlier:
+                self.about.append((where - origin, base + stop))
+            if kind in RECORDS:
+                kind -= RECYCLABLE if kind > LAST else 0
+            elif kind not in TIMESTAMPS and kind != FragmentTypes.SET_COMPRESSION:
+                if kind not in KNOWN and kind < MAY_SKIP and not earlier:
+                    rest = self.source.span(span.start - origin, self.source.size)
+                    self.lost += rest.size
+                    self.report(checks.FRAGMENT_TYPE, span=rest, field_path="fragment_type", actual=kind)
+                    raise _Stopped
                 continue
-            if kind > LAST:
-                kind -= RECYCLABLE
-            where = origin + base
-            yield Fragment(where + at, where + start, where + stop, kind, intact), data[start:stop]
-            at = stop
+            yield Fragment(where, origin + base + start, origin + base + stop, kind, intact, earlier), data[start:stop]
         if any(data[at:]):
             rule = checks.LOG_TAIL if last else checks.LOG_FILL
-            self.lost += end - at
-            self.report(rule, span=self.source.span(base + at, base + end))
+            self._tell(rule, span=self.source.span(base + at, base + end), lost=end - at)
+
+    def _is_earlier(self, kind: int, number: int, at: int, intact: bool) -> bool:
+        """Whether the fragment at `at` is from an earlier use of the file."""
+        if self.number is None:
+            return False
+        if kind in NUMBERED:
+            own = number == self.number & 0xFFFFFFFF
+            if own:
+                if intact:
+                    self._recycled = True
+                    self._confirm()
+                return False
+            if intact:
+                self._recycled = True
+                self.remains = at if self.remains is None else min(at, self.remains)
+            return True
+        return self.remains is not None
 
     def _check_fill(self, base: int, data: bytes, at: int) -> None:
+        self._headless = self._headless or base + at == 0
         if data.count(0, at) != len(data) - at:
-            self.lost += len(data) - at
-            self.report(
-                checks.LOG_FILL, "bytes after a zero header", span=self.source.span(base + at, base + len(data))
-            )
+            span = self.source.span(base + at, base + len(data))
+            self._tell(checks.LOG_FILL, "bytes after a zero header", span=span, lost=len(data) - at)
 
     def _plausible(self, data: bytes, at: int) -> bool:
         """Whether an intact fragment, filler, or the end of the block is at `at`, which confirms the length of what
@@ -206,7 +343,12 @@ class LogReader:
                 break
         else:
             candidate = len(data)
-        self.lost += candidate - at
+        self._headless = self._headless or base + at == 0
+        if self._recycled and self._pending:
+            rule, facts, lost = self._pending.pop()
+            self._pending.append((rule, facts, lost + candidate - at))
+        else:
+            self.lost += candidate - at
         return candidate
 
 

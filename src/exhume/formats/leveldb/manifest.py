@@ -107,8 +107,14 @@ class Manifest:
     def is_live_log(self, number: int, family: int = 0) -> bool:
         """Whether the database would replay log `number` for a column family on opening."""
         found = self.families.get(family)
-        first = found.log_number if found is not None else self.log_number
-        return number >= max(first, 0) or (number == self.previous_log_number and number != 0)
+        if found is None or found.dropped:
+            return False
+        return number >= found.log_number or (number == self.previous_log_number and number != 0)
+
+    def is_replayed(self, number: int) -> bool:
+        """Whether the database would read log `number` on opening: for a family, or for prepared transactions."""
+        kept = 0 < self.min_log_number <= number
+        return kept or any(self.is_live_log(number, family) for family in self.families)
 
 
 def replay(source: Source, report: Report = checks.strict, limits: Limits = DEFAULT_LIMITS) -> Manifest:

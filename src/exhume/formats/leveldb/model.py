@@ -76,6 +76,7 @@ class SequenceRule(enum.StrEnum):
 
     PER_OPERATION = "per-operation"  # LevelDB, RocksDB
     PER_BATCH = "per-batch"  # dacha
+    PER_SUB_BATCH = "per-sub-batch"  # RocksDB's transactions that write before they commit
 
 
 class Place(NamedTuple):

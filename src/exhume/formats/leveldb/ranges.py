@@ -48,7 +48,6 @@ SEQUENCE, KIND, STATUS, NEWER, AT, PLACE = range(6)
 BEGINNING: State = (None, -1, -1)
 PUT_FLAGS = bytes(kind in PUTS for kind in range(256))
 _STATUSES = tuple(Status)
-UNREFERENCED = _STATUSES.index(Status.UNREFERENCED)
 UNRESOLVED = _STATUSES.index(Status.UNRESOLVED)
 _TOP = (1 << 64) - 1
 
@@ -219,11 +218,11 @@ def rows_of(family: int, versions: Iterable[Version]) -> LeveldbRows:
     return rows
 
 
-def unused_rows(family: int, items: list[Item]) -> LeveldbRows:
-    """Versions in a file that the database no longer uses."""
+def unused_rows(family: int, items: list[Item], status: Status = Status.UNREFERENCED) -> LeveldbRows:
+    """Versions that are not part of the state."""
     rows = LeveldbRows(family)
     rows.add_items(items)
-    rows.mark([(UNREFERENCED, -1)] * len(items))
+    rows.mark([(_STATUSES.index(status), -1)] * len(items))
     return rows
 
 

@@ -1,22 +1,26 @@
-"""A log as sorted items, once it is known how it numbers the operations of a batch.
+"""Logs as the database replays them: in order, per column family, transactions when they are committed.
 
-Spec: LevelDB db/write_batch.cc; the two sequence rules: `docs/formats/leveldb.md`.
+Spec: LevelDB db/write_batch.cc; RocksDB db/write_batch.cc (MemTableInserter), db/db_impl/db_impl_open.cc; the sequence
+rules: `docs/formats/leveldb.md`.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from exhume.counts import counted
+from exhume.errors import ExhumeError, LimitExceededError, MissingDependencyError
 from exhume.formats.leveldb import checks
-from exhume.formats.leveldb.checks import Report
+from exhume.formats.leveldb.checks import Recorder, Report
 from exhume.formats.leveldb.files import DbFile
-from exhume.formats.leveldb.layout import parse_batch
+from exhume.formats.leveldb.layout import Batch, Mark, Operation, OperationTypes, parse_batch
 from exhume.formats.leveldb.log import LogReader
+from exhume.formats.leveldb.manifest import Manifest
 from exhume.formats.leveldb.merge import RangeDeletion, sort_key
-from exhume.formats.leveldb.model import Place, Role, SequenceRule, ValueTypes, Verdict
+from exhume.formats.leveldb.model import BYTEWISE, Place, Role, SequenceRule, Status, ValueTypes, Verdict
 from exhume.formats.leveldb.table import Item
 from exhume.formats.leveldb.wire import MAX_SEQUENCE
 from exhume.io.source import Source
@@ -24,81 +28,332 @@ from exhume.limits import Limits
 
 _TOP = (1 << 64) - 1
 _RANGE = int(ValueTypes.RANGE_DELETION)
+_BEGINS = (OperationTypes.BEGIN_PREPARE, OperationTypes.BEGIN_PERSISTED_PREPARE, OperationTypes.BEGIN_UNPREPARE)
+_COMMITS = (OperationTypes.COMMIT, OperationTypes.COMMIT_WITH_TIMESTAMP)
+
+
+class LogBatch(NamedTuple):
+    """A write batch and its place."""
+
+    batch: Batch
+    place: Place
+    rank: int
+
+
+class Pending(NamedTuple):
+    """An operation of a transaction that was prepared: the number of its log, and its sequence number then."""
+
+    operation: Operation
+    batch: LogBatch
+    log: int
+    sequence: int
+
+
+Unused = tuple[Status, int, list[Item]]
+"""Items of a column family that are not part of the state, and their status."""
 
 
 @dataclass(slots=True)
 class LoadedLog:
-    """A log in memory: sorted items per column family, range deletions, and which sequence rule was used."""
+    """A log in memory: sorted items per column family, range deletions, and which sequence rule was used.
+
+    `unused` are items that the database does not take: of column families that have them in tables already or that do
+    not exist, of transactions that were rolled back, of an earlier use of the file.  `recorded` is what there is to
+    report, and `error` what ended reading.
+    """
 
     number: int
-    items: dict[int, list[Item]]
-    ranges: list[RangeDeletion]
-    rule: SequenceRule
-    evidence: str
-    last_sequence: int
-    records: int
-    kinds: set[int]
+    items: dict[int, list[Item]] = field(default_factory=dict)
+    ranges: list[RangeDeletion] = field(default_factory=list)
+    unused: list[Unused] = field(default_factory=list)
+    rule: SequenceRule = SequenceRule.PER_OPERATION
+    evidence: str = ""
+    last_sequence: int = 0
+    records: int = 0
+    kinds: set[int] = field(default_factory=set)
+    recorded: Recorder = field(default_factory=Recorder)
+    error: ExhumeError | None = None
+
+    def tell(self, report: Report) -> LoadedLog:
+        """Reports what is wrong with the log.  Raises what ended reading."""
+        self.recorded.play(report)
+        if self.error is not None:
+            raise self.error
+        return self
 
 
-def load_log(
-    source: Source,
-    file: DbFile,
-    report: Report,
-    limits: Limits,
-    *,
-    rule: SequenceRule | None,
-    is_dacha: Callable[[], bool],
-) -> LoadedLog:
-    """Reads a log to its end.  With None as `rule`, it is recognised by successive batches, else by `is_dacha`."""
-    batches = []
-    for record in LogReader(source, report, limits):
-        span = source.span(record.offset - source.origin, record.end - source.origin)
-        batch = parse_batch(record.payload, span)
-        if batch.problem is not None:
-            checks.tell(report, checks.BATCH, batch.problem)
-        elif batch.stated != len(batch.operations):
-            report(checks.BATCH_COUNT, span=span, expected=batch.stated, actual=len(batch.operations))
-        batches.append((record, batch))
-    evidence = "given"
-    if rule is None:
-        rule, evidence = _rule_of([(b.sequence, b.stated) for _, b in batches], is_dacha)
-    items: dict[int, list[Item]] = {}
-    ranges: list[RangeDeletion] = []
-    last = 0
-    for ordinal, (record, batch) in enumerate(batches):
-        place = Place(
-            source.name, file.number, None, record.offset, record.end,
-            Verdict.GOOD if record.intact else Verdict.BAD, file.role is Role.LIVE,
-            batch_sequence=batch.sequence, batch_count=batch.stated,
-            operations=tuple([o.offset for o in batch.operations]),
-        )  # fmt: skip
-        for number, op in enumerate(batch.operations):
-            step = number if rule is SequenceRule.PER_OPERATION else 0
-            sequence = (batch.sequence + step) & MAX_SEQUENCE
-            last = max(last, sequence)
-            if op.value_type == _RANGE:
-                ranges.append(RangeDeletion(op.key, op.value, sequence, op.column_family))
-            packed = (sequence << 8 | op.value_type) & _TOP
-            rank = (file.number << 33) + 2 * ordinal + 1
-            items.setdefault(op.column_family, []).append((op.key, _TOP - packed, rank, op.offset, op.value, place))
-    for part in items.values():
-        part.sort(key=sort_key)
-    kinds = {op.value_type for _, batch in batches for op in batch.operations}
-    return LoadedLog(file.number, items, ranges, rule, evidence, last, len(batches), kinds)
+class Replay:
+    """Replays logs, oldest first.
+
+    With None as `rule`, the sequence rule is recognized in each log by its batches, else by `is_dacha`.  Without a
+    manifest every operation counts.
+    """
+
+    def __init__(
+        self, manifest: Manifest | None, limits: Limits, rule: SequenceRule | None, is_dacha: Callable[[], bool]
+    ) -> None:
+        self._manifest = manifest
+        self._limits = limits
+        self._rule = rule
+        self._is_dacha = is_dacha
+        self._prepared: dict[bytes, list[Pending]] = {}
+
+    def load(self, source: Source, file: DbFile) -> LoadedLog:
+        """Reads the next log to its end, or as far as the limits allow."""
+        log = LoadedLog(file.number)
+        batches, earlier, timestamps = self._read(source, file, log)
+        log.records = len(batches)
+        log.rule, log.evidence = self._rule or SequenceRule.PER_OPERATION, "given"
+        if self._rule is None:
+            log.rule, log.evidence = _rule_of([one.batch for one in batches], self._is_dacha)
+        run = _Run(self._manifest, self._prepared, log, file.number, timestamps)
+        for one in batches:
+            run.apply(one)
+        old: dict[int, list[Item]] = {}
+        for one in earlier:
+            for number, operation in enumerate(one.batch.operations):
+                old.setdefault(operation.column_family, []).append(
+                    _item(operation, one, one.batch.sequence + number, operation.key, operation.value)
+                )
+        log.unused += [(Status.UNREFERENCED, family, items) for family, items in old.items()]
+        for items in (*log.items.values(), *(items for _, _, items in log.unused)):
+            items.sort(key=sort_key)
+        return log
+
+    def prepared(self) -> Iterator[Unused]:
+        """The operations of transactions that were never committed nor rolled back."""
+        for pending in self._prepared.values():
+            yield from _unused(Status.PREPARED, pending)
+
+    def _read(
+        self, source: Source, file: DbFile, log: LoadedLog
+    ) -> tuple[list[LogBatch], list[LogBatch], dict[int, int]]:
+        """The batches of a log, and those of an earlier use of its file that are complete."""
+        batches: list[LogBatch] = []
+        earlier: list[LogBatch] = []
+        report = log.recorded
+        reader = LogReader(source, report, self._limits, file.number)
+        try:
+            for ordinal, record in enumerate(reader):
+                span = source.span(record.offset - source.origin, record.end - source.origin)
+                batch = parse_batch(record.payload, span)
+                stated = batch.problem is None and batch.stated == len(batch.operations)
+                place = Place(
+                    source.name, file.number, None, record.offset, record.end,
+                    Verdict.GOOD if record.intact else Verdict.BAD,
+                    file.role is Role.LIVE and not record.earlier,
+                    batch_sequence=batch.sequence, batch_count=batch.stated,
+                    operations=tuple([o.offset for o in batch.operations]),
+                )  # fmt: skip
+                one = LogBatch(batch, place, (file.number << 33) + 2 * ordinal + 1)
+                if record.earlier:
+                    if stated:
+                        earlier.append(one)
+                    continue
+                batches.append(one)
+                if batch.problem is not None:
+                    unknown = record.intact and batch.is_unknown
+                    checks.tell(report, checks.OPERATION_TYPE if unknown else checks.BATCH, batch.problem)
+                    if unknown:
+                        break
+                elif not stated:
+                    report(checks.BATCH_COUNT, span=span, expected=batch.stated, actual=len(batch.operations))
+        except (LimitExceededError, MissingDependencyError) as error:
+            log.error = error
+        return batches, earlier, reader.timestamps
 
 
-def _rule_of(batches: list[tuple[int, int]], is_dacha: Callable[[], bool]) -> tuple[SequenceRule, str]:
+def _item(operation: Operation, one: LogBatch, sequence: int, key: bytes, value: bytes) -> Item:
+    packed = ((sequence & MAX_SEQUENCE) << 8 | operation.value_type) & _TOP
+    return key, _TOP - packed, one.rank, operation.offset, value, one.place
+
+
+def _unused(status: Status, pending: list[Pending]) -> Iterator[Unused]:
+    """The operations of a transaction by column family, sorted."""
+    families: dict[int, list[Item]] = {}
+    for operation, batch, _, sequence in pending:
+        item = _item(operation, batch, sequence, operation.key, operation.value)
+        families.setdefault(operation.column_family, []).append(item)
+    for family, items in sorted(families.items()):
+        yield status, family, sorted(items, key=sort_key)
+
+
+class _Run:
+    """One log while it is replayed."""
+
+    def __init__(
+        self,
+        manifest: Manifest | None,
+        prepared: dict[bytes, list[Pending]],
+        log: LoadedLog,
+        number: int,
+        timestamps: dict[int, int],
+    ) -> None:
+        self._manifest = manifest
+        self._prepared = prepared
+        self._log = log
+        self._number = number
+        self._timestamps = timestamps
+        self._stale: dict[int, list[Item]] = {}
+        self._applies: dict[int, bool] = {}
+        self._sequence = 0
+        self._section: list[Pending] | None = None
+        """The operations of the prepared section that is open."""
+        self._persisted = False
+        """Whether that section is written before it is committed."""
+        self._empty = True
+        """Whether there was nothing since the last sub-batch."""
+        self._written: set[tuple[int, bool, bytes]] = set()
+        """Keys of the sub-batch so far, with whether they begin ranges."""
+
+    def apply(self, one: LogBatch) -> None:
+        """Takes the operations of a batch that take effect; the others are kept as unused."""
+        batch = one.batch
+        self._begin(batch.sequence)
+        if not batch.marks:
+            for operation in batch.operations:
+                self._write(operation, one)
+            return
+        done = 0
+        for mark in batch.marks:
+            self._operations(one, done, mark.at)
+            self._mark(mark)
+            done = mark.at
+        self._operations(one, done, len(batch.operations))
+        if self._section:  # it was never ended, so it was never prepared
+            self._log.unused += _unused(Status.PREPARED, self._section)
+
+    def _begin(self, sequence: int) -> None:
+        self._sequence, self._section, self._empty = sequence, None, True
+        self._written.clear()
+
+    def _operations(self, one: LogBatch, first: int, stop: int) -> None:
+        for operation in one.batch.operations[first:stop]:
+            self._empty = False
+            if self._section is None:
+                self._write(operation, one)
+            elif self._persisted:
+                self._section.append(Pending(operation, one, self._number, self._advance(operation)))
+            else:
+                self._section.append(Pending(operation, one, 0, self._sequence + len(self._section)))
+
+    def _mark(self, mark: Mark) -> None:
+        """Takes a mark: what a prepared section is, what is committed, where a sub-batch ends."""
+        if mark.kind in _BEGINS:
+            self._section, self._persisted = [], mark.kind != OperationTypes.BEGIN_PREPARE
+            self._empty = False
+            return
+        if mark.kind == OperationTypes.END_PREPARE:
+            self._prepared.setdefault(mark.name, []).extend(self._section or ())
+            self._section = None
+        elif mark.kind in _COMMITS:
+            self._commit(mark)
+        elif mark.kind == OperationTypes.ROLLBACK:
+            self._log.unused += _unused(Status.ROLLED_BACK, self._prepared.pop(mark.name, []))
+        if mark.kind != OperationTypes.NO_OPERATION or not self._empty:
+            self._end_of_batch()
+        self._empty = True
+
+    def _commit(self, mark: Mark) -> None:
+        for operation, one, persisted_in, sequence in self._prepared.pop(mark.name, []):
+            if mark.timestamp and (size := self._timestamps.get(operation.column_family)) == len(mark.timestamp):
+                operation = operation._replace(key=operation.key[:-size] + mark.timestamp)
+            if persisted_in:
+                self._take(operation, one, sequence, persisted_in)
+            else:
+                self._write(operation, one)
+
+    def _end_of_batch(self) -> None:
+        if self._log.rule is SequenceRule.PER_SUB_BATCH:
+            self._sequence += 1
+            self._written.clear()
+
+    def _advance(self, operation: Operation) -> int:
+        """The sequence number of the next operation."""
+        if self._log.rule is SequenceRule.PER_OPERATION:
+            self._sequence += 1
+            return self._sequence - 1
+        if self._log.rule is SequenceRule.PER_SUB_BATCH:
+            key = operation.column_family, operation.value_type == _RANGE, operation.key
+            if key in self._written:
+                self._sequence += 1
+                self._written.clear()
+            self._written.add(key)
+        return self._sequence
+
+    def _write(self, operation: Operation, one: LogBatch) -> None:
+        self._take(operation, one, self._advance(operation), self._number)
+
+    def _take(self, operation: Operation, one: LogBatch, sequence: int, number: int) -> None:
+        """Adds an operation to the state, unless its column family has it already or is gone."""
+        log, family = self._log, operation.column_family
+        sequence &= MAX_SEQUENCE
+        log.last_sequence = max(log.last_sequence, sequence)
+        key, value = self._plain(operation)
+        item = _item(operation, one, sequence, key, value)
+        applies = self._applies.get(family)
+        if applies is None:
+            applies = self._manifest is None or self._manifest.is_live_log(self._number, family)
+            self._applies[family] = applies
+            if not applies:
+                self._stale[family] = []
+                log.unused.append((Status.UNREFERENCED, family, self._stale[family]))
+        if not applies or (number != self._number and not self._is_live(number, family)):
+            self._stale_items(family).append(item)
+            return
+        log.kinds.add(operation.value_type)
+        if operation.value_type == _RANGE:
+            log.ranges.append(RangeDeletion(key, value, sequence, family))
+        log.items.setdefault(family, []).append(item)
+
+    def _is_live(self, number: int, family: int) -> bool:
+        return self._manifest is None or self._manifest.is_live_log(number, family)
+
+    def _stale_items(self, family: int) -> list[Item]:
+        if family not in self._stale:
+            self._stale[family] = []
+            self._log.unused.append((Status.UNREFERENCED, family, self._stale[family]))
+        return self._stale[family]
+
+    def _plain(self, operation: Operation) -> tuple[bytes, bytes]:
+        """Key and value without timestamps that the log has and the column family has not."""
+        size = self._timestamps.get(operation.column_family)
+        if not size or self._manifest is None:
+            return operation.key, operation.value
+        family = self._manifest.families.get(operation.column_family)
+        if family is None or (family.comparator or self._manifest.comparator) != BYTEWISE:
+            return operation.key, operation.value
+        value = operation.value[:-size] if operation.value_type == _RANGE else operation.value
+        return operation.key[:-size], value
+
+
+def _rule_of(batches: list[Batch], is_dacha: Callable[[], bool]) -> tuple[SequenceRule, str]:
     """The sequence rule that a log follows, and the reason for that conclusion."""
+    if any(_writes_before_commit(batch) for batch in batches):
+        return SequenceRule.PER_SUB_BATCH, "transactions are written before they are committed"
     per_operation = per_batch = 0
-    for (sequence, count), (following, _) in itertools.pairwise(batches):
-        if count > 1:
-            per_operation += following == sequence + count
-            per_batch += following == sequence + 1
+    for one, following in itertools.pairwise(batches):
+        if one.stated > 1 and not one.marks:
+            per_operation += following.sequence == one.sequence + one.stated
+            per_batch += following.sequence == one.sequence + 1
     if per_operation or per_batch:
         rule = SequenceRule.PER_OPERATION if per_operation >= per_batch else SequenceRule.PER_BATCH
         return rule, f"as in {counted(max(per_operation, per_batch), 'batches')}"
-    if all(count <= 1 for _, count in batches):
+    if all(one.stated <= 1 for one in batches):
         return SequenceRule.PER_OPERATION, "one operation per batch: both rules agree"
     if is_dacha():
         return SequenceRule.PER_BATCH, "the directory looks like dacha's"
     return SequenceRule.PER_OPERATION, "nothing speaks for the other"
+
+
+def _writes_before_commit(batch: Batch) -> bool:
+    """Whether marks show that a batch takes one sequence number (policies WritePrepared and WriteUnprepared)."""
+    return any(
+        mark.kind in (OperationTypes.BEGIN_PERSISTED_PREPARE, OperationTypes.BEGIN_UNPREPARE)
+        or (
+            mark.kind == OperationTypes.NO_OPERATION
+            and mark.at == len(batch.operations) > 0
+            and mark is batch.marks[-1]
+        )
+        for mark in batch.marks
+    )

@@ -8,6 +8,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -227,23 +228,35 @@ def _account(database: Database, found: list[Finding], report: SalvageReport, *,
 Range = tuple[int, int]
 """A half-open range of a file."""
 
+Content = tuple[int, int, Fate, str]
+"""A range of a file that was read, what became of it, and why, unless it was recovered."""
 
-def _content(database: Database, file: DbFile) -> tuple[list[Range], Fate]:
-    """Return the ranges of a table or log that can be read as content, in order, and the fate of all others."""
+
+def _content(database: Database, file: DbFile) -> tuple[list[Content], Fate]:
+    """Return the ranges of a table or log that can be read, in order, and the fate of all others."""
     if file.kind == "log":
         source = database.source(file.name)
-        records = LogReader(source, checks.ignore, database.limits)
-        return [(one.offset - source.origin, one.end - source.origin) for one in records], Fate.LOST
+        reader = LogReader(source, checks.ignore, database.limits, file.number)
+        found = [
+            (one.offset - source.origin, one.end - source.origin, Fate.RECOVERED, "")
+            for one in reader
+            if not one.earlier
+        ]
+        found += [(start, stop, Fate.REBUILT, "what the log states about itself") for start, stop in reader.about]
+        if reader.remains is not None:
+            found.append((reader.remains, source.size, Fate.IGNORED, "from an earlier use of the file"))
+        return sorted(found, key=lambda one: one[:2]), Fate.LOST
     table = database.table(file)
     handles = data_handles(table, checks.ignore)
     if handles is None:
-        return [(block.handle.offset, block.handle.stop) for block in find_data_blocks(table)], Fate.LOST
-    blocks = sorted((handle.offset, min(handle.stop, table.source.size)) for handle in handles)
-    return blocks, Fate.REBUILT
+        places = [(block.handle.offset, block.handle.stop) for block in find_data_blocks(table)]
+    else:
+        places = sorted((handle.offset, min(handle.stop, table.source.size)) for handle in handles)
+    return [(*one, Fate.RECOVERED, "") for one in places], Fate.LOST if handles is None else Fate.REBUILT
 
 
 def _account_file(
-    source: Source, content: list[Range], rest: Fate, damaged: list[Finding], kind: str, report: SalvageReport
+    source: Source, content: list[Content], rest: Fate, damaged: list[Finding], kind: str, report: SalvageReport
 ) -> None:
     """Accounts for the bytes of a table or log; damage that findings report is lost, wherever it is."""
     edges = sorted(damaged, key=lambda one: (one.span.start, one.span.end) if one.span else (0, 0))
@@ -261,19 +274,19 @@ def _account_file(
 
 
 def _account_between(
-    source: Source, content: list[Range], rest: Fate, between: Range, kind: str, report: SalvageReport
+    source: Source, content: list[Content], rest: Fate, between: Range, kind: str, report: SalvageReport
 ) -> None:
     """Accounts for an undamaged range: what is content in it, and what is around that."""
     at, stop = between[0] - source.origin, between[1] - source.origin
-    number = max(0, bisect_right(content, (at, stop)) - 1)
+    number = max(0, bisect_right(content, (at, stop), key=itemgetter(0, 1)) - 1)
     while at < stop:
         while number < len(content) and content[number][1] <= at:
             number += 1
-        start, end = content[number] if number < len(content) else (stop, stop)
+        start, end, fate, why = content[number] if number < len(content) else (stop, stop, Fate.RECOVERED, "")
         start, end = min(max(start, at), stop), min(end, stop)
         if start > at:
             _account_rest(source, at, start, rest, kind, report)
-        report.account(source.span(start, end), Fate.RECOVERED, kind)
+        report.account(source.span(start, end), fate, kind, why)
         at = max(start, end)
 
 

@@ -16,6 +16,7 @@ from exhume.findings import Check, Finding
 from exhume.formats.leveldb import checks, layout
 from exhume.formats.leveldb.blocks import codec_name
 from exhume.formats.leveldb.database import Database
+from exhume.formats.leveldb.files import DbFile
 from exhume.formats.leveldb.kernel import block_codecs, filled_blocks
 from exhume.formats.leveldb.layout_facts import Compressions
 from exhume.formats.leveldb.log import LogReader, fragment_check
@@ -66,7 +67,7 @@ def file_sections(
         if file.kind == "table":
             sections = table_sections(database.table(file), rows, check, jobs)
         elif file.kind in ("log", "manifest"):
-            sections = _log_sections(source, file.kind, database)
+            sections = _log_sections(source, file, database)
         else:
             note = "the manifest's name and a newline" if file.kind == "current" else "not part of the data"
             sections = [Section(file.name, source.span(0, source.size), SectionKind.STRUCTURE, note=note)]
@@ -74,7 +75,8 @@ def file_sections(
     return files
 
 
-def _log_sections(source: Source, kind: str, database: Database) -> list[Part]:
+def _log_sections(source: Source, file: DbFile, database: Database) -> list[Part]:
+    kind = file.kind
     whole = Section(
         source.name,
         source.span(0, source.size),
@@ -86,7 +88,10 @@ def _log_sections(source: Source, kind: str, database: Database) -> list[Part]:
     out: list[Part] = [whole]
     found: list[Finding] = []
     read: set[int] = set()
-    for record in LogReader(source, checks.collector(found.append), database.limits):
+    number = file.number if kind == "log" else None
+    for record in LogReader(source, checks.collector(found.append), database.limits, number):
+        if record.earlier:
+            continue
         span = source.span(record.offset - source.origin, record.end - source.origin)
         read.update(fragment.offset for fragment in record.fragments)
         name = f"{source.name}/record@{record.offset}"
@@ -106,7 +111,8 @@ def _log_sections(source: Source, kind: str, database: Database) -> list[Part]:
         if finding.span is not None and finding.span.start not in read:
             read.add(finding.span.start)
             name = f"{source.name}/unread@{finding.span.start}"
-            out.append(Section(name, finding.span, SectionKind.UNREAD, note=finding.message, parent=source.name))
+            what = SectionKind.PADDING if finding.code == checks.RECYCLED.code else SectionKind.UNREAD
+            out.append(Section(name, finding.span, what, note=finding.message, parent=source.name))
     return out
 
 
