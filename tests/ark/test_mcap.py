@@ -340,3 +340,78 @@ def test_the_checksum_of_the_summary(tmp_path: Path, exhume_cli: Cli) -> None:
     ran = exhume_cli("create", "ark", tmp_path / "x.mcap", "-o", tmp_path / "log")
     assert ran.code == 1  # the summary declares another channel with that number
     assert "twice" in ran.err
+
+
+def by_name(data: bytes) -> dict[str, Any]:
+    """The content of a file without the numbers that a writer gives, and without what an export adds."""
+    found = oracle(data)
+    schemas = {0: None} | {number: tuple(rest) for number, *rest in found["schemas"]}
+    topics = {number: topic for number, topic, *_ in found["channels"]}
+    channels = [
+        (topic, encoding, schemas[schema], tuple((k, v) for k, v in metadata if not k.startswith("ark.")))
+        for _, topic, encoding, schema, metadata in found["channels"]
+    ]
+    return {
+        "header": found["header"],
+        "messages": [(topics[number], *rest) for number, *rest in found["messages"]],
+        "channels": sorted(channels),
+        "schemas": sorted(filter(None, schemas.values())),
+        "metadata": [one for one in found["metadata"] if one[0] != "ark.log"],
+        "attachments": found["attachments"],
+    }
+
+
+@pytest.mark.parametrize("payload", ["rbuf", "json"])
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_there_and_back(payload: str, jobs: int, tmp_path: Path, exhume_cli: Cli) -> None:
+    """An export of an imported file has everything that the file had, and imports to the same log."""
+    from mcap.reader import make_reader
+
+    data = written()
+    (tmp_path / "x.mcap").write_bytes(data)
+    assert exhume_cli("create", "ark", tmp_path / "x.mcap", "-o", tmp_path / "log").code == 0
+    out = tmp_path / "y.mcap"
+    words = ["--to", "mcap", "--payload", payload, "--jobs", jobs]
+    ran = exhume_cli("export", tmp_path / "log", *words, "-o", out)
+    assert ran.code == 0, ran.err
+    assert by_name(out.read_bytes()) == by_name(data)
+    with out.open("rb") as file:
+        reader = make_reader(file)
+        summary = reader.get_summary()
+        assert summary is not None
+        assert summary.statistics is not None
+        assert summary.statistics.attachment_count == len(summary.attachment_indexes) == 2
+        assert [one.name for one in reader.iter_attachments()] == ["cal.bin", "größe.txt"]
+        assert len(list(reader.iter_metadata())) == len(summary.metadata_indexes) == 5
+    assert exhume_cli("create", "ark", out, "-o", tmp_path / "again").code == 0
+    first, again = content(tmp_path / "log"), content(tmp_path / "again")
+    for key in ("header", "metadata", "attachments"):
+        assert first[key] == again[key], key
+    assert [row[1:] for row in first["messages"]] == [row[1:] for row in again["messages"]]
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("mcap.header", 5),
+        ("mcap.header", {"profile": 1}),
+        ("mcap.schemas", [{"id": 1}]),
+        ("mcap.schemas", {"id": 1}),
+        ("mcap.channels", [{"identifier": "x", "message_encoding": "y", "schema_id": 7, "metadata": {}}]),
+        ("mcap.channels", None),
+        ("mcap.metadata", [[]]),
+        ("mcap.attachments", [{"name": "x", "media_type": "", "log_time": -1, "create_time": 0, "base64": ""}]),
+        ("mcap.attachments", [{"name": "x", "media_type": "", "log_time": 1, "create_time": 0, "base64": "?"}]),
+        ("mcap.site", {"a": 1}),
+        ("mcap.", "x"),
+    ],
+)
+def test_entries_of_another_form_are_ordinary(key: str, value: Any, tmp_path: Path, exhume_cli: Cli) -> None:
+    lines = tmp_path / "x.jsonl"
+    lines.write_text('{"time_ns": 1, "channel": "/a", "value": {"x": 1}}\n')
+    words = ["--metadata", f"{key}={json.dumps(value)}"]
+    assert exhume_cli("create", "ark", lines, "-o", tmp_path / "log", *words).code == 0
+    ran = exhume_cli("export", tmp_path / "log", "--to", "mcap", "-o", tmp_path / "y.mcap")
+    assert ran.code == 0, ran.err
+    metadata = dict(oracle((tmp_path / "y.mcap").read_bytes())["metadata"])
+    assert json.loads(dict(metadata["ark.metadata"])[key]) == value

@@ -3,7 +3,8 @@
 A channel becomes a channel, the indexed time the log time (nanoseconds of the log's steady clock, not of a calendar).
 Messages stay rbuf (schema encoding and message encoding `rbuf`, the schema is the registry's JSON text), or become JSON
 (`jsonschema`), which viewers can show.  A log numbers no messages, so their sequence is 0.  Its identifiers and
-metadata become metadata records; other attributes of a channel become the metadata of the channel.
+metadata become metadata records; other attributes of a channel become the metadata of the channel.  What came from
+an MCAP file (`mcap_origin`) is written as it was: messages with their times and numbers, schemas, records, attachments.
 
 Spec: none of ours; https://mcap.dev/spec.
 """
@@ -21,12 +22,15 @@ from exhume.findings import Finding
 from exhume.formats.ark.export import Selection
 from exhume.formats.ark.jsonschema import json_schema
 from exhume.formats.ark.lines import ValueQuery
+from exhume.formats.ark.mcap_origin import Origin, unwrapper
 from exhume.formats.ark.mcap_records import (
     ENCODING,
+    LIBRARY,
     LOG_RECORD,
     METADATA_RECORD,
     Joined,
     Piece,
+    Row,
     head_piece,
     library,
     message_piece,
@@ -35,6 +39,9 @@ from exhume.formats.ark.pieces import read_query
 from exhume.formats.ark.reader import ArkReader, Channel
 from exhume.io.output.stream import binary_output
 from exhume.tabular.report import ExportReport, refuse_options
+
+KEPT: Final = ("ark.identifier", "ark.latched", "ark.column", "ark.compression")
+"""What a channel with its original messages keeps of the log in its metadata."""
 
 PIECE_BYTES: Final = 8 << 20
 """Bytes of messages that become chunks at a time."""
@@ -63,11 +70,11 @@ def export(
     selection = Selection(log, options, ExportReport(), progress)
     pieces = Pieces(log, as_json)
     with binary_output(output, overwrite=overwrite) as file:
-        joined = Joined(file, head_piece(pieces.declare))
+        joined = Joined(file, head_piece(pieces.declare_all, *pieces.header))
         for piece in selection.spans(pieces, jobs, decode=as_json):
             joined.add(piece)
         joined.finish()
-    if not as_json:
+    if pieces.has_rbuf:
         selection.report.notes.append("messages are rbuf, which viewers do not know: --payload json gives them JSON")
     return selection.finish()
 
@@ -77,47 +84,65 @@ class Pieces:
 
     def __init__(self, log: ArkReader, as_json: bool) -> None:
         self._as_json = as_json
-        self._metadata = {
-            LOG_RECORD: {
-                "log_identifier": log.manifest.identifier,
-                "common_identifier": log.manifest.common_identifier,
-                "name": log.manifest.name,
-                "clock": "steady",
-            }
+        origin = Origin.of(log.manifest.metadata)
+        self.header = origin.header or ("", LIBRARY)
+        own = {
+            "log_identifier": log.manifest.identifier,
+            "common_identifier": log.manifest.common_identifier,
+            "name": log.manifest.name,
+            "clock": "steady",
         }
-        if log.manifest.metadata:
-            self._metadata[METADATA_RECORD] = dict(log.manifest.metadata)
+        self._metadata: list[tuple[str, dict[str, str]]] = [(LOG_RECORD, own), *origin.records]
+        if origin.rest:
+            self._metadata.append((METADATA_RECORD, origin.rest))
+        self._attachments = origin.attachments
         self._schemas: dict[tuple[str, str, bytes] | None, int] = {None: 0}
         self._channels: dict[str, tuple[str, str, int, dict[str, str]]] = {}
+        self._wrapped: dict[int, Channel] = {}
         for channel in log.channels():
             if channel.identifier not in self._channels:
-                schema = _schema(channel, as_json)
+                original = origin.channel(channel)
+                schema = original.schema if original is not None else _schema(channel, as_json)
                 number = self._schemas.setdefault(schema, len(self._schemas))
                 encoding = "json" if as_json else ENCODING
-                self._channels[channel.identifier] = (channel.name, encoding, number, _metadata(channel, as_json))
+                metadata = _metadata(channel, as_json)
+                if original is not None:
+                    encoding = original.encoding
+                    metadata = original.metadata | {key: metadata[key] for key in KEPT}
+                    self._wrapped[len(self._channels) + 1] = channel
+                self._channels[channel.identifier] = (channel.name, encoding, number, metadata)
+        for schema in origin.schemas.values():
+            self._schemas.setdefault(schema, len(self._schemas))
         self._numbers = {identifier: number for number, identifier in enumerate(self._channels, 1)}
+        self.has_rbuf = not as_json and len(self._wrapped) < len(self._channels)
 
     def declare(self, writer: Any) -> None:
-        """Tells a writer all that a file holds besides messages."""
-        for name, metadata in self._metadata.items():
-            writer.add_metadata(name, metadata)
+        """Register all schemas and channels."""
         for schema in self._schemas:
             if schema is not None:
                 writer.register_schema(*schema)
         for channel in self._channels.values():
             writer.register_channel(*channel)
 
+    def declare_all(self, writer: Any) -> None:
+        """Add all that a file contains besides messages."""
+        for attachment in self._attachments:
+            writer.add_attachment(*attachment)
+        for name, metadata in self._metadata:
+            writer.add_metadata(name, metadata)
+        self.declare(writer)
+
     def __call__(self, log: ArkReader, query: dict[str, Any], findings: list[Finding]) -> Iterator[tuple[Piece, int]]:
         """The messages of a query as pieces of a file, with their number.
 
         Raises the error of a damaged message behind the piece of those before it.
         """
-        held: list[tuple[int, int, bytes]] = []
+        held: list[Row] = []
         size, damage = 0, None
         try:
             for message in self._messages(log, query, findings):
                 held.append(message)
-                size += len(message[-1])
+                size += len(message[2])
                 if size >= PIECE_BYTES:
                     yield message_piece(self.declare, held), len(held)
                     held, size = [], 0
@@ -128,10 +153,19 @@ class Pieces:
         if damage is not None:
             raise damage
 
-    def _messages(
-        self, log: ArkReader, query: dict[str, Any], findings: list[Finding]
-    ) -> Iterable[tuple[int, int, bytes]]:
+    def _messages(self, log: ArkReader, query: dict[str, Any], findings: list[Finding]) -> Iterable[Row]:
         numbers = self._numbers
+        unwrap = {number: unwrapper(channel, self._as_json) for number, channel in self._wrapped.items()}
+        for number, time_ns, data in self._stored(log, query, findings, numbers):
+            if number in unwrap:
+                message = unwrap[number](data, time_ns)
+                yield number, time_ns, message.data, message.publish_time, message.sequence
+            else:
+                yield number, time_ns, data, time_ns, 0
+
+    def _stored(
+        self, log: ArkReader, query: dict[str, Any], findings: list[Finding], numbers: dict[str, int]
+    ) -> Iterable[tuple[int, int, bytes]]:
         if self._as_json:
             parts = read_query(ValueQuery, log, query, findings)
             values = chain.from_iterable(values for values, _ in parts)

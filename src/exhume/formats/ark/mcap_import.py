@@ -308,7 +308,7 @@ class _Carried:
             if more or kind.form not in (Form.BYTES, Form.TYPED):
                 entry = {"topic": channel.topic, "identifier": self._adding.channels[number].declaration.identifier}
                 entry |= {"id": number, "schema_id": channel.schema_id, "message_encoding": channel.message_encoding}
-                kept.append({**entry, "metadata": dict(channel.metadata)})
+                kept.append({**entry, "metadata": more})
         others = [schema for number, schema in sorted(found.schemas.items()) if number not in used]
         if others:
             self._set(

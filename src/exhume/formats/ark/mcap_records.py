@@ -147,6 +147,10 @@ def records_in(data: bytes) -> Iterator[tuple[int, Any]]:
         )
 
 
+Row = tuple[int, int, bytes, int, int]
+"""A message that is written: the number of its channel, its time, its bytes, its publish time, its sequence number."""
+
+
 class Piece(NamedTuple):
     """Part of the data section of a file, where in a file of its own it began, and the summary of that file."""
 
@@ -155,18 +159,18 @@ class Piece(NamedTuple):
     summary: Any
 
 
-def head_piece(declare: Callable[[Any], None]) -> Piece:
-    """The beginning of a file: its header and the metadata that `declare` adds, one record or more.
+def head_piece(declare: Callable[[Any], None], profile: str, library_name: str) -> Piece:
+    """The beginning of a file: its header, and the attachments and metadata (one record or more) that `declare` adds.
 
     The schemas and channels that it registers come with the pieces of messages, and in the summary.
     """
-    file, summary = _written(declare, ())
+    file, summary = _written(declare, (), profile, library_name)
     last = summary.metadata_indexes[-1]
     return Piece(file[: last.offset + last.length], 0, summary)
 
 
-def message_piece(declare: Callable[[Any], None], messages: Iterable[tuple[int, int, bytes]]) -> Piece:
-    """Chunks of messages, each by the number of its channel, its time and its bytes, and the indexes of the chunks.
+def message_piece(declare: Callable[[Any], None], messages: Iterable[Row]) -> Piece:
+    """Chunks of messages, and the indexes of the chunks.
 
     `declare` registers the schemas and channels of the file.
     """
@@ -177,14 +181,16 @@ def message_piece(declare: Callable[[Any], None], messages: Iterable[tuple[int, 
     return Piece(file[start:end], start, summary)
 
 
-def _written(declare: Callable[[Any], None], messages: Iterable[tuple[int, int, bytes]]) -> tuple[bytes, Any]:
+def _written(
+    declare: Callable[[Any], None], messages: Iterable[Row], profile: str = "", library_name: str = LIBRARY
+) -> tuple[bytes, Any]:
     """A whole file, and its summary."""
     file = io.BytesIO()
     writer = library("writer").Writer(file)
-    writer.start(library=LIBRARY)
+    writer.start(profile, library_name)
     declare(writer)
-    for channel, time_ns, data in messages:
-        writer.add_message(channel, time_ns, data, time_ns)
+    for channel, time_ns, data, publish_time, sequence in messages:
+        writer.add_message(channel, time_ns, data, publish_time, sequence)
     writer.finish()
     file.seek(0)
     return file.getvalue(), library("reader").make_reader(file).get_summary()
@@ -228,6 +234,7 @@ class Joined:
             kinds.CHANNEL: summary.channels.values(),
             kinds.STATISTICS: [summary.statistics],
             kinds.CHUNK_INDEX: summary.chunk_indexes,
+            kinds.ATTACHMENT_INDEX: summary.attachment_indexes,
             kinds.METADATA_INDEX: summary.metadata_indexes,
         }
         offsets = []
