@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import threading
+from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
@@ -167,12 +168,18 @@ def join(finds: Iterable[Carved]) -> Iterator[Carved]:
     before the first is returned.
     """
     once = {_key(found): found for found in reversed(list(finds))}
-    open_ones: list[tuple[int, Carved]] = []
+    open_ones: list[tuple[int, Carved]] = []  # each ends before those below it: the others are hidden by a later one
     for number, found in enumerate(sorted(once.values(), key=lambda c: (c.offset, -c.length, c.format))):
-        open_ones = [(i, c) for i, c in open_ones if c.end > found.offset and c.verdict is not CarveVerdict.DAMAGED]
-        parents = [i for i, c in open_ones if c.end >= found.end and (c.offset, c.end) != (found.offset, found.end)]
-        result = dataclasses.replace(found, nested_in=parents[-1] if parents else None)
-        open_ones.append((number, result))
+        while open_ones and open_ones[-1][1].end <= found.offset:
+            open_ones.pop()
+        at = bisect_right(open_ones, -found.end, key=lambda one: -one[1].end) - 1
+        if at >= 0 and (open_ones[at][1].offset, open_ones[at][1].end) == (found.offset, found.end):
+            at -= 1
+        result = dataclasses.replace(found, nested_in=open_ones[at][0] if at >= 0 else None)
+        if found.verdict is not CarveVerdict.DAMAGED:
+            while open_ones and open_ones[-1][1].end <= found.end:
+                open_ones.pop()
+            open_ones.append((number, result))
         if witness.active is not None:
             witness.active.told("archive", result.to_dict())
         yield result

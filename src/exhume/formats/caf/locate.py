@@ -16,8 +16,17 @@ from exhume.recovery import Carved, CarveVerdict, Proof
 LOOK_BACK = 64
 """White space allowed between the opening brace and its first key."""
 
-FIRST = 1 << 20
-"""Bytes of index read at first; doubled until its end shows."""
+FIRST = 4 << 10
+"""Bytes of index read at first; four times as many until its end shows."""
+
+DEPTH = 5
+"""Nesting that is followed: the index needs three levels.  A hostile image repeats the text of each level once more."""
+
+CUT = 32
+"""Bytes before the end of a window in which a break may be that of the window: of a number, an escape, a literal."""
+
+_NESTED = re.compile(rb'"format_version"[ \t\r\n]*:[ \t\r\n]*[{\[]')
+"""What is not a version, and would be parsed again for each repetition."""
 
 _OPEN = re.compile(rb"\{[ \t\r\n]*\Z")
 
@@ -31,6 +40,8 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: i
     before = source.read_up_to(max(0, hit - LOOK_BACK), min(hit, LOOK_BACK))
     brace = _OPEN.search(before)
     if brace is None:
+        return None
+    if _NESTED.match(source.read_up_to(hit, LOOK_BACK)):
         return None
     ofs_index = hit - (len(before) - brace.start())
     index, end = _read(source, ofs_index, limits)
@@ -65,9 +76,14 @@ def _findings(index: Index) -> tuple[Finding, ...]:
 
 
 def _read(source: Source, ofs_index: int, limits: Limits) -> tuple[Index, int]:
-    """The index at an offset and where its text ends (or breaks)."""
+    """The index at an offset and where its text ends (or breaks).
+
+    What is read is a fraction of what is there to be parsed, however often an image repeats the head of an index: the
+    window grows only where the text goes on to its end, and new entries or less than `name_size` bytes came of it.
+    """
     room = min(source.size - ofs_index, limits.structure_size)
-    size = min(room, FIRST)
+    limits = limits._replace(depth=min(limits.depth, DEPTH))
+    size, entries = min(room, FIRST), 0
     while True:
         where = source.span(ofs_index, ofs_index + size)
         index = parse_partial(source.read_at(ofs_index, size), where, limits)
@@ -76,7 +92,8 @@ def _read(source: Source, ofs_index: int, limits: Limits) -> tuple[Index, int]:
         broken = index.broken.span.start - where.start if index.broken and index.broken.span else 0
         if size == limits.structure_size < source.size - ofs_index:
             limits.check("structure_size", size + 1, where)
-        if size == room or broken < size - limits.name_size:
+        stuck = size > limits.name_size and len(index) == entries
+        if size == room or stuck or broken < size - CUT:
             # The index itself breaks off here; it was not merely cut by the end of the window.
             return index, ofs_index + min(size, max(broken, 1))
-        size = min(room, size * 2)
+        size, entries = min(room, size * 4), len(index)

@@ -115,7 +115,7 @@ def ends_are_inclusive(ranges: list[tuple[int, int, int]], data_size: int) -> bo
 
 def _check_names(archive: CafArchive, index: Index, progress: Progress) -> Iterator[Finding]:
     where = archive.source.span(archive.data_size, archive.data_size + archive.index_size)
-    folders: dict[str, int] = {}
+    inner: list[tuple[str, int]] = []
     total = len(index.names)
 
     def facts(ordinal: int) -> dict[str, Any]:
@@ -131,24 +131,48 @@ def _check_names(archive: CafArchive, index: Index, progress: Progress) -> Itera
             yield checks.LONE_SURROGATE.finding(**facts(ordinal))
         else:
             try:
-                parts = safe_parts(name)
+                safe_parts(name)
             except ExhumeError as error:
                 yield checks.UNSAFE_NAME.finding(error.message, **facts(ordinal))
                 continue
-            for depth in range(len(parts) - 1, 0, -1):
-                folder = "/".join(parts[:depth])
-                if folder in folders:
-                    break
-                folders[folder] = ordinal
-    for folder, inner in folders.items():
-        ordinal = index.table.get(folder, -1)
-        if ordinal >= 0:
-            yield checks.NAME_CLASH.finding(
-                f"{shorten(folder, 60)!r} and {shorten(index.names[inner], 60)!r}",
-                span=where.sub(*index.key_span(ordinal)),
-                field_path=f"files[{ordinal}]",
-            )
+            inner.append((name, ordinal))
+    for first, ordinal in clashes(inner):
+        yield checks.NAME_CLASH.finding(
+            f"{shorten(index.names[ordinal], 60)!r} and {shorten(index.names[first], 60)!r}",
+            span=where.sub(*index.key_span(ordinal)),
+            field_path=f"files[{ordinal}]",
+        )
     progress(total, total, "entries")
+
+
+def clashes(names: list[tuple[str, int]]) -> list[tuple[int, int]]:
+    """Return `(first, ordinal)` for each name that is a directory of others, whose lowest ordinal is `first`.
+
+    `names` are safe names with their ordinals.  A directory is followed by its members once `/` sorts before all other
+    characters; no prefix of a name is made, since a name may have thousands.  In order of `first`, the longest
+    directory first.
+    """
+    if not any("/" in name for name, _ in names):
+        return []
+    open_ones: list[list[Any]] = []  # the names that the current one is in: key, ordinal, lowest ordinal of a member
+    found: list[tuple[int, int, int]] = []
+
+    def close() -> None:
+        key, ordinal, first = open_ones.pop()
+        if first >= 0:
+            found.append((first, -len(key), ordinal))
+        lowest = ordinal if first < 0 else min(first, ordinal)
+        if open_ones:
+            outer = open_ones[-1]
+            outer[2] = lowest if outer[2] < 0 else min(outer[2], lowest)
+
+    for key, ordinal in sorted((name.replace("/", "\0") + "\0", ordinal) for name, ordinal in names):
+        while open_ones and not key.startswith(open_ones[-1][0]):
+            close()
+        open_ones.append([key, ordinal, -1])
+    while open_ones:
+        close()
+    return [(first, ordinal) for first, _, ordinal in sorted(found)]
 
 
 def has_lone_surrogate(name: str) -> bool:

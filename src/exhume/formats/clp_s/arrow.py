@@ -56,6 +56,9 @@ if TYPE_CHECKING:
 GROUP_BYTES: Final = 64 << 20
 """Decompressed bytes of tables of which a batch is made: they are held until it is."""
 
+MOST_CELLS: Final = 16 << 20
+"""Rows times columns of a batch at most: a wide one has fewer rows than were asked for."""
+
 WHOLE_DICTIONARY: Final = WITH_VARIABLES - {NodeType.VAR_STRING}
 """Types whose columns need all of the variable dictionary; others may need its beginning only."""
 
@@ -106,12 +109,14 @@ def to_arrow(
         if first is not None:
             Ahead(archive, jobs).table(first, nodes, variables=bool(_used(fields) & WHOLE_DICTIONARY))
     pa = import_pyarrow()
+    known: dict[Any, Any] = {}
     for item in fields:
-        item.arrow_type = _arrow_type(pa, archive, item, dictionaries)
+        made = _arrow_type(pa, archive, item, dictionaries)
+        item.arrow_type = known.setdefault(made, made)  # equal types are one object, by which nulls are shared
         item.mixed = _is_mixed(pa, item)
     schema = pa.schema([pa.field(item.name, item.arrow_type) for item in fields])
     counted: Counter[str] = Counter() if lost is None else lost
-    groups = _groups(_tables(archive, search, nodes), batch_rows)
+    groups = _groups(_tables(archive, search, nodes), min(batch_rows, max(1, MOST_CELLS // max(1, len(fields)))))
     return pa.RecordBatchReader.from_batches(schema, _batches(pa, archive, groups, fields, schema, counted, jobs))
 
 
@@ -234,18 +239,18 @@ def _batches(
             with suppress(ExhumeError):
                 archive.texts.variables  # noqa: B018 - reads it
             return made, None
-        taken = [ColumnMaker(pa, item, archive) for item in fields]
+        makers = Makers(pa, archive, fields, schema)
         try:
             with suppress(ExhumeError):
-                return [_batch(pa, taken, parts, schema)], None
+                return [makers.batch(parts)], None
             for source, _ in parts:
                 source.give_up()
-            return [_batch(pa, taken, parts, schema)], None
+            return [makers.batch(parts)], None
         except ExhumeError as error:
             if len(parts) == 1:
                 return made, error
             try:  # damage in one of the tables: the others before it are given on their own
-                made.extend(_batch(pa, taken, [part], schema) for part in parts)
+                made.extend(makers.batch([part]) for part in parts)
             except ExhumeError as error:
                 return made, error
         return made, None
@@ -260,16 +265,47 @@ def _batches(
             raise error
 
 
-def _batch(pa: Any, makers: list[ColumnMaker], group: Group, schema: Any) -> tuple[Any, Counter[str]]:
-    """The rows of a group, and what is lost in them."""
-    with ExitStack() as stack:
-        parts = [source.part(stack, rows) for source, rows in group]
-        rows = sum(len(part.rows) for part in parts)
-        lost: Counter[str] = Counter()
-        if not makers:  # records of nothing but empty objects have no columns, but their number
-            return pa.RecordBatch.from_struct_array(pa.array([{}] * rows, pa.struct([]))), lost
-        arrays = [maker.make(parts, rows, lost) for maker in makers]
-        return pa.RecordBatch.from_arrays(arrays, schema=schema), lost
+class Makers:
+    """Make the batches of one group: work is done for the columns of its tables, and the others share their nulls."""
+
+    def __init__(self, pa: Any, archive: ClpSArchive, fields: list[ArrowField], schema: Any) -> None:
+        self._pa, self._archive, self._fields, self._schema = pa, archive, fields, schema
+        self._field_of = {node: place for place, item in enumerate(fields) for node in item.nodes}
+
+    def batch(self, group: Group) -> tuple[Any, Counter[str]]:
+        """The rows of a group, and what is lost in them."""
+        pa, lost = self._pa, Counter[str]()
+        with ExitStack() as stack:
+            parts = [source.part(stack, rows) for source, rows in group]
+            rows = sum(len(part.rows) for part in parts)
+            if not self._fields:  # records of nothing but empty objects have no columns, but their number
+                return pa.RecordBatch.from_struct_array(pa.array([{}] * rows, pa.struct([]))), lost
+            nulls: dict[Any, Any] = {}
+            arrays = []
+            wanted = self._wanted(parts)
+            for place, item in enumerate(self._fields):
+                if place in wanted:
+                    arrays.append(ColumnMaker(pa, item, self._archive).make(wanted[place], rows, lost))
+                    continue
+                key = id(item.arrow_type)
+                if key not in nulls:
+                    nulls[key] = pa.nulls(rows, item.arrow_type)
+                arrays.append(nulls[key])
+            return pa.RecordBatch.from_arrays(arrays, schema=self._schema), lost
+
+    def _wanted(self, parts: list[Part]) -> dict[int, list[tuple[int, Part]]]:
+        """By the place of a field, the parts that have it, each with its first row in the batch."""
+        found: dict[int, list[tuple[int, Part]]] = {}
+        start = 0
+        for part in parts:
+            for node in chain(part.columns, part.data.layout.runs):
+                place = self._field_of.get(node)
+                if place is not None:
+                    known = found.setdefault(place, [])
+                    if not known or known[-1][1] is not part:
+                        known.append((start, part))
+            start += len(part.rows)
+        return found
 
 
 def _groups(tables: Iterator[tuple[int, Source, Rows]], batch_rows: int) -> Iterator[Group | ExhumeError]:

@@ -79,8 +79,8 @@ class ColumnMaker:
         else:
             self._fill = self._numbers
 
-    def make(self, parts: Sequence[Part], rows: int, lost: Counter[str]) -> Any:
-        """The column of these parts, `rows` rows in all; counts in `lost`.
+    def make(self, parts: Sequence[tuple[int, Part]], rows: int, lost: Counter[str]) -> Any:
+        """The column of the parts that have the field, each with its first row; `rows` rows in all; counts in `lost`.
 
         Raises what keeps one of them from being decoded.
         """
@@ -90,10 +90,10 @@ class ColumnMaker:
             return self.pa.nulls(rows, self.item.arrow_type)
         return self._fill(pieces, rows)
 
-    def _pieces(self, parts: Sequence[Part]) -> list[Piece]:
-        """The parts that have the field, with its value; counts what else they have of it, and values that change."""
-        item, pieces, start = self.item, [], 0
-        for part in parts:
+    def _pieces(self, parts: Sequence[tuple[int, Part]]) -> list[Piece]:
+        """The parts with their value of the field; counts what else they have of it, and values that change."""
+        item, pieces = self.item, []
+        for start, part in parts:
             runs = [node for node in item.nodes if node in part.data.layout.runs] if part.data.layout.runs else ()
             found = [part.columns[node] for node in item.nodes if node in part.columns]
             if runs:
@@ -107,7 +107,6 @@ class ColumnMaker:
                 column = pieces[-1].column
                 if item.mixed and (column is None or column.type not in _STRINGS):
                     self.lost[MIXED] += rows
-            start += len(part.rows)
         return pieces
 
     # -- columns of fixed width -----------------------------------------------------------------------------------
