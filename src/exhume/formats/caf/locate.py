@@ -17,7 +17,8 @@ LOOK_BACK = 64
 """White space allowed between the opening brace and its first key."""
 
 FIRST = 4 << 10
-"""Bytes of index read at first; four times as many until its end shows."""
+GROWTH = 4
+"""Bytes of index read at first; so many times as many until its end shows."""
 
 DEPTH = 5
 """Nesting that is followed: the index needs three levels.  A hostile image repeats the text of each level once more."""
@@ -96,4 +97,4 @@ def _read(source: Source, ofs_index: int, limits: Limits) -> tuple[Index, int]:
         if size == room or stuck or broken < size - CUT:
             # The index itself breaks off here; it was not merely cut by the end of the window.
             return index, ofs_index + min(size, max(broken, 1))
-        size, entries = min(room, size * 4), len(index)
+        size, entries = min(room, size * GROWTH), len(index)

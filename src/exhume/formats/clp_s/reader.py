@@ -161,7 +161,7 @@ class ClpSArchive(Container):
         """The tables in stored order, which is the order of `clp-s x`."""
         return [Table(self, entry) for entry in self.table_metadata.tables]
 
-    @property
+    @cached_property
     def num_messages(self) -> int:
         """Number of records in all tables."""
         return sum(entry.num_messages for entry in self.table_metadata.tables)
