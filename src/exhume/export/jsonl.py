@@ -1,4 +1,4 @@
-"""`--to jsonl`: the archive's table as JSON, one object per row and line.
+"""`--to jsonl`: the archive's table as JSON, one object per row and line, with the keys whose values are not null.
 
 As in all JSON of exhume, integers beyond 2^53 are text, and bytes are `{"text": …}` with `"base64"` where the text
 is not exact: nothing is lost.
@@ -6,6 +6,7 @@ is not exact: nothing is lost.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from exhume.export._tables import TableFile, exporter, json_column
@@ -19,14 +20,31 @@ LARGE = 32 << 20
 
 
 def lines_of(batch: Any) -> bytes:
-    """The lines of a batch."""
-    columns = [json_column(import_pyarrow(), column) for column in batch.columns]
-    lines = [dumps(dict(zip(batch.schema.names, row, strict=True))) for row in zip(*columns, strict=True)]
-    return "".join(f"{line}\n" for line in lines).encode("ascii")
+    """Return the lines of a batch; the work grows with the values that are present, not with rows times columns."""
+    rows: list[list[str]] = [[] for _ in range(batch.num_rows)]
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        lead = f"{dumps(name)}:"
+        present, values = _present(column)
+        for row, value in zip(present, values, strict=True):
+            rows[row].append(lead + dumps(value))
+    return "".join(f"{{{','.join(row)}}}\n" for row in rows).encode("ascii")
+
+
+def _present(column: Any) -> tuple[Sequence[int], list[Any]]:
+    """Return the rows in which a column has a value, and these values."""
+    pa = import_pyarrow()
+    if not column.null_count:
+        return range(len(column)), json_column(pa, column)
+    if column.null_count == len(column):
+        return (), []
+    import pyarrow.compute as pc
+
+    present = pc.indices_nonzero(column.is_valid())
+    return present.to_pylist(), json_column(pa, column.take(present))
 
 
 class JsonLinesFile(TableFile):
-    """A file of JSON objects; nulls are kept."""
+    """A file of JSON objects; a row has the keys whose values are not null."""
 
     suffix = "jsonl"
     is_text = True
@@ -40,7 +58,11 @@ class JsonLinesFile(TableFile):
 
     def _write_large(self, names: list[str], batch: Any) -> None:
         for row in range(batch.num_rows):
-            values = {name: self._value(column, row) for name, column in zip(names, batch.columns, strict=True)}
+            values = {
+                name: self._value(column, row)
+                for name, column in zip(names, batch.columns, strict=True)
+                if column[row].is_valid
+            }
             for piece in dump_pieces(values):
                 self.file.write(piece.encode("ascii"))
             self.file.write(b"\n")
@@ -48,7 +70,7 @@ class JsonLinesFile(TableFile):
     def _value(self, column: Any, row: int) -> Any:
         """One value, without a copy where it is bytes."""
         if self.pa.types.is_binary(column.type) or self.pa.types.is_large_binary(column.type):
-            return memoryview(column[row].as_buffer()) if column[row].is_valid else None
+            return memoryview(column[row].as_buffer())
         return json_column(self.pa, column.slice(row, 1))[0]
 
     def close(self) -> None:
