@@ -26,7 +26,8 @@ from tests.leveldb.make_samples import PUT, build_database, write_files
 VERBS: dict[str, tuple[str, ...]] = {
     "info": ("--stats",), "list": ("--sections",), "cat": (), "verify": (), "explain": (), "search": ("a",),
     "extract": ("-o", "{out}"), "recode": ("--codec", "none", "-o", "{out}"),
-    "export": ("--to", "jsonl", "-o", "{out}"), "salvage": ("-o", "{out}"),
+    "export": ("--to", "jsonl", "-o", "{out}"), "salvage": ("-o", "{out}"), "map": ("--svg", "{out}"),
+    "carve": (),
 }  # fmt: skip
 """What is run, with its options."""
 
