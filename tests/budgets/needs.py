@@ -32,10 +32,10 @@ TOP = 1 << 16
 
 
 NEEDS: dict[str, dict[str, int]] = {
-    "payload_size": {"ark": 27, "clp-s": 235, "databundle": 300, "leveldb": 126, "zs": 76},
+    "payload_size": {"ark": 27, "clp-s": 68, "databundle": 300, "leveldb": 126, "zs": 76},
     "expansion": {"ark": 1, "clp-s": 3, "databundle": 2, "leveldb": 3, "zs": 2},
     "expansion_floor": {"ark": 27, "clp-s": 537, "databundle": 287, "leveldb": 126, "zs": 76},
-    "structure_size": {"ark": 3278, "clp-s": 537, "databundle": 188, "leveldb": 54, "zs": 166},
+    "structure_size": {"ark": 3278, "clp-s": 537, "databundle": 188, "leveldb": 81, "zs": 166},
     "index_size": {"caf": 420},
     "entries": {"caf": 8, "clp-s": 5, "databundle": 6, "leveldb": 1, "zs": 9},
     "depth": {"caf": 4},

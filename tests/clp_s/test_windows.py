@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from itertools import accumulate, pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 import exhume
 from exhume.codecs.frames import Frames, Passage, Places, frames_of
 from exhume.codecs.layout import frame_places
+from exhume.codecs.serial import Serial
 from exhume.errors import CodecError, ExhumeError
 from exhume.formats.clp_s.query.search import Search, resolve_projection
 from exhume.formats.clp_s.read import records, windows
@@ -244,11 +246,16 @@ def lines() -> Iterator[str]:
 @pytest.fixture(scope="module", params=["0.3.1", "0.4.1", "0.5.1", "0.5.1 arrays"])
 def stored(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """An archive with every type of column, in many frames."""
-    version, _, arrays = request.param.partition(" ")
-    path = tmp_path_factory.mktemp("windows") / "one.clps"
+    return written(request.param, tmp_path_factory.mktemp("windows"), CUT)
+
+
+def written(version_and_arrays: str, folder: Path, cut: int) -> bytes:
+    """An archive with every type of column, in frames of so many bytes."""
+    version, _, arrays = version_and_arrays.partition(" ")
+    path = folder / "one.clps"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("exhume.formats.clp_s.write.frames.LEAST", CUT)
-        patch.setattr("exhume.formats.clp_s.write.frames.MOST", CUT)
+        patch.setattr("exhume.formats.clp_s.write.frames.LEAST", cut)
+        patch.setattr("exhume.formats.clp_s.write.frames.MOST", cut)
         options: dict[str, Any] = {"version": version, "structurize_arrays": bool(arrays), "allow_loss": True}
         with exhume.clps.create(path, timestamp_key="at", creator_id="x", **options) as writer:
             for line in lines():
@@ -330,6 +337,29 @@ def test_tables_larger_than_the_limit_are_read_in_windows(stored: bytes, jobs: i
     assert everything(stored, jobs, limits) == everything(stored, jobs)
     if jobs == 1:
         assert one_by_one(stored, limits) == one_by_one(stored)
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+@pytest.mark.parametrize("version", ["0.4.1", "0.5.1 arrays"])
+@pytest.mark.usefixtures("small")
+def test_one_frame_larger_than_the_limit_is_read_in_passes(version: str, jobs: int, tmp_path: Path) -> None:
+    """As `clp-s` writes each stream: windows are decompressed from the beginning of the frame."""
+    stored = written(version, tmp_path, 1 << 40)
+    with open_archive(BytesSource(stored)) as archive:
+        largest = max(archive.tables, key=lambda table: table.size)
+        limits = Limits(payload_size=largest.size - 1)
+    with open_archive(BytesSource(stored), limits=limits) as archive:
+        assert isinstance(archive.stream_parts(largest.entry.stream_id), Serial)
+        with pytest.raises(ExhumeError, match="CLPS-501"):
+            archive.tables[largest.index].load()
+    assert everything(stored, jobs, limits) == everything(stored, jobs)
+    if jobs == 1:
+        assert one_by_one(stored, limits) == one_by_one(stored)
+        with open_archive(BytesSource(stored)) as archive:
+            place = archive.stream_place(largest.entry.stream_id)
+        damaged = bytearray(stored)
+        damaged[place.end - 40 : place.end - 8] = bytes(32)
+        assert [one for one in verified(bytes(damaged), 1, limits) if "CLPS-309" in one]
 
 
 @pytest.mark.usefixtures("small")

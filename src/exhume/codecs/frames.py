@@ -111,7 +111,7 @@ class Frames:
     def __init__(self, places: Places) -> None:
         self.size = places.size
         """Bytes of the payload."""
-        self._buffer = _room(self.size)
+        self._buffer = reserve(self.size)
         self.view = self._buffer.toreadonly()
         """All of it; what was not taken yet is not there."""
         self._places: Places | None = places
@@ -361,7 +361,7 @@ def frames_at(
         return None
 
 
-def _room(size: int) -> memoryview:
+def reserve(size: int) -> memoryview:
     """So many bytes, which take memory from when they are written on; a `bytearray` would be cleared first."""
     room = mmap.mmap(-1, size, access=mmap.ACCESS_COPY)
     if hasattr(mmap, "MADV_HUGEPAGE"):  # Linux: filling it takes a fraction of the time, as there are fewer pages
@@ -378,7 +378,7 @@ class Beginning:
 
     def __init__(self, data: Buffer, size: int) -> None:
         self.size = size
-        self._buffer = _room(size)
+        self._buffer = reserve(size)
         self.view = self._buffer.toreadonly()
         """All of it; what was not taken yet is not there."""
         engine = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW_MAX)

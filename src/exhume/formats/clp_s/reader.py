@@ -17,6 +17,7 @@ from exhume.archive import Entry, Progress, no_progress
 from exhume.choices import check_keywords
 from exhume.codecs.common import Buffer
 from exhume.codecs.frames import Beginning, Frames
+from exhume.codecs.serial import Serial
 from exhume.codecs.zstd import is_plausible
 from exhume.counts import counted
 from exhume.errors import CodecError, ExhumeError, QueryError, Span
@@ -69,7 +70,7 @@ class ClpSArchive(Container):
 
     def __init__(self, source: Source | Tree, *, limits: Limits = DEFAULT_LIMITS) -> None:
         super().__init__(source, limits=limits)
-        self._streams: Lru[int, Buffer | Frames | Beginning] = Lru(STREAM_CACHE)
+        self._streams: Lru[int, Buffer | Frames | Beginning | Serial] = Lru(STREAM_CACHE)
         self._layouts: dict[int, SchemaLayout] = {}
         self._sections: SectionMap | None = None
         self._is_first = threading.Lock()  # held for good by the thread that reads the variables
@@ -254,12 +255,12 @@ class ClpSArchive(Container):
                 return parts.take()
         with self.lock_of(stream_id):
             found = self._streams.get(stream_id)
-            if found is None or isinstance(found, (Frames, Beginning)):
+            if found is None or isinstance(found, (Frames, Beginning, Serial)):
                 found = self._inflate_stream(stream_id)
                 self._streams.put(stream_id, found)
         return found
 
-    def stream_parts(self, stream_id: int, *, whole: bool = False) -> Frames | Beginning | None:
+    def stream_parts(self, stream_id: int, *, whole: bool = False) -> Frames | Beginning | Serial | None:
         """A packed stream of which no more is decompressed than is taken; None where all of it is to be decompressed:
         it was already, little would be saved, or something is wrong.  `whole`: all of it is needed.
         """
@@ -270,7 +271,9 @@ class ClpSArchive(Container):
                 if found is None:
                     return None
                 self._streams.put(stream_id, found)
-        return found if isinstance(found, Frames) or (isinstance(found, Beginning) and not whole) else None
+        if isinstance(found, (Beginning, Serial)):
+            return None if whole else found
+        return found if isinstance(found, Frames) else None
 
     def _parted(self, stream_id: int) -> tuple[Place, int] | None:
         """Where a stream lies, and the size that is told of it, if these allow to decompress parts of it."""
@@ -288,14 +291,19 @@ class ClpSArchive(Container):
         found = self.frames(place, None if whole else size)
         return found if found is not None and found.size == size else None
 
-    def _opened_stream(self, stream_id: int, whole: bool) -> Frames | Beginning | None:
+    def _opened_stream(self, stream_id: int, whole: bool) -> Frames | Beginning | Serial | None:
         found = self.stream_frames(stream_id, whole=whole)
         parted = self._parted(stream_id)
         if found is not None or parted is None or whole or self.source.cost.wait:
             return found
         place, size = parted
-        is_small = size <= self.limits.payload_size
-        return Beginning(self.fetched(place), size) if is_small and is_plausible(size, place.size) else None
+        if size > self.limits.payload_size:
+            try:
+                read = lambda start, end: place.part(start, end).read()  # noqa: E731
+                return Serial(read, place.size, size, self.limits.payload_size)
+            except OSError:  # not so many addresses
+                return None
+        return Beginning(self.fetched(place), size) if is_plausible(size, place.size) else None
 
     def hint_streams(self) -> None:
         """Announces that the streams of all tables will be read, in their order."""
@@ -331,11 +339,11 @@ class ClpSArchive(Container):
     def stream_bytes(self, stream_id: int) -> tuple[int, Callable[[int, int], Buffer]]:
         """Return the size of a packed stream, and a function that returns its bytes from one offset to another.
 
-        A stream larger than the limit `payload_size` is decompressed as far as it is asked for.  Raises as
-        `stream_payload` does; the function raises CLPS-309.
+        A stream larger than the limit `payload_size` is decompressed as far as it is asked for, quickly if in order.
+        Raises as `stream_payload` does; the function raises CLPS-309.
         """
         frames = self.stream_parts(stream_id)
-        passage = frames.passage() if isinstance(frames, Frames) and not frames.is_small else None
+        passage = frames.passage() if isinstance(frames, (Frames, Serial)) and not frames.is_small else None
         if frames is None or passage is None:
             payload = memoryview(self.stream_payload(stream_id))
             return len(payload), lambda start, stop: payload[start:stop]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from exhume.archive import Progress, no_progress
 from exhume.codecs.checksums import sha256
 from exhume.codecs.common import Buffer
+from exhume.codecs.serial import Serial
 from exhume.errors import ExhumeError, WriterError
 from exhume.formats.clp_s.layout import DICTIONARY_HEAD, STREAM_SIZE, STREAMS_AT, PacketType
 from exhume.formats.clp_s.layout_packed import OFS_STREAM
@@ -20,7 +21,7 @@ from exhume.formats.clp_s.layout_table import column_ends
 from exhume.formats.clp_s.names import DICTIONARIES, TABLE_SECTIONS
 from exhume.formats.clp_s.read.places import Place
 from exhume.formats.clp_s.read.windows import is_too_large, open_windows
-from exhume.formats.clp_s.write.frames import Framing, Payload, whole
+from exhume.formats.clp_s.write.frames import Framing, Payload, in_file, whole
 from exhume.formats.clp_s.write.rewrap import Piece, put, reserve, write_container
 from exhume.io.output.scratch import scratch_file
 from exhume.io.parallel import map_ordered
@@ -102,7 +103,7 @@ def _sections(archive: ClpSArchive, framing: Framing, progress: Progress, folder
         tables.setdefault(table.entry.stream_id, []).append(table)
     dictionaries = [entry for entry in archive.files if entry.name in DICTIONARIES]
     payloads: list[Callable[[], Payload]]
-    payloads = [partial(_stream, archive, number, tables.get(number, ())) for number in range(count)]
+    payloads = [partial(_stream, archive, number, tables.get(number, ()), folder) for number in range(count)]
     payloads += [partial(_dictionary, archive, entry) for entry in dictionaries]
     with scratch_file(folder) as spool:
         read = map_ordered(lambda payload: payload(), payloads, jobs, ahead=jobs)
@@ -123,7 +124,7 @@ def _sections(archive: ClpSArchive, framing: Framing, progress: Progress, folder
             progress(done, len(archive.files), "sections")
 
 
-def _stream(archive: ClpSArchive, number: int, tables: Iterable[Table]) -> Payload:
+def _stream(archive: ClpSArchive, number: int, tables: Iterable[Table], folder: Path) -> Payload:
     """A packed stream, and the sizes of the columns of its tables; of a table that cannot be read, its own."""
     size, read = archive.stream_bytes(number)
     ends = [0]
@@ -134,6 +135,11 @@ def _stream(archive: ClpSArchive, number: int, tables: Iterable[Table]) -> Paylo
                 ends += [start + within for within in _column_ends(table, read)]
             ends.append(end)
     ends.append(size)
+    if isinstance(archive.stream_parts(number), Serial):
+        spool = scratch_file(folder)
+        for at in range(0, size, STREAM_CHUNK):
+            spool.write(read(at, min(size, at + STREAM_CHUNK)))
+        return in_file(list(pairwise(ends)), spool)
     return [stop - start for start, stop in pairwise(ends)], read
 
 

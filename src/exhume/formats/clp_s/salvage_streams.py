@@ -5,18 +5,15 @@ Spec: clp_s.txt, Table segments.
 
 from __future__ import annotations
 
-import itertools
 import mmap
-import threading
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from exhume.archive import Progress
 from exhume.codecs.common import Buffer, over_budget
-from exhume.codecs.frames import frames_at
 from exhume.codecs.zstd import zstd_stream, zstd_survivors
 from exhume.counts import counted
 from exhume.errors import CodecError, ExhumeError, UnsupportedFeatureError
@@ -24,7 +21,7 @@ from exhume.formats.clp_s.layout import Schema, TableEntry
 from exhume.formats.clp_s.layout_table import complete_columns
 from exhume.formats.clp_s.read.fragments import WINDOW, Fragments, build_schema_map, span_of
 from exhume.formats.clp_s.read.template import SchemaLayout
-from exhume.formats.clp_s.write.frames import Framing, Payload, whole
+from exhume.formats.clp_s.write.frames import Framing, Payload, in_file, whole
 from exhume.io.output.scratch import scratch_file
 from exhume.io.parallel import map_ordered
 from exhume.limits import Limits
@@ -70,24 +67,6 @@ def payload_of(tables: list[TableEntry], payload: Buffer) -> Payload:
 def _are_back_to_back(tables: list[TableEntry], size: int) -> bool:
     """Whether nothing lies between the tables of a stream of this size."""
     return [0, *(table.end for table in tables)] == [*(table.start for table in tables), size]
-
-
-def _spooled(places: Sequence[tuple[int, int]], spool: BinaryIO) -> Payload:
-    """A stream of these ranges of a file."""
-    starts = list(itertools.accumulate((end - start for start, end in places), initial=0))
-    lock = threading.Lock()
-
-    def read(start: int, stop: int) -> bytes:
-        parts = []
-        for (low, high), first in zip(places, starts, strict=False):
-            begin, end = max(start, first), min(stop, first + high - low)
-            if begin < end:
-                with lock:
-                    spool.seek(low + begin - first)
-                    parts.append(spool.read(end - begin))
-        return b"".join(parts)
-
-    return [end - start for start, end in places], read
 
 
 class Streams:
@@ -211,18 +190,9 @@ class Streams:
         last = number + 1 == len(self._streams)
         stop = start + used if last else end
         is_whole = is_whole and kept == tables and _are_back_to_back(tables, size)
-        if is_whole and (last or used == end - start) and self._has_windows(start, used, size):
+        if is_whole and (last or used == end - start):
             return _Stream(tables, kept, None, size, stop, source.chunks(start, start + used)), payload_of([], b"")
-        return _Stream(tables, kept, partial, size, stop), _spooled(self._places(kept, partial), spool)
-
-    def _has_windows(self, start: int, stored: int, size: int) -> bool:
-        """Whether readers can decompress these stored bytes in parts."""
-
-        def read(first: int, stop: int) -> bytes:
-            return self._source.read_at(start + first, stop - first)
-
-        limits = self._limits
-        return frames_at(read, stored, limits.payload_size, size, most=limits.expansion_budget(stored)) is not None
+        return _Stream(tables, kept, partial, size, stop), in_file(self._places(kept, partial), spool)
 
     def _sound(self, tables: list[TableEntry]) -> Iterator[TableEntry]:
         return (table for table in tables if table.problem is None and table.schema_id in self._found.schemas)

@@ -8,7 +8,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from functools import partial
-from itertools import chain, repeat
+from itertools import chain, islice, repeat
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
 from exhume.errors import CodecError, ExhumeError
@@ -17,7 +17,7 @@ from exhume.formats.clp_s.layout import NodeType
 from exhume.formats.clp_s.read import kernel
 from exhume.formats.clp_s.read.render import CHUNK_SIZE
 from exhume.formats.clp_s.read.template import Kind, Token
-from exhume.formats.clp_s.read.windows import Rows, Windows, is_large, is_too_large, open_windows
+from exhume.formats.clp_s.read.windows import Rows, Windows, is_large, is_serial, is_too_large, open_windows
 from exhume.io.cached import cached_property
 from exhume.io.parallel import map_ordered
 
@@ -35,6 +35,9 @@ BLOCK_BYTES: Final = 1 << 19
 
 WINDOW_BYTES: Final = 1 << 21
 """The same of a table that is not held as a whole."""
+
+SERIAL_WINDOWS: Final = 16
+"""Windows of the size `payload_size` together, where each of them takes passes through the whole table."""
 
 WITH_VARIABLES: Final = frozenset(
     (NodeType.VAR_STRING, NodeType.DICTIONARY_FLOAT, NodeType.CLP_STRING, NodeType.UNSTRUCTURED_ARRAY)
@@ -108,7 +111,11 @@ class Windowed:
 
     def blocks(self) -> Iterator[tuple[int, int]]:
         """The rows of the table in blocks for one thread at a time."""
-        return blocks(self._table, WINDOW_BYTES if is_large(self._table) else BLOCK_BYTES)
+        size = WINDOW_BYTES if is_large(self._table) else BLOCK_BYTES
+        with suppress(ExhumeError):  # told of the table
+            if is_serial(self._table):
+                size = max(size, self._table.archive.limits.payload_size // SERIAL_WINDOWS)
+        return blocks(self._table, size)
 
     def get(self) -> Windows | None:
         """The windows, where there are any."""
@@ -254,7 +261,11 @@ def json_chunks(
 ) -> Iterator[bytes]:
     """See `ClpSArchive.json_chunks`.  Raises the rule of the damage that ends a table."""
     if ordered and archive.schema_tree.log_event_idx is not None:
-        yield from _merged_chunks(archive, complete, jobs)
+        if any(map(is_serial, archive.tables)):  # of which windows are to be few
+            lines = json_lines(archive, ordered=True, complete=complete)
+            yield from iter(lambda: b"".join(islice(lines, MERGE_ROWS)), b"")
+        else:
+            yield from _merged_chunks(archive, complete, jobs)
         return
     first = [] if jobs == 1 else [partial(warm, archive)]
     pieces = chain(first, (partial(_print_block, one) for one in _blocks(archive, complete)))

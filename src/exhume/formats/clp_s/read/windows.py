@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from exhume.codecs.frames import Frames, together
+from exhume.codecs.serial import Serial, SerialPassage, SerialStop
 from exhume.errors import ExhumeError
 from exhume.formats.clp_s.layout import NodeType
 from exhume.formats.clp_s.layout_packed import NUM_VARIABLES, VARIABLE_SIZE, WORD_SIZE
@@ -66,7 +67,7 @@ class Window(TableData):
 class Windows:
     """A table, any rows of which are read when they are asked for, by any number of threads."""
 
-    def __init__(self, table: Table, passage: Passage, ends: list[int]) -> None:
+    def __init__(self, table: Table, passage: Passage | SerialPassage, ends: list[int]) -> None:
         self.table, self.layout = table, table.layout
         self.ends = ends
         """Where each column ends in the table."""
@@ -78,7 +79,7 @@ class Windows:
         """Where a column begins in the payload of the stream."""
         return self.table.entry.start + (self.ends[index - 1] if index else 0)
 
-    def summed(self, index: int, start: int, stop: int, here: Stop) -> memoryview[Any] | None:
+    def summed(self, index: int, start: int, stop: int, here: Stop | SerialStop) -> memoryview[Any] | None:
         """The rows `[start, stop)` of a column of deltas, summed up; None of another column.
 
         Raises `CodecError` where a frame is damaged.
@@ -89,7 +90,7 @@ class Windows:
         first = before * SUMMED_ROWS
         return self._added(index, first, stop, self._sums_of(index)[before], here)[start - first :]
 
-    def _added(self, index: int, start: int, stop: int, total: int, here: Stop) -> memoryview[Any]:
+    def _added(self, index: int, start: int, stop: int, total: int, here: Stop | SerialStop) -> memoryview[Any]:
         """The deltas of these rows, added to a number one after the other."""
         width = WIDTHS[self.layout.node_types[index]][0]
         at, size = self.start(index), width * (stop - start)
@@ -135,7 +136,7 @@ class Windows:
 class Rows:
     """Some rows of a table; see `Windows.rows`."""
 
-    def __init__(self, windows: Windows, here: Stop, start: int, stop: int) -> None:
+    def __init__(self, windows: Windows, here: Stop | SerialStop, start: int, stop: int) -> None:
         self._windows, self._here, self._start, self.stop = windows, here, start, stop
         self.layout = windows.layout
 
@@ -234,9 +235,14 @@ def is_too_large(table: Table) -> bool:
     return number < len(streams) and streams[number].size > table.archive.limits.payload_size
 
 
-def _frames(table: Table) -> Frames | None:
+def _frames(table: Table) -> Frames | Serial | None:
     parts = table.archive.stream_parts(table.entry.stream_id) if table.entry.problem is None else None
-    return parts if isinstance(parts, Frames) else None
+    return parts if isinstance(parts, (Frames, Serial)) else None
+
+
+def is_serial(table: Table) -> bool:
+    """Whether each window of a table takes a pass through its stream from the beginning."""
+    return is_too_large(table) and isinstance(_frames(table), Serial)
 
 
 def has_windows(table: Table) -> bool:

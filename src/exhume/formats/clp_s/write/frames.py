@@ -8,9 +8,11 @@ each other without anything between.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from itertools import accumulate
+from typing import BinaryIO, Final
 
 from exhume.codecs.common import Buffer
 from exhume.codecs.stored import store
@@ -38,6 +40,24 @@ def whole(payload: Buffer) -> Payload:
     """A payload that lies in memory and has no columns."""
     view = memoryview(payload)
     return [len(view)], lambda start, stop: view[start:stop]
+
+
+def in_file(places: Sequence[tuple[int, int]], file: BinaryIO) -> Payload:
+    """Return a payload of these ranges of a file, each of them a column or table."""
+    starts = list(accumulate((end - start for start, end in places), initial=0))
+    lock = threading.Lock()
+
+    def read(start: int, stop: int) -> bytes:
+        parts = []
+        for (low, high), first in zip(places, starts, strict=False):
+            begin, end = max(start, first), min(stop, first + high - low)
+            if begin < end:
+                with lock:
+                    file.seek(low + begin - first)
+                    parts.append(file.read(end - begin))
+        return b"".join(parts)
+
+    return [end - start for start, end in places], read
 
 
 def spans(sizes: Iterable[int]) -> Iterator[tuple[int, int]]:

@@ -1,0 +1,141 @@
+"""Payloads of zstd frames that are too large for memory and can only be decompressed from their beginning."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+import zstandard
+
+from exhume.codecs.common import over_budget
+from exhume.codecs.frames import Reading, reserve
+from exhume.codecs.zstd import ZSTD_WINDOW_MAX
+from exhume.errors import CodecError
+
+STEP = 1 << 20
+"""Bytes that are decompressed at a time to get to a place."""
+
+
+class _Stored:
+    """The stored bytes as a file."""
+
+    def __init__(self, read: Reading, size: int) -> None:
+        self._read, self._left, self._at = read, size, 0
+
+    def read(self, size: int = -1) -> bytes:
+        step = self._left if size < 0 else min(size, self._left)
+        found = bytes(self._read(self._at, self._at + step)) if step else b""
+        self._at, self._left = self._at + step, self._left - step
+        return found
+
+
+class Cursor:
+    """A place in the payload, which moves forward; to go back, it starts again."""
+
+    def __init__(self, read: Reading, stored: int) -> None:
+        self._read, self._stored = read, stored
+        self._skipped = memoryview(bytearray(STEP))
+        self._restart()
+
+    def _restart(self) -> None:
+        engine = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW_MAX)
+        file = _Stored(self._read, self._stored)
+        self._reader = engine.stream_reader(file, read_across_frames=True)  # type: ignore[arg-type]  # it only reads
+        self._at = 0
+
+    def fill(self, start: int, room: memoryview) -> None:
+        """Copies the bytes from `start` on into the room.  Raises `CodecError` where there are fewer, or damage."""
+        if start < self._at:
+            self._restart()
+        while self._at < start:
+            self._next(self._skipped[: start - self._at])
+        done = 0
+        while done < len(room):
+            done += self._next(room[done:])
+
+    def _next(self, room: memoryview) -> int:
+        try:
+            size = self._reader.readinto(room)
+        except zstandard.ZstdError as error:
+            self._restart()
+            raise CodecError("zstd: corrupt frame", actual=str(error)) from error
+        if not size:
+            raise CodecError("zstd: the frame is cut short")
+        self._at += size
+        return size
+
+
+class Serial:
+    """The payload of such frames: `stored` bytes, of which `read` gives those from an offset to another.
+
+    `max_size` bounds the bytes that are in memory at once.  Each use of a passage decompresses all that comes before.
+    """
+
+    is_small = False
+    """All of it may be in memory at once."""
+
+    def __init__(self, read: Reading, stored: int, size: int, max_size: int) -> None:
+        self.size = size
+        self._max_size = max_size
+        self._buffer = reserve(size)
+        self.view = self._buffer.toreadonly()
+        """All of it; what was not taken yet is not there."""
+        self._cursor = Cursor(read, stored)
+        self._lock = threading.Lock()
+        self._held = 0
+
+    def take(self, start: int = 0, stop: int | None = None) -> memoryview:
+        """The bytes `[start, stop)`, or all.  Raises `CodecError`, and `LimitExceededError` for too many in all."""
+        stop = self.size if stop is None else min(stop, self.size)
+        with self._lock:
+            self._held += max(0, stop - start)
+            if self._held > self._max_size:
+                raise over_budget("zstd", self._max_size)
+            self._cursor.fill(start, self._buffer[start:stop])
+        return self.view[start:stop]
+
+    def passage(self) -> SerialPassage:
+        """A reader of any ranges of the payload."""
+        return SerialPassage(self._cursor, self._lock)
+
+
+class SerialPassage:
+    """Reads ranges of a payload in one pass for all that are asked for together; see `frames.Passage`."""
+
+    def __init__(self, cursor: Cursor, lock: threading.Lock) -> None:
+        self._cursor, self._lock = cursor, lock
+
+    @contextmanager
+    def stop(self, *, keep: bool = False) -> Iterator[SerialStop]:
+        """A place for what is gathered."""
+        yield SerialStop(self)
+
+    def finish(self, start: int, stop: int) -> None:
+        """Decompresses these bytes.  Raises `CodecError`."""
+        with self._lock:
+            self._cursor.fill(stop, memoryview(b""))
+
+    def gather(self, ranges: Iterable[tuple[int, int, int]], room: memoryview) -> None:
+        """See `frames.Stop.gather`."""
+        with self._lock:
+            for start, stop, at in sorted(ranges):
+                self._cursor.fill(start, room[at : at + stop - start])
+
+
+class SerialStop:
+    """A place in such a passage."""
+
+    def __init__(self, passage: SerialPassage) -> None:
+        self._passage = passage
+
+    def gather(self, ranges: Iterable[tuple[int, int, int]], room: memoryview) -> None:
+        """Copies the bytes of each range, its start and stop in the payload, into the room, at the third number.
+
+        Raises `CodecError`.
+        """
+        self._passage.gather(ranges, room)
+
+    def room(self, size: int) -> memoryview:
+        """Memory for this many bytes."""
+        return memoryview(bytearray(size))
