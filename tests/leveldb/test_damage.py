@@ -10,7 +10,7 @@ import pytest
 from exhume_ksy.fast.leveldb_log import read_leveldb_log
 
 import exhume
-from exhume.codecs.checksums import crc32c, mask_crc32c
+from exhume.codecs.checksums import crc32c, mask_crc32c, masked_crc32c
 from exhume.engines.explain import Selection, explain_archive
 from exhume.errors import ChecksumError, ExhumeError, Span, UnsafePathError
 from exhume.findings import Check, CheckOutcome, Finding, Severity
@@ -136,6 +136,36 @@ def rocks(*blocks: tuple[bytes, bytes], **properties: bytes) -> Change:
     return change
 
 
+def blob_file(value: bytes = b"a large value", key: bytes = b"k", compression: int = 0) -> bytes:
+    """A blob file with one value, made by hand."""
+    sizes = len(key).to_bytes(8, "little") + len(value).to_bytes(8, "little") + bytes(8)
+    head = b"".join(masked_crc32c(checked).to_bytes(4, "little") for checked in (sizes, key + value))
+    magic = bytes.fromhex("378f2400")
+    last = magic + (1).to_bytes(8, "little") + bytes(16)
+    header = magic + b"\1" + bytes(8) + bytes((compression,)) + bytes(16)
+    return header + sizes + head + key + value + last + masked_crc32c(last).to_bytes(4, "little")
+
+
+def blob_index(offset: int = 63, size: int = 13, number: int = 9, kind: int = 1) -> bytes:
+    return bytes((kind,)) + b"".join(map(build_varint, (number, offset, size))) + b"\0"
+
+
+def blobs(index: bytes | None = None, data: bytes | None = None, garbage: int = 0) -> Change:
+    """Table 5 refers to a value in blob file 9."""
+
+    def change(files: Files) -> None:
+        table_of((build_block([(InternalKey(b"k", 1, 17).build(), index or blob_index())]), KEY))(files)
+        files["000009.blob"] = blob_file() if data is None else data
+        record = edit(log=6, last=6, following=10, tables=[(1, 5, len(files["000005.ldb"]), key_of(b"a"), KEY)])
+        record = record.replace(b"\x07\x01\x05", b"\x67\x01\x05") + b"\1\1\4\1\x09\1"  # with its oldest blob file
+        record += b"\x90\3\x09\1\x2e\0\0\0"  # the blob file
+        if garbage:
+            record += b"\x91\3\x09" + build_varint(garbage) + b"\x2e\0"
+        files["MANIFEST-000004"] = build_log([record])
+
+    return change
+
+
 def retable(files: Files, **values: Any) -> None:
     """A manifest that fits the table that is there."""
     table = files["000005.ldb"]
@@ -213,9 +243,14 @@ CASES: list[tuple[str, Change]] = [
     ("LDB-302", log(build_log([build_batch(7, [])]) + fragment(9, b"\7\0\0\0"))),
     ("LDB-326", log(fragment(9, b"\7\0\0\0") + build_log([build_batch(7, [(PUT, b"k", b"v")])]))),
     ("LDB-405", log(recycled(6, build_batch(7, [])) + recycled(4, build_batch(5, [])))),
+    ("LDB-123", blobs(b"\2\5" + blob_index()[1:])),
+    ("LDB-123", blobs(b"\0\7value")),
+    ("LDB-123", blobs(blob_index(number=0))),
     ("LDB-201", flip_at("000006.log", 20)),
     ("LDB-202", flip_at("000005.ldb", 20)),
     ("LDB-203", table_of((GOOD, KEY), footer=sealed_footer())),
+    ("LDB-211", both(blobs(), flip_at("000009.blob", 55))),
+    ("LDB-211", both(blobs(), flip_at("000009.blob", 70))),
     ("LDB-301", log(bytes.fromhex("00000000ffff01") + bytes(40_000))),
     ("LDB-302", log(fragment(4, b"the end of something") + fragment(1, build_batch(7, [])))),
     ("LDB-302", log(fragment(2, b"start") + fragment(1, build_batch(7, [])))),
@@ -236,6 +271,7 @@ CASES: list[tuple[str, Change]] = [
     ("LDB-309", manifest(edit(log=6, last=6, following=7, tables=[TABLE, TABLE]))),
     ("LDB-310", drop("000005.ldb")),
     ("LDB-310", drop("000006.log")),
+    ("LDB-310", both(blobs(), drop("000009.blob"))),
     ("LDB-311", lambda f: f.update({"000005.ldb": b"more" + f["000005.ldb"]})),
     ("LDB-312", both(table_of((GOOD, KEY)), lambda f: retable(f, large=InternalKey(b"j", 1, 1).build()))),
     ("LDB-312", both(table_of((GOOD, KEY)), lambda f: retable(f, large=InternalKey(b"z", 1, 1).build()))),
@@ -257,6 +293,14 @@ CASES: list[tuple[str, Change]] = [
     ("LDB-323", lambda f: f.update({"000005.sst": f["000005.ldb"]})),
     ("LDB-324", fixed(-10, b"!")),
     ("LDB-325", put("000005.ldb", b"tiny")),
+    ("LDB-341", both(blobs(), flip_at("000009.blob", 0))),
+    ("LDB-341", blobs(blob_index(offset=62))),
+    ("LDB-341", blobs(blob_index(offset=500))),
+    ("LDB-341", blobs(data=blob_file(compression=7))),
+    ("LDB-342", blobs(b"\1\x09")),
+    ("LDB-342", blobs(b"\7\x09\1\1\0")),
+    ("LDB-344", blobs(data=blob_file()[:80] + b"more")),
+    ("LDB-309", blobs(garbage=2)),
     ("LDB-343", both(rocks((GOOD, KEY), external=(2).to_bytes(4, "little"), number=(5).to_bytes(8, "little")),
                      lambda f: retable(f, numbers=(6, 6)))),
     ("LDB-401", put("000002.log", b"")),

@@ -9,11 +9,16 @@ from typing import Any, NamedTuple
 
 import pytest
 
+import exhume
 from exhume.findings import Severity
+from exhume.formats.leveldb.forensics import find_data_blocks
 from exhume.formats.leveldb.model import Status
 from exhume.formats.leveldb.reader import LevelDbArchive
 from exhume.formats.leveldb.table import Table
 from exhume.io.local import LocalTree
+from exhume.io.source import BytesSource
+from exhume.recovery import CarveVerdict
+from exhume.testing.corrupt import flip
 from tests.oracles import need
 from tests.sizes import THOROUGH
 
@@ -35,6 +40,7 @@ class Shape(NamedTuple):
     filter: bool = False
     block_size: int = 512
     ingest: bool = False
+    blobs: str = ""
 
     def __str__(self) -> str:
         return "-".join(str(one) for one in self)
@@ -51,6 +57,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "filter": (False, True),
     "block_size": (512, 4096),
     "ingest": (False, True),
+    "blobs": ("", "none", "snappy", "lz4", "zstd"),
 }
 
 
@@ -103,6 +110,10 @@ def write(path: Path, shape: Shape) -> Rows:
         table.set_bloom_filter(10, False)
         table.set_partition_filters(shape.shape_of_index == "two_level_index_search")
     options.set_block_based_table_factory(table)
+    if shape.blobs:
+        options.set_enable_blob_files(True)
+        options.set_min_blob_size(40)
+        options.set_blob_compression_type(getattr(rocksdict.DBCompressionType, shape.blobs)())
     database = rocksdict.Rdict(str(path), options)
     rng = random.Random(str(shape))
     for number in range(500):
@@ -141,6 +152,45 @@ def test_every_shape(tmp_path: Path) -> None:
             primed += sum(bool(table.dictionary) for table in tables)
             assert {_checksum(table) for table in tables} == {shape.checksum}, shape
     assert primed > 5, "dictionaries are never used"
+
+
+@pytest.mark.parametrize("version", [2, 5, 6])
+@pytest.mark.parametrize("checksum", CHOICES["checksum"])
+@pytest.mark.parametrize("compression", ["none", "snappy", "zstd"])
+@pytest.mark.bulk
+def test_blocks_of_a_cut_table_are_found(tmp_path: Path, version: int, checksum: str, compression: str) -> None:
+    """All before the cut, whatever the checksum; without one block that was damaged."""
+    write(tmp_path / "db", Shape(version, checksum, compression))
+    path = max((tmp_path / "db").glob("*.sst"), key=lambda file: file.stat().st_size)
+    data = path.read_bytes()
+    handles = list(Table(BytesSource(data)).index().handles)
+    whole, (offset, _) = handles[:-5], handles[-5]
+    cut = data[: offset + 9]
+    assert [block.handle for block in find_data_blocks(Table(BytesSource(cut)))] == whole
+    if checksum != "no_checksum":
+        middle = len(whole) // 2
+        damaged = flip(cut, whole[middle].offset + 5)
+        found = [block.handle for block in find_data_blocks(Table(BytesSource(damaged)))]
+        assert found == whole[:middle] + whole[middle + 1 :]
+        damaged = flip(cut, 2)
+        assert [block.handle for block in find_data_blocks(Table(BytesSource(damaged)))] == whole[1:]
+
+
+def test_tables_are_carved(tmp_path: Path) -> None:
+    rng = random.Random(7)
+    image, places = b"", []
+    for number, version in enumerate((2, 4, 5, 6)):
+        for checksum in ("crc32c", "xxh3"):
+            folder = tmp_path / f"{number}-{checksum}"
+            write(folder, Shape(version, checksum, shape_of_index="two_level_index_search", filter=True))
+            for path in sorted(folder.glob("*.sst")):
+                image += rng.randbytes(rng.randrange(3000))
+                places.append((len(image), path.stat().st_size))
+                image += path.read_bytes()
+    (tmp_path / "image").write_bytes(image)
+    found = [one for one in exhume.carve(tmp_path / "image") if one.format == "leveldb"]
+    assert [(one.offset, one.length) for one in found] == places
+    assert {one.verdict for one in found} == {CarveVerdict.WHOLE}
 
 
 def _checksum(table: Table) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from typing import Protocol
+from typing import Any, Protocol
 
 import fastcrc
 
@@ -82,3 +82,34 @@ def xxh3_64(data: bytes | bytearray | memoryview) -> int:
     import xxhash
 
     return xxhash.xxh3_64_intdigest(data)
+
+
+class RunningChecksum:
+    """A checksum of bytes that come in pieces: `crc32c`, `xxhash32`, `xxhash64`, `xxh3`, or `none`, which is 0."""
+
+    def __init__(self, kind: str) -> None:
+        self._crc: int | None = 0
+        self._engine: Any = None
+        if kind.startswith("xx"):
+            import xxhash
+
+            self._engine = {"xxhash32": xxhash.xxh32, "xxhash64": xxhash.xxh64, "xxh3": xxhash.xxh3_64}[kind]()
+        elif kind != "crc32c":
+            self._crc = None
+
+    def update(self, data: bytes) -> None:
+        """Adds bytes."""
+        if self._engine is not None:
+            self._engine.update(data)
+        elif self._crc is not None and data:
+            self._crc = crc32c(data, self._crc)
+
+    def value(self, more: bytes = b"") -> int:
+        """The checksum so far, as if `more` had been added."""
+        if self._engine is None:
+            return 0 if self._crc is None else crc32c(more, self._crc) if more else self._crc
+        if not more:
+            return int(self._engine.intdigest())
+        engine = self._engine.copy()
+        engine.update(more)
+        return int(engine.intdigest())

@@ -27,7 +27,6 @@ FORMAT = Format(
     locate="locate:locate",
     limitations=(
         "RocksDB merge operands are applied for its built-in operators only",
-        "RocksDB blob files are not decoded",
         "plain and cuckoo tables of RocksDB, and Pebble's own formats, are not decoded",
         "keys of databases with a comparator that is not known are ordered bytewise",
     ),

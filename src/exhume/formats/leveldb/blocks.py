@@ -6,7 +6,7 @@ Spec: LevelDB doc/table_format.md; RocksDB table/format.cc (checksum types, comp
 from __future__ import annotations
 
 from exhume.codecs import compress, decompress
-from exhume.codecs.checksums import crc32c, mask_crc32c, xxh3_64, xxhash32, xxhash64
+from exhume.codecs.checksums import RunningChecksum, crc32c, mask_crc32c, xxh3_64, xxhash32, xxhash64
 from exhume.counts import counted
 from exhume.errors import CodecError, UnsupportedFeatureError
 from exhume.formats.leveldb.layout import LayoutError, read_leveldb_varint
@@ -63,6 +63,19 @@ def block_checksum(kind: str, stored: bytes, *, base_context: int = 0, offset: i
         case _:
             return None
     return (value + context_modifier(base_context, offset)) & _U32
+
+
+def sealed_checksum(kind: str, running: RunningChecksum, compression: int) -> int:
+    """The same of contents that were added to `running`, without a context; 0 for tables without checksums."""
+    match kind:
+        case "crc32c":
+            return mask_crc32c(running.value(bytes((compression,))))
+        case "xxh3":
+            return (running.value() & _U32) ^ (compression * 0x6B9083D9 & _U32)
+        case "none":
+            return 0
+        case _:
+            return running.value(bytes((compression,))) & _U32
 
 
 def context_modifier(base_context: int, offset: int) -> int:

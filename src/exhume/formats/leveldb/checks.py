@@ -80,6 +80,12 @@ FEATURE = _rule(
     spec="RocksDB include/rocksdb/table.h",
     error=UnsupportedFeatureError,
 )
+VALUE_FORM = _rule(
+    123,
+    "a value in a form that is not read",
+    spec="RocksDB db/blob/blob_index.h",
+    error=UnsupportedFeatureError,
+)
 FRAGMENT_TYPE = _rule(
     108,
     "unknown type of log fragment",
@@ -123,6 +129,10 @@ BLOCK_CRC = _rule(
     hint="Entries of such a block are listed with checksum `bad` when it still decodes.",
 )
 FOOTER_CRC = _rule(203, "table footer checksum does not match", spec="RocksDB table/format.h", error=ChecksumError)
+
+BLOB_CRC = _rule(
+    211, "checksum of a blob file does not match", spec="RocksDB db/blob/blob_log_format.h", error=ChecksumError
+)
 
 # 3xx structure and order
 FRAGMENT_LENGTH = _rule(301, "a log fragment passes the end of its 32 KiB block", spec=_LOG)
@@ -175,6 +185,15 @@ RECORD_CODEC = _rule(
 )
 TABLE_SHORT = _rule(325, "a table is too short to hold its footer", spec=_TABLE, error=TruncatedError)
 
+BLOB_FILE = _rule(341, "a blob file cannot be read", spec="RocksDB db/blob/blob_log_format.h")
+VALUE = _rule(342, "a reference to a value cannot be read", spec="RocksDB db/blob/blob_index.h")
+BLOB_TAIL = _rule(
+    344,
+    "a blob file ends inside a record",
+    spec="RocksDB db/blob/blob_log_format.h",
+    severity=Severity.WARNING,
+    hint="Usual after a crash: the file was never closed.",
+)
 GLOBAL_SEQUENCE = _rule(
     343,
     "the sequence number of a table that was added by ingestion contradicts the manifest",

@@ -245,7 +245,7 @@ class Database(LiveDatabase):
         versions = [
             (int(ValueTypes.VALUE) if one.status is Status.LIVE else one.value_type, one.value) for one in chain
         ]
-        value = self.resolve_value(head.column_family, versions)
+        value = self.resolve_value(head.column_family, head.key, versions)
         if value is None:
             return head._replace(value=b"", status=Status.UNRESOLVED)
         status = Status.LIVE if head.status is Status.OPERAND and head.superseded_by is None else head.status

@@ -8,12 +8,14 @@ Spec: LevelDB doc/impl.md.
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
 from exhume.errors import ExhumeError, Span
 from exhume.findings import Finding
 from exhume.formats.leveldb import checks
+from exhume.formats.leveldb.blobs import BlobStore
 from exhume.formats.leveldb.checks import Report
 from exhume.formats.leveldb.comparators import Comparator, comparator_of
 from exhume.formats.leveldb.files import DbFile, list_files, load_manifest, named_manifest, old_manifests
@@ -29,6 +31,8 @@ from exhume.io.cached import cached_property
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
+
+MOST_UNREAD = 100
 
 
 class DatabaseDirectory:
@@ -67,6 +71,8 @@ class DatabaseDirectory:
         self._confirmed = False
         self.unresolved: set[str] = set()
         """Types of versions whose value was asked for and could not be determined."""
+        self.unread: deque[tuple[bytes, ExhumeError]] = deque(maxlen=MOST_UNREAD)
+        """Why the last values could not be read that were asked for, each with its key."""
         self.kinds: set[int] = set()
         """Types of entries that were met in live files."""
         self._lock = threading.RLock()
@@ -177,12 +183,26 @@ class DatabaseDirectory:
         return {number: named[one.name] for number, one in families.items() if one.name in named}
 
     @cached_property
-    def resolve_value(self) -> Resolver:
-        """Returns the value that versions of a key make in a column family, and notes in `unresolved` if it cannot."""
-        resolve = resolver_of(self.operators)
+    def blobs(self) -> BlobStore:
+        """The blob files."""
+        names = {file.number: file.name for file in self.files if file.kind == "blob" and file.size is not None}
+        return BlobStore(names, self.source, self.limits)
 
-        def noted(family: int, versions: Versions) -> bytes | None:
-            value = resolve(family, versions)
+    @cached_property
+    def resolve(self) -> Resolver:
+        """Returns the value that versions of a key make in a column family; raises what keeps it from being read."""
+        return resolver_of(self.operators, self.blobs.value)
+
+    @cached_property
+    def resolve_value(self) -> Resolver:
+        """The same, but notes in `unresolved` and `unread` if a value cannot be determined, and returns None."""
+
+        def noted(family: int, key: bytes, versions: Versions) -> bytes | None:
+            try:
+                value = self.resolve(family, key, versions)
+            except ExhumeError as error:
+                self.unread.append((key, error))
+                value = None
             if value is None:
                 self.unresolved.add(f"{type_name(versions[0][0])}")
             return value

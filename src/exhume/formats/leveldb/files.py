@@ -102,7 +102,8 @@ def list_files(tree: Tree, manifest: Manifest | None, was_named: Callable[[int],
         kind, number = classify_name(name)
         with tree.source(name) as source:
             size, whole = source.size, source.span(0, source.size)
-        role, level, family, expected, largest = Role.OTHER, None, 0, None, None
+        level, expected, largest = None, None, None
+        role, family = _role_of(kind, name, number, manifest)
         if kind == "table":
             if number in seen:
                 report(checks.TWO_FILES, span=whole, actual=seen[number])
@@ -115,15 +116,10 @@ def list_files(tree: Tree, manifest: Manifest | None, was_named: Callable[[int],
                     report(checks.FILE_SIZE, span=whole, expected=table.size, actual=size)
             else:
                 role = Role.OBSOLETE if was_named(number) else Role.ORPHAN
-        elif kind == "log":
-            role = _log_role(number, manifest)
-        elif kind == "manifest":
-            role = Role.LIVE if manifest is not None and name == manifest.name else Role.OBSOLETE
-        elif kind == "current":
-            role = Role.LIVE
         if role in (Role.OBSOLETE, Role.ORPHAN):
             report(checks.ORPHAN if role is Role.ORPHAN else checks.OBSOLETE, span=whole)
         out.append(DbFile(name, kind, number, role, size, level, family, expected, largest))
+    out += _missing_blobs({one.number for one in out if one.kind == "blob"}, manifest, report)
     for number, table in referenced.items():
         if number not in seen:
             name = f"{number:06d}.ldb"
@@ -138,3 +134,33 @@ def _log_role(number: int, manifest: Manifest | None) -> Role:
     if manifest.is_replayed(number):
         return Role.LIVE
     return Role.OBSOLETE
+
+
+def _missing_blobs(found: set[int], manifest: Manifest | None, report: Report) -> list[DbFile]:
+    out: list[DbFile] = []
+    for number, family in (manifest.live_blobs if manifest else {}).items():
+        if number not in found:
+            name = f"{number:06d}.blob"
+            report(checks.MISSING_FILE, "a blob file", span=Span(name, 0, 0))
+            out.append(DbFile(name, "blob", number, Role.MISSING, None, None, family))
+    return out
+
+
+def _role_of(kind: str, name: str, number: int, manifest: Manifest | None) -> tuple[Role, int]:
+    """The role of a file that is no table, and its column family."""
+    if kind == "log":
+        return _log_role(number, manifest), 0
+    if kind == "blob":
+        return _blob_role(number, manifest)
+    if kind == "manifest":
+        return Role.LIVE if manifest is not None and name == manifest.name else Role.OBSOLETE, 0
+    return Role.LIVE if kind == "current" else Role.OTHER, 0
+
+
+def _blob_role(number: int, manifest: Manifest | None) -> tuple[Role, int]:
+    """The role of a blob file, and its column family."""
+    if manifest is None:
+        return Role.ORPHAN, 0
+    if number in manifest.live_blobs:
+        return Role.LIVE, manifest.live_blobs[number]
+    return (Role.OBSOLETE if number in manifest.mentioned_blobs else Role.ORPHAN), 0

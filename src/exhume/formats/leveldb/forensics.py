@@ -9,21 +9,17 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
-from exhume.errors import ExhumeError, FormatError
+from exhume.errors import ExhumeError
 from exhume.formats.leveldb import checks, layout
-from exhume.formats.leveldb.blocks import codec_name, decode_block
 from exhume.formats.leveldb.checks import Report
+from exhume.formats.leveldb.finder import find_blocks, is_entries
 from exhume.formats.leveldb.kernel import LeveldbRows
-from exhume.formats.leveldb.model import Verdict
 from exhume.formats.leveldb.ranges import PIECE
-from exhume.formats.leveldb.table import KNOWN_TYPES, Item, Table
+from exhume.formats.leveldb.table import Item, Table
 from exhume.formats.leveldb.table_blocks import Block
 from exhume.formats.leveldb.table_index import BlockIndex, Handles
 from exhume.formats.leveldb.wire import Handle
 from exhume.native import kernel
-
-_SCAN_WINDOW = 4 << 20
-_SCAN_OVERLAP = 1 << 20
 
 
 class Survey(NamedTuple):
@@ -47,7 +43,7 @@ def data_handles(table: Table, report: Report) -> Handles | None:
 
     index = table.index(count) if table.check_footer(report) is not None else BlockIndex.of(())
     footer = table.footer_or_none()
-    if problems and (not index or footer is None or footer.checksum == "crc32c"):
+    if problems and (not index or footer is None):
         return None
     return index.handles if footer is not None else None
 
@@ -55,7 +51,7 @@ def data_handles(table: Table, report: Report) -> Handles | None:
 def forensic_items(table: Table, rank: int, report: Report) -> Iterator[list[Item]]:
     """The entries of each block that can be read and has any."""
     last: Item | None = None
-    for number, block in enumerate(_blocks(table, report)):
+    for number, block in enumerate(readable_blocks(table, report)):
         items, _ = table.block_items(block, (rank << 33) + 2 * number, report)
         if items:
             if last is not None and items[0] <= last:
@@ -64,7 +60,8 @@ def forensic_items(table: Table, rank: int, report: Report) -> Iterator[list[Ite
             yield items
 
 
-def _blocks(table: Table, report: Report) -> Iterator[Block]:
+def readable_blocks(table: Table, report: Report) -> Iterator[Block]:
+    """The data blocks that can be decompressed, whatever their checksums say."""
     handles = data_handles(table, report)
     if handles is None:
         yield from find_data_blocks(table)
@@ -86,7 +83,7 @@ def survey_table(table: Table) -> Survey:
         troubled = True
 
     ordered, first, last = True, None, None
-    for block in _blocks(table, checks.ignore):
+    for block in readable_blocks(table, checks.ignore):
         troubled = False
         items, in_order = table.block_items(block, 0, note)
         if not items:
@@ -111,52 +108,18 @@ def _sound_survey(table: Table) -> Survey | None:
 
 
 def find_data_blocks(table: Table) -> Iterator[Block]:
-    """Data blocks found by their checksums alone (CRC-32C), in file order; nothing in the file is trusted.
+    """Data blocks found by their checksums alone, in file order; nothing but the footer is trusted, if there is one.
 
-    A block must end where its masked CRC says so.  Index, metaindex and property blocks are recognised and left
-    out.
+    Index, metaindex and property blocks are recognised and left out.
     """
-    found: list[Block] = []
-    at, size = 0, table.source.size
-    while at < size:
-        window = table.source.read_up_to(at, _SCAN_WINDOW)
-        clear = 0
-        for start, end in sorted(kernel.find_blocks(window)):
-            if start < clear:
-                continue
-            block = _found_block(table, at + start, window[start:end], window[end])
-            if block is not None:
-                found.append(block)
-                clear = end + layout.BLOCK_TRAILER
-        if at + len(window) >= size:
-            break
-        at += max(clear, len(window) - _SCAN_OVERLAP)
+    found = list(find_blocks(table))
     places = {block.handle for block in found}
     for block in found:
-        if _looks_like_data(table, block, places):
+        if is_entries(table, block) and not _is_index(table, block, places):
             yield block
 
 
-def _found_block(table: Table, offset: int, contents: bytes, compression: int) -> Block | None:
-    """A block whose checksum was seen to match, if it also decompresses and has restart points."""
-    budget = table.limits.payload_budget(len(contents))
-    try:
-        data = decode_block(contents, compression, family="leveldb", version=0, max_size=budget)
-        block = Block(Handle(offset, len(contents)), table.source, codec_name(compression), Verdict.GOOD, data)
-        end, restarts = block.tail
-    except ExhumeError:
-        return None
-    return block if restarts and max(restarts) <= end else None
-
-
-def _looks_like_data(table: Table, block: Block, places: set[Handle]) -> bool:
-    try:
-        end, restarts = block.tail
-    except FormatError:
-        return False
-    items, _, problem, _ = kernel.internal_entries(block.data, end, table.limits.structure_size, 0, None)
-    if problem or not items or not restarts:
-        return False
-    if any(((~item[1]) & 0xFF) not in KNOWN_TYPES for item in items):
-        return False
-    return not all(layout.whole_handle(item[4]) in places for item in items)
+def _is_index(table: Table, block: Block, places: set[Handle]) -> bool:
+    """Whether the values of a block are the places of other blocks."""
+    items, _, _, _ = kernel.internal_entries(block.data, block.tail.end, table.limits.structure_size, 0, None)
+    return all(layout.whole_handle(item[4]) in places for item in items)

@@ -9,11 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from exhume_ksy.facts.leveldb_blob_index import Kinds as BlobKinds
 from exhume_ksy.facts.leveldb_filter import LeveldbFilter
 from exhume_ksy.facts.leveldb_footer import ChecksumTypes
+from exhume_ksy.facts.leveldb_version_edit import AttributeTags
 from exhume_ksy.facts.leveldb_write_batch import OperationTypes as OperationTypes
 from exhume_ksy.fast import leveldb_version_edit as edits
 from exhume_ksy.fast._layout import LayoutError as LayoutError
+from exhume_ksy.fast.leveldb_blob_file import read_footer as read_blob_footer
+from exhume_ksy.fast.leveldb_blob_file import read_header as read_blob_header
+from exhume_ksy.fast.leveldb_blob_index import read_leveldb_blob_index
 from exhume_ksy.fast.leveldb_block import read_leveldb_block, scan_entry
 from exhume_ksy.fast.leveldb_block_handle import LeveldbBlockHandle, flat_leveldb_block_handle
 from exhume_ksy.fast.leveldb_bytes import LeveldbBytes
@@ -27,11 +32,14 @@ from exhume_ksy.fast.leveldb_table import flat_block_trailer as flat_block_trail
 from exhume_ksy.fast.leveldb_varint import read_leveldb_varint as read_leveldb_varint
 from exhume_ksy.fast.leveldb_write_batch import flat_operation
 
+from exhume.codecs.checksums import masked_crc32c
 from exhume.counts import counted
 from exhume.errors import ExhumeError, Span, StructureError, TruncatedError, UnsupportedFeatureError
 from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.layout_facts import (
     BATCH,
+    BLOB_FOOTER_CHECKED,
+    BLOB_HEAD,
     LEVELDB_FOOTER,
     NUM_RESTARTS,
     RESTART,
@@ -42,9 +50,9 @@ from exhume.formats.leveldb.layout_facts import (
     Tags,
     ValueTypes,
 )
-from exhume.formats.leveldb.model import Footer, TableFile, VersionEdit
+from exhume.formats.leveldb.model import BlobCounts, Footer, TableFile, VersionEdit
 from exhume.formats.leveldb.wire import MAX_SEQUENCE, MAX_U64, Handle, InternalKey
-from exhume.layout.fast import FAILURES, reading, refused
+from exhume.layout.fast import FAILURES, read, reading, refused
 
 NEWEST_VERSION = 7
 """Newest `format_version` of RocksDB tables that is read."""
@@ -60,11 +68,12 @@ _OTHER_TABLES: Final[Mapping[str, str]] = {
 """Kinds of tables that are recognized, but not read, by the instance of the footer that is true for them."""
 
 
-def parse_footer(tail: bytes, where: Span) -> Footer | None:
+def parse_footer(tail: bytes, where: Span, origin: int = 0) -> Footer | None:
     """The footer at the end of `tail` (the last 53 bytes of a table, or fewer); None when no magic number is there.
 
-    `where` is the span of `tail`.  Raises `StructureError` for handles that cannot be read, and the rule for a version
-    that is not read.  Spec: table_format.md, RocksDB table/format.h.
+    `where` is the span of `tail`, and `origin` where the table starts.  Raises `StructureError` for handles that cannot
+    be read, and the rule for a version or a kind of table that is not read.  Spec: table_format.md, RocksDB
+    table/format.h.
     """
     if len(tail) < LEVELDB_FOOTER:
         return None
@@ -87,7 +96,7 @@ def parse_footer(tail: bytes, where: Span) -> Footer | None:
         if (sealed := raw.rocksdb6) is not None:
             size = sealed.len_metaindex
             return Footer(
-                "rocksdb", version, checksum, Handle(start - BLOCK_TRAILER - size, size), None, start,
+                "rocksdb", version, checksum, Handle(start - origin - BLOCK_TRAILER - size, size), None, start,
                 ROCKSDB_FOOTER, bytes(sealed.padding), sealed.footer_checksum, sealed.base_context_checksum,
             )  # fmt: skip
         handles = raw.rocksdb
@@ -211,6 +220,7 @@ def parse_version_edit(payload: bytes, where: Span) -> VersionEdit:
     pointers: list[tuple[int, bytes]] = []
     deleted: list[tuple[int, int]] = []
     added: list[TableFile] = []
+    blobs: dict[type, list[BlobCounts]] = {edits.BlobFileAddition: [], edits.BlobFileGarbage: []}
     family = next((f.body for f in raw.fields if f.tag == Tags.COLUMN_FAMILY and isinstance(f.body, int)), 0)
     for field in raw.fields:
         match field.body:
@@ -218,6 +228,8 @@ def parse_version_edit(payload: bytes, where: Span) -> VersionEdit:
                 values[_COUNTERS[field.tag]] = number
             case edits.NewFile() | edits.NewFile2() | edits.NewFile3() | edits.NewFile4() as file:
                 added.append(_table_file(file, family))
+            case edits.BlobFileAddition() | edits.BlobFileGarbage() as file:
+                blobs[type(file)].append(BlobCounts(file.number, file.num_blobs, file.len_blobs))
             case edits.DeletedFile() as file:
                 deleted.append((file.level, file.number))
             case edits.CompactPointer() as pointer:
@@ -230,19 +242,24 @@ def parse_version_edit(payload: bytes, where: Span) -> VersionEdit:
                 values["column_family_add"] = bytes(text.data).decode("utf-8", "backslashreplace")
     return VersionEdit(
         compact_pointers=tuple(pointers), deleted=tuple(deleted), added=tuple(added), column_family=family,
+        blobs_added=tuple(blobs[edits.BlobFileAddition]), blob_garbage=tuple(blobs[edits.BlobFileGarbage]),
         tags=tuple(field.raw_tag for field in raw.fields), **values,
     )  # fmt: skip
 
 
 def _table_file(raw: edits.NewFile | edits.NewFile2 | edits.NewFile3 | edits.NewFile4, column_family: int) -> TableFile:
     """The fields that all four forms have in common; later forms contain earlier ones, or repeat their fields."""
+    blob = None
+    if isinstance(raw, edits.NewFile4):
+        named = (one.data for one in raw.attributes if one.tag == AttributeTags.OLDEST_BLOB_FILE_NUMBER)
+        blob = next((whole_number(bytes(data.data)) for data in named if data is not None), None)
     ranged = raw.file if isinstance(raw, edits.NewFile4) else raw
     file = ranged.file if isinstance(ranged, edits.NewFile2) else ranged
     bounds: tuple[int | None, int | None] = (None, None)
     if not isinstance(ranged, edits.NewFile):
         bounds = (ranged.smallest_sequence, ranged.largest_sequence)
     keys = bytes(file.smallest.data), bytes(file.largest.data)
-    return TableFile(file.level, file.number, file.len_file, *keys, *bounds, column_family)
+    return TableFile(file.level, file.number, file.len_file, *keys, *bounds, column_family, blob)
 
 
 def parse_filter(payload: bytes, where: Span) -> tuple[int, list[bytes]]:
@@ -309,6 +326,81 @@ def parse_timestamp_sizes(data: bytes) -> dict[int, int] | None:
 
 def _note(data: bytes, kind: int) -> FragmentData:
     return read_fragment_data(data, 0, len(data), 0, False, False, kind)[0]
+
+
+class BlobHeader(NamedTuple):
+    """The header of a blob file: column family, compression, and whether its values expire."""
+
+    column_family: int
+    compression: int
+    flags: int
+
+
+class BlobFooter(NamedTuple):
+    """The footer of a blob file."""
+
+    num_blobs: int
+
+
+class BlobHead(NamedTuple):
+    """What stands in front of the key and the value of a record in a blob file."""
+
+    len_key: int
+    len_value: int
+    expiration: int
+    head_checksum: int
+    checksum: int
+
+
+class BlobIndex(NamedTuple):
+    """A reference to a value in a blob file: number of the file, offset and stored size of the value, compression."""
+
+    number: int
+    offset: int
+    size: int
+    compression: int
+
+
+def parse_blob_header(data: bytes, where: Span) -> BlobHeader:
+    """The header at the start of a blob file at `where`; raises LDB-341."""
+    raw, _ = read(read_blob_header, data, where, checks.BLOB_FILE)
+    return BlobHeader(raw.column_family, raw.compression, raw.flags)
+
+
+def parse_blob_footer(data: bytes) -> BlobFooter | None:
+    """The footer of a blob file; None for other bytes, such as the end of a value."""
+    try:
+        raw, _ = read_blob_footer(data, 0, len(data))
+    except LayoutError:
+        return None
+    return BlobFooter(raw.num_blobs) if masked_crc32c(data[:BLOB_FOOTER_CHECKED]) == raw.checksum else None
+
+
+def blob_footer_checksum(data: bytes) -> int:
+    """The checksum that a footer has."""
+    return read_blob_footer(data, 0, len(data))[0].checksum
+
+
+def parse_blob_head(data: bytes) -> BlobHead:
+    """The numbers at the start of a record, of which nothing is believed yet."""
+    return BlobHead(*BLOB_HEAD.unpack_from(data))
+
+
+def parse_blob_index(stored: bytes) -> BlobIndex:
+    """A reference to a value; raises LDB-123 for the forms of the old BlobDB, and LDB-342."""
+    try:
+        raw, end = read_leveldb_blob_index(stored, 0, len(stored))
+    except LayoutError as error:
+        raise checks.VALUE.error(
+            str(error.path), field_path=error.path, expected=error.expected, actual=error.actual
+        ) from error
+    if raw.kind != BlobKinds.BLOB:
+        raise checks.VALUE_FORM.error("a value that expires", actual=BlobKinds(raw.kind).name.lower())
+    if not raw.file_number:
+        raise checks.VALUE_FORM.error("a value in the table itself, outside its blocks")
+    if end != len(stored):
+        raise checks.VALUE.error("bytes after a reference", actual=len(stored) - end)
+    return BlobIndex(raw.file_number, raw.ofs_value or 0, raw.len_value or 0, raw.compression or 0)
 
 
 class Operation(NamedTuple):

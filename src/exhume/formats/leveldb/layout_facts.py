@@ -8,6 +8,7 @@ from __future__ import annotations
 import struct
 from typing import Final
 
+from exhume_ksy.facts import leveldb_blob_file as blob_file
 from exhume_ksy.facts.leveldb_block import LeveldbBlock
 from exhume_ksy.facts.leveldb_footer import LeveldbFooter, SealedHandle
 from exhume_ksy.facts.leveldb_internal_key import LeveldbInternalKey
@@ -55,6 +56,16 @@ SEQUENCE_AT: Final = LeveldbWriteBatch.at.sequence
 NUM_RESTARTS: Final = struct.Struct(LeveldbBlock.form.packed_num_restarts)
 """The last number of a block: how many restart points stand before it."""
 RESTART: Final = struct.Struct(LeveldbBlock.form.restarts)
+
+BLOB_HEADER: Final = blob_file.Header.size
+BLOB_FOOTER: Final = blob_file.Footer.size
+BLOB_MAGIC: Final = blob_file.Header.magic
+BLOB_RECORD: Final = blob_file.Record.at.checksum[1]
+"""Bytes of a record in a blob file before its key."""
+BLOB_HEAD_CHECKED: Final = blob_file.Record.at.head_checksum[0]
+"""Bytes of it that its first checksum covers."""
+BLOB_FOOTER_CHECKED: Final = blob_file.Footer.at.checksum[0]
+BLOB_HEAD: Final = struct.Struct(blob_file.Record.prefix)
 
 ZSTD_MAGIC: Final = struct.pack(Frame.prefix, FrameKind.ZSTANDARD)
 

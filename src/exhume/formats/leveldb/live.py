@@ -203,7 +203,8 @@ class LiveDatabase(DatabaseDirectory):
 
         With `strict`, raises LDB-404 if it cannot be determined; else the value is None.
         """
-        value = self.resolve_value(family, [((_TOP - item[1]) & 0xFF, item[4]) for item in chain])
+        versions = [((_TOP - item[1]) & 0xFF, item[4]) for item in chain]
+        value = (self.resolve if strict else self.resolve_value)(family, chain[0][0], versions)
         if value is None and strict:
             kind = type_name((_TOP - chain[0][1]) & 0xFF)
             checks.fail(checks.UNRESOLVED, kind, span=chain[0][5].span, actual=chain[0][0])

@@ -15,7 +15,7 @@ from exhume.formats.leveldb.checks import Report
 from exhume.formats.leveldb.comparators import Comparator, comparator_of
 from exhume.formats.leveldb.layout_facts import KEY_TAIL, Tags, user_key
 from exhume.formats.leveldb.log import LogReader
-from exhume.formats.leveldb.model import BYTEWISE, TableFile, VersionEdit
+from exhume.formats.leveldb.model import BYTEWISE, BlobCounts, TableFile, VersionEdit
 from exhume.formats.leveldb.names import MANIFEST_NAME
 from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
@@ -61,6 +61,23 @@ class ColumnFamily:
     log_number: int = 0
     comparator: str | None = None
     dropped: bool = False
+    blobs: dict[int, BlobCounts] = field(default_factory=dict)
+    """Blob files by number, with the values that entries may still refer to."""
+
+    @property
+    def live_blobs(self) -> dict[int, BlobCounts]:
+        """The blob files that the database keeps: those with values that are in use, or that a table names as its
+        oldest, from the oldest that any table names on.
+
+        Spec: RocksDB db/version_builder.cc, SaveBlobFilesTo.
+        """
+        linked = {one.oldest_blob_file for one in self.tables.values() if one.oldest_blob_file is not None}
+        oldest = min(linked, default=None)
+        return {
+            number: one
+            for number, one in self.blobs.items()
+            if number in linked or (one.num_blobs > 0 and oldest is not None and number >= oldest)
+        }
 
 
 @dataclass(slots=True)
@@ -77,6 +94,7 @@ class Manifest:
     waterline: int | None = None
     families: dict[int, ColumnFamily] = field(default_factory=lambda: {0: ColumnFamily()})
     mentioned: set[int] = field(default_factory=set)
+    mentioned_blobs: set[int] = field(default_factory=set)
     damaged: bool = False
 
     @property
@@ -89,6 +107,12 @@ class Manifest:
         """Referenced tables by column family, level and number."""
         files = [t for f in self.families.values() if not f.dropped for t in f.tables.values()]
         return sorted(files, key=lambda t: (t.column_family, t.level, t.number))
+
+    @property
+    def live_blobs(self) -> dict[int, int]:
+        """The column family of each blob file that the database keeps, by its number."""
+        found = ((family, one) for family, one in self.families.items() if not one.dropped)
+        return {number: family for family, one in found for number in one.live_blobs}
 
     @property
     def writer(self) -> str:
@@ -165,6 +189,20 @@ def _apply(manifest: Manifest, edit: VersionEdit, where: Span, report: Report) -
         family.dropped = True
     _raise_counter(family, "log_number", edit.log_number, where, report)
     _apply_files(manifest, family, edit, where, report)
+    _apply_blobs(manifest, family, edit, where, report)
+
+
+def _apply_blobs(manifest: Manifest, family: ColumnFamily, edit: VersionEdit, where: Span, report: Report) -> None:
+    for blob in edit.blobs_added:
+        manifest.mentioned_blobs.add(blob.number)
+        family.blobs[blob.number] = blob
+    for garbage in edit.blob_garbage:
+        known = family.blobs.get(garbage.number)
+        if known is None or known.num_blobs < garbage.num_blobs or known.size < garbage.size:
+            report(checks.FILE_SET, f"counts garbage of blob file {garbage.number} that it does not have", span=where)
+        else:
+            left = BlobCounts(garbage.number, known.num_blobs - garbage.num_blobs, known.size - garbage.size)
+            family.blobs[garbage.number] = left
 
 
 def _raise_counter(holder: Manifest | ColumnFamily, name: str, value: int | None, where: Span, report: Report) -> None:

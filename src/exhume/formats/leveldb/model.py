@@ -227,6 +227,14 @@ class Footer(NamedTuple):
     base_context: int = 0
 
 
+class BlobCounts(NamedTuple):
+    """Values in a blob file, and their stored bytes, as a version edit counts them."""
+
+    number: int
+    num_blobs: int
+    size: int
+
+
 class TableFile(NamedTuple):
     """A table as a version edit announces it (`smallest` and `largest` are internal keys)."""
 
@@ -238,6 +246,7 @@ class TableFile(NamedTuple):
     smallest_sequence: int | None = None
     largest_sequence: int | None = None
     column_family: int = 0
+    oldest_blob_file: int | None = None
 
 
 _EDIT_FIELDS = (
@@ -258,6 +267,8 @@ class VersionEdit(NamedTuple):
     compact_pointers: tuple[tuple[int, bytes], ...] = ()
     deleted: tuple[tuple[int, int], ...] = ()
     added: tuple[TableFile, ...] = ()
+    blobs_added: tuple[BlobCounts, ...] = ()
+    blob_garbage: tuple[BlobCounts, ...] = ()
     column_family: int = 0
     column_family_add: str | None = None
     column_family_drop: bool = False
@@ -290,6 +301,9 @@ class VersionEdit(NamedTuple):
                 }
                 for f in self.added
             ]
+        for name, blobs in (("blobs_added", self.blobs_added), ("blob_garbage", self.blob_garbage)):
+            if blobs:
+                out[name] = [one._asdict() for one in blobs]
         if self.compact_pointers:
             out["compact_pointers"] = [{"level": level, "key": key.hex()} for level, key in self.compact_pointers]
         out["tags"] = list(self.tags)

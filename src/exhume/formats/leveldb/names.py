@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from exhume.io.tree import Tree
 
 MANIFEST_NAME = re.compile(r"MANIFEST-[0-9]{1,20}", re.ASCII)
-_NUMBERED = re.compile(r"([0-9]{1,20})\.(log|ldb|sst)", re.ASCII)
+_NUMBERED = re.compile(r"([0-9]{1,20})\.(log|ldb|sst|blob)", re.ASCII)
 _OPTIONS = re.compile(r"OPTIONS-([0-9]{1,20})", re.ASCII)
 CURRENT = "CURRENT"
 
@@ -32,7 +32,7 @@ def classify_name(name: str) -> tuple[str, int]:
         return "manifest", int(name[9:])
     match = _NUMBERED.fullmatch(name)
     if match:
-        return ("log" if match[2] == "log" else "table"), int(match[1])
+        return (match[2] if match[2] in ("log", "blob") else "table"), int(match[1])
     return "other", 0
 
 

@@ -20,7 +20,7 @@ from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.registry import Identification
 
-_BESIDE = re.compile(r"LOCK|IDENTITY|LOG(?:\.old(?:\.[0-9]+)?)?|OPTIONS-[0-9]+|[0-9]+\.(?:blob|dbtmp)", re.ASCII)
+_BESIDE = re.compile(r"LOCK|IDENTITY|LOG(?:\.old(?:\.[0-9]+)?)?|OPTIONS-[0-9]+|[0-9]+\.dbtmp", re.ASCII)
 
 
 def probe(source: Source | Tree) -> Identification | None:

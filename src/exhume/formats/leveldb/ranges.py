@@ -93,7 +93,7 @@ class Sources(NamedTuple):
 
     def _settle(self, rows: LeveldbRows) -> None:
         if chains := rows.chains():
-            values = [(number, self.resolver(rows.family, versions)) for number, _, versions in chains]
+            values = [(number, self.resolver(rows.family, key, versions)) for number, key, versions in chains]
             rows.settle(values, not self.live)
         if self.live:
             rows.choose(True, None, None, None)

@@ -7,6 +7,7 @@ import json
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -14,13 +15,15 @@ from typing import Any
 
 from exhume.archive import Progress, no_progress
 from exhume.counts import counted
-from exhume.errors import Span
-from exhume.findings import Finding, Severity
+from exhume.errors import ExhumeError, Span
+from exhume.findings import CheckOutcome, Finding, Severity
 from exhume.formats.leveldb import checks
+from exhume.formats.leveldb.blobs import BlobFile
 from exhume.formats.leveldb.database import Database
 from exhume.formats.leveldb.files import DbFile
 from exhume.formats.leveldb.forensics import data_handles, find_data_blocks
 from exhume.formats.leveldb.kernel import LeveldbRows
+from exhume.formats.leveldb.layout_facts import BLOB_HEADER
 from exhume.formats.leveldb.log import LogReader
 from exhume.formats.leveldb.model import CURRENT_STATE, DELETIONS, Role, Status, ValueTypes, Verdict, Version
 from exhume.formats.leveldb.ranges import tally_of, versions_of
@@ -154,7 +157,7 @@ def _surviving(versions: Iterable[Version], report: SalvageReport) -> list[Versi
 def _value(database: Database, chain: list[Version]) -> bytes | None:
     """The value that versions of a key make; None when it cannot be determined."""
     versions = [(int(ValueTypes.VALUE) if one.status is Status.LIVE else one.value_type, one.value) for one in chain]
-    return database.resolve_value(0, versions)
+    return database.resolve_value(0, chain[0].key, versions)
 
 
 def _sound_rows(rows: LeveldbRows) -> tuple[list[tuple[bytes, bytes]], Counter[str], Counter[str]]:
@@ -207,11 +210,11 @@ def _account(database: Database, found: list[Finding], report: SalvageReport, *,
         report.notes.append("the manifest is missing or damaged: which files belong to the database is not known")
     for file in database.files:
         if file.size is None:
-            report.lose("tables")
+            report.lose("blob files" if file.kind == "blob" else "tables")
             report.notes.append(f"{file.name} is missing")
             continue
         source = database.source(file.name)
-        if file.kind not in ("table", "log"):
+        if file.kind not in ("table", "log", "blob"):
             report.account(source.span(0, file.size), Fate.REBUILT if file.kind != "other" else Fate.IGNORED, file.name)
             continue
         kind = "data" if file.role is Role.LIVE else f"{file.role} {file.kind}"
@@ -222,6 +225,13 @@ def _account(database: Database, found: list[Finding], report: SalvageReport, *,
             report.lose("tables")
             report.notes.append(f"{file.name} is empty: the manifest states {counted(file.expected_size, 'bytes')}")
         content, rest = _content(database, file)
+        if file.kind == "table" and file.size and not content:
+            report.lose("tables")
+            report.notes.append(f"{file.name}: nothing of it can be read")
+        elif file.expected_size is not None and 0 < file.size < file.expected_size:
+            missing = counted(file.expected_size - file.size, "bytes")
+            report.lose("ends of tables")
+            report.notes.append(f"{file.name} ends {missing} earlier than the manifest states")
         _account_file(source, content, rest, damaged.get(source.name, []), kind, report)
 
 
@@ -246,6 +256,9 @@ def _content(database: Database, file: DbFile) -> tuple[list[Content], Fate]:
         if reader.remains is not None:
             found.append((reader.remains, source.size, Fate.IGNORED, "from an earlier use of the file"))
         return sorted(found, key=lambda one: one[:2]), Fate.LOST
+    if file.kind == "blob":
+        blobs = _blob_content(BlobFile(database.source(file.name), database.limits))
+        return [(*one, Fate.RECOVERED, "") for one in blobs], Fate.LOST
     table = database.table(file)
     handles = data_handles(table, checks.ignore)
     if handles is None:
@@ -253,6 +266,20 @@ def _content(database: Database, file: DbFile) -> tuple[list[Content], Fate]:
     else:
         places = sorted((handle.offset, min(handle.stop, table.source.size)) for handle in handles)
     return [(*one, Fate.RECOVERED, "") for one in places], Fate.LOST if handles is None else Fate.REBUILT
+
+
+def _blob_content(blobs: BlobFile) -> list[Range]:
+    """The header, the records whose checksums match, and the footer."""
+    out: list[Range] = []
+    with suppress(ExhumeError):
+        out.append((0, blobs.header and BLOB_HEADER))
+        for record in blobs.records(checks.ignore):
+            found = (blobs.check_record(record, name).outcome for name in ("head_checksum", "checksum"))
+            if all(outcome is CheckOutcome.MATCHES for outcome in found):
+                out.append((record.offset, record.end))
+    if blobs.footer is not None:
+        out.append((blobs.room, blobs.source.size))
+    return out
 
 
 def _account_file(

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING
 from exhume.errors import FormatError
 from exhume.findings import Check, Finding
 from exhume.formats.leveldb import checks, layout
+from exhume.formats.leveldb.blobs import BlobFile, BlobRecord
 from exhume.formats.leveldb.blocks import codec_name
 from exhume.formats.leveldb.database import Database
 from exhume.formats.leveldb.files import DbFile
 from exhume.formats.leveldb.kernel import block_codecs, filled_blocks
-from exhume.formats.leveldb.layout_facts import Compressions
+from exhume.formats.leveldb.layout_facts import BLOB_HEADER, Compressions
 from exhume.formats.leveldb.log import LogReader, fragment_check
 from exhume.formats.leveldb.model import Footer
 from exhume.formats.leveldb.table import Table
@@ -68,6 +69,8 @@ def file_sections(
             sections = table_sections(database.table(file), rows, check, jobs)
         elif file.kind in ("log", "manifest"):
             sections = _log_sections(source, file, database)
+        elif file.kind == "blob":
+            sections = _blob_sections(BlobFile(source, database.limits))
         else:
             note = "the manifest's name and a newline" if file.kind == "current" else "not part of the data"
             sections = [Section(file.name, source.span(0, source.size), SectionKind.STRUCTURE, note=note)]
@@ -114,6 +117,54 @@ def _log_sections(source: Source, file: DbFile, database: Database) -> list[Part
             what = SectionKind.PADDING if finding.code == checks.RECYCLED.code else SectionKind.UNREAD
             out.append(Section(name, finding.span, what, note=finding.message, parent=source.name))
     return out
+
+
+def _blob_sections(blobs: BlobFile) -> list[Part]:
+    """The header, each record, and the footer of a blob file; what cannot be read is one span."""
+    source = blobs.source
+    out: list[Part] = []
+    at = 0
+    note = ""
+
+    def told(rule: checks.Rule, detail: str = "", **_: object) -> None:
+        nonlocal note
+        note = detail or rule.title
+
+    try:
+        codec = codec_name(blobs.header.compression)
+        out.append(Section(f"{source.name}/header", source.span(0, BLOB_HEADER), schema="leveldb_blob_file::header"))
+        at = BLOB_HEADER
+        for record in blobs.records(told):
+            out.append(_blob_section(blobs, record, codec))
+            at = record.end
+    except FormatError as error:
+        note = error.message
+    if at < blobs.room:
+        out.append(Section(f"{source.name}/unread@{at}", source.span(at, blobs.room), SectionKind.UNREAD, note=note))
+    if blobs.footer is not None:
+        span = source.span(blobs.room, source.size)
+        out.append(
+            Section(
+                f"{source.name}/footer", span, schema="leveldb_blob_file::footer", check=lambda _: blobs.check_footer()
+            )
+        )
+    return out
+
+
+def _blob_section(blobs: BlobFile, record: BlobRecord, codec: str) -> Section:
+    """A record, whose payload is the value."""
+    source = blobs.source
+    span = source.span(record.value_at, record.end)
+
+    def load() -> bytes:
+        blobs.limits.check("payload_size", record.len_value, span)
+        return blobs.decode(source.read_at(record.value_at, record.len_value), span)
+
+    return Section(
+        f"{source.name}/record@{source.origin + record.offset}", source.span(record.offset, record.end),
+        SectionKind.DATA, codec, schema="leveldb_blob_file::record", load=load,
+        check=lambda chain: blobs.check_record(record, chain[-1].name),
+    )  # fmt: skip
 
 
 def _constant(data: bytes) -> Callable[[], bytes]:

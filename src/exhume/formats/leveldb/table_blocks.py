@@ -112,7 +112,8 @@ class BlockFile:
         """The footer, None when the magic number is missing.  Raises `StructureError` for unreadable handles."""
         size = self.source.size
         start = max(0, size - ROCKSDB_FOOTER)
-        return layout.parse_footer(self.source.read_at(start, size - start), self.source.span(start, size))
+        tail = self.source.read_at(start, size - start)
+        return layout.parse_footer(tail, self.source.span(start, size), self.source.origin)
 
     def check_footer(self, report: Report) -> Footer | None:
         """The footer, after its own rules were checked and reported; None when it is unusable."""

@@ -13,21 +13,27 @@ from exhume.formats.leveldb.operators import Operator
 
 Versions = Sequence[tuple[int, bytes]]
 """Types and bytes of versions of one key, newest first: merge operands, and last the version that they apply to."""
-Resolver = Callable[[int, Versions], bytes | None]
+Resolver = Callable[[int, bytes, Versions], bytes | None]
 """Returns the value that versions of a key make in a column family; None when it cannot be determined."""
+Blobs = Callable[[bytes, bytes], bytes]
+"""Returns the value in a blob file that an entry of a key refers to; raises when it cannot be read."""
 
 _WRITE_TIME = 8  # bytes
 MOST_COLUMNS = 1 << 16
 
 
-def resolver_of(operators: Mapping[int, Operator]) -> Resolver:
-    """A resolver that knows the merge operators of the column families, by their numbers."""
+def resolver_of(operators: Mapping[int, Operator], blobs: Blobs) -> Resolver:
+    """A resolver that knows the merge operators of the column families, by their numbers, and the blob files.
 
-    def resolve(family: int, versions: Versions) -> bytes | None:
+    It raises what keeps a value in a blob file from being read.
+    """
+
+    def resolve(family: int, key: bytes, versions: Versions) -> bytes | None:
         operands = [value for kind, value in versions if kind == ValueTypes.MERGE]
         base: bytes | None = None
         if len(operands) < len(versions):
-            base = plain_value(*versions[-1])
+            kind, stored = versions[-1]
+            base = blobs(key, stored) if kind == ValueTypes.BLOB_INDEX else plain_value(kind, stored)
             if base is None or not operands:
                 return base
         operator = operators.get(family)
@@ -39,7 +45,7 @@ def resolver_of(operators: Mapping[int, Operator]) -> Resolver:
 
 
 def plain_value(kind: int, stored: bytes) -> bytes | None:
-    """The value of a version that is not a merge operand; None when it cannot be determined."""
+    """The value of a version that is neither a merge operand nor in a blob file; None when it cannot be determined."""
     match kind:
         case ValueTypes.VALUE:
             return stored

@@ -13,15 +13,17 @@ from typing import Any, NamedTuple
 
 from exhume.archive import Progress, no_progress
 from exhume.errors import ExhumeError, FormatError, Span
-from exhume.findings import Capped, Finding, Rule, Severity
+from exhume.findings import Capped, CheckOutcome, Finding, Rule, Severity
 from exhume.formats.leveldb import checks, layout
+from exhume.formats.leveldb.blobs import BlobFile
 from exhume.formats.leveldb.checks import Report
 from exhume.formats.leveldb.database import Database
+from exhume.formats.leveldb.directory import MOST_UNREAD
 from exhume.formats.leveldb.files import DbFile
 from exhume.formats.leveldb.kernel import LeveldbRows
 from exhume.formats.leveldb.layout_facts import user_key
 from exhume.formats.leveldb.manifest import replay
-from exhume.formats.leveldb.model import INDIRECT, Role, Status, TableFile, Version, type_name
+from exhume.formats.leveldb.model import INDIRECT, Role, Status, TableFile, ValueTypes, Version, type_name
 from exhume.formats.leveldb.ranges import PIECE, tally_of, versions_of
 from exhume.formats.leveldb.table import KNOWN_TYPES, Item, Table, property_number
 from exhume.formats.leveldb.table_blocks import Block
@@ -79,7 +81,35 @@ def verify_database(
         findings = waiting.popleft().finish(first, surveys)
         yield from findings if file.role is Role.LIVE else _as_warnings(findings)
         progress(done, len(tables), "tables")
+    for file in database.files:
+        if file.kind == "blob" and file.size is not None:
+            blobs = _verify_blobs(database, file, quick=quick)
+            yield from blobs if file.role is Role.LIVE else _as_warnings(blobs)
     yield from _unresolved(database, jobs)
+
+
+def _verify_blobs(database: Database, file: DbFile, *, quick: bool) -> list[Finding]:
+    """Every checksum of a blob file, and the number of values in it."""
+    found = Capped()
+    report = checks.collector(found.append)
+    blobs = BlobFile(database.source(file.name), database.limits)
+
+    def walk() -> None:
+        count = 0
+        for record in blobs.records(report):
+            count += 1
+            for name in ("head_checksum",) if quick else ("head_checksum", "checksum"):
+                check = blobs.check_record(record, name)
+                if check.outcome is CheckOutcome.MISMATCH:
+                    span = blobs.source.span(record.offset, record.end)
+                    report(checks.BLOB_CRC, span=span, field_path=name, expected=check.expected, actual=check.actual)
+        if blobs.footer is not None and blobs.footer.num_blobs != count:
+            span = blobs.source.span(blobs.room, blobs.source.size)
+            report(checks.BLOB_FILE, "another number of values than its footer says", span=span,
+                   expected=blobs.footer.num_blobs, actual=count)  # fmt: skip
+
+    _guard(found, walk)
+    return found.told()
 
 
 def _unresolved(database: Database, jobs: int) -> list[Finding]:
@@ -89,10 +119,19 @@ def _unresolved(database: Database, jobs: int) -> list[Finding]:
         with suppress(ExhumeError):
             database.kinds.update(database.load_log(file, checks.ignore).kinds)
     if any(kind in INDIRECT for kind in database.kinds):
+        database.unread.clear()
+        places: dict[bytes, Span] = {}
         for versions in database.map_versions(_unresolved_versions, unreferenced=False, jobs=jobs):
             for version in versions:
                 kind = type_name(version.value_type)
+                if version.value_type == ValueTypes.BLOB_INDEX and database.unread:
+                    if len(places) < MOST_UNREAD:
+                        places.setdefault(version.key, version.span)
+                    continue  # for a reason that is told below
                 found.append(checks.UNRESOLVED.finding(kind, span=version.span, actual=version.key))
+        for key, error in database.unread:
+            told = Finding.from_error(error)
+            found.append(told if told.span is not None else told._replace(span=places.get(key)))
     return found.told()
 
 

@@ -1,0 +1,194 @@
+"""Blob files: large values that lie outside the tables, and the references to them.
+
+Spec: RocksDB db/blob/blob_index.h, db/blob/blob_log_format.h, db/blob/blob_file_reader.cc.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from exhume.codecs.checksums import crc32c, mask_crc32c, masked_crc32c
+from exhume.counts import counted
+from exhume.errors import CodecError, LimitExceededError, Span, UnsupportedFeatureError
+from exhume.findings import Check
+from exhume.formats.leveldb import checks, layout
+from exhume.formats.leveldb.blocks import codec_name, decode_block
+from exhume.formats.leveldb.checks import Report
+from exhume.formats.leveldb.layout_facts import (
+    BLOB_FOOTER,
+    BLOB_FOOTER_CHECKED,
+    BLOB_HEAD_CHECKED,
+    BLOB_HEADER,
+    BLOB_RECORD,
+)
+from exhume.io.cached import cached_property
+from exhume.io.source import Source
+from exhume.limits import Limits
+
+SIZED = 2
+"""The version of tables whose blocks are compressed as values of blob files are."""
+_WINDOW = 1 << 20
+
+
+class BlobRecord(NamedTuple):
+    """A record of a blob file: where it starts in the file, its key and its value."""
+
+    offset: int
+    key: bytes
+    len_value: int
+    head: layout.BlobHead
+
+    @property
+    def value_at(self) -> int:
+        """Where the value starts."""
+        return self.offset + BLOB_RECORD + len(self.key)
+
+    @property
+    def end(self) -> int:
+        """Where the record ends."""
+        return self.value_at + self.len_value
+
+
+class BlobFile:
+    """One blob file.  Thread-safe."""
+
+    def __init__(self, source: Source, limits: Limits) -> None:
+        self.source = source
+        self.limits = limits
+
+    @cached_property
+    def header(self) -> layout.BlobHeader:
+        """The header.  Raises LDB-341."""
+        return layout.parse_blob_header(self.source.read_up_to(0, BLOB_HEADER), self.source.span(0, self.source.size))
+
+    @cached_property
+    def footer(self) -> layout.BlobFooter | None:
+        """The footer, if its checksum matches; None for a file that was not closed."""
+        size = self.source.size
+        if size < BLOB_HEADER + BLOB_FOOTER:
+            return None
+        return layout.parse_blob_footer(self.source.read_at(size - BLOB_FOOTER, BLOB_FOOTER))
+
+    @property
+    def room(self) -> int:
+        """Where the records end."""
+        return self.source.size - (BLOB_FOOTER if self.footer is not None else 0)
+
+    def value(self, key: bytes, index: layout.BlobIndex) -> bytes:
+        """The value that an entry refers to; the key of its record may have a timestamp after that of the entry.
+
+        Raises LDB-211 for a checksum that does not match, LDB-341 for a reference to no such record, and what
+        `decode_block` raises.
+        """
+        header, offset, size = self.header, index.offset, index.size
+        span = self.source.span(min(offset, self.source.size), min(offset + size, self.source.size))
+        if index.compression != header.compression:
+            checks.fail(checks.BLOB_FILE, "it is compressed in another way than the entry says", span=span,
+                        expected=codec_name(index.compression), actual=codec_name(header.compression))  # fmt: skip
+        if size > self.limits.payload_size:
+            raise LimitExceededError(
+                "a value in a blob file is larger than is allowed (raise the limit payload_size)", span=span,
+                expected=f"at most {counted(self.limits.payload_size, 'bytes')}", actual=size,
+            )  # fmt: skip
+        start = offset - len(key) - BLOB_RECORD
+        if start < BLOB_HEADER or offset + size > self.room:
+            checks.fail(checks.BLOB_FILE, "an entry refers to bytes outside its records", span=span,
+                        expected=f"bytes from {BLOB_HEADER} to {self.room}",
+                        actual=f"[{start}, {offset + size})")  # fmt: skip
+        data = self.source.read_at(start, offset + size - start)
+        head = layout.parse_blob_head(data)
+        stored = data[BLOB_RECORD:]
+        if (head.len_key, head.len_value) != (len(key), size) or not stored.startswith(key):
+            checks.fail(
+                checks.BLOB_FILE, "an entry refers to what is not its record", span=self.source.span(start, offset)
+            )
+        self._compare(head.head_checksum, masked_crc32c(data[:BLOB_HEAD_CHECKED]), start, offset + size)
+        self._compare(head.checksum, masked_crc32c(stored), start, offset + size)
+        return self.decode(stored[len(key) :], span)
+
+    def decode(self, stored: bytes, span: Span) -> bytes:
+        """A value as it was before it was stored.  Raises LDB-341, and LDB-106 for a codec that is not read."""
+        try:
+            return decode_block(
+                stored, self.header.compression, family="rocksdb", version=SIZED,
+                max_size=self.limits.payload_budget(len(stored)),
+            )  # fmt: skip
+        except UnsupportedFeatureError as error:
+            raise checks.UNSUPPORTED_CODEC.error(error.message, span=span, actual=error.actual) from error
+        except CodecError as error:
+            raise checks.BLOB_FILE.error(error.message, span=span, actual=error.actual) from error
+
+    def _compare(self, stored: int, computed: int, start: int, end: int) -> None:
+        if stored != computed:
+            checks.fail(checks.BLOB_CRC, span=self.source.span(start, end),
+                        expected=f"{stored:08x}", actual=f"{computed:08x}")  # fmt: skip
+
+    def records(self, report: Report) -> Iterator[BlobRecord]:
+        """Every record up to the first that does not fit, which is reported.  Raises LDB-341 for a wrong header."""
+        at, room = self.header and BLOB_HEADER, self.room
+        while at < room:
+            data = self.source.read_up_to(at, min(BLOB_RECORD, room - at))
+            head = layout.parse_blob_head(data) if len(data) == BLOB_RECORD else None
+            rest = room - at - BLOB_RECORD
+            if head is None or head.len_key > rest or head.len_value > rest - head.len_key:
+                cut = checks.BLOB_TAIL if self.footer is None else checks.BLOB_FILE
+                report(cut, "a record passes its end", span=self.source.span(at, room))
+                return
+            if head.len_key > self.limits.payload_size:
+                report(checks.TOO_LARGE, "a key in a blob file", span=self.source.span(at, room), actual=head.len_key)
+                return
+            key = self.source.read_at(at + BLOB_RECORD, head.len_key)
+            record = BlobRecord(at, key, head.len_value, head)
+            yield record
+            at = record.end
+
+    def check_footer(self) -> Check:
+        """The checksum of the footer, computed and compared."""
+        data = self.source.read_at(self.room, BLOB_FOOTER)
+        stored = layout.blob_footer_checksum(data)
+        return Check.compare(f"{stored:08x}", f"{masked_crc32c(data[:BLOB_FOOTER_CHECKED]):08x}")
+
+    def check_record(self, record: BlobRecord, field: str = "checksum") -> Check:
+        """A checksum of a record, computed and compared: `head_checksum` or `checksum`."""
+        if field == "head_checksum":
+            data = self.source.read_at(record.offset, BLOB_HEAD_CHECKED)
+            return Check.compare(f"{record.head.head_checksum:08x}", f"{masked_crc32c(data):08x}")
+        total, at = crc32c(record.key), record.value_at
+        while at < record.end:
+            piece = self.source.read_at(at, min(_WINDOW, record.end - at))
+            total, at = crc32c(piece, total), at + len(piece)
+        return Check.compare(f"{record.head.checksum:08x}", f"{mask_crc32c(total):08x}")
+
+
+class BlobStore:
+    """The blob files of a database, by their numbers.  Thread-safe."""
+
+    def __init__(self, names: dict[int, str], source: Callable[[str], Source], limits: Limits) -> None:
+        self._names = names
+        self._source = source
+        self._limits = limits
+        self._files: dict[int, BlobFile] = {}
+        self._lock = threading.Lock()
+
+    def file(self, number: int) -> BlobFile:
+        """A blob file.  Raises LDB-310 when it is missing."""
+        with self._lock:
+            found = self._files.get(number)
+            if found is None:
+                name = self._names.get(number)
+                if name is None:
+                    missing = f"{number:06d}.blob"
+                    raise checks.MISSING_FILE.error("a blob file", span=Span(missing, 0, 0))
+                found = self._files[number] = BlobFile(self._source(name), self._limits)
+            return found
+
+    def value(self, key: bytes, stored: bytes) -> bytes:
+        """The value that an entry of type `blob_index` refers to.
+
+        Raises LDB-123 for a reference in a form that is not read, LDB-342 for one that cannot be read, LDB-310 for a
+        missing file, and what `BlobFile.value` raises.
+        """
+        index = layout.parse_blob_index(stored)
+        return self.file(index.number).value(key, index)
