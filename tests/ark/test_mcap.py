@@ -300,6 +300,12 @@ def test_nothing_is_allocated_on_the_word_of_the_file(tmp_path: Path, exhume_cli
     chunk = struct.pack("<QQQI", 0, 1, 1 << 60, 0) + text("zstd") + struct.pack("<Q", 1 << 60) + b"\x28\xb5\x2f\xfd"
     found, _ = lost(header + record(6, chunk), tmp_path / "size", exhume_cli)
     assert found["chunks that cannot be read"] == 1
+    chunk = struct.pack("<QQQI", 0, 1, 1, 0) + text("") + struct.pack("<Q", (1 << 64) - 1)
+    found, _ = lost(header + record(6, chunk), tmp_path / "data", exhume_cli)
+    assert found["chunks that cannot be read"] == 1
+    footer = record(15, bytes(4)) + record(2, struct.pack("<QQI", (1 << 64) - 1, 0, 1)) + MAGIC
+    found, _ = lost(header + footer, tmp_path / "footer", exhume_cli)
+    assert found == {"checksums that do not match": 1}
     name = struct.pack("<I", 0xFFFFFFFF)
     found, _ = lost(header + record(4, bytes(4) + name) + record(12, name), tmp_path / "text", exhume_cli)
     assert found["damaged records"] == 2

@@ -166,15 +166,20 @@ GOT = {
 """A function in place of the command, which writes down what it is given."""
 
 
-def completed(terminal: Terminal, line: str) -> list[str]:
-    """What the command receives after <TAB> and <Enter>."""
-    (terminal.folder / "got").unlink(missing_ok=True)
+def press_tab(terminal: Terminal, line: str) -> None:
     terminal.type(f"{line}\t")
     asked = time.monotonic() + PATIENCE
     while not (terminal.folder / "asked").exists() and time.monotonic() < asked:
         time.sleep(0.02)
     time.sleep(0.3)  # shells throw away what is typed while they complete
     (terminal.folder / "asked").unlink()
+
+
+def completed(terminal: Terminal, *lines: str) -> list[str]:
+    """What the command receives after <TAB>, typed after each part of the line, and <Enter>."""
+    (terminal.folder / "got").unlink(missing_ok=True)
+    for line in lines:
+        press_tab(terminal, line)
     terminal.type("\r")
     terminal.wait(re.compile(r"\[(called)\]"))
     return (terminal.folder / "got").read_text("utf-8", "surrogateescape").split("\0")[:-1]
@@ -213,6 +218,22 @@ def test_hostile_names_in_a_real_shell(terminal: Terminal) -> None:
                 wrong[name, typed] = got
             assert not (terminal.folder / "PWN").exists(), name
             assert not (terminal.folder / "aud.log").exists(), name
+    assert wrong == {}
+
+
+@pytest.mark.slow
+def test_names_with_a_common_beginning(terminal: Terminal) -> None:
+    """The beginning is inserted first, quoted so that the rest can be completed after it."""
+    slow_shell(terminal, terminal.shell)
+    wrong = {}
+    for number, name in enumerate(("a$(touch PWN)", "a\nb", "x;touch PWN ", "a'b", "a:b c", "über ", "\\")):
+        with exhume.create(terminal.folder / f"{number}.caf", "caf") as writer:
+            writer.add_bytes(f"{name}1", b"x")
+            writer.add_bytes(f"{name}2", b"x")
+        got = completed(terminal, f"exhume cat {number}.caf ", "2")
+        if got != ["cat", f"{number}.caf", f"{name}2"]:
+            wrong[name] = got
+        assert not (terminal.folder / "PWN").exists(), name
     assert wrong == {}
 
 

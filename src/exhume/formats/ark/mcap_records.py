@@ -71,7 +71,7 @@ def parsed(name: str, content: bytes) -> Any:
     """A record of the library's class of that name, from the content of one; None if it is damaged."""
     try:
         return getattr(library("records"), name).read(library("data_stream").ReadDataStream(io.BytesIO(content)))
-    except (library("exceptions").McapError, struct.error, EOFError, ValueError):
+    except (library("exceptions").McapError, struct.error, EOFError, ValueError, OverflowError):
         return None
 
 

@@ -211,7 +211,10 @@ def _check_end(file: BinaryIO, start: int, size: int, end: int, report: ExportRe
         report.lost["bytes after the end"] += end - start - size - len(MAGIC)
 
 
-def _checksum(file: BinaryIO, start: int, end: int) -> int:
+def _checksum(file: BinaryIO, start: int, end: int) -> int | None:
+    """The CRC-32 of a range of the file; None if it is not one."""
+    if start > end:
+        return None
     file.seek(start)
     crc = 0
     while start < end and (data := file.read(min(STEP, end - start))):
