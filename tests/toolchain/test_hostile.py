@@ -7,6 +7,10 @@ from __future__ import annotations
 
 import ast
 import builtins
+import json
+import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +18,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exhume.compiler import audit
+from exhume.compiler import audit, budgets
 from exhume.compiler.model import Model
 from exhume.compiler.refusal import RefusedError
 from exhume.compiler.text import written_doc
 from exhume.errors import ExhumeError, SpecificationError
+from exhume.layout import foreign_table, schema
 from exhume.layout.foreign import Specification, compile_ksy
+from tests.conftest import ROOT
+from tests.toolchain import hostile
 
 BASE = """
 meta: {id: one, endian: le, encoding: ASCII}
@@ -383,3 +390,38 @@ def test_declared_names_are_those_of_the_model() -> None:
 
 def test_every_refusal_is_an_error_of_ours() -> None:
     assert issubclass(SpecificationError, ExhumeError)
+
+
+# What it costs.
+
+SECONDS = 2.0
+PEAK = 220
+"""MB, besides those of an interpreter with everything loaded."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("what", hostile.HOSTILE)
+def test_a_specification_takes_neither_time_nor_memory(what: str) -> None:
+    """Each is compiled, read, made into a table and explained; each of these ends soon, and with one line at most."""
+    command = [sys.executable, "-m", "tests.toolchain.hostile", what]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=ROOT, check=False)
+    assert ran.returncode == 0, ran.stderr[-2000:]
+    found = json.loads(ran.stdout)
+    assert max(found["seconds"].values()) < SECONDS, found
+    assert found["peak"] < PEAK, found
+    assert "Traceback" not in found["said"]
+    assert found["said"].count("\n") <= 3
+    assert all(re.fullmatch(r"[013]|None|EX-\d+: .*|\[.*\]", code) for code in found["codes"]), found["codes"]
+
+
+def test_the_budgets_are_documented() -> None:
+    page = (ROOT / "docs/ksy.md").read_text(encoding="utf-8")
+    table = page[page.index("### Budgets") : page.index("## One structure")]
+    said = set(re.findall(r"\d+(?:,\d{3})*", table))
+    known = {
+        budgets.STEPS, budgets.STEPS_PER_BYTE, budgets.HELD >> 20, budgets.HELD_PER_BYTE, budgets.EMPTY, budgets.BITS,
+        budgets.TEXT, budgets.DIGITS, budgets.SIZE >> 20, budgets.NODES, budgets.DEPTH, budgets.FILES, budgets.TYPES,
+        budgets.FIELDS, budgets.FIELDS_OF_ONE, budgets.EXPRESSION, budgets.EXPRESSIONS, budgets.CODE >> 20,
+        schema.MOST_SHOWN, foreign_table.MOST_VALUES, foreign_table.VALUES_PER_BYTE,
+    }  # fmt: skip
+    assert {f"{one:,}" for one in known} <= said

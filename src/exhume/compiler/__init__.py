@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
+from exhume.compiler import budgets
 from exhume.compiler.audit import audited
 from exhume.compiler.check import check
 from exhume.compiler.code import Module
@@ -84,6 +85,8 @@ def compile_foreign(specs: Specs, given: Given | None = None) -> dict[str, str]:
         texts = {f"{id}.py": text for id, text in module_texts(model).items()}
     except RecursionError:
         raise RefusedError("refers to itself, or is nested too deeply", min(specs)) from None
+    if sum(map(len, texts.values())) > budgets.CODE:
+        raise RefusedError(f"its readers are more than {budgets.CODE} characters of code", min(specs))
     audited(texts, model)
     return {"__init__.py": FOREIGN_DOC, "_layout.py": LAYOUT + FOREIGN} | texts
 

@@ -11,8 +11,10 @@ STEPS = 50_000
 """Structures, elements and instances that reading a file may take, beside a share for each byte; what is long to do (a
 long expression, a type of many fields) counts for several, and where positions are remembered each field is a step."""
 
-STEPS_PER_BYTE = 6
-"""Steps that each byte of a file adds, and each byte that decompression makes."""
+STEPS_PER_BYTE = 4
+"""Steps that each byte of a file adds, and each byte that decompression makes of it up to `INFLATED` times its size."""
+
+INFLATED = 4
 
 HELD = 32 << 20
 """Bytes that reading may copy, decode, inflate, put together or compare, beside a share for each byte of the file."""
@@ -35,8 +37,8 @@ TEXT = 1 << 24
 SIZE = 1 << 20
 """Bytes of a specification and of what it imports; the largest of the public collection has a sixth of that."""
 
-NODES = 100_000
-"""Keys and values in their YAML; the largest of the public collection has a twelfth."""
+NODES = 50_000
+"""Keys and values in their YAML; the largest of the public collection has a sixth."""
 
 FILES = 500
 """Specifications that one may import, directly and indirectly."""
@@ -44,11 +46,11 @@ FILES = 500
 DEPTH = 100
 """Levels of lists and mappings in their YAML."""
 
-TYPES = 1_000
-"""Types; the largest of the public collection has a tenth."""
+TYPES = 500
+"""Types; the largest of the public collection has a fifth."""
 
-FIELDS = 5_000
-"""Fields, instances and parameters; the largest of the public collection has a fifteenth."""
+FIELDS = 2_000
+"""Fields, instances and parameters; the largest of the public collection has a sixth."""
 
 FIELDS_OF_ONE = 1_000
 """Fields, instances and parameters of one type; the largest of the public collection has a fourteenth."""
@@ -56,8 +58,14 @@ FIELDS_OF_ONE = 1_000
 EXPRESSION = 20_000
 """Characters of one expression, in the specification and as code, where those that it names are written out."""
 
-CODE = 1 << 21
-"""Characters of code of all readers together; the largest of the public collection has an eighth."""
+EXPRESSIONS = 100_000
+"""Characters of all expressions in a specification; the largest of the public collection has a fifteenth."""
+
+EXPRESSIONS_AS_CODE = 1 << 18
+"""Characters of them as code, where those that they name are written out."""
+
+CODE = 1 << 20
+"""Characters of code of all readers together; the largest of the public collection has half."""
 
 NAME = 200
 """Characters of a name."""

@@ -30,6 +30,9 @@ from exhume.compiler.refusal import RefusedError
 from exhume.compiler.text import ATOM, BINDS, Lines, bound, literal, one_of, safe
 from exhume.compiler.varints import scalar_of
 
+BYTES_TO_COMPARE = 32
+"""Bytes that an element is paid for with that is compared with all others."""
+
 LINES_OF_A_STEP = 1_000
 """Characters of code that are one more step of the budget."""
 
@@ -237,7 +240,7 @@ class Code(abc.ABC):
         placed = model.moving is not None and not isinstance(expr, ex.Literal) and self.sync()
         code = self._code(without_rest(expr))
         self.module.written += len(code)
-        if len(code) > budgets.EXPRESSION or self.module.written > budgets.CODE:
+        if len(code) > budgets.EXPRESSION or self.module.written > budgets.EXPRESSIONS_AS_CODE:
             raise RefusedError("an expression that grows without end")
         if placed and not model.drifting.isdisjoint(words(expr)):  # which reads on from here
             self.lines.add(f"asked{self.asked} = {code}", "at = io.at", *(["bit = at * 8"] if self.loose else []))
@@ -329,11 +332,12 @@ class Code(abc.ABC):
         long = self.module.foreign and not isinstance(expr, (ex.Literal, ex.Array))
         return long and family(combined(self.kind(expr))) in ("text", "bytes", "sequence")
 
-    def weighed(self, expr: ex.Expr, level: int = 0) -> str:
+    def weighed(self, expr: ex.Expr, level: int = 0, times: int = 1) -> str:
         """An expression as Python, whose value is paid for by its length where it may be long."""
         if not self._is_long(expr):
             return self._code(expr, level)
-        return f"{self.module.helper('weighed')}(run, {self._code(expr)})"
+        many = f", {times}" if times > 1 else ""
+        return f"{self.module.helper('weighed')}(run, {self._code(expr)}{many})"
 
     def _grows(self, expr: ex.Binary) -> bool:
         """Whether the value of an expression may double from one instance to the next."""
@@ -419,7 +423,7 @@ class Code(abc.ABC):
         if name in ("first", "last", "min", "max", "reverse"):
             if name in ("first", "last"):
                 return f"{code}[{'0' if name == 'first' else '-1'}]"
-            code = self.weighed(of, ATOM)
+            code = self.weighed(of, ATOM, 1 if name == "reverse" else BYTES_TO_COMPARE)
             return f"{code}[::-1]" if name == "reverse" else f"{name}({code})"
         if name in ("to_i", "to_s"):
             if what == "bool":

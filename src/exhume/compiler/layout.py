@@ -333,10 +333,10 @@ class Run:
             raise BudgetError(path, at, at, f"at most {most} bytes that are copied, decoded or made", "more")
 
 
-def weighed(run: Run, value: Any) -> Any:
+def weighed(run: Run, value: Any, times: int = 1) -> Any:
     """A value that is about to be looked at as a whole, which its length is paid for."""
     if value is not None:
-        run.hold(len(value))
+        run.hold(len(value) * times)
     return value
 
 
@@ -431,7 +431,7 @@ def inflated(run: Run, data: View, path: str, at: int) -> bytes:
     except zlib.error as error:
         raise LayoutError(path, at, at + len(data), "compressed bytes (zlib)", str(error)) from error
     run.hold(len(out), path, at)
-    run.steps += <STEPS_PER_BYTE> * len(out)
+    run.steps += <STEPS_PER_BYTE> * min(len(out), <INFLATED> * len(data))
     if not inflate.eof:
         raise LayoutError(path, at, at + len(data), "a whole stream (zlib)", "one that is cut short")
     return out

@@ -324,11 +324,14 @@ class Type:
 
     def field(self, id: str) -> Field:
         """The field, instance or parameter of that name; raises `RefusedError`."""
-        for one in (*self.seq, *self.instances.values(), *self.params):
-            if one.id == id:
-                return one
-        known = [one.id for one in (*self.seq, *self.instances.values(), *self.params)]
-        raise RefusedError(f"{self.where} has no {id:.60}{meant(id, known)}")
+        if id not in self._by_id:
+            raise RefusedError(f"{self.where} has no {id:.60}{meant(id, list(self._by_id))}")
+        return self._by_id[id]
+
+    @cached_property
+    def _by_id(self) -> dict[str, Field]:
+        every = (*self.seq, *self.instances.values(), *self.params)
+        return {one.id: one for one in reversed(every)}
 
     def find(self, name: str) -> Type:
         """The type that a name means here; raises `RefusedError`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -66,7 +67,12 @@ def nodes(expr: ex.Expr) -> list[ex.Expr]:
 
 def uses(expr: ex.Expr, name: str) -> bool:
     """Whether an expression names something."""
-    return name in ex.names(without_rest(expr))
+    return name in _names(expr)
+
+
+@functools.lru_cache(maxsize=10_000)
+def _names(expr: ex.Expr) -> frozenset[str]:
+    return frozenset(ex.names(without_rest(expr)))
 
 
 STREAM_SIZE = ex.Member(ex.Name("_io"), "size")
@@ -86,10 +92,12 @@ def is_position(expr: ex.Expr) -> bool:
 _PLACES = frozenset(("pos", "eof"))
 
 
-def words(expr: ex.Expr) -> set[str]:
+@functools.lru_cache(maxsize=10_000)
+def words(expr: ex.Expr) -> frozenset[str]:
     """Every name in an expression, of members as well."""
-    found = {one.id for one in nodes(expr) if isinstance(one, ex.Name)}
-    return found | {one.name for one in nodes(expr) if isinstance(one, ex.Member)}
+    every = nodes(expr)
+    found = {one.id for one in every if isinstance(one, ex.Name)}
+    return frozenset(found | {one.name for one in every if isinstance(one, ex.Member)})
 
 
 def _that_ask(instances: list[Field], asked: set[str]) -> frozenset[str]:

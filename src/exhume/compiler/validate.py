@@ -48,14 +48,28 @@ def validate(spec: Any, id: str) -> None:
         raise RefusedError("types are nested too deeply", id) from None
 
 
+def _texts(part: Any) -> int:
+    """Characters of a field without what is said about it."""
+    if isinstance(part, str):
+        return len(part)
+    if isinstance(part, list):
+        return sum(map(_texts, part))
+    found = part.items() if isinstance(part, Mapping) else ()
+    return sum(_texts(one) for key, one in found if not key.startswith(("doc", "-")))
+
+
 def check_size(specs: Mapping[str, Mapping[str, Any]]) -> None:
     """Raises `RefusedError` for specifications that have more types or fields than `budgets` allows."""
-    types = fields = 0
+    types = fields = texts = 0
     waiting = [(id, spec) for id, spec in specs.items()]
     while waiting:
         where, raw = waiting.pop()
         own = sum(len(raw.get(key, ())) for key in ("params", "seq", "instances"))
         types, fields = types + 1, fields + own
+        texts += sum(_texts(one) for key in ("seq", "params") for one in raw.get(key, ()))
+        texts += sum(map(_texts, raw.get("instances", {}).values()))
+        if texts > budgets.EXPRESSIONS:
+            raise RefusedError(f"expressions of more than {budgets.EXPRESSIONS} characters", where)
         if own > budgets.FIELDS_OF_ONE:
             raise RefusedError(f"more than {budgets.FIELDS_OF_ONE} fields", where)
         if types > budgets.TYPES:

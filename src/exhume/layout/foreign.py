@@ -145,7 +145,7 @@ class Specification:
         if field is None or not field.repeat or _STEP.sub("", path).strip("."):
             raise EntryNotFoundError("nothing is repeated there", field_path=path)
         try:
-            return table(value if value is not None else [], field)
+            return table(value if value is not None else [], field, where.size)
         except ExhumeError:
             raise
         except RAISED as error:

@@ -41,6 +41,9 @@ MOST_SHOWN = 10_000
 the same bytes again and again would double with each level.
 """
 
+VALUE_SHOWN = 64
+"""Characters or bytes of a value that count as another field."""
+
 PATH_SHOWN = 200
 """Characters of a path that count as another field."""
 
@@ -262,6 +265,7 @@ class Explainer:
         marked = [index for index in range(shown, len(places)) if self._is_marked(places[index])] if self._marks else []
         indexes = [*range(shown), *marked[:ARRAY_SHOWN]]
         made.omitted = len(values) - len(indexes)
+        self._nested += 1
         for index in indexes:
             place = places[index] if index < len(places) else {}
             span = self._place(place)
@@ -269,6 +273,7 @@ class Explainer:
             made.children.append(child)
             self._value(child, values[index], span, doc, docs)
             self._broken_off(child, place)
+        self._nested -= 1
 
     def _value(self, made: Field, value: Any, span: Span | None, doc: FieldDoc, docs: dict[str, FieldDoc]) -> None:
         if isinstance(value, (KaitaiStruct, Traced)):
@@ -300,6 +305,8 @@ class Explainer:
             made.meaning, made.checksum = meant.doc, meant.checksum
         else:
             made.value = value
+            if isinstance(value, (str, bytes, memoryview)):
+                self._left -= len(value) // VALUE_SHOWN
             if doc.parsed_as and isinstance(value, str):
                 self._parse_as(made, doc.parsed_as, value.encode("latin-1", "replace"))
 
