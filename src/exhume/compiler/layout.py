@@ -313,17 +313,16 @@ class BudgetError(LayoutError):
 class Run:
     """What is left of the budgets of one reading: `steps`, and the bytes that may be `held`."""
 
-    __slots__ = ("held", "size", "steps")
+    __slots__ = ("held", "most", "size", "steps")
 
     def __init__(self, size: int) -> None:
         self.size = size
-        self.steps = <STEPS> + <STEPS_PER_BYTE> * size
+        self.steps = self.most = <STEPS> + <STEPS_PER_BYTE> * size
         self.held = <HELD> + <HELD_PER_BYTE> * size
 
     def over(self, at: int, path: str = "") -> BudgetError:
         """The error for more steps than there are."""
-        most = <STEPS> + <STEPS_PER_BYTE> * self.size
-        return BudgetError(path, at, at, f"at most {most} structures, elements and instances", "more")
+        return BudgetError(path, at, at, f"at most {self.most} structures, elements and instances", "more")
 
     def hold(self, many: int, path: str = "", at: int = 0) -> None:
         """Takes bytes from the budget."""
@@ -431,7 +430,8 @@ def inflated(run: Run, data: View, path: str, at: int) -> bytes:
     except zlib.error as error:
         raise LayoutError(path, at, at + len(data), "compressed bytes (zlib)", str(error)) from error
     run.hold(len(out), path, at)
-    run.steps += <STEPS_PER_BYTE> * min(len(out), <INFLATED> * len(data))
+    more = <STEPS_PER_BYTE> * min(len(out), <INFLATED> * len(data))
+    run.steps, run.most = run.steps + more, run.most + more
     if not inflate.eof:
         raise LayoutError(path, at, at + len(data), "a whole stream (zlib)", "one that is cut short")
     return out
