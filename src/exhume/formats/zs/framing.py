@@ -10,8 +10,10 @@ from exhume.counts import counted
 from exhume.errors import WriterError
 from exhume.native.kernel import (
     MalformedRecordsError,
+    build_uleb128,
     frame_records,
     frame_terminated,
+    scan_records,
     split_records,
     take_records,
     terminate_records,
@@ -21,6 +23,9 @@ LENGTH_PREFIXES = ("uleb128", "u64le")
 
 SPLIT_SIZE = 1 << 20
 """Payload bytes that are split into record objects at a time."""
+
+LARGE_PAYLOAD = 8 << 20
+"""Bytes of a payload above which its large records are passed on in place."""
 
 
 def split_in_parts(payload: memoryview) -> Iterator[list[bytes]]:
@@ -51,6 +56,27 @@ class Framing(abc.ABC):
         """The records of a payload in this framing.  Raises `MalformedRecordsError`."""
 
     @abc.abstractmethod
+    def around(self, size: int) -> tuple[bytes, bytes]:
+        """The bytes before and after a record of that size."""
+
+    def unframe_parts(self, payload: memoryview) -> Iterator[bytes | memoryview]:
+        """The same as `unframe`; large records of a large payload are not copied.  Raises `MalformedRecordsError`."""
+        if len(payload) <= LARGE_PAYLOAD:
+            yield self.unframe(payload)
+            return
+        scan_records(payload)  # so that nothing is written of a malformed one
+        while len(payload):
+            part = payload[: take_records(payload, SPLIT_SIZE)]
+            payload = payload[len(part) :]
+            start, stop = scan_records(part).last
+            if stop - start <= SPLIT_SIZE:
+                yield self.unframe(part)
+                continue
+            yield self.unframe(part[: start - len(build_uleb128(stop - start))])
+            before, after = self.around(stop - start)
+            yield from (before, part[start:stop], after)
+
+    @abc.abstractmethod
     def take(self, data: bytes, budget: int) -> tuple[bytes, int]:
         """A payload of the whole records at the start of `data`, and how many bytes of it they take (0: no whole
         record).
@@ -75,6 +101,9 @@ class Terminated(Framing):
     def unframe(self, payload: memoryview) -> bytes:
         return terminate_records(payload, self.terminator)
 
+    def around(self, size: int) -> tuple[bytes, bytes]:
+        return b"", self.terminator
+
     def take(self, data: bytes, budget: int) -> tuple[bytes, int]:
         return frame_terminated(data, self.terminator)
 
@@ -93,6 +122,9 @@ class PrefixedUleb128(Framing):
         if take_records(payload, len(payload)) != len(payload):
             split_records(payload)  # raises, saying where
         return payload
+
+    def around(self, size: int) -> tuple[bytes, bytes]:
+        return build_uleb128(size), b""
 
     def take(self, data: bytes, budget: int) -> tuple[bytes, int]:
         end = take_records(data, budget)
@@ -113,6 +145,9 @@ class PrefixedU64(Framing):
         for record in split_records(payload):
             parts += (_U64.pack(len(record)), record)
         return b"".join(parts)
+
+    def around(self, size: int) -> tuple[bytes, bytes]:
+        return _U64.pack(size), b""
 
     def take(self, data: bytes, budget: int) -> tuple[bytes, int]:
         records: list[bytes] = []

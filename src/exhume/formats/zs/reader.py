@@ -288,17 +288,18 @@ class ZsReader(RecordArchive):
         """
         shape = framing(terminator, length_prefixed)
 
-        def call(piece: Slice) -> bytes | memoryview:
+        def call(piece: Slice) -> list[bytes | memoryview]:
             try:
-                return shape.unframe(piece.view)
+                return list(shape.unframe_parts(piece.view))
             except MalformedRecordsError as error:
                 raise self._malformed(piece, error) from error
 
         written = 0
         for block, data in self._map(call, make_bounds(start, stop, prefix), jobs):
-            out.write(data)
-            written += len(data)
-            del data  # released before the next block needs as much memory
+            for part in data:
+                out.write(part)
+                written += len(part)
+            del data, part  # released before the next block needs as much memory
             progress(block.end, self.source.size, "bytes")
         return written
 
