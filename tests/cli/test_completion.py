@@ -218,21 +218,21 @@ def test_hostile_names_in_a_real_shell(terminal: Terminal) -> None:
                 wrong[name, typed] = got
             assert not (terminal.folder / "PWN").exists(), name
             assert not (terminal.folder / "aud.log").exists(), name
-    assert wrong == {}
-
-
-@pytest.mark.slow
-def test_names_with_a_common_beginning(terminal: Terminal) -> None:
-    """The beginning is inserted first, quoted so that the rest can be completed after it."""
-    slow_shell(terminal, terminal.shell)
-    wrong = {}
-    for number, name in enumerate(("a$(touch PWN)", "a\nb", "x;touch PWN ", "a'b", "a:b c", "über ", "\\")):
-        with exhume.create(terminal.folder / f"{number}.caf", "caf") as writer:
+    for name in (
+        "a$(touch PWN)",
+        "a\nb",
+        "x;touch PWN ",
+        "a'b",
+        "a:b c",
+        "über ",
+        "\\",
+    ):  # its end is typed, then <TAB>
+        with exhume.create(terminal.folder / "two.caf", "caf", overwrite=True) as writer:
             writer.add_bytes(f"{name}1", b"x")
             writer.add_bytes(f"{name}2", b"x")
-        got = completed(terminal, f"exhume cat {number}.caf ", "2")
-        if got != ["cat", f"{number}.caf", f"{name}2"]:
-            wrong[name] = got
+        got = completed(terminal, "exhume cat two.caf ", "2")
+        if got != ["cat", "two.caf", f"{name}2"]:
+            wrong[name, "two names"] = got
         assert not (terminal.folder / "PWN").exists(), name
     assert wrong == {}
 
@@ -262,6 +262,8 @@ def test_hostile_files_in_a_real_shell(terminal: Terminal) -> None:
 @pytest.mark.parametrize("typed", ['"', "'", '"$', "'a", "\\$", "--topic=", "--topic=\\$"])
 def test_open_quotes_in_bash(typed: str, folder: Path) -> None:
     """A quote that was typed is closed before the name is inserted."""
+    if shutil.which("setsid") is None:
+        pytest.skip("no setsid on PATH")
     terminal = Terminal("bash", folder)
     try:
         terminal.type(SETUP["bash"] + "\r")

@@ -157,6 +157,7 @@ def unwrapper(channel: Channel, as_json: bool) -> Callable[[bytes, int], Message
 def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError(value)
+    value.encode()  # a lone surrogate has no form in a file
     return value
 
 
