@@ -240,3 +240,33 @@ def test_bytes_that_become_many_are_decompressed_in_small_pieces() -> None:
         assert (section.payload_size, section.span.size) == (len(content), len(stored))
     with KvIrArchive(BytesSource(stored[:-1], "x.clp")) as archive:
         assert [section.payload_size for section in archive.sections()] == [None], "the frame is cut"
+
+
+NOT_JSON = (b"[1,inf]", b'[nan,-inf,"nan, inf",{"a":-nan}]', b"[null,true,false]")
+"""Arrays as the reference writer prints them; JSON has no name for some of their numbers."""
+
+
+def test_numbers_that_json_does_not_have() -> None:
+    data = HEAD + b"".join(UNITS) + b"".join(event([], [(5, apart(text))]) for text in NOT_JSON) + UNITS[-1] + END
+    with exhume.kvir.open(data) as archive:
+        found = [users["ctx"]["tags"] for _, users in archive.events() if "tags" in users.get("ctx", {})][1:]
+        assert str(found) == "[[1, inf], [nan, -inf, 'nan, inf', {'a': nan}], [None, True, False]]"
+        printed = b"".join(archive.json_lines()).splitlines()
+        assert printed[-4:-1] == [b'{"ctx":{"tags":' + text + b"}}" for text in NOT_JSON]
+        assert [str(one) for one in archive.verify()] == []
+
+
+@pytest.mark.parametrize("name", ["KVIR-403", "KVIR-404", "KVIR-324"])
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_an_event_that_cannot_be_read_hides_no_other(name: str, jobs: int) -> None:
+    """All other events come, then the error."""
+    with exhume.kvir.open(CASES[name]) as archive:
+        assert [one.code for one in archive.verify() if one.is_problem] == [name]
+        events: list[Any] = []
+        lines: list[bytes] = []
+        with pytest.raises(ExhumeError, match=name):
+            events.extend(archive.events())
+        with pytest.raises(ExhumeError, match=name):
+            lines.extend(archive.json_lines(pairs="both", jobs=jobs))
+        assert events == [*EVENTS, EVENTS[-1]]
+        assert len(lines) == len(events)

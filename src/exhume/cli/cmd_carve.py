@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from exhume.cli.container import check_container
-from exhume.cli.many import Many, many_options
+from exhume.cli.many import Many, Targets, many_options
 from exhume.cli.outcome import Outcome
 from exhume.cli.outputs import OutputNames, prepare_directory
 from exhume.cli.params import FORMAT, SIZE, Verb
@@ -19,6 +19,7 @@ from exhume.cli.render import printable, table
 from exhume.cli.runtime import Run, common_options
 from exhume.errors import ExhumeError
 from exhume.findings import Severity
+from exhume.io.split import split_set
 from exhume.recovery import Carved, CarveVerdict
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def command(
     Writes only with -o, where each of several images gets a directory named after it.  With --jobs, threads search an
     image in pieces; several images, or one with --span or --cluster, are searched in spans by processes: with the same
     result.  Exit code 4 if nothing is found, 3 if a limit or an unsupported feature prevented a check, 1 if an image or
-    a part of it could not be read.
+    a part of it could not be read.  The first piece of a split raw image (.000, .001, .aa) stands for all of them.
 
     A verdict is proved by checksums of the contents; by their structure, where they were decoded or each part of them
     begins or ends as it must; or by nothing, where the format states nothing that the contents could be compared with:
@@ -70,7 +71,7 @@ def command(
 
     if span == 0:
         raise click.UsageError("--span needs at least one byte")
-    chosen = many.targets(run, images, "IMAGE...")
+    chosen = _joined(run, many.targets(run, images, "IMAGE..."))
     only = only or ((run.as_format,) if run.as_format else ())
     start, stop = max(0, start - run.offset), None if stop is None else max(0, stop - run.offset)
     if not chosen.several and many.cluster is None and (span is None or many.jobs == 1):
@@ -96,6 +97,19 @@ def command(
     return Outcome.DONE if outcomes <= {Outcome.DONE, Outcome.NO} and Outcome.DONE in outcomes else worst(outcomes)
 
 
+def _joined(run: Run, chosen: Targets) -> Targets:
+    """The images without those that are later pieces of others, and what is to be said of split images."""
+    if not isinstance(chosen.names, list):
+        return chosen
+    sets = {name: split_set(name) for name in chosen.names}
+    later = {piece for one in sets.values() for piece in one.pieces[1:]}
+    names = [name for name in chosen.names if name not in later]
+    for name in names:
+        if sets[name].note:
+            run.note(printable(sets[name].note))
+    return Targets(names, len(names), chosen.several)
+
+
 def _outcome(found: Iterable[Carved]) -> Outcome:
     """Nothing was found, something could not be checked, or neither."""
     severities = [[finding.severity for finding in one.findings] for one in found]
@@ -117,7 +131,7 @@ def _in_one_pass(
     from exhume.engines.carve import carve
     from exhume.io.source import Source
 
-    with run.take_source(image) as opened, run.progress("carve") as progress:
+    with run.take_source(image, is_image=True) as opened, run.progress("carve") as progress:
         if not isinstance(opened, Source):
             raise click.UsageError("carving needs a file (a disk image, a dump), not a directory")
         found = list(

@@ -77,9 +77,9 @@ class Run:
         """Whether a program reads standard output."""
         return self.json or self.ndjson
 
-    def take_source(self, target: str) -> Source | Tree:
-        """The target for a caller who will close it."""
-        opened = self.source(target)
+    def take_source(self, target: str, *, is_image: bool = False) -> Source | Tree:
+        """The target for a caller who will close it; see `open_target` for images."""
+        opened = self.source(target, is_image=is_image)
         del self._sources[target]
         return opened
 
@@ -88,7 +88,7 @@ class Run:
         if self.offset or self.length is not None:
             raise UsageError("--offset and --length do not apply here: give whole files")
 
-    def source(self, target: str) -> Source | Tree:
+    def source(self, target: str, *, is_image: bool = False) -> Source | Tree:
         """The target with the common options applied; kept open until a caller takes it with `take_source`."""
         from exhume.io.opening import open_target
 
@@ -99,6 +99,7 @@ class Run:
                 storage_options=self.storage_options,
                 offset=self.offset,
                 length=self.length,
+                is_image=is_image,
             )
         return known
 

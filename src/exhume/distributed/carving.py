@@ -43,7 +43,9 @@ class Search:
 
     def open(self, target: str) -> Source:
         """The image.  Raises `SourceError`."""
-        opened = open_target(target, storage_options=self.storage_options, offset=self.offset, length=self.length)
+        opened = open_target(
+            target, storage_options=self.storage_options, offset=self.offset, length=self.length, is_image=True
+        )
         if isinstance(opened, Source):
             return opened
         opened.close()

@@ -56,7 +56,8 @@ def carve(
     """Yields the archives inside a disk image, a memory dump or another archive, in order of offset.
 
     Args:
-        target: Path, URL, bytes, binary file object or `Source` of the image.
+        target: Path, URL, bytes, binary file object or `Source` of the image; the first piece of a split raw image
+            (`.000`, `.001`, `.aa`) stands for all of its pieces.
         only: Ids of the formats to look for; if empty, all formats.
         start: First byte of `target` at which an archive may start.
         stop: Byte before which it must start; None: the end.
@@ -93,7 +94,7 @@ def carve(
 def _carve(
     target: Target, start: int, stop: int | None, storage: dict[str, Any] | None, how: dict[str, Any]
 ) -> Iterator[Carved]:
-    image = open_target(target, storage_options=storage)
+    image = open_target(target, storage_options=storage, is_image=True)
     if isinstance(image, Tree):
         raise TypeError("carving needs a file (a disk image, a dump), not a directory")
     end = image.size if stop is None else min(stop, image.size)

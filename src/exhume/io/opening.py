@@ -9,6 +9,7 @@ from typing import Any, BinaryIO
 from exhume.errors import SourceError, Span
 from exhume.io.local import FileObjectSource, FileSource, open_path
 from exhume.io.source import BytesSource, Source
+from exhume.io.split import SplitSource, split_set
 from exhume.io.tree import Tree
 
 Target = str | os.PathLike[str] | bytes | bytearray | memoryview | BinaryIO | Source | Tree
@@ -22,14 +23,18 @@ def open_target(
     length: int | None = None,
     size: int | None = None,
     tail_first: bool = False,
+    is_image: bool = False,
 ) -> Source | Tree:
     """A `Source` (file, bytes, file object, URL) or `Tree` (directory) for what the caller has.
 
     `offset` and `length` (bytes) select an archive inside a larger file; offsets in messages stay those of the larger
     file.  `size` is the size of a remote object in bytes where the caller knows it, which can save a request (reading
-    raises `SourceChangedError` if it is wrong); `tail_first` says that the end of the file is needed first.  Raises
-    `SourceError` when the target cannot be opened.
+    raises `SourceChangedError` if it is wrong); `tail_first` says that the end of the file is needed first.  With
+    `is_image`, or an offset or length, the first piece of a split raw image (`.000`, `.001`, `.aa`) stands for all of
+    them.  Raises `SourceError` when the target cannot be opened.
     """
+    if is_image or offset or length is not None:
+        target = _joined(target)
     opened = _open_target(target, storage_options, size, tail_first)
     if not offset and length is None:
         return opened
@@ -37,6 +42,13 @@ def open_target(
         raise SourceError("an offset or length needs a file, not a directory", span=Span(opened.name, 0, 0))
     end = opened.size if length is None else offset + length
     return opened.window(offset, end)
+
+
+def _joined(target: Target) -> Target:
+    """The split image that a local path begins, else the target."""
+    if isinstance(target, (str, os.PathLike)) and (pieces := split_set(os.fspath(target)).pieces):
+        return SplitSource(pieces)
+    return target
 
 
 def _open_target(

@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from exhume.errors import ExhumeError
+from exhume.errors import ExhumeError, SourceError
 from exhume.findings import Finding
 from exhume.formats.ark.assumptions import MANIFEST_TYPE
 from exhume.formats.ark.framing import ends_foreign, prove_messages
@@ -65,16 +65,18 @@ def _locate_manifest(source: Source, hit: int, limits: Limits) -> Carved | None:
     trailer = source.read_at(start + footer.len_content, min(footer.len_trailer, LONGEST_NAME))
     if trailer and (read_counted(trailer, 0) or (b"",))[0] != MANIFEST_TYPE.encode():
         return None
-    limits.check("structure_size", length, source.span(start, end))
-    data = source.read_at(start, length)
+    span = source.span(start, end)
     try:
-        loaded = load_manifest(data, source.span(start, end))
+        limits.check("structure_size", length, span)
+        loaded = load_manifest(source.read_at(start, length), span)
+    except SourceError:
+        raise
     except ExhumeError as error:
         bad: tuple[Finding, ...] = (Finding.from_error(error),)
     else:
         bad = tuple(finding for finding in loaded.findings if finding.is_problem)
     verdict = CarveVerdict.of(bad, Proof.STRUCTURE)
-    return Carved("ark", source.span(start, end), verdict, 0.99, bad, Proof.STRUCTURE)
+    return Carved("ark", span, verdict, 0.99, bad, Proof.STRUCTURE)
 
 
 def _locate_split(source: Source, hit: int, limits: Limits) -> Carved | None:

@@ -49,7 +49,12 @@ TOLD_BEFORE = ("DB-202", "DB-313", "DB-315", "DB-316")
 
 def verify_bundle(archive: DataBundleArchive, *, quick: bool, jobs: int, progress: Progress) -> Iterator[Finding]:
     """Findings on index, rows, shards and files; `quick` decompresses no record and reads no file."""
-    yield from verify_database(archive.database, quick=quick, jobs=jobs)
+    is_unread = False
+    for finding in verify_database(archive.database, quick=quick, jobs=jobs):
+        is_unread |= finding.severity is Severity.UNCHECKED
+        yield finding
+    if is_unread:
+        return  # rows of files and records may be missing, without which nothing can be said of the shards
     walk = _Walk(archive)
     try:
         yield from walk.read_rows()

@@ -92,12 +92,18 @@ class Chosen(NamedTuple):
             return self.choose(KvIrDecoder())
 
         yield from make_ahead(units, How.COLUMNS, jobs, self._take, MOST_MADE, make)
-        try:
-            while units.step(How.COLUMNS, AT_ONCE):
+        while not units.ended:
+            try:
+                units.step(How.COLUMNS, AT_ONCE)
+            except UnitError as trouble:
                 yield self._take(units.decoder)
-        except (UnitError, SourceError) as trouble:
+                units.pass_over(trouble)
+                continue
+            except SourceError:
+                yield self._take(units.decoder)
+                raise
             yield self._take(units.decoder)
-            raise (trouble.error if isinstance(trouble, UnitError) else trouble) from None
+        units.close()
 
     def _take(self, decoder: KvIrDecoder) -> Piece:
         import numpy

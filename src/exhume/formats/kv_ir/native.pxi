@@ -329,11 +329,11 @@ cdef class KvIrDecoder:
     cdef int fault
 
     def __cinit__(self):
-        import json
+        from exhume.formats.kv_ir.units import array_value
 
         self.auto, self.user = IrTree(b"@"), IrTree(b"")
         self.arrays = {}
-        self.loads = json.loads
+        self.loads = array_value
 
     def __dealloc__(self):
         free(self.out.data)

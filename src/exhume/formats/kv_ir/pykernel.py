@@ -28,7 +28,7 @@ from exhume.formats.kv_ir.layout import (
 from exhume.formats.kv_ir.pycolumns import Columns, PrintArray, Taken
 from exhume.formats.kv_ir.pytokens import APART, StopError, token
 from exhume.formats.kv_ir.pytokens import scan_units as scan_units
-from exhume.formats.kv_ir.units import AUTO, MAX_DEPTH, USER, How, Status
+from exhume.formats.kv_ir.units import AUTO, MAX_DEPTH, USER, How, Status, array_value
 
 Known = tuple[int, str, int]
 """A key: the number of the one that it stands in, its name, its type (a tag)."""
@@ -499,7 +499,7 @@ def _array(text: str) -> Any:
     if not text.startswith("[") or "\n" in text or "\r" in text:
         return None
     try:
-        return json.loads(text)
+        return array_value(text)
     except (ValueError, RecursionError):
         return None
 

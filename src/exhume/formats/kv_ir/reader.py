@@ -111,8 +111,8 @@ class KvIrArchive(RecordArchive):
 
         `pairs`: those of the `user` (what `clp-s` prints), of the logger (`auto`), or `both`, as
         `{"auto_generated_kv_pairs": {...}, "user_generated_kv_pairs": {...}}`.  So many `jobs` decode portions of the
-        stream beside each other (0: one per core).  Raises `QueryError` for other pairs, and what is wrong with the
-        stream after the events before it.
+        stream beside each other (0: one per core).  Raises `QueryError` for other pairs, what is wrong with the stream
+        after the events before it, and what is wrong with an event after all other events.
         """
         check_choice("pairs", pairs, PAIRS)
         return lines(self.units(), PAIRS[pairs], jobs=jobs)
@@ -125,7 +125,7 @@ class KvIrArchive(RecordArchive):
         """The events as `(auto, user)`: the logger's pairs and the user's pairs, nested as they were logged.
 
         Bytes that are not UTF-8 become half surrogates (`surrogateescape`).  Raises what is wrong with the stream
-        after the events before it.
+        after the events before it, and what is wrong with an event after all other events.
         """
         return self._events(self.units())
 
@@ -137,10 +137,12 @@ class KvIrArchive(RecordArchive):
             yield units.stream.span(start, start + 1), event
 
     def _events(self, units: Units) -> Iterator[Event]:
-        try:
-            yield from units.events()
-        except UnitError as trouble:
-            raise trouble.error from None
+        while not units.ended:
+            try:
+                yield from units.events()
+            except UnitError as trouble:
+                units.pass_over(trouble)
+        units.close()
 
     def search(
         self, query: str, *, pairs: str = "both", timestamp_key: str | None = None, jobs: int = 1, **options: Any

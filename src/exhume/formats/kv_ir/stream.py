@@ -187,6 +187,7 @@ class Units:
         preamble: What precedes the units.
         at: Where the next unit starts.
         ended: Whether the end of the stream was reached.
+        unreadable: The error of the first event that `pass_over` left out.
         keep: If set before the first step, it is called with the bytes of all units that are accepted, but not with
             the end of the stream.
     """
@@ -196,6 +197,7 @@ class Units:
         self.stream, self.limits = stream, limits
         self.decoder = KvIrDecoder()
         self.ended = False
+        self.unreadable: ExhumeError | None = None
         self.damage: ExhumeError | None = None
         self._pieces = stream.pieces()
         self.keep: Callable[[bytes], object] | None = None
@@ -321,6 +323,22 @@ class Units:
         self._flush()
         self.at = self._kept = to
 
+    def pass_over(self, trouble: UnitError) -> None:
+        """Continues after an event that cannot be read, or raises its error where the next unit cannot be found.
+
+        Later, `close` raises the error of the first such event.
+        """
+        if trouble.after < 0 or trouble.status in checks.LOSES_COUNT:
+            raise trouble.error from None
+        if self.unreadable is None:
+            self.unreadable = trouble.error
+        self.skip(trouble.after)
+
+    def close(self) -> None:
+        """Raises the error of the first event that was left out, if one was."""
+        if self.unreadable is not None:
+            raise self.unreadable
+
     def insert(self, raw: bytes) -> None:
         """Passes bytes that are not in the stream to `keep`, before the next unit."""
         self._flush()
@@ -379,13 +397,26 @@ def read_preamble(stream: Stream, limits: Limits = DEFAULT_LIMITS) -> Preamble:
 
 
 def lines(units: Units, how: How, *, jobs: int = 1, target: int = 1 << 20) -> Iterator[bytes]:
-    """Lines of JSON in pieces, as `how` says; what comes before damage is given before it is raised."""
+    """Lines of JSON in pieces, as `how` says.
+
+    Raises the error of an event that cannot be read after all events that can, and other errors after what precedes
+    them.
+    """
     yield from decode_ahead(units, how, jobs)
-    try:
-        while units.step(how, target):
+    while True:
+        try:
+            is_more = units.step(how, target)
+        except UnitError as trouble:
             if found := units.decoder.take():
                 yield found
-    except (UnitError, SourceError) as trouble:
+            units.pass_over(trouble)
+            continue
+        except SourceError:
+            if found := units.decoder.take():
+                yield found
+            raise
         if found := units.decoder.take():
             yield found
-        raise (trouble.error if isinstance(trouble, UnitError) else trouble) from None
+        if not is_more or units.ended:
+            break
+    units.close()

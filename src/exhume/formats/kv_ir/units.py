@@ -3,6 +3,27 @@
 from __future__ import annotations
 
 import enum
+import json
+import re
+from typing import Any
+
+_NOT_JSON = {"nan": "NaN", "-nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
+_STRING_OR_NUMBER = re.compile(r'"(?:[^"\\]|\\.)*"|-?\b(?:nan|inf)\b')
+
+
+def array_value(text: str) -> Any:
+    """The value of the text of an array.  Raises `ValueError`.
+
+    The text is JSON, except that the reference writer prints `inf`, `-inf`, `nan` and `-nan` for numbers that JSON does
+    not have.
+    """
+    try:
+        return json.loads(text)
+    except ValueError:
+        named = _STRING_OR_NUMBER.sub(lambda found: _NOT_JSON.get(found[0], found[0]), text)
+        if named == text:
+            raise
+        return json.loads(named)
 
 
 class Status(enum.IntEnum):

@@ -332,6 +332,18 @@ class Recorder:
             report(rule, detail, **facts)
 
 
+class Noting:
+    """A report that passes on to another, and notes in `unchecked` whether something could not be checked."""
+
+    def __init__(self, report: Report) -> None:
+        self.report = report
+        self.unchecked = False
+
+    def __call__(self, rule: Rule, detail: str = "", **more: Any) -> None:
+        self.unchecked |= rule.severity is Severity.UNCHECKED
+        self.report(rule, detail, **more)
+
+
 def tell(report: Report, rule: Rule, error: ExhumeError, what: str = "") -> None:
     """Reports the error of a structure that cannot be read as a violation of `rule`; `what` names the structure."""
     report(
@@ -357,4 +369,16 @@ def fail(
     raise rule.error(detail, span=span, field_path=field_path, expected=expected, actual=actual)
 
 
-__all__ = ["KNOWN_PUTS", "RULES", "Report", "Rule", "StructureError", "collector", "fail", "ignore", "strict", "tell"]
+__all__ = [
+    "KNOWN_PUTS",
+    "RULES",
+    "Noting",
+    "Report",
+    "Rule",
+    "StructureError",
+    "collector",
+    "fail",
+    "ignore",
+    "strict",
+    "tell",
+]

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from exhume.errors import FormatError, Span
-from exhume.findings import Finding
-from exhume.formats.leveldb import checks, layout
+from typing import Any
+
+from exhume.errors import FormatError
+from exhume.findings import NOT_CHECKED, Finding, Rule, Severity
+from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.layout import BLOCK_TRAILER
 from exhume.formats.leveldb.layout_facts import MAGIC_SIZE, ROCKSDB_FOOTER
-from exhume.formats.leveldb.model import Footer
 from exhume.formats.leveldb.table import Table
 from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.native import kernel
 from exhume.recovery import Carved, CarveVerdict, Proof
 
 _LARGEST = 1 << 40
@@ -20,16 +20,11 @@ _LARGEST = 1 << 40
 def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: int = 1) -> Carved | None:
     """The table whose footer ends with the magic number at `hit`; None when the footer makes no sense.
 
-    Metaindex and index are the last blocks before the footer, so the further of their ends is where the footer starts,
-    which gives the size of the table.  From RocksDB version 6 on, the footer says only how long the metaindex before it
-    is; that names the block before it.
+    Raises `LimitExceededError` when the metaindex, which leads to the start, is larger than is allowed, and
+    `UnsupportedFeatureError` for a table version that is not supported.
     """
     end = hit + MAGIC_SIZE
-    tail = Table(source.window(max(0, end - ROCKSDB_FOOTER), end), limits=limits)
-    footer = tail.footer_or_none()
-    if footer is None:
-        return None
-    size = _size_before(source, end, footer, limits)
+    size = _size(source, end, limits)
     if size is None or size > _LARGEST:
         return None
     start = end - size
@@ -51,26 +46,37 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: i
     return Carved("leveldb", span, CarveVerdict.of(bad, proof), confidence, bad[:10], proof)
 
 
-def _size_before(source: Source, end: int, footer: Footer, limits: Limits) -> int | None:
-    """The size of the table whose footer ends at `end`; None when the metaindex of a newer one makes no sense."""
+def _size(source: Source, end: int, limits: Limits) -> int | None:
+    """The size of the table that ends at `end`; None if the footer there, or the metaindex, makes no sense.
+
+    Metaindex and index are the last blocks before the footer, so the further of their ends is where the footer starts.
+    From RocksDB version 6 the footer has no place for them: the metaindex precedes the footer, and one of the blocks
+    that it names precedes the metaindex.
+    """
+    try:
+        footer = Table(source.window(max(0, end - ROCKSDB_FOOTER), end), limits=limits).footer
+    except NOT_CHECKED:
+        raise
+    except FormatError:
+        return None
+    if footer is None:
+        return None
     if footer.index_handle is not None:
         return max(footer.metaindex.stop, footer.index_handle.stop) + footer.size
-    size = footer.metaindex.size + BLOCK_TRAILER
-    start = end - footer.size - size
-    if start < 0 or size > limits.payload_size:
+    last = footer.metaindex.size + BLOCK_TRAILER + footer.size
+    if last > end:
         return None
-    contents = source.read_at(start, footer.metaindex.size)
-    entries, _, problem = kernel.block_entries(contents, _entries_end(contents, source.span(start, end)),
-                                               limits.structure_size)  # fmt: skip
-    handles = [layout.whole_handle(value) for _, value, _ in entries]
-    if problem or not handles or None in handles:
-        return None
-    return max(handle.stop for handle in handles if handle is not None) + size + footer.size
-
-
-def _entries_end(contents: bytes, where: Span) -> int:
-    """Where the entries of a block end; 0 for one that cannot be read."""
+    tail = Table(source.window(end - last, end), limits=limits)
     try:
-        return layout.parse_tail(contents, where).end
+        named = tail.metaindex(_prevented).values()
+    except NOT_CHECKED:
+        raise
     except FormatError:
-        return 0
+        return None
+    return max((handle.stop for handle in named), default=0) + last if named else None
+
+
+def _prevented(rule: Rule, detail: str = "", **more: Any) -> None:
+    """Raises the error of what could not be checked, and ignores all else."""
+    if rule.severity is Severity.UNCHECKED:
+        checks.fail(rule, detail, **more)

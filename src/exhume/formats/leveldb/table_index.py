@@ -281,7 +281,11 @@ class IndexedFile(BlockFile):
             return None, False, False, False
         if footer.family == "leveldb":
             return footer.index_handle, False, False, False
-        facts = self.properties(report if footer.version >= 3 or footer.index_handle is None else checks.ignore)
+        is_needed = footer.version >= 3 or footer.index_handle is None
+        noting = checks.Noting(report if is_needed else checks.ignore)
+        facts = self.properties(noting)
+        if noting.unchecked and is_needed:  # they may say that the index is laid out in another way
+            return None, False, False, False
         kind = _fixed(facts.get(INDEX_TYPE))
         if not self.check_features(report):
             return None, False, False, False
