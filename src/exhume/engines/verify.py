@@ -8,7 +8,7 @@ from typing import Any
 from exhume.archive import Progress, no_progress
 from exhume.choices import check_keywords
 from exhume.engines.identify import recognise
-from exhume.errors import ExhumeError, UnrecognizedFormatError
+from exhume.errors import ExhumeError, SourceError, UnrecognizedFormatError
 from exhume.findings import (
     NO_CHECKSUMS,
     NOT_VERIFIED,
@@ -25,8 +25,12 @@ from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.registry import get_format
 
 
-class Verification:
-    """The findings of one target, as an iterator; `format` is known once iteration has begun."""
+class Verification(Iterator[Finding]):
+    """The findings of one target, each once, as they are made; `format` is known once the first was asked for.
+
+    It is neither true nor false, because it would be true for every archive: `verdict` and `ok` read what findings are
+    left, and give the result.
+    """
 
     def __init__(
         self,
@@ -49,14 +53,35 @@ class Verification:
         self._limits = limits
         self._storage: dict[str, Any] = {"storage_options": storage_options, "offset": offset, "length": length}
 
+        self._running = self._run()
+        self._failed = False
+
+    def __next__(self) -> Finding:
+        """The next finding.  Raises `SourceError` when reading itself fails."""
+        try:
+            return next(self._running)
+        except SourceError:
+            self._failed = True
+            raise
+
+    def __bool__(self) -> bool:
+        raise TypeError("a verification is neither true nor false: ask for its verdict, or ok, or list its findings")
+
     @property
     def verdict(self) -> Verdict:
-        """The verdict (after iteration)."""
-        return Verdict.of_severities([severity for severity, count in self.counts.items() if count])
+        """The verdict; takes the findings that are left, and raises as they do."""
+        for _ in self:
+            pass
+        return self._so_far()
+
+    def _so_far(self) -> Verdict:
+        """The verdict that the findings so far amount to."""
+        found = {severity for severity, count in self.counts.items() if count}
+        return Verdict.of_severities(found | {Severity.UNCHECKED} if self._failed else found)
 
     @property
     def ok(self) -> bool:
-        """Whether everything was checked and no rule is broken (after iteration)."""
+        """Whether everything was checked and no rule is broken; takes the findings that are left."""
         return self.verdict is Verdict.OK
 
     @property
@@ -89,8 +114,7 @@ class Verification:
             return ()
         return get_format(self.format).payload_checksums
 
-    def __iter__(self) -> Iterator[Finding]:
-        """Findings as they are made.  Raises `SourceError` when reading itself fails."""
+    def _run(self) -> Iterator[Finding]:
         source = open_target(self.target, **self._storage)
         try:
             for finding in self._findings(source):
@@ -99,8 +123,8 @@ class Verification:
                     witness.active.told("finding", finding.to_dict())
                 yield finding
             if witness.active is not None:
-                name = source.name
-                witness.active.told("verdict", {"target": name, "format": self.format, "verdict": str(self.verdict)})
+                verdict = str(self._so_far())
+                witness.active.told("verdict", {"target": source.name, "format": self.format, "verdict": verdict})
         finally:
             if source is not self.target:
                 source.close()
@@ -153,8 +177,8 @@ def verify(
     offset: int = 0,
     length: int | None = None,
     **unknown: Any,
-) -> Iterator[Finding]:
-    """Every broken rule of an archive as findings, as they are made; an archive without any is in order.
+) -> Verification:
+    """Every broken rule of an archive as findings, as they are made, and the verdict that they amount to.
 
     Args:
         target: Path, URL, bytes, binary file object, `Source` or `Tree`.
@@ -169,7 +193,8 @@ def verify(
         unknown: Must be empty: a misspelt argument is a `TypeError` that suggests the right one.
 
     Returns:
-        The findings, lazily, in the order of the file where that is possible.
+        The findings, lazily, in the order of the file where that is possible, each once.  Its `verdict` (`ok`,
+        `damaged`, `incomplete`) and `ok` take all that are left; it is itself neither true nor false.
 
     Raises:
         SourceError: Reading itself fails, which says nothing about the archive.
@@ -185,4 +210,4 @@ def verify(
     """
     check_keywords("verify()", unknown, verify)
     how: dict[str, Any] = {"storage_options": storage_options, "offset": offset, "length": length}
-    return iter(Verification(target, format=format, limits=limits, quick=quick, jobs=jobs, progress=progress, **how))
+    return Verification(target, format=format, limits=limits, quick=quick, jobs=jobs, progress=progress, **how)

@@ -116,7 +116,7 @@ class Trust(enum.Enum):
     """
 
     NONE = "those of splits that are missing or damaged"
-    EXACT = "also those of a sound manifest that tell all that the indexes would"
+    EXACT = "also those of an intact manifest that states all that the indexes do"
     ALL = "all"
 
 

@@ -117,7 +117,7 @@ def _unresolved(database: Database, jobs: int) -> list[Finding]:
     """The live values that cannot be determined."""
     found = Capped()
     for file in database.logs(Role.LIVE):
-        with suppress(ExhumeError):
+        with suppress(FormatError):
             database.kinds.update(database.load_log(file, checks.ignore).kinds)
     if any(kind in INDIRECT for kind in database.kinds):
         database.unread.clear()
