@@ -68,7 +68,11 @@ def test_advice_is_about_errors_and_options_that_there_are(code: str) -> None:
     page = (ROOT / "docs/findings/core.md").read_text(encoding="utf-8")
     assert f"| {code} |" in page
     known = {option for verb in main.list_commands(None) for option in options_of(main, [verb])}  # type: ignore[arg-type]
-    known |= {option for words in (["create", "zs"], ["catalog", "build"]) for option in options_of(main, words)}
+    known |= {
+        option
+        for words in (["create", "zs"], ["catalog", "build"], ["catalog", "find"])
+        for option in options_of(main, words)
+    }
     for option, text in ADVICE[code].items():
         assert option in known
         assert text.startswith(option)

@@ -24,24 +24,20 @@ NAMES = (
     "\\\\server\\share\\x",
     "d\\..\\..\\x",
     "a/..\\..\\x",
-    "file.txt:stream",
     "CON",
     "d/aux.txt",
     "COM1",
     "lpt9.log",
     "nul ",
-    "end.",
-    "end /x",
-    "x\x1b[31m",
-    "a*b",
 )
+KEPT = ("good", "größe/ok.txt", "..x", "a..b", "console", "10:30:00.log", 'a*b <1> & "2"', "end.", "end /x")
 
 
 @pytest.mark.parametrize("kind", ["tar", "zip", "extract"])
 def test_names_that_mean_something_else_on_windows(kind: str, tmp_path: Path, exhume_cli: Cli) -> None:
     path, out = tmp_path / "a.caf", tmp_path / "out"
     with exhume.create(path, "caf") as writer:
-        for name in (*NAMES, "good", "größe/ok.txt", "..x", "a..b", "console"):
+        for name in (*NAMES, *KEPT):
             writer.add_bytes(name, b"x")
     if kind == "extract":
         ran = exhume_cli("extract", path, "--tar", out, "--json")
@@ -54,7 +50,7 @@ def test_names_that_mean_something_else_on_windows(kind: str, tmp_path: Path, ex
     else:
         with tarfile.open(out) as tar:
             found = tar.getnames()
-    assert sorted(found) == sorted(["good", "größe/ok.txt", "..x", "a..b", "console"])
+    assert sorted(found) == sorted(KEPT)
     document = json.loads(ran.text)
     refused = document["refused"] if kind == "extract" else document["notes"]
     assert len(refused) == len(NAMES)

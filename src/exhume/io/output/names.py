@@ -15,11 +15,13 @@ PATH_MAX = 4095
 
 _NO_PART = frozenset(("", ".", ".."))
 
-_NOT_ON_WINDOWS = re.compile(
-    r'[<>:"|?*\\\x00-\x1f]|[ .]\Z|\A(?:CON|PRN|AUX|NUL|(?:COM|LPT)[0-9\xb9\xb2\xb3]|CONIN\$|CONOUT\$)[ ]*(?:\.|\Z)',
-    re.IGNORECASE,
-)
-"""Components that Windows takes for something else: drives, streams, devices, separators, names without their end."""
+_DEVICES = r"\A(?:CON|PRN|AUX|NUL|(?:COM|LPT)[0-9\xb9\xb2\xb3]|CONIN\$|CONOUT\$)[ ]*(?:\.|\Z)"
+_NOT_ON_WINDOWS = re.compile(rf'[<>:"|?*\\\x00-\x1f]|[ .]\Z|{_DEVICES}', re.IGNORECASE)
+"""Components that Windows takes for something else, or cannot store: drives, streams, devices, separators, names
+without their end."""
+
+_ELSEWHERE = re.compile(rf"\\|\A[A-Z]:|{_DEVICES}", re.IGNORECASE)
+"""Components that lead to another place on Windows: separators, drives, devices."""
 
 
 def foreign_to_windows(part: str) -> bool:
@@ -31,12 +33,12 @@ def safe_parts(name: str, *, portable: bool = False) -> list[str]:
     """A member name as path components, or `UnsafePathError`: what is refused here is never written anywhere.
 
     Refused: empty names and components, absolute names, `.` and `..`, NUL, components over 255 bytes, names over 4095
-    bytes, names that the file system's encoding cannot hold; and on Windows, or with `portable`, components that mean
-    something else on Windows.
+    bytes, names that the file system's encoding cannot hold; on Windows, components that mean something else there;
+    with `portable`, for archives that may be unpacked there, components that lead to another place there.
     """
-    portable = portable or WINDOWS_NAMES
     parts = name.split("/")
-    if _NO_PART.isdisjoint(parts) and name.isascii() and len(name) <= NAME_MAX and "\0" not in name and not portable:
+    rules = _NOT_ON_WINDOWS if WINDOWS_NAMES else _ELSEWHERE if portable else None
+    if _NO_PART.isdisjoint(parts) and name.isascii() and len(name) <= NAME_MAX and "\0" not in name and rules is None:
         return parts  # as nearly all are
     reason = ""
     if not name:
@@ -49,7 +51,7 @@ def safe_parts(name: str, *, portable: bool = False) -> list[str]:
         reason = "leads out of its directory"
     elif any(part in ("", ".") for part in parts):
         reason = "empty or '.' path component"
-    elif portable and any(map(foreign_to_windows, parts)):
+    elif rules is not None and any(map(rules.search, parts)):
         reason = "means something else on Windows"
     else:
         try:
