@@ -19,9 +19,9 @@ ANYPY   = $(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON))
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := generated
-.PHONY: flips budgets help setup kernel node demo test generated check-generated ksy-lint ksy-lint-seeds targets opaque upstream \
+.PHONY: flips budgets help setup kernel node demo test generated check-generated check-code ksy-lint ksy-lint-seeds targets opaque upstream \
         ksy-mutation reads collection kaitai-suite differential web-ide lint types docs check-docs json-schemas check samples golden \
-        digests faults signals fuzz fuzz-kernel mutation \
+        digests faults signals fuzz fuzz-expressions fuzz-kernel mutation \
         coverage bench build dist release-check clean site
 
 help:  ## list the targets
@@ -42,7 +42,7 @@ test-quick: setup node  ## the tests that are not slow, over every tenth sample:
 test-thorough: setup node oracles plugins  ## every test at full size, and 2000 examples where others try 60: takes hours
 	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -q -n auto --dist loadgroup $(ARGS)
 
-check: lint types ksy-lint check-generated check-docs  ## everything that is not a test: lint, types, freshness
+check: lint types ksy-lint check-generated check-code check-docs  ## everything that is not a test: lint, types, freshness
 
 setup: $(STAMP) $(TOOLS)  ## make .venv with exhume (editable) and what its tests and linters need
 
@@ -96,6 +96,9 @@ generated:  ## compile ksy/ into generated/exhume_ksy/ if it changed (KSC=... na
 
 check-generated:  ## fail when generated/ does not match ksy/
 	@$(ANYPY) tools/generate.py --check
+
+check-code: setup  ## fail when generated code has anything that readers are not made of
+	@$(BIN)/python -m tools.audit
 
 ksy-lint: node  ## check ksy/ against the Kaitai style guide and the traps of the toolchain
 	@$(BIN)/python -m tools.ksy_lint
@@ -196,6 +199,9 @@ signals: setup  ## interrupt every verb at random moments; how long each took to
 
 fuzz: setup  ## fuzz every entry (TARGET=kql for one, TIME=60 seconds each, ARGS=...), counts into docs/trust.md
 	@nice $(BIN)/python -m tests.fuzz.run $(TARGET) --time $(or $(TIME),10) --write $(ARGS)
+
+fuzz-expressions: setup  ## execute a million expressions of specifications (MANY=...), their number into docs/trust.md
+	@nice $(BIN)/python -m tests.fuzz.expressions $(or $(MANY),1000000)
 
 fuzz-kernel: setup  ## compile the kernel with sanitizers for the fuzzers, and run its tests with it
 	@nice $(BIN)/python -m tests.fuzz.run --compile

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import random
 import re
 import shutil
 from collections.abc import Callable, Iterator
@@ -22,7 +23,7 @@ from exhume.formats.clp_s.read.timestamps import PatternSet
 from exhume.formats.clp_s.write.timestamps import TimeDialect, TimestampPatterns, compile_pattern, parse_timestamp
 from tests.ark.test_rbuf import ALL_TYPES, everything
 from tests.conftest import ROOT
-from tests.fuzz import archives
+from tests.fuzz import archives, expressions
 from tests.fuzz.archives import SAMPLES, Folder, command
 
 ROBOT = (ROOT / "examples/ark/robot.idl").read_text(encoding="utf-8")
@@ -190,11 +191,18 @@ def fsspec_paths(place: Path) -> Function:
 
 
 def ksy(place: Path) -> Function:
-    """A specification of somebody else: compiled, and what it gives is run on some bytes."""
+    """A specification of somebody else: compiled, and what it gives is run on some bytes.
+
+    Bytes that begin with zero choose expressions from a grammar instead, which are executed beside a canary.
+    """
     shutil.copytree(ROOT / "tests/toolchain/foreign", place / "foreign")
     file = place / "foreign" / "input.ksy"
 
     def run(data: bytes) -> None:
+        if data.startswith(b"\0"):
+            texts, _ = expressions.batch(expressions.Grammar(expressions.from_bytes(data[1:])), 1)
+            expressions.execute(texts, expressions.inputs(random.Random(len(data)), 4))
+            return
         file.write_bytes(data)
         command(["compile", str(file), "-o", str(place / "package"), "--overwrite"])
         found = exhume.compile_ksy(file)
@@ -231,6 +239,7 @@ def seeds(name: str) -> Iterator[bytes]:
         for file in SAMPLES.glob("clp_s/*.jsonl"):
             yield from (bytes([way]) + file.read_bytes() for way in range(4))
     elif name == "ksy":
+        yield from (b"\0" + random.Random(number).randbytes(40) for number in range(40))
         yield from (file.read_bytes() for file in sorted((ROOT / "tests/toolchain/foreign").glob("*.ksy")))
         yield from (file.read_bytes() for file in sorted((ROOT / "ksy").glob("*.ksy")) if file.stat().st_size < 4096)
 

@@ -26,6 +26,7 @@ from exhume.errors import ExhumeError, SpecificationError
 from exhume.layout import foreign_table, schema
 from exhume.layout.foreign import Specification, compile_ksy
 from tests.conftest import ROOT
+from tests.fuzz import expressions
 from tests.toolchain import hostile
 
 BASE = """
@@ -390,6 +391,29 @@ def test_declared_names_are_those_of_the_model() -> None:
 
 def test_every_refusal_is_an_error_of_ours() -> None:
     assert issubclass(SpecificationError, ExhumeError)
+
+
+def test_expressions_of_the_grammar_reach_nothing_but_values() -> None:
+    """`make fuzz-expressions` executes a million."""
+    done, different, refused = expressions.run(20_000, seed=1)
+    assert done >= 20_000
+    assert different > 50
+    assert refused > 100
+
+
+def test_the_canary_sings() -> None:
+    """An expression that looks at what is outside the file is noticed."""
+    with pytest.raises(AssertionError, match="an expression reached q of the canary"):
+        _ = expressions.CANARY.q
+    assert not expressions.is_value(len)
+    assert not expressions.is_value([object()])
+    assert not expressions.is_value(int)
+
+
+@pytest.mark.parametrize("value", ["-[1, 2]", '-"x"', '~"x"', "not 1", "~1.5", "-true"])
+def test_signs_of_constants_that_have_none_are_refused(compiled: Any, value: str) -> None:
+    with pytest.raises(SpecificationError, match="takes "):
+        compiled(f"meta: {{id: one}}\ninstances: {{v: {{value: '{value}'}}}}")
 
 
 # What it costs.

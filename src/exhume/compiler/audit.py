@@ -36,6 +36,9 @@ BUILTINS = frozenset({
 })  # fmt: skip
 """The names of Python that generated code uses, and nothing else is there when it runs."""
 
+ANNOTATIONS = frozenset(("dict",))
+"""Names of Python that only say of which type something is, which nothing evaluates."""
+
 HELPERS = frozenset({
     "FAILURES", "LayoutError", "Run", "Stream", "Structure", "Traced", "View", "all_taken", "bits", "ended", "failed",
     "find",
@@ -43,6 +46,8 @@ HELPERS = frozenset({
     "processed", "read_outside", "rotated", "shifted", "short", "taken", "weighed", "xored",
 })  # fmt: skip
 """What readers take from the module that they share (`exhume.compiler.layout`)."""
+
+_KNOWN = BUILTINS | HELPERS | ANNOTATIONS
 
 METHODS = frozenset((
     "append", "find", "from_bytes", "hold", "is_eof", "over", "pos", "rstrip", "size", "with_traceback", "within",
@@ -211,7 +216,7 @@ class _Audit:
 
     def look_at_name(self, node: ast.Name) -> None:
         known = id(node) in self.inner or node.id in self.bound or node.id in self.readers
-        if not known and node.id not in BUILTINS and node.id not in HELPERS:
+        if not known and node.id not in _KNOWN:
             raise _refused(node.id, node)
 
     def look_at_attribute(self, node: ast.Attribute) -> None:

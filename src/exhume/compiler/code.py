@@ -47,6 +47,9 @@ CLASSES = {
     "stream": "Stream",
 }
 """What values of a kind are in Python, where that has to be seen."""
+
+OWN_NAMES = frozenset(("close", "from_bytes", "from_file", "from_io"))
+"""What every structure has that is no field (`Structure` in `exhume.compiler.layout`)."""
 _APART = frozenset(("Stream", "Structure"))
 """Classes under other names than their own, which a type may have as well."""
 
@@ -272,8 +275,6 @@ class Code(abc.ABC):
                 return self._name(id, level)
             case ex.Cast(of, name) if family(combined(self.kind(expr))) == "bytes" and isinstance(of, ex.Array):
                 return f"bytes({self._code(of)})"
-            case ex.Cast(of, _) if family(combined(self.kind(of))) == family(self.kind(expr)) == "structure":
-                return self._code(of, level)  # of another type it may have the same members
             case ex.Cast(of, name):
                 return self.taken(of, self.kind(expr), f"`as<{name:.60}>` takes", level)
             case ex.Index(of, at):
@@ -316,7 +317,13 @@ class Code(abc.ABC):
         wanted = combined(wanted)
         helper = "taken" if not isinstance(wanted, Sequence) else "all_taken"
         one = combined(wanted.of) if isinstance(wanted, Sequence) else wanted
-        if isinstance(one, Structure):
+        if (
+            isinstance(one, Structure)
+            and family(combined(self.kind(of))) == "structure"
+            and not one.type.has(OWN_NAMES)
+        ):
+            classes = self.module.helper("Structure")  # of another type it may have the same members
+        elif isinstance(one, Structure):
             classes = self.module.name_of(one.type, one.type.class_name)
         else:
             classes = CLASSES.get(family(one), "")
@@ -433,7 +440,9 @@ class Code(abc.ABC):
             if name == "to_i":
                 return f"int({code})" if what == "float" else code
             return f"str({code})"
-        return f"{code}.{name}"  # `_io` and `_parent` of a structure of one of several types
+        if self.module.foreign:  # `_io` and `_parent` of a structure of one of several types, if it is one
+            code = f"{self.module.helper('taken')}({code}, {self.module.helper('Structure')}, 'a structure')"
+        return f"{code}.{name}"
 
     def _call(self, of: ex.Expr, name: str, arguments: tuple[ex.Expr, ...]) -> str:
         kind = family(combined(self.kind(of)))

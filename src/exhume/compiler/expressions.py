@@ -376,6 +376,8 @@ def parse_list(text: str) -> tuple[Expr, ...]:
 
 _NUMBERS = frozenset({"u1", "u2", "u4", "u8", "s1", "s2", "s4", "s8", "f4", "f8"})
 
+_OPERANDS: dict[str, tuple[type, ...]] = {"not": (bool,), "-": (int, float), "~": (int,)}
+
 OPPOSITE = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!=", "!=": "=="}
 """What holds when a comparison does not."""
 
@@ -436,7 +438,7 @@ def fold(expr: Expr, known: Mapping[Expr, Expr] | None = None, below: Mapping[Ex
         node = known.get(node, node)
         if isinstance(node, Unary) and isinstance(node.of, Literal):
             value = node.of.value
-            if node.op == "~" and not isinstance(value, int):
+            if type(value) not in _OPERANDS[node.op]:
                 return node
             return Literal(not value if node.op == "not" else -value if node.op == "-" else ~value)
         if isinstance(node, Cast) and node.type in _NUMBERS:

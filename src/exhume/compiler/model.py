@@ -328,6 +328,10 @@ class Type:
             raise RefusedError(f"{self.where} has no {id:.60}{meant(id, list(self._by_id))}")
         return self._by_id[id]
 
+    def has(self, ids: frozenset[str]) -> bool:
+        """Whether any field, instance or parameter has one of these names."""
+        return not ids.isdisjoint(self._by_id)
+
     @cached_property
     def _by_id(self) -> dict[str, Field]:
         every = (*self.seq, *self.instances.values(), *self.params)

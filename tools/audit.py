@@ -1,0 +1,55 @@
+"""Fails when generated code has anything that readers are not made of (`exhume.compiler.audit`).
+
+    python -m tools.audit
+
+looks at the committed readers of `ksy/`, and at what the compiler makes of the specifications of others in the tests
+and examples, the readers for `explain` included.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from exhume.compiler import audit
+from exhume.compiler.model import Model
+from exhume.compiler.modules import module_texts
+from exhume.compiler.refusal import RefusedError
+from exhume.layout.described import spec
+from exhume.layout.ksy_files import SpecFiles
+from tools.nodejs import ROOT
+
+FAST = ROOT / "generated/exhume_ksy/fast"
+FOREIGN = ("tests/toolchain/foreign", "examples/ksy")
+
+
+def main() -> int:
+    """The number of modules that fail."""
+    ids = sorted(path.stem for path in (ROOT / "ksy").glob("*.ksy"))
+    own = Model({id: spec(id) for id in ids})
+    wrong = _check({f"{id}.py": (FAST / f"{id}.py").read_text(encoding="utf-8") for id in ids}, own, "fast/")
+    looked = len(ids)
+    for folder in FOREIGN:
+        for path in sorted((ROOT / folder).glob("*.ksy")):
+            files = SpecFiles([])
+            files.read(path)
+            model = Model(files.specs, foreign=True)
+            for traced in (False, True):
+                texts = {f"{id}.py": text for id, text in module_texts(model, traced=traced).items()}
+                looked += len(texts)
+                wrong += _check(texts, model, f"{folder}/")
+    if not wrong:
+        print(f"{looked} modules of generated code have nothing but what readers are made of")
+    return wrong
+
+
+def _check(texts: dict[str, str], model: Model, where: str) -> int:
+    try:
+        audit.audited(texts, model)
+    except RefusedError as error:
+        print(f"{where}{error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(min(1, main()))
