@@ -67,9 +67,10 @@ class Origin:
         channels: list[tuple[str, str, Any]] = []
         for key, text in metadata.items():
             match = _KEY.fullmatch(key)
+            if match is None:
+                found.rest[key] = text
+                continue
             try:
-                if match is None:
-                    raise ValueError(key)
                 value = json.loads(text)
                 if match[2] == "channels":
                     channels.append((match[1] or "", key, value))
