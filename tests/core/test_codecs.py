@@ -400,3 +400,9 @@ def test_what_is_left_of_a_zstd_frame(sized: bool) -> None:
     assert data.startswith(kept)
     with pytest.raises(LimitExceededError):
         zstd_partial(frame, max_size=len(data) - 1)
+
+
+def test_an_lz4_frame_that_needs_a_dictionary_is_not_corrupt() -> None:
+    frame = b"\x04\x22\x4d\x18" + b"\x61\x40" + b"\x07\0\0\0" + b"\x5c" + b"\0\0\0\0"
+    with pytest.raises(UnsupportedFeatureError, match="dictionary"):
+        codecs.decompress("lz4-frame", frame, max_size=1000)

@@ -137,6 +137,9 @@ def primed_lz4(dictionary: bytes) -> Decoder:
 
 
 LZ4_FRAME_MAGIC = b"\x04\x22\x4d\x18"
+LZ4_NAMES_DICTIONARY = 1
+"""The flag of a frame, in the byte after the magic number, that says that it names the dictionary it needs."""
+
 LZ4_MOST = 255
 """The largest possible ratio of decompressed to stored size of LZ4."""
 
@@ -145,11 +148,14 @@ def lz4_frame(data: Buffer, max_size: int, size: int | None) -> Decoded:
     """The LZ4 frames that fill `data`.
 
     The sizes that they state are not believed: the output buffer is as large as their stored bytes can become.  Raises
-    `CodecError`, or `LimitExceededError` beyond `max_size`.
+    `CodecError`, `LimitExceededError` beyond `max_size`, or `UnsupportedFeatureError` if the first one needs a
+    dictionary.
     """
     raw = bytes(data)
     if not raw.startswith(LZ4_FRAME_MAGIC):
         raise CodecError("lz4: not a frame")
+    if len(raw) > len(LZ4_FRAME_MAGIC) and raw[len(LZ4_FRAME_MAGIC)] & LZ4_NAMES_DICTIONARY:
+        raise UnsupportedFeatureError("lz4: the frame needs a dictionary")
     out = bytearray(min(max_size, LZ4_MOST * len(raw)))
     try:
         written = _cramjam().lz4.decompress_into(raw, out)

@@ -14,9 +14,9 @@ import numpy as np
 
 from exhume.codecs.blocks import LZ4_FRAME_MAGIC
 from exhume.codecs.zstd import ZSTD_MAGIC
-from exhume.errors import ExhumeError, LimitExceededError, Span
+from exhume.errors import ExhumeError, LimitExceededError, Span, UnsupportedFeatureError
 from exhume.findings import Finding
-from exhume.formats.ark.checks import GROUP_HEADER, NO_DECODE, OBJECT_HEADER
+from exhume.formats.ark.checks import FOOTER_CODEC, GROUP_HEADER, NO_DECODE, OBJECT_HEADER
 from exhume.formats.ark.kernel import ark_portions
 from exhume.formats.ark.layout import (
     MESSAGE_FOOTER_MAGIC,
@@ -90,6 +90,8 @@ def _packed_state(data: bytes, unpack: Decompressor) -> int:
         message = unpack.decode(data, _nowhere)
     except LimitExceededError:
         return _UNCHECKED
+    except UnsupportedFeatureError as error:  # foreign bytes may end like a footer with an unknown codec
+        return _FOREIGN if error.code == FOOTER_CODEC.code else _UNCHECKED
     except ExhumeError:
         return _FOREIGN
     fits = not footed or len(message) == parse_message_footer(data, _nowhere()).len_message

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from exhume import codecs
 from exhume.codecs.blocks import LZ4_FRAME_MAGIC
 from exhume.codecs.zstd import ZSTD_MAGIC
-from exhume.errors import CodecError, ExhumeError, LimitExceededError, Span
+from exhume.errors import CodecError, ExhumeError, LimitExceededError, Span, UnsupportedFeatureError
 from exhume.findings import Finding
 from exhume.formats.ark import assumptions
 from exhume.formats.ark.checks import (
@@ -162,7 +162,7 @@ class Decompressor:
             )
         try:
             return self._payload(stored, footer.len_message, footer.codec)
-        except LimitExceededError as error:
+        except (LimitExceededError, UnsupportedFeatureError) as error:
             error.span = span
             raise
         except CodecError as error:
