@@ -222,6 +222,8 @@ CASES: list[tuple[str, Change]] = [
     ("LDB-101", put("CURRENT", b"MANIFEST-000004")),
     ("LDB-101", put("CURRENT", b"\n")),
     ("LDB-102", put("CURRENT", b"MANIFEST-000099\n")),
+    ("LDB-102", put("CURRENT", b"MANIFEST-000004\r\n")),
+    ("LDB-102", put("CURRENT", b"MANIFEST-000004\n\n")),
     ("LDB-103", manifest(b"\x01" + build_bytes(b"my_order") + b"\x02\x06\x03\x07\x04\x06")),
     ("LDB-104", lambda f: f.update({"000005.ldb": f["000005.ldb"][:-1]})),
     ("LDB-105", table_of((GOOD, KEY), footer=rocks_footer(99))),
@@ -640,3 +642,35 @@ def test_a_current_file_that_opening_need_not_read_is_verified(tmp_path: Path) -
     write_files(tmp_path / "db", files)
     exhume.open(tmp_path / "db").close()
     assert "LDB-102" in [finding.code for finding in exhume.verify(tmp_path / "db")]
+
+
+def test_current_may_give_the_manifest_any_name_in_the_directory() -> None:
+    """LevelDB opens whatever file of the directory it names."""
+    files = build_database()
+    files["my manifest"] = files.pop("MANIFEST-000004")
+    files["CURRENT"] = b"my manifest\n"
+    assert [f.code for f in findings(files) if f.severity is not Severity.NOTE] == []
+    assert dict(Database(MemoryTree(files)).scan()) == LIVE
+
+
+def test_a_version_of_an_unknown_type_is_never_live(tmp_path: Path) -> None:
+    files = build_database()
+    table_of((build_block([(InternalKey(b"k", 6, 99).build(), b"v"), (InternalKey(b"k", 2, 1).build(), b"w")]), KEY))(
+        files
+    )
+    statuses = {v.sequence: v.status for v in Database(MemoryTree(files)).versions() if v.key == b"k"}
+    assert statuses == {6: Status.UNRESOLVED, 2: Status.REPLACED}
+    report = exhume.salvage(MemoryTree(files), tmp_path / "out", format="leveldb")
+    assert report.lost["values that cannot be determined"] == 1
+    assert b"k" not in dict(Database(LocalTree(tmp_path / "out")).scan())
+
+
+def test_a_blob_file_alone() -> None:
+    data = blob_file()
+    assert exhume.identify(data)[0].format == "leveldb"
+    with exhume.open(data) as archive:
+        assert list(archive.verify()) == []
+        names = [section.name.rpartition("/")[2] for section in archive.sections()]
+        assert names == ["header", "record@30", "footer"]
+        assert archive.sections().coverage().total == len(data)
+    assert [f.code for f in exhume.verify(flip(data, 70), format="leveldb")] == ["LDB-211"]

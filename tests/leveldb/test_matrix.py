@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import random
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,6 +14,7 @@ import exhume
 from exhume.findings import Severity
 from exhume.formats.leveldb.forensics import find_data_blocks
 from exhume.formats.leveldb.model import Status
+from exhume.formats.leveldb.ranges import json_of
 from exhume.formats.leveldb.reader import LevelDbArchive
 from exhume.formats.leveldb.table import Table
 from exhume.io.local import LocalTree
@@ -174,6 +176,30 @@ def test_blocks_of_a_cut_table_are_found(tmp_path: Path, version: int, checksum:
         assert found == whole[:middle] + whole[middle + 1 :]
         damaged = flip(cut, 2)
         assert [block.handle for block in find_data_blocks(Table(BytesSource(damaged)))] == whole[1:]
+
+
+def test_entities_of_wide_columns(tmp_path: Path) -> None:
+    rocksdict = need("rocksdict")
+    options = rocksdict.Options(raw_mode=True)
+    options.create_if_missing(True)
+    database = rocksdict.Rdict(str(tmp_path / "db"), options)
+    database.put_entity(b"k1", [b"", b"a", b"\xff"], [b"default", b"1", b"2"])
+    database[b"k2"] = b"plain"
+    database.flush()
+    database.put_entity(b"k3", [b"x"], [b"y"])
+    rows = dict(database.items())
+    columns = {key: dict(database.get_entity(key)) for key in (b"k1", b"k3")}
+    database.close()
+    with LevelDbArchive(LocalTree(tmp_path / "db")) as archive:
+        assert dict(archive.database.scan()) == rows
+        assert {v.key: v.columns for v in archive.database.versions()} == {**columns, b"k2": None}
+        table = archive.to_arrow(columns=["key", "value", "columns"]).read_all().to_pylist()
+        assert {row["key"]: row["value"] for row in table} == rows
+        assert {row["key"]: dict(row["columns"]) for row in table if row["columns"] is not None} == columns
+        text = b"".join(archive.database.map_live(json_of))
+        assert [json.loads(line).get("columns") for line in text.splitlines()] == [
+            {"": {"text": "default"}, "a": {"text": "1"}, "\\xff": {"text": "2"}}, None, {"x": {"text": "y"}},
+        ]  # fmt: skip
 
 
 def test_tables_are_carved(tmp_path: Path) -> None:

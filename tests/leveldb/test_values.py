@@ -191,7 +191,7 @@ def test_a_value_without_its_operator_is_unresolved_everywhere(tmp_path: Path, e
     assert cli("cat", path, "z").code == 0
     shown = cli("export", path, "--to", "jsonl", "-o", str(tmp_path / "out.jsonl"))
     assert shown.code == 3
-    assert [json.loads(line)["value"] for line in (tmp_path / "out.jsonl").read_text().splitlines()] == [
+    assert [json.loads(line).get("value") for line in (tmp_path / "out.jsonl").read_text().splitlines()] == [
         {"text": "1"},
         None,
         {"text": "2"},

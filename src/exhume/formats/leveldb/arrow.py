@@ -14,6 +14,7 @@
 | checksum | dictionary of strings | verdict on the block or log record: `good`, `bad`, `none` |
 | codec | dictionary of strings | null for logs |
 | operation, batch_sequence, batch_count | uint32, uint64, uint32 | of the write batch; null for tables |
+| columns | map of large_binary | of an entity of wide columns, by name; only where `columns` asks for it |
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ from exhume.formats.leveldb.ranges import (
     places_of,
     rows_of,
     tally_of,
+    versions_of,
 )
 from exhume.tabular.arrow import BATCH_ROWS, check_rows, choose, import_pyarrow, plain_text, rebatched
 
@@ -68,6 +70,7 @@ def _types(pa: Any) -> dict[str, Any]:
         "operation": pa.uint32(),
         "batch_sequence": pa.uint64(),
         "batch_count": pa.uint32(),
+        "columns": pa.map_(pa.large_binary(), pa.large_binary()),
     }
 
 
@@ -97,7 +100,7 @@ def to_arrow(
     if all_versions and sequence is not None:
         raise QueryError("all_versions and sequence exclude each other")
     types = _types(pa)
-    names = choose(types, columns)
+    names = choose(types, [name for name in types if name != "columns"] if columns is None else columns)
     schema = pa.schema([pa.field(name, types[name]) for name in names])
     stop = _earlier(stop, prefix)
     start = max(start or b"", prefix or b"") or None
@@ -151,6 +154,8 @@ def _batch(rows: LeveldbRows, names: list[str]) -> tuple[Any, Any]:
     def numbers(which: int) -> Any:
         return numpy.frombuffer(rows.numbers(which), numpy.int64)
 
+    texts |= {name: _entities(rows, types[name]) for name in names if name == "columns"}
+
     def column(name: str) -> Any:
         if name in texts:
             return texts[name]
@@ -183,6 +188,12 @@ def _valid(rows: LeveldbRows) -> Any:
 
     known = numpy.frombuffer(rows.numbers(STATUS), numpy.int64) != UNRESOLVED
     return None if known.all() else import_pyarrow().py_buffer(numpy.packbits(known, bitorder="little").tobytes())
+
+
+def _entities(rows: LeveldbRows, kind: Any) -> Any:
+    """The columns of entities by name; null for other rows."""
+    found = [one.columns for one in versions_of(rows)]
+    return import_pyarrow().array([None if one is None else list(one.items()) for one in found], kind)
 
 
 class _Places:

@@ -133,8 +133,10 @@ def cat(run: Run, archive: LevelDbArchive, names: tuple[str, ...], options: dict
             for _, value in _named(archive, names, sequence):
                 run.out.write(value or b"")
         return outcome(run, archive)
+    from exhume.formats.leveldb.ranges import json_of
+
     if sequence is None and not run.machine:
-        for text in archive.database.map_live(lambda rows: rows.json(), families=[0], jobs=options["jobs"]):
+        for text in archive.database.map_live(json_of, families=[0], jobs=options["jobs"]):
             run.out.write(text)
     else:
         _print_rows(run, archive, _rows(archive, sequence))

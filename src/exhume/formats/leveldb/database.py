@@ -24,7 +24,6 @@ from exhume.formats.leveldb.merge import RangeDeletion, merge_runs, sort_key, wh
 from exhume.formats.leveldb.model import (
     CURRENT_STATE,
     DELETIONS,
-    INDIRECT,
     UNCOMMITTED,
     Role,
     Status,
@@ -240,7 +239,7 @@ class Database(LiveDatabase):
     def _resolved_version(self, chain: list[Version]) -> Version:
         """The newest of the versions that make the value of a key, with that value."""
         head = chain[0]
-        if head.value_type not in INDIRECT or (head.status is Status.LIVE and head.value_type != ValueTypes.MERGE):
+        if head.value_type == ValueTypes.VALUE or (head.status is Status.LIVE and head.value_type != ValueTypes.MERGE):
             return head
         versions = [
             (int(ValueTypes.VALUE) if one.status is Status.LIVE else one.value_type, one.value) for one in chain

@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 from exhume.errors import ExhumeError, Span
@@ -33,6 +34,8 @@ from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
 
 MOST_UNREAD = 100
+LOOKED_AT = 16
+"""Data blocks that say, with the index, whether a table that names no comparator is in the order of bytes."""
 
 
 class DatabaseDirectory:
@@ -63,7 +66,7 @@ class DatabaseDirectory:
         report_files = checks.ignore if standalone else report
         self.files: list[DbFile] = list_files(tree, self.manifest, self._was_named, report_files)
         if standalone:
-            self.files = [f._replace(role=Role.LIVE) if f.kind in ("table", "log") else f for f in self.files]
+            self.files = [f._replace(role=Role.LIVE) if f.kind in ("table", "log", "blob") else f for f in self.files]
         self._check_logs(report)
         self._tables: dict[str, Table] = {}
         self._logs: dict[str, LoadedLog] | None = None
@@ -154,7 +157,7 @@ class DatabaseDirectory:
         return comparator_of("" if any(map(self._is_in_another_order, plain)) else BYTEWISE)
 
     def _is_in_another_order(self, table: Table) -> bool:
-        """Whether the blocks of a table are sound, but its keys are not in the order of bytes."""
+        """Whether the first blocks of a table are sound, but its keys are not in the order of bytes."""
         damaged = disorder = False
 
         def note(rule: checks.Rule, *args: object, **kwargs: object) -> None:
@@ -164,7 +167,9 @@ class DatabaseDirectory:
 
         if table.check_footer(note) is None:
             return False
-        for block in table.read_blocks(table.index(note).handles, note):
+        index = table.index(note)
+        disorder = any(one > after for one, after in pairwise(index.keys))
+        for block in table.read_blocks(index.handles[:LOOKED_AT], note):
             if block is not None:
                 table.block_items(block, 0, note)
             if damaged:

@@ -100,6 +100,8 @@ def list_files(tree: Tree, manifest: Manifest | None, was_named: Callable[[int],
     seen: dict[int, str] = {}
     for name in plain_names(tree):
         kind, number = classify_name(name)
+        if manifest is not None and name == manifest.name:
+            kind = "manifest"  # whatever CURRENT calls it
         with tree.source(name) as source:
             size, whole = source.size, source.span(0, source.size)
         level, expected, largest = None, None, None

@@ -16,11 +16,12 @@ from exhume.formats.leveldb.comparators import Comparator, comparator_of
 from exhume.formats.leveldb.layout_facts import KEY_TAIL, Tags, user_key
 from exhume.formats.leveldb.log import LogReader
 from exhume.formats.leveldb.model import BYTEWISE, BlobCounts, TableFile, VersionEdit
-from exhume.formats.leveldb.names import MANIFEST_NAME
 from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
 
 _CURRENT_MAX = 4096
+_ELSEWHERE = frozenset("/\\\0")
+"""What the name of a file in the directory itself does not have."""
 _ROCKSDB_TAGS = frozenset(Tags) - frozenset(range(Tags.NEW_FILE2 + 1)) - {Tags.COMPACTION_WATERLINE, Tags.IGNORABLE}
 _ROCKSDB_TAGS |= {Tags.MIN_LOG_NUMBER_TO_KEEP}
 
@@ -28,17 +29,18 @@ _ROCKSDB_TAGS |= {Tags.MIN_LOG_NUMBER_TO_KEEP}
 def parse_current(data: bytes, where: Span, report: Report = checks.strict) -> str | None:
     """The manifest that CURRENT names; None when it names none.
 
-    Only a plain `MANIFEST-<digits>` is accepted: whatever else CURRENT says is never opened.
+    As in LevelDB, that is all of CURRENT before its last byte, which is a line end.  Only a file in the directory
+    itself is accepted: whatever else CURRENT says is never opened.
     """
     text = data[:_CURRENT_MAX].decode("utf-8", "backslashreplace")
     if not text.endswith("\n"):
         report(checks.NO_CURRENT, "no line end", span=where, actual=text)
-    name = text.removesuffix("\n").removesuffix("\r")
-    if not MANIFEST_NAME.fullmatch(name):
-        if not name:
-            report(checks.NO_CURRENT, "it is empty", span=where)
-        else:
-            report(checks.UNSAFE_NAME, span=where, expected="MANIFEST-<number>", actual=name)
+    name = text.removesuffix("\n")
+    if not name:
+        report(checks.NO_CURRENT, "it is empty", span=where)
+        return None
+    if name in (".", "..") or not _ELSEWHERE.isdisjoint(name):
+        report(checks.UNSAFE_NAME, span=where, expected="MANIFEST-<number>", actual=name)
         return None
     return name
 

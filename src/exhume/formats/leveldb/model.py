@@ -6,6 +6,7 @@ import enum
 from typing import Any, NamedTuple
 
 from exhume.errors import Span
+from exhume.formats.leveldb.keys import key_text
 from exhume.formats.leveldb.layout_facts import ValueTypes as ValueTypes
 from exhume.formats.leveldb.wire import Handle
 
@@ -199,7 +200,7 @@ class Version(NamedTuple):
             out["column_family"] = self.column_family
         if self.extra is not None:
             if self.extra.columns is not None:
-                out["columns"] = [{"name": name, "value": value} for name, value in self.extra.columns.items()]
+                out["columns"] = {key_text(name): value for name, value in self.extra.columns.items()}
             if self.extra.timestamp is not None:
                 out["timestamp"] = _number(self.extra.timestamp)
             if self.extra.unresolved is not None:

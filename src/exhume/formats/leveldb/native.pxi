@@ -110,10 +110,8 @@ cdef inline bint deletes(int kind) noexcept nogil:
 
 
 cdef inline bint indirect(int kind) noexcept nogil:
-    """Whether the value of such a version is not the bytes that it has."""
-    return (kind == LEVELDB_INTERNAL_KEY_VALUE_TYPES_MERGE or kind == LEVELDB_INTERNAL_KEY_VALUE_TYPES_BLOB_INDEX
-            or kind == LEVELDB_INTERNAL_KEY_VALUE_TYPES_WIDE_COLUMN_ENTITY
-            or kind == LEVELDB_INTERNAL_KEY_VALUE_TYPES_VALUE_PREFERRED_SEQNO)
+    """Whether the value of such a version, which is no deletion, is not the bytes that it has, or nobody knows."""
+    return kind != LEVELDB_INTERNAL_KEY_VALUE_TYPES_VALUE
 
 
 cdef inline void fill_row(object row, Py_ssize_t at, object value):

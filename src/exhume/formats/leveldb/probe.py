@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import struct
 
+from exhume_ksy.facts.leveldb_blob_file import Header as BlobHeader
 from exhume_ksy.facts.leveldb_footer import LeveldbFooter
 
 from exhume.counts import counted
@@ -20,6 +22,7 @@ from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.registry import Identification
 
+_BLOB_HEAD = struct.Struct(BlobHeader.packed)
 _BESIDE = re.compile(r"LOCK|IDENTITY|LOG(?:\.old(?:\.[0-9]+)?)?|OPTIONS-[0-9]+|[0-9]+\.dbtmp", re.ASCII)
 
 
@@ -57,6 +60,11 @@ def owns(name: str) -> bool:
 
 
 def _probe_table(source: Source) -> Identification | None:
+    head = source.read_up_to(0, BlobHeader.size)
+    if len(head) == BlobHeader.size and _BLOB_HEAD.unpack(head)[:2] == (BlobHeader.magic, BlobHeader.version):
+        return Identification(
+            "leveldb", 0.7, source.span(0, source.size), ("magic number and version of a RocksDB blob file",)
+        )
     if source.size < LeveldbFooter.before_end.leveldb[0]:
         return None
     magic_size = LeveldbFooter.before_end.magic[0]

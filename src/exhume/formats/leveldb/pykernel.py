@@ -15,7 +15,7 @@ from exhume.formats.leveldb.blocks import build_block
 from exhume.formats.leveldb.keys import key_text
 from exhume.formats.leveldb.layout import BLOCK_TRAILER, fills_block, flat_block_trailer
 from exhume.formats.leveldb.layout_facts import Compressions
-from exhume.formats.leveldb.model import DELETIONS, INDIRECT, ValueTypes
+from exhume.formats.leveldb.model import DELETIONS, ValueTypes
 from exhume.formats.leveldb.wire import InternalKey
 from exhume.io.jsonout import dump_bytes
 
@@ -269,7 +269,7 @@ def judge(rows: list[list[Any]], state: Any, last_sequence: int, ranges: Sequenc
         elif wiped >= 0:
             row[5], row[6] = DELETED, wiped
         else:
-            row[5] = UNRESOLVED if kind in INDIRECT else LIVE
+            row[5] = LIVE if kind == ValueTypes.VALUE else UNRESOLVED
         if kind == ValueTypes.MERGE and row[5] in (UNRESOLVED, OPERAND):
             kind |= _CHAINED
         newer, newer_kind = sequence, kind

@@ -5,6 +5,8 @@ Spec: LevelDB doc/impl.md.
 
 from __future__ import annotations
 
+import json
+from array import array
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -16,11 +18,13 @@ from exhume.findings import Finding, Severity
 from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.blocks import codec_name
 from exhume.formats.leveldb.kernel import LeveldbRows
+from exhume.formats.leveldb.keys import key_text
 from exhume.formats.leveldb.merge import RangeDeletion, merge_runs, whole_keys
-from exhume.formats.leveldb.model import PUTS, Extra, Place, Role, Status, Version, type_name
+from exhume.formats.leveldb.model import PUTS, Extra, Place, Role, Status, ValueTypes, Version, type_name
 from exhume.formats.leveldb.pykernel import judge
 from exhume.formats.leveldb.table import Item, Table
-from exhume.formats.leveldb.values import Resolver
+from exhume.formats.leveldb.values import Resolver, entity_columns
+from exhume.io.jsonout import dump_bytes
 from exhume.io.parallel import map_ordered
 from exhume.native.kernel import COMPILED
 
@@ -93,10 +97,37 @@ class Sources(NamedTuple):
 
     def _settle(self, rows: LeveldbRows) -> None:
         if chains := rows.chains():
+            _keep_columns(rows, chains)
             values = [(number, self.resolver(rows.family, key, versions)) for number, key, versions in chains]
             rows.settle(values, not self.live)
         if self.live:
             rows.choose(True, None, None, None)
+
+
+def _keep_columns(rows: LeveldbRows, chains: list[tuple[int, bytes, list[tuple[int, bytes]]]]) -> None:
+    """Keeps the columns of live entities, whose value will be that of one column."""
+    entities = [one for one in chains if one[2][0][0] == ValueTypes.WIDE_COLUMN_ENTITY]
+    if not entities:
+        return
+    sequences = array("q", rows.numbers(SEQUENCE))
+    for number, key, versions in entities:
+        place = key, sequences[number]
+        rows.extras[place] = rows.extras.get(place, Extra())._replace(columns=entity_columns(versions[0][1]))
+
+
+def json_of(rows: LeveldbRows) -> bytes:
+    """A line of JSON for each row, with the columns of an entity by their names."""
+    if not rows.extras:
+        return rows.json()
+    lines = []
+    for one in versions_of(rows):
+        shown = "null" if one.status is Status.UNRESOLVED else dump_bytes(one.value)
+        columns = ""
+        if one.columns is not None:
+            named = (f"{json.dumps(key_text(name))}:{dump_bytes(value)}" for name, value in one.columns.items())
+            columns = f',"columns":{{{",".join(named)}}}'
+        lines.append(f'{{"key":{dump_bytes(one.key)},"value":{shown}{columns}}}\n')
+    return "".join(lines).encode()
 
 
 def plan_ranges(sources: Sources, start: bytes | None, stop: bytes | None, size: int = SIZE) -> Iterator[KeyRange]:
@@ -204,7 +235,10 @@ def _until(blocks: Iterator[list[Item]], keys: KeyRange) -> Iterator[list[Item]]
 
 def versions_of(rows: LeveldbRows) -> list[Version]:
     """The rows as versions."""
-    return rows.versions(Version, _STATUSES, places_of(rows.places), operation_of)
+    found: list[Version] = rows.versions(Version, _STATUSES, places_of(rows.places), operation_of)
+    if rows.extras:
+        found = [one._replace(extra=rows.extras.get((one.key, one.sequence))) for one in found]
+    return found
 
 
 def rows_of(family: int, versions: Iterable[Version]) -> LeveldbRows:

@@ -18,7 +18,14 @@ from exhume.formats.leveldb.database import Database
 from exhume.formats.leveldb.files import DbFile
 from exhume.formats.leveldb.kernel import number_range
 from exhume.formats.leveldb.keys import key_text
-from exhume.formats.leveldb.layout_facts import LEVELDB_FOOTER, LEVELDB_MAGIC, MAGIC_SIZE, ROCKSDB_MAGIC
+from exhume.formats.leveldb.layout_facts import (
+    BLOB_HEADER,
+    BLOB_MAGIC,
+    LEVELDB_FOOTER,
+    LEVELDB_MAGIC,
+    MAGIC_SIZE,
+    ROCKSDB_MAGIC,
+)
 from exhume.formats.leveldb.model import CURRENT_STATE, Role, SequenceRule, Status, Version, type_name
 from exhume.formats.leveldb.ranges import Tally, tally_of
 from exhume.io.source import Source, WindowSource
@@ -211,7 +218,10 @@ class _Borrowed(WindowSource):
 
 
 def _lone_table(source: Source, limits: Limits) -> Database:
-    """A database of one table and nothing else."""
+    """A database of one table, or of one blob file, and nothing else."""
+    if source.read_up_to(0, BLOB_HEADER).startswith(BLOB_MAGIC):
+        blobs = MemoryTree({"000001.blob": _Borrowed(source, 0, source.size)}, source.name)
+        return Database(blobs, limits=limits, standalone=True)
     tail = source.read_at(source.size - MAGIC_SIZE, MAGIC_SIZE) if source.size >= LEVELDB_FOOTER else b""
     if tail not in (LEVELDB_MAGIC, ROCKSDB_MAGIC):
         raise checks.BAD_MAGIC.error("neither a database directory nor a table", span=source.span(0, source.size))
