@@ -59,6 +59,7 @@ def test_no_limit_hides_or_damages_what_carve_finds(format: str) -> None:
             found = list(exhume.carve(image, limits=few))
             assert [(one.format, one.offset) for one in found] == expected or format in ("caf", "leveldb"), (name, few)
             assert len(found) == len(expected), (name, few)
+            assert min((one.confidence for one in found), default=1) >= 0.5 or format == "databundle", (name, few)
             for one in found:
                 assert one.verdict is not CarveVerdict.DAMAGED, (name, few, one.findings)
 

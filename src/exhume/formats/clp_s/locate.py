@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from exhume.codecs.zstd import ZSTD_MAGIC
 from exhume.errors import ExhumeError
-from exhume.findings import Finding
+from exhume.findings import NOT_CHECKED, Finding
 from exhume.formats.clp_s import checks
 from exhume.formats.clp_s.layout import HEADER_SIZE, Compression, parse_header
 from exhume.formats.clp_s.names import KNOWN_VERSIONS
@@ -37,6 +37,8 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: i
     confidence = 0.9 if archive.header.version in KNOWN_VERSIONS else 0.7
     try:
         archive.files  # noqa: B018 - reads the list of sections
+    except NOT_CHECKED:
+        pass  # which says nothing of the format
     except ExhumeError:
         confidence = 0.3
     found = archive.verify(jobs=jobs if length > LARGE else 1)

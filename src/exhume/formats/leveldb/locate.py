@@ -42,8 +42,9 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: i
             proof = Proof.STRUCTURE
     bad = tuple(finding for finding in found if finding.is_problem)
     span = source.span(start, end)
-    confidence = 0.3 if bad and not index else 0.99
-    return Carved("leveldb", span, CarveVerdict.of(bad, proof), confidence, bad[:10], proof)
+    verdict = CarveVerdict.of(bad, proof)
+    confidence = 0.3 if verdict is CarveVerdict.DAMAGED and not index else 0.99
+    return Carved("leveldb", span, verdict, confidence, bad[:10], proof)
 
 
 def _size(source: Source, end: int, limits: Limits) -> int | None:
