@@ -171,7 +171,7 @@ cdef class ClpsProgram:
         self.num_views = 0
 
     def __init__(self, operations, Py_ssize_t rows):
-        cdef int index, total
+        cdef int total, place = 0
         cdef Op* op
         cdef ClpsStrings strings
         cdef ClpsLogTypes log_types
@@ -190,13 +190,12 @@ cdef class ClpsProgram:
             raise MemoryError
         memset(self.ops, 0, (total + 1) * sizeof(Op))
         self._joined_literals(total)
-        index = 0
         for operation in self.keep:
             kind = operation[0]
             if kind == OP_LITERAL:
-                index += 1
                 continue
-            op = self._op_of(index)
+            op = &self.ops[place]  # one for each value, in their order
+            place += 1
             op.kind = kind
             op.values = self._view(operation[1], rows if kind == OP_BOOLEAN else sizeof(int64_t) * rows, NULL)
             if kind == OP_FORMATTED:
@@ -218,7 +217,6 @@ cdef class ClpsProgram:
                 op.num_patterns, op.arena = patterns.count, patterns.arena
             elif not OP_INTEGER <= kind <= OP_BOOLEAN:
                 raise ValueError(f"unknown operation {kind!r}")
-            index += 1
 
     cdef int _joined_literals(self, int total) except -1:
         """One entry per value with the literals before it joined, and one for the literals at the end."""
@@ -244,12 +242,6 @@ cdef class ClpsProgram:
         self.count += 1
         self.keep = self.keep + [(OP_LITERAL, text) for text in joined]
         return 0
-
-    cdef Op* _op_of(self, int index) noexcept:
-        cdef int i = 0
-        while self.indices[i] != index:
-            i += 1
-        return &self.ops[i]
 
     cdef const char* _view(self, buffer, Py_ssize_t need, Py_ssize_t* size) except? NULL:
         cdef Py_buffer* view = &self.views[self.num_views]

@@ -1,0 +1,239 @@
+"""How the work of a verb grows with a count of its archive: calls of functions, and the peak of memory.
+
+python -m tests.scaling.growth [--write]     # make scaling
+
+A count is doubled three times from a small size.  Calls of Python and C functions are counted, not seconds: they are
+the same on every machine.  Loops inside the compiled kernel are not counted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import json
+import math
+import sys
+import tempfile
+import tracemalloc
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import exhume
+from exhume.cli.main import invoke
+from tools.blocks import write_block
+
+MOST = 2.4
+"""Growth of the calls for each doubling of a count, above which a verb is not linear."""
+
+DOUBLINGS = 3
+
+Make = Callable[[Path, int], None]
+
+
+class Case(NamedTuple):
+    """A count of a format, the size that it is doubled from, the archive that has it, and the verbs that are run."""
+
+    format: str
+    count: str
+    start: int
+    make: Make
+    verbs: tuple[str, ...]
+
+
+def _events(path: Path, format: str, events: Iterator[dict[str, Any]]) -> None:
+    with exhume.create(path, format) as writer:
+        lines: Any = writer
+        for event in events:
+            lines.write(event)
+
+
+def schemas(path: Path, count: int) -> None:
+    """Events that each have another key."""
+    _events(path, "clp-s", ({f"k{number}": number} for number in range(count)))
+
+
+def keys(path: Path, count: int) -> None:
+    """One event with many keys."""
+    _events(path, "clp-s", iter([{f"k{number}": number for number in range(count)}]))
+
+
+def records(path: Path, count: int) -> None:
+    """Events that are alike."""
+    _events(path, "clp-s", ({"a": number, "b": f"text {number}"} for number in range(count)))
+
+
+def stream_events(path: Path, count: int) -> None:
+    """Events of a KV-IR stream."""
+    _events(path, "kv-ir", ({"a": number, "b": f"text {number}"} for number in range(count)))
+
+
+def stream_keys(path: Path, count: int) -> None:
+    """Events of a KV-IR stream that each have another key."""
+    _events(path, "kv-ir", ({f"k{number}": number} for number in range(count)))
+
+
+def _caf(path: Path, names: Iterator[str]) -> None:
+    files = ",".join(f'{json.dumps(name)}:{{"start_byte":0,"end_byte":0}}' for name in names)
+    index = f'{{"format_version":"1.0","files":{{{files}}}}}'.encode()
+    path.write_bytes(index + len(index).to_bytes(4, "little"))
+
+
+def members(path: Path, count: int) -> None:
+    """Members of one folder."""
+    _caf(path, (f"folder/{number:06}" for number in range(count)))
+
+
+def folders(path: Path, count: int) -> None:
+    """Members that are folders of others, too."""
+    _caf(path, (f"{number:06}{rest}" for number in range(count) for rest in ("", "/x")))
+
+
+def components(path: Path, count: int) -> None:
+    """Members whose names have many components."""
+    _caf(path, (f"{number}/" + "f/" * count + "x" for number in range(20)))
+
+
+def heads(path: Path, count: int) -> None:
+    """An image of nothing but heads of an index."""
+    path.write_bytes(b'{"format_version":"1.0","files":{"a":{"start_byte":0,"end_byte":9999999}},' * count)
+
+
+def blocks(path: Path, count: int) -> None:
+    """Blocks of a few records."""
+    with exhume.create(path, "zs", codec="none", block_size=64) as writer:
+        lines: Any = writer
+        lines.add_records(b"%09d" % number for number in range(count))
+
+
+def bundle(path: Path, count: int) -> None:
+    """Members of a bundle."""
+    with exhume.create(path, "databundle") as writer:
+        files: Any = writer
+        for number in range(count):
+            files.add(f"folder/{number:06}", b"x")
+
+
+CASES = (
+    Case("clp-s", "schemas", 50, schemas, ("verify", "list", "cat", "cat --ordered", "salvage -o {o}", "carve",
+                                            "map --svg {o}", "export --to arrow -o {o}", "export --to jsonl -o {o}")),
+    Case("clp-s", "keys of a record", 100, keys, ("verify", "cat", "export --to arrow -o {o}")),
+    Case("clp-s", "records", 200, records, ("verify", "cat", "salvage -o {o}", "export --to csv -o {o}")),
+    Case("kv-ir", "events", 200, stream_events, ("verify", "cat", "export --to jsonl -o {o}")),
+    Case("kv-ir", "keys", 100, stream_keys, ("verify", "cat", "list")),
+    Case("caf", "members", 200, members, ("verify", "list", "explain --coverage", "salvage -o {o}")),
+    Case("caf", "names that clash", 60, folders, ("verify", "list")),
+    Case("caf", "components of a name", 150, components, ("verify", "list")),
+    Case("caf", "heads in an image", 50, heads, ("carve",)),
+    Case("zs", "blocks", 200, blocks, ("verify", "cat", "list", "salvage -o {o}")),
+    Case("databundle", "members", 50, bundle, ("verify", "list", "export --to jsonl -o {o}")),
+)  # fmt: skip
+
+
+def run(verb: str, target: Path, out: Path) -> None:
+    """Run a verb on a target; what it prints is thrown away."""
+    words = [word.format(o=out) for word in verb.split()]
+    shown = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
+    with contextlib.redirect_stdout(shown), contextlib.redirect_stderr(io.StringIO()):
+        code = int(invoke([words[0], str(target), *words[1:], "-q"]))
+    if code not in (0, 3, 4):
+        raise RuntimeError(f"{verb} {target.name}: exit code {code}")
+
+
+def calls(work: Callable[[], Any]) -> int:
+    """The calls of Python and C functions that some work takes."""
+    count = 0
+
+    def one(frame: Any, event: str, argument: Any) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    sys.setprofile(one)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+class Growth(NamedTuple):
+    """The calls at each size, and the peak of memory at the last two."""
+
+    sizes: list[int]
+    calls: list[int]
+    peaks: tuple[int, int] = (0, 0)
+
+    @property
+    def worst(self) -> float:
+        """The largest growth of the calls for a doubling."""
+        return max(after / before for before, after in pairwise(self.calls))
+
+    @property
+    def exponent(self) -> float:
+        """The power of the count that the calls grow with, from the last two sizes."""
+        return max(0.0, math.log2(self.calls[-1] / self.calls[-2]))
+
+
+def grow(case: Case, verb: str, folder: Path, *, memory: bool = False) -> Growth:
+    """Run a verb at each size of a count."""
+    sizes = [case.start << number for number in range(DOUBLINGS + 1)]
+    counted: list[int] = []
+    peaks: list[int] = []
+    for size in sizes:
+        target = folder / f"{case.make.__name__}-{size}"
+        if not target.exists():
+            case.make(target, size)
+        outs = (folder / f"out-{number}" for number in range(1_000_000))
+        free = (out for out in outs if not out.exists())
+        if size == sizes[0]:
+            run(verb, target, next(free))  # imports what it needs
+        out = next(free)
+        counted.append(calls(lambda: run(verb, target, out)))  # noqa: B023 - called here
+        if memory and size >= sizes[-2]:
+            out = next(free)
+            tracemalloc.start()
+            try:
+                run(verb, target, out)
+                peaks.append(tracemalloc.get_traced_memory()[1])
+            finally:
+                tracemalloc.stop()
+    return Growth(sizes, counted, (peaks[0], peaks[1]) if memory else (0, 0))
+
+
+def table(folder: Path) -> str:
+    """A row for each case and verb."""
+    lines = [
+        "| format | count | verb | from | to | calls per item | exponent | bytes per item |",
+        "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    for case in CASES:
+        for verb in case.verbs:
+            found = grow(case, verb, folder, memory=True)
+            first, last = found.sizes[0], found.sizes[-1]
+            added = found.sizes[-1] - found.sizes[-2]
+            each = max(0, found.calls[-1] - found.calls[-2]) / added
+            held = max(0, found.peaks[1] - found.peaks[0]) / added
+            name = verb.replace(" -o {o}", "").replace(" {o}", "")
+            lines.append(
+                f"| {case.format} | {case.count} | `{name}` | {first:,} | {last:,} | {each:,.1f} |"
+                f" {found.exponent:.2f} | {held:,.0f} |"
+            )
+            print(lines[-1], f"worst {found.worst:.2f}", flush=True)  # noqa: T201
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    """Run the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--write", action="store_true")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="exhume-growth-") as folder:
+        made = table(Path(folder))
+    if options.write:
+        write_block("scaling.md", "scaling", made)
+
+
+if __name__ == "__main__":
+    main()
