@@ -30,17 +30,20 @@ help:  ## list the targets
 demo: $(STAMP)  ## a chapter on every format and one on a disk image, every verb in them, in less than two minutes
 	@PATH="$(CURDIR)/$(BIN):$$PATH" bash examples/demo.sh
 
-test: setup node oracles plugins  ## run every test (ARGS=... goes to pytest)
+test: setup node setup-oracles plugins  ## run every test (ARGS=... goes to pytest)
 	$(BIN)/python -m pytest -q -n auto --dist loadgroup $(ARGS)
 
-skips: setup node oracles plugins  ## run every test as a fresh clone would, and write what it skips, and why, into docs/trust.md
+skips: setup node setup-oracles plugins  ## run every test as a fresh clone would, and write what it skips, and why, into docs/trust.md
 	@EXHUME_MORE_SAMPLES= $(BIN)/python -m pytest -q -n auto --dist loadgroup -p tools.skips
 
 test-quick: setup node  ## the tests that are not slow, over every tenth sample: for while you work (ARGS=... goes to pytest)
 	$(BIN)/python -m pytest -q -n auto --dist loadgroup -m "not slow" $(ARGS)
 
-test-thorough: setup node oracles plugins  ## every test at full size, and 2000 examples where others try 60: takes hours
+test-thorough: setup node setup-oracles plugins  ## every test at full size, and 2000 examples where others try 60: takes hours
 	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -q -n auto --dist loadgroup $(ARGS)
+
+oracles: setup node setup-oracles plugins  ## compare with every independent implementation within 10 minutes; counts in docs/trust.md
+	@$(BIN)/python -m pytest -q -n auto --dist loadgroup -m conformance -p tools.oracle_table $(ARGS)
 
 check: lint types ksy-lint check-generated check-code check-docs  ## everything that is not a test: lint, types, freshness
 
@@ -62,8 +65,8 @@ $(TOOLS): pyproject.toml | $(STAMP)
 	$(PIP) install --no-compile "setuptools>=77" --group test --group lint --group oracles
 	@touch $@
 
-.PHONY: oracles plugins rooms skips test-quick test-thorough
-oracles: $(ORACLES)  ## make .venv-oracles with the oracles that pin old libraries, for the tests that ask them
+.PHONY: oracles setup-oracles plugins rooms skips test-quick test-thorough
+setup-oracles: $(ORACLES)  ## make .venv-oracles with the oracles that pin old libraries, for the tests that ask them
 
 $(ORACLES): pyproject.toml | $(BIN)/python
 	@rm -rf $(@D)
@@ -190,7 +193,7 @@ scaling: setup  ## double every count of small archives and count the work of th
 mutation: setup  ## change the code that judges archives and see which tests notice (MODULE=zs/verify or zs for some)
 	@nice $(BIN)/python -m tools.mutation $(MODULE)
 
-coverage: setup node oracles plugins  ## branch coverage of the tests with both kernels, and its table in docs/trust.md
+coverage: setup node setup-oracles plugins  ## branch coverage of the tests with both kernels, and its table in docs/trust.md
 	@nice $(BIN)/python -m tools.cover run -n auto --dist loadgroup $(ARGS)
 	@$(BIN)/python -m tools.cover tell
 

@@ -2,8 +2,8 @@
 
     python benchmarks/kv_ir.py [--events N] [--repeat N]
 
-clp-ffi-py is that of `make oracles`, `clp-s` that of the group `oracles`.  Each side works on the same stream in turns,
-in processes of their own; CPU is user + system seconds, the best of the repetitions, without what starting takes.
+clp-ffi-py is that of `make setup-oracles`, `clp-s` that of the group `oracles`.  Each side works on the same stream in
+turns, in processes of their own; CPU is user + system seconds, the best of the repetitions, without the start.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ types:
         type: leveldb_varint
         valid:
           expr: |
-            _.value >= 8192 or (_.value > 0 and _.value <= 10 and _.value != 8)
+            (_.value & 8192) != 0 or (_.value > 0 and _.value <= 10 and _.value != 8)
             or _.value == 100 or _.value == 102 or _.value == 103
             or (_.value >= 200 and _.value <= 203) or _.value == 300
             or _.value == 400 or _.value == 401 or _.value == 800
@@ -68,14 +68,20 @@ types:
             'tags::blob_file_addition': blob_file_addition
             'tags::blob_file_garbage': blob_file_garbage
             'tags::compaction_waterline': leveldb_varint
+            'tags::wal_addition': wal_addition
+            'tags::wal_deletion': leveldb_varint
             'tags::ignorable': leveldb_bytes
         doc: Never raw bytes, for there is a case for every tag that is let in.
     instances:
       tag:
-        value: 'raw_tag.value >= 8192 ? 8192 : raw_tag.value'
+        value: |
+          (raw_tag.value & 8192) != 0 and raw_tag.value != 8196 and raw_tag.value != 8197
+          ? 8192 : raw_tag.value
         enum: tags
         -webide-parse-mode: eager
-        doc: Every tag from 8192 is one that readers may skip.
+        doc: |
+          Readers may skip every tag that has the bit 8192, since its length
+          follows; early forms of two of them have none.
       name:
         value: body.as<leveldb_bytes>.data.to_s("UTF-8")
         if: tag == tags::comparator or tag == tags::column_family_add
@@ -197,6 +203,33 @@ types:
         enum: attribute_tags
         doc: The tag by its name.
         -webide-parse-mode: eager
+  wal_addition:
+    doc: A log, as RocksDB 6.15 tracked it; later ones write tag 8199.
+    -webide-representation: '{number}'
+    seq:
+      - id: number
+        -orig-id: log number
+        type: leveldb_varint
+        doc: Number of the log.
+      - id: attributes
+        type: wal_attribute
+        repeat: until
+        repeat-until: _.tag.value == 1
+  wal_attribute:
+    doc: One attribute of a log.
+    -webide-representation: '{tag}: {len_synced}'
+    seq:
+      - id: tag
+        type: leveldb_varint
+        valid:
+          expr: _.value == 1 or _.value == 2
+        doc: 1 ends the list.
+      - id: len_synced
+        -lint-ok: Of another file.
+        -orig-id: synced size
+        type: leveldb_varint
+        if: tag.value == 2
+        doc: Bytes of the log that are synchronized.
   blob_file_addition:
     doc: A file of large values that is part of the database from now on.
     -webide-representation: '{number}: {num_blobs} values, {len_blobs} bytes'
@@ -373,6 +406,13 @@ enums:
     800:
       id: compaction_waterline
       doc: dacha only.
+    8196:
+      id: wal_addition
+      -orig-id: kWalAddition
+    8197:
+      id: wal_deletion
+      -orig-id: kWalDeletion
+      doc: Logs below this number are gone.
     8192:
       id: ignorable
       -orig-id: kTagSafeIgnoreMask

@@ -1,7 +1,7 @@
 """Independent implementations that the conformance tests compare with, and the sentence that says why one is missing.
 
-Most of them live in the project's environment (dependency group `oracles`).  Those that insist on old versions of their
-own dependencies live in `.venv-oracles` (`make oracles`), without these dependencies, and are asked by subprocess.
+Most of them are in the project's environment (dependency group `oracles`).  Those that insist on old versions of their
+own dependencies are in `.venv-oracles` (`make setup-oracles`), without these dependencies, and run in a subprocess.
 """
 
 from __future__ import annotations
@@ -19,10 +19,13 @@ import pytest
 from tests.real import ROOT
 
 ENVIRONMENT = ROOT / ".venv-oracles"
+ASKED: set[str] = set()
+"""Names of the packages that tests asked for; see `tools.oracle_table`."""
 
 
 def need(module: str, package: str = "") -> Any:
     """Imports a module of the group `oracles`, or skips the test."""
+    ASKED.add(package or module)
     try:
         return importlib.import_module(module)
     except ImportError:
@@ -34,9 +37,10 @@ def need(module: str, package: str = "") -> Any:
 @contextmanager
 def apart(module: str, worker: Path) -> Iterator[Oracle]:
     """Runs a worker under the Python of `.venv-oracles`, or skips the test."""
+    ASKED.add(module)
     python = ENVIRONMENT / "bin" / "python"
     if not python.exists() or not list(ENVIRONMENT.glob(f"lib/python*/site-packages/{module}")):
-        pytest.skip(f"{module} is not installed: `make oracles` gives it an environment of its own")
+        pytest.skip(f"{module} is not installed: `make setup-oracles` gives it an environment of its own")
     with subprocess.Popen([python, worker], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         try:
             yield Oracle(process)

@@ -3,8 +3,8 @@
 
 import kaitaistruct
 from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
-from . import leveldb_write_batch
 from . import leveldb_version_edit
+from . import leveldb_write_batch
 from enum import IntEnum
 
 

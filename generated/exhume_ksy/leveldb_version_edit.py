@@ -68,6 +68,8 @@ class LeveldbVersionEdit(KaitaiStruct):
         blob_file_garbage = 401
         compaction_waterline = 800
         ignorable = 8192
+        wal_addition = 8196
+        wal_deletion = 8197
     def __init__(self, _io, _parent=None, _root=None):
         super(LeveldbVersionEdit, self).__init__(_io)
         self._parent = _parent
@@ -268,7 +270,7 @@ class LeveldbVersionEdit(KaitaiStruct):
         def _read(self):
             self.raw_tag = leveldb_varint.LeveldbVarint(self._io)
             _ = self.raw_tag
-            if not  ((_.value >= 8192) or ( ((_.value > 0) and (_.value <= 10) and (_.value != 8)) ) or (_.value == 100) or (_.value == 102) or (_.value == 103) or ( ((_.value >= 200) and (_.value <= 203)) ) or (_.value == 300) or (_.value == 400) or (_.value == 401) or (_.value == 800)) :
+            if not  ((_.value & 8192 != 0) or ( ((_.value > 0) and (_.value <= 10) and (_.value != 8)) ) or (_.value == 100) or (_.value == 102) or (_.value == 103) or ( ((_.value >= 200) and (_.value <= 203)) ) or (_.value == 300) or (_.value == 400) or (_.value == 401) or (_.value == 800)) :
                 raise kaitaistruct.ValidationExprError(self.raw_tag, self._io, u"/types/field/seq/0")
             _on = self.tag
             if _on == LeveldbVersionEdit.Tags.blob_file_addition:
@@ -332,6 +334,12 @@ class LeveldbVersionEdit(KaitaiStruct):
                 pass
                 self.body = leveldb_varint.LeveldbVarint(self._io)
             elif _on == LeveldbVersionEdit.Tags.previous_log_number:
+                pass
+                self.body = leveldb_varint.LeveldbVarint(self._io)
+            elif _on == LeveldbVersionEdit.Tags.wal_addition:
+                pass
+                self.body = LeveldbVersionEdit.WalAddition(self._io, self, self._root)
+            elif _on == LeveldbVersionEdit.Tags.wal_deletion:
                 pass
                 self.body = leveldb_varint.LeveldbVarint(self._io)
 
@@ -403,6 +411,12 @@ class LeveldbVersionEdit(KaitaiStruct):
             elif _on == LeveldbVersionEdit.Tags.previous_log_number:
                 pass
                 self.body._fetch_instances()
+            elif _on == LeveldbVersionEdit.Tags.wal_addition:
+                pass
+                self.body._fetch_instances()
+            elif _on == LeveldbVersionEdit.Tags.wal_deletion:
+                pass
+                self.body._fetch_instances()
 
         @property
         def name(self):
@@ -418,11 +432,13 @@ class LeveldbVersionEdit(KaitaiStruct):
 
         @property
         def tag(self):
-            """Every tag from 8192 is one that readers may skip."""
+            """Readers may skip every tag that has the bit 8192, since its length
+            follows; early forms of two of them have none.
+            """
             if hasattr(self, '_m_tag'):
                 return self._m_tag
 
-            self._m_tag = KaitaiStream.resolve_enum(LeveldbVersionEdit.Tags, (8192 if self.raw_tag.value >= 8192 else self.raw_tag.value))
+            self._m_tag = KaitaiStream.resolve_enum(LeveldbVersionEdit.Tags, (8192 if  ((self.raw_tag.value & 8192 != 0) and (self.raw_tag.value != 8196) and (self.raw_tag.value != 8197))  else self.raw_tag.value))
             return getattr(self, '_m_tag', None)
 
 
@@ -546,6 +562,63 @@ class LeveldbVersionEdit(KaitaiStruct):
 
         def _fetch_instances(self):
             pass
+
+
+    class WalAddition(KaitaiStruct):
+        """A log, as RocksDB 6.15 tracked it; later ones write tag 8199."""
+        def __init__(self, _io, _parent=None, _root=None):
+            super(LeveldbVersionEdit.WalAddition, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._read()
+
+        def _read(self):
+            self.number = leveldb_varint.LeveldbVarint(self._io)
+            self.attributes = []
+            i = 0
+            while True:
+                _ = LeveldbVersionEdit.WalAttribute(self._io, self, self._root)
+                self.attributes.append(_)
+                if _.tag.value == 1:
+                    break
+                i += 1
+
+
+        def _fetch_instances(self):
+            pass
+            self.number._fetch_instances()
+            for i in range(len(self.attributes)):
+                pass
+                self.attributes[i]._fetch_instances()
+
+
+
+    class WalAttribute(KaitaiStruct):
+        """One attribute of a log."""
+        def __init__(self, _io, _parent=None, _root=None):
+            super(LeveldbVersionEdit.WalAttribute, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._read()
+
+        def _read(self):
+            self.tag = leveldb_varint.LeveldbVarint(self._io)
+            _ = self.tag
+            if not  ((_.value == 1) or (_.value == 2)) :
+                raise kaitaistruct.ValidationExprError(self.tag, self._io, u"/types/wal_attribute/seq/0")
+            if self.tag.value == 2:
+                pass
+                self.len_synced = leveldb_varint.LeveldbVarint(self._io)
+
+
+
+        def _fetch_instances(self):
+            pass
+            self.tag._fetch_instances()
+            if self.tag.value == 2:
+                pass
+                self.len_synced._fetch_instances()
+
 
 
 

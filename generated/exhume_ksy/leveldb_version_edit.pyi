@@ -47,6 +47,8 @@ class LeveldbVersionEdit(KaitaiStruct):
         blob_file_garbage = 401
         compaction_waterline = 800
         ignorable = 8192
+        wal_addition = 8196
+        wal_deletion = 8197
     def __init__(self, _io: Any, _parent: Any = ..., _root: Any = ...) -> None: ...
     class Attribute(KaitaiStruct):
         def __init__(self, _io: Any, _parent: Any = ..., _root: Any = ...) -> None: ...
@@ -82,7 +84,7 @@ class LeveldbVersionEdit(KaitaiStruct):
     class Field(KaitaiStruct):
         def __init__(self, _io: Any, _parent: Any = ..., _root: Any = ...) -> None: ...
         raw_tag: leveldb_varint.LeveldbVarint
-        body: LeveldbVersionEdit.BlobFileAddition | LeveldbVersionEdit.BlobFileGarbage | LeveldbVersionEdit.CompactPointer | LeveldbVersionEdit.DeletedFile | LeveldbVersionEdit.NewFile | LeveldbVersionEdit.NewFile2 | LeveldbVersionEdit.NewFile3 | LeveldbVersionEdit.NewFile4 | LeveldbVersionEdit.NoPayload | leveldb_bytes.LeveldbBytes | leveldb_varint.LeveldbVarint
+        body: LeveldbVersionEdit.BlobFileAddition | LeveldbVersionEdit.BlobFileGarbage | LeveldbVersionEdit.CompactPointer | LeveldbVersionEdit.DeletedFile | LeveldbVersionEdit.NewFile | LeveldbVersionEdit.NewFile2 | LeveldbVersionEdit.NewFile3 | LeveldbVersionEdit.NewFile4 | LeveldbVersionEdit.NoPayload | LeveldbVersionEdit.WalAddition | leveldb_bytes.LeveldbBytes | leveldb_varint.LeveldbVarint
         name: str | None
         tag: LeveldbVersionEdit.Tags | int
     class NewFile(KaitaiStruct):
@@ -113,4 +115,12 @@ class LeveldbVersionEdit(KaitaiStruct):
         attributes: list[Any]
     class NoPayload(KaitaiStruct):
         def __init__(self, _io: Any, _parent: Any = ..., _root: Any = ...) -> None: ...
+    class WalAddition(KaitaiStruct):
+        def __init__(self, _io: Any, _parent: Any = ..., _root: Any = ...) -> None: ...
+        number: leveldb_varint.LeveldbVarint
+        attributes: list[Any]
+    class WalAttribute(KaitaiStruct):
+        def __init__(self, _io: Any, _parent: Any = ..., _root: Any = ...) -> None: ...
+        tag: leveldb_varint.LeveldbVarint
+        len_synced: leveldb_varint.LeveldbVarint
     fields: list[LeveldbVersionEdit.Field]

@@ -19,7 +19,7 @@ create = DataBundleWriter
 def open(
     target: Target,
     *,
-    sequence_rule: Literal["per-operation", "per-batch"] | None = None,
+    sequence_rule: Literal["per-operation", "per-batch", "per-sub-batch"] | None = None,
     check: bool = True,
     limits: Limits = DEFAULT_LIMITS,
     storage_options: dict[str, Any] | None = None,

@@ -15,7 +15,7 @@ __all__ = ["LevelDbArchive", "open"]
 def open(
     target: Target,
     *,
-    sequence_rule: Literal["per-operation", "per-batch"] | None = None,
+    sequence_rule: Literal["per-operation", "per-batch", "per-sub-batch"] | None = None,
     limits: Limits = DEFAULT_LIMITS,
     storage_options: dict[str, Any] | None = None,
     offset: int = 0,

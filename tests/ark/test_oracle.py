@@ -24,7 +24,7 @@ from tests.ark import vectors
 from tests.ark.rbuf_strategies import RANGES, same, values
 from tests.oracles import Oracle, apart
 
-pytestmark = pytest.mark.conformance
+pytestmark = pytest.mark.conformance("lqs-client")
 
 
 @pytest.fixture(scope="module")

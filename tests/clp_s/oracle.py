@@ -48,13 +48,14 @@ class Oracle:
 
 
 ORACLES = [
-    pytest.param(Oracle(path), id=str(index), marks=pytest.mark.conformance) for index, path in enumerate(binaries())
+    pytest.param(Oracle(path), id=str(index), marks=pytest.mark.conformance("clp-s"))
+    for index, path in enumerate(binaries())
 ] or [
     pytest.param(
         None,
         id="missing",
         marks=[
-            pytest.mark.conformance,
+            pytest.mark.conformance("clp-s"),
             pytest.mark.skip(reason="yscope-clp-core is not installed, and EXHUME_CLP_S_BIN names no clp-s"),
         ],
     )

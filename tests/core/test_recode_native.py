@@ -17,7 +17,7 @@ RECORDS = sorted(b"record %05d of many" % (i * 7919 % 5000) for i in range(2000)
 EVENTS = b"".join(b'{"id":%d,"text":"took %d.5 ms id=a%d"}\n' % (i, i, i % 7) for i in range(500))
 
 
-@pytest.mark.conformance
+@pytest.mark.conformance("zs 0.10.0")
 @pytest.mark.skipif(
     not ZS_PYTHON, reason="EXHUME_ZS_PYTHON names no Python that has the reference implementation of ZS"
 )

@@ -264,7 +264,7 @@ CASES: list[tuple[str, Change]] = [
     ("LDB-305", log(build_log([build_batch(1 << 56, [(PUT, b"k", b"v")])]))),
     ("LDB-305", log(build_log([build_batch((1 << 64) - 1, [(PUT, b"k", b"v"), (PUT, b"l", b"w")])]))),
     ("LDB-306", log(build_log([overwrite(build_batch(7, [(PUT, b"k", b"v")]), 8, b"\x05")]))),
-    ("LDB-307", manifest(edit(log=6, last=6, following=7, tables=[]), b"\x08\x01")),
+    ("LDB-112", manifest(edit(log=6, last=6, following=7, tables=[]), b"\x08\x01")),
     ("LDB-307", manifest(edit(log=6, last=6, following=7, tables=[]), b"\x07\x01\x05")),
     ("LDB-308", manifest(edit(log=6, last=6, following=7, tables=[]), b"\x04\x01")),
     ("LDB-308", manifest(b"\x02\x06")),

@@ -13,7 +13,7 @@ from exhume.archive import MemberArchive
 from tests.plugins.tools import run
 from tests.real import ROOT
 
-pytestmark = [pytest.mark.conformance, pytest.mark.slow]
+pytestmark = [pytest.mark.conformance("dissect"), pytest.mark.slow]
 
 PLUGIN = ROOT / "src/exhume/plugins/exhume_dissect.py"
 

@@ -16,7 +16,7 @@ import pytest
 from tests.plugins.tools import ENVIRONMENT
 from tests.real import ROOT
 
-pytestmark = [pytest.mark.conformance, pytest.mark.slow]
+pytestmark = [pytest.mark.conformance("lnav"), pytest.mark.slow]
 
 FORMAT = ROOT / "src/exhume/plugins/lnav"
 

@@ -12,7 +12,7 @@ import pytest
 import exhume
 from tests.plugins.tools import ENVIRONMENT, run, tool
 
-pytestmark = [pytest.mark.conformance, pytest.mark.slow]
+pytestmark = [pytest.mark.conformance("rerun"), pytest.mark.slow]
 
 MANIFEST = "ark/log/manifests/00000000-0000-4000-8000-000000000001"
 

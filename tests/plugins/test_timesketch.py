@@ -122,7 +122,7 @@ def test_mistakes_are_told(
     assert exhume_cli("export", samples / "clp_s/demo.clps", "--to", "csv", "--time", "ts").code == 2
 
 
-@pytest.mark.conformance
+@pytest.mark.conformance("timesketch")
 @pytest.mark.slow
 def test_the_import_client_takes_every_event(
     samples: Path, database: Path, tmp_path: Path, exhume_cli: Callable[..., Any]

@@ -13,7 +13,7 @@ from exhume.recovery import SalvageMode
 from exhume.registry import formats
 from tests.plugins.tools import run
 
-pytestmark = [pytest.mark.conformance, pytest.mark.slow]
+pytestmark = [pytest.mark.conformance("unblob"), pytest.mark.slow]
 
 
 def image_of(samples: Path) -> bytes:

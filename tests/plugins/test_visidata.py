@@ -10,7 +10,7 @@ import pytest
 import exhume
 from tests.plugins.tools import run
 
-pytestmark = [pytest.mark.conformance, pytest.mark.slow]
+pytestmark = [pytest.mark.conformance("visidata"), pytest.mark.slow]
 
 
 @pytest.mark.parametrize(

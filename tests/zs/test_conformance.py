@@ -27,7 +27,7 @@ PYTHON = os.environ.get("EXHUME_ZS_PYTHON", "")
 VERDICTS = Path(__file__).with_name("reference_verdicts.json")
 GOOD = "looks good!"
 
-pytestmark = pytest.mark.conformance
+pytestmark = pytest.mark.conformance("zs 0.10.0")
 needs_reference = pytest.mark.skipif(
     not PYTHON, reason="EXHUME_ZS_PYTHON names no Python that has the reference implementation of ZS"
 )

@@ -4,8 +4,8 @@
 import kaitaistruct
 from kaitaistruct import KaitaiStruct, BytesIO
 from ._stream import KaitaiStream
-from . import leveldb_write_batch
 from . import leveldb_version_edit
+from . import leveldb_write_batch
 from enum import IntEnum
 import collections
 

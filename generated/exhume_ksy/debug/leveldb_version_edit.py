@@ -70,6 +70,8 @@ class LeveldbVersionEdit(KaitaiStruct):
         blob_file_garbage = 401
         compaction_waterline = 800
         ignorable = 8192
+        wal_addition = 8196
+        wal_deletion = 8197
     SEQ_FIELDS = ["fields"]
     def __init__(self, _io, _parent=None, _root=None):
         super(LeveldbVersionEdit, self).__init__(_io)
@@ -356,7 +358,7 @@ class LeveldbVersionEdit(KaitaiStruct):
             self.raw_tag._read()
             self._debug['raw_tag']['end'] = self._io.pos()
             _ = self.raw_tag
-            if not  ((_.value >= 8192) or ( ((_.value > 0) and (_.value <= 10) and (_.value != 8)) ) or (_.value == 100) or (_.value == 102) or (_.value == 103) or ( ((_.value >= 200) and (_.value <= 203)) ) or (_.value == 300) or (_.value == 400) or (_.value == 401) or (_.value == 800)) :
+            if not  ((_.value & 8192 != 0) or ( ((_.value > 0) and (_.value <= 10) and (_.value != 8)) ) or (_.value == 100) or (_.value == 102) or (_.value == 103) or ( ((_.value >= 200) and (_.value <= 203)) ) or (_.value == 300) or (_.value == 400) or (_.value == 401) or (_.value == 800)) :
                 raise kaitaistruct.ValidationExprError(self.raw_tag, self._io, u"/types/field/seq/0")
             self._debug['body']['start'] = self._io.pos()
             _on = self.tag
@@ -444,6 +446,14 @@ class LeveldbVersionEdit(KaitaiStruct):
                 pass
                 self.body = leveldb_varint.LeveldbVarint(self._io)
                 self.body._read()
+            elif _on == LeveldbVersionEdit.Tags.wal_addition:
+                pass
+                self.body = LeveldbVersionEdit.WalAddition(self._io, self, self._root)
+                self.body._read()
+            elif _on == LeveldbVersionEdit.Tags.wal_deletion:
+                pass
+                self.body = leveldb_varint.LeveldbVarint(self._io)
+                self.body._read()
             self._debug['body']['end'] = self._io.pos()
 
 
@@ -514,6 +524,12 @@ class LeveldbVersionEdit(KaitaiStruct):
             elif _on == LeveldbVersionEdit.Tags.previous_log_number:
                 pass
                 self.body._fetch_instances()
+            elif _on == LeveldbVersionEdit.Tags.wal_addition:
+                pass
+                self.body._fetch_instances()
+            elif _on == LeveldbVersionEdit.Tags.wal_deletion:
+                pass
+                self.body._fetch_instances()
 
         @property
         def name(self):
@@ -529,11 +545,13 @@ class LeveldbVersionEdit(KaitaiStruct):
 
         @property
         def tag(self):
-            """Every tag from 8192 is one that readers may skip."""
+            """Readers may skip every tag that has the bit 8192, since its length
+            follows; early forms of two of them have none.
+            """
             if hasattr(self, '_m_tag'):
                 return self._m_tag
 
-            self._m_tag = KaitaiStream.resolve_enum(LeveldbVersionEdit.Tags, (8192 if self.raw_tag.value >= 8192 else self.raw_tag.value))
+            self._m_tag = KaitaiStream.resolve_enum(LeveldbVersionEdit.Tags, (8192 if  ((self.raw_tag.value & 8192 != 0) and (self.raw_tag.value != 8196) and (self.raw_tag.value != 8197))  else self.raw_tag.value))
             return getattr(self, '_m_tag', None)
 
 
@@ -722,6 +740,83 @@ class LeveldbVersionEdit(KaitaiStruct):
 
         def _fetch_instances(self):
             pass
+
+
+    class WalAddition(KaitaiStruct):
+        """A log, as RocksDB 6.15 tracked it; later ones write tag 8199."""
+        SEQ_FIELDS = ["number", "attributes"]
+        def __init__(self, _io, _parent=None, _root=None):
+            super(LeveldbVersionEdit.WalAddition, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._debug = collections.defaultdict(dict)
+
+        def _read(self):
+            self._debug['number']['start'] = self._io.pos()
+            self.number = leveldb_varint.LeveldbVarint(self._io)
+            self.number._read()
+            self._debug['number']['end'] = self._io.pos()
+            self._debug['attributes']['start'] = self._io.pos()
+            self._debug['attributes']['arr'] = []
+            self.attributes = []
+            i = 0
+            while True:
+                self._debug['attributes']['arr'].append({'start': self._io.pos()})
+                _t_attributes = LeveldbVersionEdit.WalAttribute(self._io, self, self._root)
+                try:
+                    _t_attributes._read()
+                finally:
+                    _ = _t_attributes
+                    self.attributes.append(_)
+                self._debug['attributes']['arr'][len(self.attributes) - 1]['end'] = self._io.pos()
+                if _.tag.value == 1:
+                    break
+                i += 1
+            self._debug['attributes']['end'] = self._io.pos()
+
+
+        def _fetch_instances(self):
+            pass
+            self.number._fetch_instances()
+            for i in range(len(self.attributes)):
+                pass
+                self.attributes[i]._fetch_instances()
+
+
+
+    class WalAttribute(KaitaiStruct):
+        """One attribute of a log."""
+        SEQ_FIELDS = ["tag", "len_synced"]
+        def __init__(self, _io, _parent=None, _root=None):
+            super(LeveldbVersionEdit.WalAttribute, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._debug = collections.defaultdict(dict)
+
+        def _read(self):
+            self._debug['tag']['start'] = self._io.pos()
+            self.tag = leveldb_varint.LeveldbVarint(self._io)
+            self.tag._read()
+            self._debug['tag']['end'] = self._io.pos()
+            _ = self.tag
+            if not  ((_.value == 1) or (_.value == 2)) :
+                raise kaitaistruct.ValidationExprError(self.tag, self._io, u"/types/wal_attribute/seq/0")
+            if self.tag.value == 2:
+                pass
+                self._debug['len_synced']['start'] = self._io.pos()
+                self.len_synced = leveldb_varint.LeveldbVarint(self._io)
+                self.len_synced._read()
+                self._debug['len_synced']['end'] = self._io.pos()
+
+
+
+        def _fetch_instances(self):
+            pass
+            self.tag._fetch_instances()
+            if self.tag.value == 2:
+                pass
+                self.len_synced._fetch_instances()
+
 
 
 

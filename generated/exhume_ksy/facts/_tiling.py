@@ -108,6 +108,8 @@ TILING = {
     "leveldb_version_edit::new_file3": ("leveldb_version_edit", "read_new_file3", ""),
     "leveldb_version_edit::new_file4": ("leveldb_version_edit", "read_new_file4", ""),
     "leveldb_version_edit::attribute": ("leveldb_version_edit", "read_attribute", ""),
+    "leveldb_version_edit::wal_addition": ("leveldb_version_edit", "read_wal_addition", ""),
+    "leveldb_version_edit::wal_attribute": ("leveldb_version_edit", "read_wal_attribute", ""),
     "leveldb_version_edit::blob_file_addition": ("leveldb_version_edit", "read_blob_file_addition", ""),
     "leveldb_version_edit::blob_file_garbage": ("leveldb_version_edit", "read_blob_file_garbage", ""),
     "leveldb_version_edit::blob_attribute": ("leveldb_version_edit", "read_blob_attribute", ""),

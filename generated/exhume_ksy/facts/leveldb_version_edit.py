@@ -54,6 +54,8 @@ class Tags(IntEnum):
     BLOB_FILE_GARBAGE = 401
     COMPACTION_WATERLINE = 800
     IGNORABLE = 8192
+    WAL_ADDITION = 8196
+    WAL_DELETION = 8197
 
 
 class Field:
@@ -62,4 +64,4 @@ class Field:
     class cases:
         """Values for which there is a type."""
 
-        body: Final = (1, 2, 3, 4, 5, 6, 7, 9, 10, 100, 102, 103, 200, 201, 202, 203, 300, 400, 401, 800, 8192)
+        body: Final = (1, 2, 3, 4, 5, 6, 7, 9, 10, 100, 102, 103, 200, 201, 202, 203, 300, 400, 401, 800, 8196, 8197, 8192)

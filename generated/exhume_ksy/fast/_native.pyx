@@ -7,7 +7,7 @@ from libc.stdlib cimport free, realloc
 
 include "_elements.pxi"
 
-SOURCE = 'e41e536cfd47c532'
+SOURCE = '06fe7b542437a460'
 """What this was compiled from: a module built from other specifications is not used."""
 
 

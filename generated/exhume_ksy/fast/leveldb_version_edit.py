@@ -42,17 +42,19 @@ class Field:
     __slots__ = ('raw_tag', 'body', '_tag', '_name')
     raw_tag: int
     """Any other tag has a length that nobody knows."""
-    body: BlobFileAddition | BlobFileGarbage | CompactPointer | DeletedFile | LeveldbBytes | NewFile | NewFile2 | NewFile3 | NewFile4 | NoPayload | None | int
+    body: BlobFileAddition | BlobFileGarbage | CompactPointer | DeletedFile | LeveldbBytes | NewFile | NewFile2 | NewFile3 | NewFile4 | NoPayload | None | WalAddition | int
     """Never raw bytes, for there is a case for every tag that is let in."""
 
     @property
     def tag(self) -> int:
-        """Every tag from 8192 is one that readers may skip."""
+        """Readers may skip every tag that has the bit 8192, since its length follows; early forms of two of them have
+        none.
+        """
         try:
             return self._tag
         except AttributeError:
             pass
-        self._tag = 0x2000 if self.raw_tag >= 0x2000 else self.raw_tag
+        self._tag = 0x2000 if self.raw_tag & 0x2000 != 0 and self.raw_tag != 0x2004 and self.raw_tag != 0x2005 else self.raw_tag
         return self._tag
 
     @property
@@ -81,10 +83,10 @@ def read_field(view: View, at: int, end: int) -> tuple[Field, int]:
         except LayoutError as error:
             error.within("raw_tag")
             raise
-    if not (raw_tag >= 0x2000 or raw_tag > 0 and raw_tag <= 10 and raw_tag != 8 or raw_tag == 0x64 or raw_tag == 0x66 or raw_tag == 0x67 or raw_tag >= 0xc8 and raw_tag <= 0xcb or raw_tag == 0x12c or raw_tag == 0x190 or raw_tag == 0x191 or raw_tag == 0x320):
-        raise LayoutError("raw_tag", start, at, '_.value >= 8192 or (_.value > 0 and _.value <= 10 and _.value != 8) or _.value == 100 or _.value == 102 or _.value == 103 or (_.value >= 200 and _.value <= 203) or _.value == 300 or _.value == 400 or _.value == 401 or _.value == 800', raw_tag)
+    if not (raw_tag & 0x2000 != 0 or raw_tag > 0 and raw_tag <= 10 and raw_tag != 8 or raw_tag == 0x64 or raw_tag == 0x66 or raw_tag == 0x67 or raw_tag >= 0xc8 and raw_tag <= 0xcb or raw_tag == 0x12c or raw_tag == 0x190 or raw_tag == 0x191 or raw_tag == 0x320):
+        raise LayoutError("raw_tag", start, at, '(_.value & 8192) != 0 or (_.value > 0 and _.value <= 10 and _.value != 8) or _.value == 100 or _.value == 102 or _.value == 103 or (_.value >= 200 and _.value <= 203) or _.value == 300 or _.value == 400 or _.value == 401 or _.value == 800', raw_tag)
     value.raw_tag = raw_tag
-    on = 0x2000 if raw_tag >= 0x2000 else raw_tag
+    on = 0x2000 if raw_tag & 0x2000 != 0 and raw_tag != 0x2004 and raw_tag != 0x2005 else raw_tag
     if on == 1:
         try:
             body, at = read_leveldb_bytes(view, at, end)
@@ -224,6 +226,21 @@ def read_field(view: View, at: int, end: int) -> tuple[Field, int]:
             error.within("body")
             raise
     elif on == 800:
+        if at < end and (body := view[at]) < 0x80:
+            at += 1
+        else:
+            try:
+                body, at = read_leveldb_varint(view, at, end)
+            except LayoutError as error:
+                error.within("body")
+                raise
+    elif on == 8196:
+        try:
+            body, at = read_wal_addition(view, at, end)
+        except LayoutError as error:
+            error.within("body")
+            raise
+    elif on == 8197:
         if at < end and (body := view[at]) < 0x80:
             at += 1
         else:
@@ -579,6 +596,79 @@ def read_attribute(view: View, at: int, end: int) -> tuple[Attribute, int]:
     else:
         data = None
     value.data = data
+    return value, at
+
+
+class WalAddition:
+    """A log, as RocksDB 6.15 tracked it; later ones write tag 8199."""
+    __slots__ = ('number', 'attributes')
+    number: int
+    """Number of the log."""
+    attributes: list[WalAttribute]
+
+
+def read_wal_addition(view: View, at: int, end: int) -> tuple[WalAddition, int]:
+    """`leveldb_version_edit::wal_addition` at `at`, and where it ends. Raises `LayoutError`."""
+    value = WalAddition()
+    if at < end and (number := view[at]) < 0x80:
+        at += 1
+    else:
+        try:
+            number, at = read_leveldb_varint(view, at, end)
+        except LayoutError as error:
+            error.within("number")
+            raise
+    value.number = number
+    attributes = []
+    try:
+        while True:
+            one, at = read_wal_attribute(view, at, end)
+            attributes.append(one)
+            if one.tag == 1:
+                break
+    except LayoutError as error:
+        error.within(f"attributes[{len(attributes)}]")
+        raise
+    value.attributes = attributes
+    return value, at
+
+
+class WalAttribute:
+    """One attribute of a log."""
+    __slots__ = ('tag', 'len_synced')
+    tag: int
+    """1 ends the list."""
+    len_synced: int | None
+    """Bytes of the log that are synchronized."""
+
+
+def read_wal_attribute(view: View, at: int, end: int) -> tuple[WalAttribute, int]:
+    """`leveldb_version_edit::wal_attribute` at `at`, and where it ends. Raises `LayoutError`."""
+    value = WalAttribute()
+    start = at
+    if at < end and (tag := view[at]) < 0x80:
+        at += 1
+    else:
+        try:
+            tag, at = read_leveldb_varint(view, at, end)
+        except LayoutError as error:
+            error.within("tag")
+            raise
+    if not (tag in (1, 2)):
+        raise LayoutError("tag", start, at, '_.value == 1 or _.value == 2', tag)
+    value.tag = tag
+    if tag == 2:
+        if at < end and (len_synced := view[at]) < 0x80:
+            at += 1
+        else:
+            try:
+                len_synced, at = read_leveldb_varint(view, at, end)
+            except LayoutError as error:
+                error.within("len_synced")
+                raise
+    else:
+        len_synced = None
+    value.len_synced = len_synced
     return value, at
 
 

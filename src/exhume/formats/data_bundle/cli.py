@@ -22,7 +22,7 @@ OPTIONS: dict[str, list[click.Option]] = {
     "open": [
         click.Option(
             ["--sequence-rule"],
-            type=Choice(["per-operation", "per-batch"]),
+            type=Choice(["per-operation", "per-batch", "per-sub-batch"]),
             help="How a log numbers the operations of a batch (default: told from the log).",
         )
     ],

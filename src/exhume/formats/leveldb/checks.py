@@ -110,6 +110,14 @@ TIMESTAMPS = _rule(
     error=UnsupportedFeatureError,
     hint="Each key is listed with its timestamp as a key of its own.",
 )
+EDIT_TAG = _rule(
+    112,
+    "unknown tag in a version edit",
+    spec="RocksDB db/version_edit.h",
+    severity=Severity.UNCHECKED,
+    error=UnsupportedFeatureError,
+    hint="The edit is left out, so the state of the database is not known.",
+)
 OPERATION_TYPE = _rule(
     111,
     "unknown type of operation in a write batch",

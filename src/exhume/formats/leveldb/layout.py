@@ -196,6 +196,9 @@ def fills_block(block: bytes) -> bool:
     return columns.problem is None and columns.resume_at == raw.ofs_restarts
 
 
+_NOT_SKIPPED = 64
+"""A bit of the number of a table's attribute: a reader that does not know the attribute cannot read the table."""
+
 _COUNTERS: Final[Mapping[int, str]] = {
     Tags.LOG_NUMBER: "log_number",
     Tags.NEXT_FILE_NUMBER: "next_file_number",
@@ -227,6 +230,7 @@ def parse_version_edit(payload: bytes, where: Span) -> VersionEdit:
             case int(number) if field.tag in _COUNTERS:
                 values[_COUNTERS[field.tag]] = number
             case edits.NewFile() | edits.NewFile2() | edits.NewFile3() | edits.NewFile4() as file:
+                _check_attributes(file, where)
                 added.append(_table_file(file, family))
             case edits.BlobFileAddition() | edits.BlobFileGarbage() as file:
                 blobs[type(file)].append(BlobCounts(file.number, file.num_blobs, file.len_blobs))
@@ -245,6 +249,15 @@ def parse_version_edit(payload: bytes, where: Span) -> VersionEdit:
         blobs_added=tuple(blobs[edits.BlobFileAddition]), blob_garbage=tuple(blobs[edits.BlobFileGarbage]),
         tags=tuple(field.raw_tag for field in raw.fields), **values,
     )  # fmt: skip
+
+
+def _check_attributes(raw: edits.NewFile | edits.NewFile2 | edits.NewFile3 | edits.NewFile4, where: Span) -> None:
+    """Raises `UnsupportedFeatureError` for an attribute of a table that is not known and may not be skipped."""
+    for one in raw.attributes if isinstance(raw, edits.NewFile4) else ():
+        if one.tag & _NOT_SKIPPED and one.tag not in tuple(AttributeTags):
+            raise UnsupportedFeatureError(
+                "an unknown attribute of a table", span=where, field_path="attributes.tag", actual=one.tag
+            )
 
 
 def _table_file(raw: edits.NewFile | edits.NewFile2 | edits.NewFile3 | edits.NewFile4, column_family: int) -> TableFile:

@@ -9,7 +9,7 @@ import itertools
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from exhume.errors import FormatError, Span
+from exhume.errors import FormatError, Span, UnsupportedFeatureError
 from exhume.formats.leveldb import checks, layout
 from exhume.formats.leveldb.checks import Report
 from exhume.formats.leveldb.comparators import Comparator, comparator_of
@@ -147,20 +147,34 @@ def replay(source: Source, report: Report = checks.strict, limits: Limits = DEFA
     """Replays a manifest to its end; with a report that continues, unreadable records are left out."""
     manifest = Manifest(source.name)
     log = LogReader(source, report, limits)
+    group: list[tuple[VersionEdit, Span]] = []  # edits that are applied together or not at all
     for record in log:
         where = source.span(record.offset - source.origin, record.end - source.origin)
         try:
             edit = layout.parse_version_edit(record.payload, where.in_payload(0, len(record.payload)))
-        except FormatError as error:
+        except (FormatError, UnsupportedFeatureError) as error:
             manifest.damaged = True
-            checks.tell(report, checks.EDIT, error)
+            unknown = record.intact and (error.field_path or "").endswith("tag")
+            checks.tell(report, checks.EDIT_TAG if unknown else checks.EDIT, error)
             continue
         if not record.intact:
             manifest.damaged = True
         manifest.records.append(EditRecord(edit, record.offset, record.end, record.intact))
         limits.check("entries", len(manifest.mentioned) + len(edit.added), where)
-        _apply(manifest, edit, where, report)
+        if edit.atomic_group_left is not None:
+            group.append((edit, where))
+            if edit.atomic_group_left:
+                continue
+        elif group:
+            manifest.damaged = True
+            report(checks.EDIT, "an atomic group of edits is interrupted", span=where)
+            group = []
+        for one, at in group or [(edit, where)]:
+            _apply(manifest, one, at, report)
+        group = []
     whole = source.span(0, source.size)
+    if group:
+        report(checks.LOG_TAIL, "an atomic group of edits is not complete", span=group[0][1])
     if log.lost:
         manifest.damaged = True
     for name in ("next_file_number", "last_sequence"):

@@ -234,7 +234,7 @@ def open_archive(
 ) -> LevelDbArchive:
     """Opens a database directory or a lone table.
 
-    `sequence_rule` is `per-operation` or `per-batch`, or None to recognise it in each log.  A directory with a damaged
+    `sequence_rule` is one of `SequenceRule`, or None to recognize it in each log.  A directory with a damaged
     CURRENT or manifest can be opened; strict methods (`entries`, `database.scan`) then raise the error.
     """
     if sequence_rule is not None:
