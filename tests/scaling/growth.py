@@ -37,7 +37,7 @@ class Case(NamedTuple):
     """A count of a format, the size that it is doubled from, the archive that has it, and the verbs that are run."""
 
     format: str
-    count: str
+    grows: str
     start: int
     make: Make
     verbs: tuple[str, ...]
@@ -217,7 +217,7 @@ def table(folder: Path) -> str:
             held = max(0, found.peaks[1] - found.peaks[0]) / added
             name = verb.replace(" -o {o}", "").replace(" {o}", "")
             lines.append(
-                f"| {case.format} | {case.count} | `{name}` | {first:,} | {last:,} | {each:,.1f} |"
+                f"| {case.format} | {case.grows} | `{name}` | {first:,} | {last:,} | {each:,.1f} |"
                 f" {found.exponent:.2f} | {held:,.0f} |"
             )
             print(lines[-1], f"worst {found.worst:.2f}", flush=True)  # noqa: T201

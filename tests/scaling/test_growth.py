@@ -11,7 +11,7 @@ from tests.scaling.growth import CASES, MOST, Case, Growth, grow
 ALL = [(case, verb) for case in CASES for verb in case.verbs]
 
 
-@pytest.mark.parametrize(("case", "verb"), ALL, ids=[f"{case.format}-{case.count}-{verb}" for case, verb in ALL])
+@pytest.mark.parametrize(("case", "verb"), ALL, ids=[f"{case.format}-{case.grows}-{verb}" for case, verb in ALL])
 def test_calls_grow_with_the_count(case: Case, verb: str, tmp_path: Path) -> None:
     if "arrow" in verb or "csv" in verb or (case.format == "kv-ir" and "export" in verb):
         pytest.importorskip("pyarrow", reason="the extra arrow (pyarrow) is not installed")
