@@ -10,7 +10,6 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Iterator
-from itertools import pairwise
 from typing import Any
 
 from exhume.errors import ExhumeError, Span
@@ -35,7 +34,7 @@ from exhume.limits import DEFAULT_LIMITS, Limits
 
 MOST_UNREAD = 100
 LOOKED_AT = 16
-"""Data blocks that say, with the index, whether a table that names no comparator is in the order of bytes."""
+"""Data blocks that say whether a table that names no comparator is in the order of bytes."""
 
 
 class DatabaseDirectory:
@@ -167,9 +166,7 @@ class DatabaseDirectory:
 
         if table.check_footer(note) is None:
             return False
-        index = table.index(note)
-        disorder = any(one > after for one, after in pairwise(index.keys))
-        for block in table.read_blocks(index.handles[:LOOKED_AT], note):
+        for block in table.read_blocks(table.index(note).handles[:LOOKED_AT], note):
             if block is not None:
                 table.block_items(block, 0, note)
             if damaged:
