@@ -325,9 +325,13 @@ def test_windows_hold_what_tables_hold(stored: bytes, jobs: int, monkeypatch: py
     assert len(made) == before, "whole tables"
 
 
+@pytest.mark.parametrize("wide", [8, 1 << 30], ids=["frames kept", "frames not kept"])
 @pytest.mark.parametrize("jobs", [1, 3])
 @pytest.mark.usefixtures("small")
-def test_tables_larger_than_the_limit_are_read_in_windows(stored: bytes, jobs: int) -> None:
+def test_tables_larger_than_the_limit_are_read_in_windows(
+    stored: bytes, jobs: int, wide: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(windows, "WIDE", wide)
     with open_archive(BytesSource(stored)) as archive:
         limits = Limits(payload_size=max(table.size for table in archive.tables) - 1)
         assert max(archive.variables.size, archive.log_types.size) <= limits.payload_size

@@ -124,6 +124,11 @@ class Frames:
         """Whether all of it may be in memory at once."""
         return self._places is None or self.size <= self._places.max_size
 
+    @property
+    def places(self) -> Places | None:
+        """Where its frames lie; None where all of it was taken already."""
+        return self._places
+
     def take(self, start: int = 0, stop: int | None = None) -> memoryview:
         """The bytes `[start, stop)`, or all.  Raises `CodecError` where a frame does not become what it states,
         `LimitExceededError` when more would be in memory than is allowed, and as reading does.

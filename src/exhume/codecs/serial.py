@@ -1,7 +1,8 @@
-"""Payloads of zstd frames that are too large for memory and can only be decompressed from their beginning."""
+"""Payloads of zstd frames that are too large for memory: decompressed again for each window, and not kept."""
 
 from __future__ import annotations
 
+import abc
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -9,7 +10,7 @@ from contextlib import contextmanager
 import zstandard
 
 from exhume.codecs.common import over_budget
-from exhume.codecs.frames import Reading, reserve
+from exhume.codecs.frames import Places, Reading, decompress, reserve
 from exhume.codecs.zstd import ZSTD_WINDOW_MAX
 from exhume.errors import CodecError
 
@@ -100,33 +101,70 @@ class Serial:
         return SerialPassage(self._cursor, self._lock)
 
 
-class SerialPassage:
-    """Reads ranges of a payload in one pass for all that are asked for together; see `frames.Passage`."""
+class LeanPassage(abc.ABC):
+    """Reads ranges of a payload and keeps nothing else of it; see `frames.Passage`."""
+
+    @contextmanager
+    def stop(self, *, keep: bool = False) -> Iterator[LeanStop]:
+        """A place for what is gathered."""
+        yield LeanStop(self)
+
+    @abc.abstractmethod
+    def finish(self, start: int, stop: int) -> None:
+        """Decompresses what of these bytes was not asked for.  Raises `CodecError`."""
+
+    @abc.abstractmethod
+    def gather(self, ranges: Iterable[tuple[int, int, int]], room: memoryview) -> None:
+        """See `LeanStop.gather`."""
+
+
+class FramePassage(LeanPassage):
+    """Decompresses each frame in which a range lies, each time."""
+
+    def __init__(self, places: Places) -> None:
+        self._places = places
+        self._seen: set[int] = set()
+
+    def finish(self, start: int, stop: int) -> None:
+        for number in self._places.within(start, stop):
+            if number not in self._seen:
+                begin = self._places.ends[number]
+                self.gather([(begin, begin + 1, 0)], memoryview(bytearray(1)))
+
+    def gather(self, ranges: Iterable[tuple[int, int, int]], room: memoryview) -> None:
+        places, ends = self._places, self._places.ends
+        frame, known = memoryview(b""), -1
+        for start, stop, at in sorted(ranges):
+            for number in places.within(start, stop) if start < stop else ():
+                before, end = ends[number], ends[number + 1]
+                if number != known:
+                    frame, known = memoryview(bytearray(end - before)), number
+                    decompress(places.read(*places.stored[number]), frame)
+                    self._seen.add(number)
+                first, last = max(start, before), min(stop, end)
+                room[at + first - start : at + last - start] = frame[first - before : last - before]
+
+
+class SerialPassage(LeanPassage):
+    """Decompresses the payload from its beginning, in one pass for all ranges that are asked for together."""
 
     def __init__(self, cursor: Cursor, lock: threading.Lock) -> None:
         self._cursor, self._lock = cursor, lock
 
-    @contextmanager
-    def stop(self, *, keep: bool = False) -> Iterator[SerialStop]:
-        """A place for what is gathered."""
-        yield SerialStop(self)
-
     def finish(self, start: int, stop: int) -> None:
-        """Decompresses these bytes.  Raises `CodecError`."""
         with self._lock:
             self._cursor.fill(stop, memoryview(b""))
 
     def gather(self, ranges: Iterable[tuple[int, int, int]], room: memoryview) -> None:
-        """See `frames.Stop.gather`."""
         with self._lock:
             for start, stop, at in sorted(ranges):
                 self._cursor.fill(start, room[at : at + stop - start])
 
 
-class SerialStop:
+class LeanStop:
     """A place in such a passage."""
 
-    def __init__(self, passage: SerialPassage) -> None:
+    def __init__(self, passage: LeanPassage) -> None:
         self._passage = passage
 
     def gather(self, ranges: Iterable[tuple[int, int, int]], room: memoryview) -> None:

@@ -17,7 +17,7 @@ from exhume.formats.clp_s.layout import NodeType
 from exhume.formats.clp_s.read import kernel
 from exhume.formats.clp_s.read.render import CHUNK_SIZE
 from exhume.formats.clp_s.read.template import Kind, Token
-from exhume.formats.clp_s.read.windows import Rows, Windows, is_large, is_serial, is_too_large, open_windows
+from exhume.formats.clp_s.read.windows import Rows, Windows, is_large, is_too_large, open_windows, takes_passes
 from exhume.io.cached import cached_property
 from exhume.io.parallel import map_ordered
 
@@ -113,7 +113,7 @@ class Windowed:
         """The rows of the table in blocks for one thread at a time."""
         size = WINDOW_BYTES if is_large(self._table) else BLOCK_BYTES
         with suppress(ExhumeError):  # told of the table
-            if is_serial(self._table):
+            if takes_passes(self._table):
                 size = max(size, self._table.archive.limits.payload_size // SERIAL_WINDOWS)
         return blocks(self._table, size)
 
@@ -261,7 +261,7 @@ def json_chunks(
 ) -> Iterator[bytes]:
     """See `ClpSArchive.json_chunks`.  Raises the rule of the damage that ends a table."""
     if ordered and archive.schema_tree.log_event_idx is not None:
-        if any(map(is_serial, archive.tables)):  # of which windows are to be few
+        if any(map(takes_passes, archive.tables)):  # of which windows are to be few
             lines = json_lines(archive, ordered=True, complete=complete)
             yield from iter(lambda: b"".join(islice(lines, MERGE_ROWS)), b"")
         else:

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from exhume.codecs.frames import Frames, together
-from exhume.codecs.serial import Serial, SerialPassage, SerialStop
+from exhume.codecs.serial import FramePassage, LeanPassage, LeanStop, Serial
 from exhume.errors import ExhumeError
 from exhume.formats.clp_s.layout import NodeType
 from exhume.formats.clp_s.layout_packed import NUM_VARIABLES, VARIABLE_SIZE, WORD_SIZE
@@ -46,6 +46,9 @@ SUMMED_ROWS: Final = 1 << 13
 SUMS_AT_A_TIME: Final = 16
 """How many of these sums one thread makes at a time."""
 
+WIDE: Final = 8
+"""Which part of the limit `payload_size` the frames that one row lies in may take, to be kept for the next row."""
+
 VARIABLES_PER_ROW: Final = 256
 """More variables than rows of a text have: a window that refers to more is damaged, or of another kind of writer."""
 
@@ -67,7 +70,7 @@ class Window(TableData):
 class Windows:
     """A table, any rows of which are read when they are asked for, by any number of threads."""
 
-    def __init__(self, table: Table, passage: Passage | SerialPassage, ends: list[int]) -> None:
+    def __init__(self, table: Table, passage: Passage | LeanPassage, ends: list[int]) -> None:
         self.table, self.layout = table, table.layout
         self.ends = ends
         """Where each column ends in the table."""
@@ -79,7 +82,7 @@ class Windows:
         """Where a column begins in the payload of the stream."""
         return self.table.entry.start + (self.ends[index - 1] if index else 0)
 
-    def summed(self, index: int, start: int, stop: int, here: Stop | SerialStop) -> memoryview[Any] | None:
+    def summed(self, index: int, start: int, stop: int, here: Stop | LeanStop) -> memoryview[Any] | None:
         """The rows `[start, stop)` of a column of deltas, summed up; None of another column.
 
         Raises `CodecError` where a frame is damaged.
@@ -90,7 +93,7 @@ class Windows:
         first = before * SUMMED_ROWS
         return self._added(index, first, stop, self._sums_of(index)[before], here)[start - first :]
 
-    def _added(self, index: int, start: int, stop: int, total: int, here: Stop | SerialStop) -> memoryview[Any]:
+    def _added(self, index: int, start: int, stop: int, total: int, here: Stop | LeanStop) -> memoryview[Any]:
         """The deltas of these rows, added to a number one after the other."""
         width = WIDTHS[self.layout.node_types[index]][0]
         at, size = self.start(index), width * (stop - start)
@@ -136,7 +139,7 @@ class Windows:
 class Rows:
     """Some rows of a table; see `Windows.rows`."""
 
-    def __init__(self, windows: Windows, here: Stop | SerialStop, start: int, stop: int) -> None:
+    def __init__(self, windows: Windows, here: Stop | LeanStop, start: int, stop: int) -> None:
         self._windows, self._here, self._start, self.stop = windows, here, start, stop
         self.layout = windows.layout
 
@@ -240,9 +243,22 @@ def _frames(table: Table) -> Frames | Serial | None:
     return parts if isinstance(parts, (Frames, Serial)) else None
 
 
-def is_serial(table: Table) -> bool:
-    """Whether each window of a table takes a pass through its stream from the beginning."""
-    return is_too_large(table) and isinstance(_frames(table), Serial)
+def takes_passes(table: Table) -> bool:
+    """Whether each window of a table decompresses much more than it holds, so that windows should be few."""
+    if not is_too_large(table):
+        return False
+    parts = _frames(table)
+    return isinstance(parts, Serial) or (parts is not None and _is_wide(table, parts))
+
+
+def _is_wide(table: Table, parts: Frames) -> bool:
+    """Whether the frames of one row of a table that is too large for memory are many, compared with what fits there."""
+    places = parts.places
+    columns = len(table.layout.node_types)
+    if places is None or not columns:
+        return False
+    frame = min(places.ends[1], table.size // columns)
+    return 2 * columns * frame > table.archive.limits.payload_size // WIDE
 
 
 def has_windows(table: Table) -> bool:
@@ -258,7 +274,11 @@ def open_windows(table: Table) -> Windows | None:
     Raises what reading the stream raises.
     """
     parts = _frames(table) if is_large(table) else None
-    passage = None if parts is None else parts.passage()
+    passage: Passage | LeanPassage | None = None
+    if isinstance(parts, Frames) and parts.places is not None and is_too_large(table) and _is_wide(table, parts):
+        passage = FramePassage(parts.places)
+    elif parts is not None:
+        passage = parts.passage()
     if parts is None or passage is None:
         return None
     entry, first = table.entry, table.entry.start
