@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-ENOUGH = 64 << 20
+ENOUGH = 256 << 20
 """Bytes after which an endless body ends, so that a client without a bound fails instead of never ending."""
 
 
@@ -21,6 +21,7 @@ class Request:
         found = re.search(r"(?im)^range: *bytes=(\d*)-(\d*)", head)
         self.range = None if found is None else (found[1], found[2])
         self.head = head
+        self.sent = 0
 
     def span(self, size: int) -> tuple[int, int]:
         """The half-open range that was asked for, of an object of `size` bytes."""
@@ -67,7 +68,8 @@ def hostile(answer: Answer) -> Iterator[Hostile]:
                 for piece in served.answer(request):
                     client.sendall(piece)
                     served.sent += len(piece)
-                    if served.sent > ENOUGH or served.over.is_set():
+                    request.sent += len(piece)
+                    if request.sent > ENOUGH or served.over.is_set():
                         return
             except OSError:
                 return  # the client went away
