@@ -227,8 +227,9 @@ SLOTS = [
     ["seq", 3, "type", "cases", "e::one"], ["seq", 3, "type", "cases", "*"], ["enums", "e", "1"],
     ["enums", "e", "*"], ["enums", "*"], ["enums", "e", "1", "id"], ["enums", "e", "1", "doc"],
     ["instances", "i", "value"], ["instances", "i", "doc"], ["instances", "*"], ["types", "*"], ["types", "t", "doc"],
-    ["types", "t", "params", 0, "id"], ["types", "t", "params", 0, "type"], ["seq", 0, "valid", "expr"],
-    ["seq", 0, "valid", "any-of", 0], ["seq", 0, "valid", "max"], ["seq", 0, "valid", "*"], ["seq", 0, "*"], ["*"],
+    ["types", "t", "params", 0, "id"], ["types", "t", "params", 0, "type"], ["seq", 1, "valid", "expr"],
+    ["seq", 0, "valid", "any-of", 0], ["types", "t", "seq", 0, "valid", "max"], ["seq", 0, "valid", "*"],
+    ["seq", 0, "*"], ["*"],
     ["to-string"], ["types", "t", "-webide-representation"], ["instances", "s", "value"],
 ]  # fmt: skip
 
@@ -244,15 +245,21 @@ def harmless() -> dict[str, Any]:
                 "type": "u1",
                 "doc": "Doc.",
                 "enum": "e",
-                "valid": {"any-of": ["e::one", "e::two"], "expr": "_.to_i > 0"},
+                "valid": {"any-of": ["e::one", "e::two"]},
             },
-            {"id": "b", "type": "str", "size": "3", "if": "a != e::two"},
+            {"id": "b", "type": "str", "size": "3", "if": "a != e::two", "valid": {"expr": "_ != 'zzz'"}},
             {"id": "c", "contents": ["x", 1]},
             {"id": "d", "type": {"switch-on": "a", "cases": {"e::two": "u1", "e::one": "t(1)"}}},
         ],
         "enums": {"e": {"1": {"id": "one", "doc": "Doc."}, "2": "two"}},
         "instances": {"i": {"value": "a.to_i + 1", "doc": "Doc."}, "s": {"value": '"text"'}},
-        "types": {"t": {"doc": "Doc.", "params": [{"id": "p", "type": "u1"}], "seq": [{"id": "x", "type": "u1"}]}},
+        "types": {
+            "t": {
+                "doc": "Doc.",
+                "params": [{"id": "p", "type": "u1"}],
+                "seq": [{"id": "x", "type": "u1", "valid": {"min": 0, "max": 255}}],
+            }
+        },
     }
 
 

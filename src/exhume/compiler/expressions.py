@@ -300,7 +300,9 @@ class _Parser:
             return inner
         if text == "[":
             items = self.arguments("]")
-            if all(isinstance(one, Literal) and isinstance(one.value, int) and 0 <= one.value < 256 for one in items):
+            if items and all(
+                isinstance(one, Literal) and type(one.value) is int and 0 <= one.value < 256 for one in items
+            ):
                 return Literal(bytes(one.value for one in items if isinstance(one, Literal)))
             return Array(items)
         raise RefusedError(f"expression {self.text!r}: {text or 'its end'!r} was not expected")

@@ -103,13 +103,15 @@ def typed(expr: ex.Expr, here: Type, item: Kind) -> Kind:  # noqa: C901 - one ca
         case ex.Literal(value):
             return _LITERALS[type(value)]
         case ex.Array(items):
+            if not items:
+                raise RefusedError("a list without elements has no type")
             kinds = [combined(typed(one, here, item)) for one in items]
             if any(
                 isinstance(kind, Sequence) and not isinstance(one, ex.Array)
                 for one, kind in zip(items, kinds, strict=True)
             ):  # which may double from one instance to the next
                 raise RefusedError("a list of lists that are not written out is not covered")
-            return Sequence(united(kinds))
+            return Sequence(_common(kinds, "the elements of a list"))
         case ex.EnumValue(path, _):
             return Integer(here.enum("::".join(path)))
         case ex.Name(id):
@@ -143,7 +145,15 @@ def typed(expr: ex.Expr, here: Type, item: Kind) -> Kind:  # noqa: C901 - one ca
             return operation(op, combined(typed(left, here, item)), combined(typed(right, here, item)))
         case ex.Choice(condition, then, otherwise):
             demand(typed(condition, here, item), {"bool"}, "a condition is a truth value")
-            return united([typed(then, here, item), typed(otherwise, here, item)])
+            return _common([typed(then, here, item), typed(otherwise, here, item)], "both sides of a choice")
+
+
+def _common(kinds: list[Kind], what: str) -> Kind:
+    """The kind that all of some are; raises `RefusedError` where they have nothing in common."""
+    found = united(kinds)
+    if found == UNKNOWN and all(family(combined(one)) not in ("unknown", "absent") for one in kinds):
+        raise RefusedError(f"{what} are of one type, not {' and '.join(dict.fromkeys(map(told, kinds)))}")
+    return found
 
 
 def demand(kind: Kind, families: Iterable[str], what: str) -> None:

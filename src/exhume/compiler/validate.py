@@ -197,7 +197,7 @@ _EVERY = frozenset(("id", "doc", "doc-ref", "type", "if", "repeat", "repeat-expr
 _MARKED = frozenset(("terminator", "consume", "include", "eos-error"))
 _BYTES = frozenset(("size", "size-eos", "pad-right", "process")) | _MARKED
 _NUMBER = re.compile(r"[us][1248](le|be)?|f[48](le|be)?|b[0-9]+(le|be)?")
-_VALUE_KEYS = frozenset(("value", "if", "enum", "id", "doc", "doc-ref"))
+_VALUE_KEYS = frozenset(("value", "if", "enum", "doc", "doc-ref"))
 _PLACE_KEYS = frozenset(("pos", "io"))
 
 
@@ -205,15 +205,15 @@ def _keys_of(raw: Mapping[str, Any]) -> frozenset[str]:
     """The keys that a field may have, by its type."""
     type = raw.get("type")
     if isinstance(type, Mapping):
-        return _EVERY | _BYTES | {"enum", "encoding", "parent"}
+        return _EVERY | _BYTES | {"encoding", "parent"}
     if type is None:
-        return _EVERY | ({"contents", "size"} if "contents" in raw else _BYTES)
+        return _EVERY | ({"contents", "size"} if "contents" in raw else _BYTES) | {"parent"}
     if not isinstance(type, str):
         return KNOWN
     if _NUMBER.fullmatch(type.strip()):
         return _EVERY | _MARKED | {"enum"}
     if type.strip() in ("str", "strz"):
-        return _EVERY | _BYTES | {"encoding"}
+        return _EVERY | (_BYTES - {"process"}) | {"encoding"}
     return _EVERY | _BYTES | {"parent"}
 
 
@@ -231,13 +231,13 @@ def _field(raw: Mapping[str, Any], where: str, taken: set[str], known: frozenset
     _keys(raw, known, where)
     _said(raw, where)
     for key in _EXPRESSIONS:
-        if key in raw and not (key == "value" and isinstance(raw[key], list)):
+        if key in raw:
             _scalar(raw[key], f"{where}: {key}")
     for key in _FLAGS:
         if key in raw and not isinstance(raw[key], bool):
             raise RefusedError(f"`{key}` is true or false", where)
     _repeat(raw, where)
-    _kind(raw.get("type"), where)
+    _kind(raw.get("type"), where, stored=known is not _PARAM_KEYS)
     if "enum" in raw and (not isinstance(raw["enum"], str) or ENUM.fullmatch(raw["enum"]) is None):
         raise RefusedError(f"{raw['enum']!r:.60} is no name of an enum", where)
     if "encoding" in raw:
@@ -265,19 +265,24 @@ def _repeat(raw: Mapping[str, Any], where: str) -> None:
             raise RefusedError(f"`repeat: {key}` and `repeat-{key}` belong together", where)
 
 
-def _kind(type: Any, where: str) -> None:
+def _kind(type: Any, where: str, *, stored: bool) -> None:
     if isinstance(type, Mapping):
         _keys(_mapping(type, where), frozenset(("switch-on", "cases")), where)
         _scalar(type.get("switch-on"), f"{where}: switch-on")
-        for one in _mapping(type.get("cases"), f"{where}: cases").values():
-            if isinstance(one, Mapping):
-                raise RefusedError("a case that is a choice itself", where)
-            _kind(one, where)
+        cases = _mapping(type.get("cases"), f"{where}: cases")
+        if not cases:
+            raise RefusedError("a choice without cases", f"{where}: cases")
+        for one in cases.values():
+            if isinstance(one, Mapping) or one is None:
+                raise RefusedError("a case is the name of a type", f"{where}: cases")
+            _kind(one, where, stored=stored)
         return
     if type is None:
         return
     if not isinstance(type, str) or TYPE.fullmatch(type.strip()) is None:
         raise RefusedError(f"{type!r:.60} is no type", where)
+    if re.fullmatch(r"[us]1(le|be)" + ("|bytes|bool|io|any|struct|.*\\[\\]" if stored else ""), type.strip()):
+        raise RefusedError(f"`{type:.60}` is no type of a field", where)
     if (bits := re.fullmatch(r"b([0-9]+)(le|be)?", type.strip())) and not 1 <= int(bits[1][:9]) <= WIDEST:
         raise RefusedError(f"`{type:.60}`: a field of bits has 1 to {WIDEST}", where)
 
@@ -306,6 +311,10 @@ def _valid(valid: Any, where: str) -> None:
         _scalar(valid, f"{where}: valid")
         return
     _keys(_mapping(valid, where), _RULES, f"{where}: valid")
+    if len(valid) != 1 and set(valid) != {"min", "max"}:
+        raise RefusedError(
+            "`valid` is one of any-of, eq, expr, in-enum, min and max, or min with max", f"{where}: valid"
+        )
     for key, said in valid.items():
         if key == "in-enum" and said is not True:
             raise RefusedError("`in-enum` is true", f"{where}: valid")
