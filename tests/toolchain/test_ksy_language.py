@@ -50,7 +50,8 @@ CASES = [
     # Where reading is.
     Case(
         "pos_in_value",
-        "seq: [{id: n, size: 3}, {id: pad, size: need}, {id: z, type: u1}]\n"
+        "seq: [{id: n, size: 3}, {id: pad, size: need},\n"
+        "  {id: z, type: u1}]\n"
         "instances: {need: {value: 4 - _io.pos % 4}, twice: {value: need * 2}}",
         "0203041415",
         {"r.need": 1, "bytes(r.pad)": b"\x14", "r.z": 0x15, "r.twice": 2},
@@ -196,6 +197,58 @@ CASES = [
         "seq: [{id: a, type: b3}, {id: b, size: _io.pos}, {id: c, type: b9, if: _io.pos == 2}, {id: d, size: _io.pos}]",
         "2001ff800102030405",
         {"(r.a, len(r.b), r.c, len(r.d))": (1, 1, 511, 4)},
+    ),
+    Case(
+        "bits_across_structures",
+        "seq: [{id: a, type: half, repeat: expr, repeat-expr: 3}, {id: b, type: b4},\n"
+        "  {id: c, type: u1}, {id: d, type: opt}]\n"
+        "types: {half: {seq: [{id: x, type: b4}]},\n"
+        "  opt: {seq: [{id: x, type: b3}, {id: y, type: u1, if: x == 0}, {id: z, type: b5}]}}",
+        "1234567f",
+        {
+            "[x.x for x in r.a]": [1, 2, 3],
+            "(r.b, r.c, r.d.x, r.d.y if r.d.x == 0 else None, r.d.z)": (4, 0x56, 3, None, 31),
+        },
+    ),
+    Case(
+        "bits_across_structures_in_choices",
+        "seq: [{id: n, type: b2}, {id: a, type: {switch-on: n, cases: {1: two, 2: one_}}}, {id: b, type: b3},\n"
+        "  {id: c, type: u1}, {id: d, type: b3}, {id: s, type: two, size: 1}, {id: e, type: two}]\n"
+        "types: {two: {seq: [{id: x, type: b2}, {id: y, type: b2}]}, one_: {seq: [{id: x, type: u1}]}}",
+        "5b8042a0b3e4",
+        {"(r.n, r.a.x, r.a.y, r.b, r.c, r.d, r.s.x, r.s.y, r.e.x, r.e.y)": (1, 1, 2, 7, 0x42, 5, 2, 3, 3, 2)},
+    ),
+    Case(
+        "choice_without_a_case_in_lists",
+        "seq: [{id: a, type: {switch-on: 'codes[_index]', cases: {1: one_, 2: two}}, repeat: expr, repeat-expr: 4},\n"
+        "  {id: b, type: u1}]\ninstances: {codes: {value: '[1, 9, 2, 9]'}}\n"
+        "types: {one_: {seq: [{id: x, type: u1}]}, two: {seq: [{id: y, type: u2}]}}",
+        "01020304",
+        {"(len(r.a), r.a[0].x, r.a[1].y, r.b)": (2, 1, 0x302, 4)},
+    ),
+    Case(
+        "columns_in_a_stream_that_knows_its_place",
+        "seq: [{id: n, type: u1}, {id: a, type: row, repeat: expr, repeat-expr: 2}, {id: pad, size: need},\n"
+        "  {id: z, type: u1}]\n"
+        "instances: {need: {value: 4 - _io.pos % 4}, late: {value: _io.pos}}\n"
+        "types: {row: {seq: [{id: x, type: u1}, {id: y, type: u1}], instances: {up: {value: _parent.need + x}}}}",
+        "0001020304050607080910",
+        {"(r.need, r.z, [(one.x, one.up) for one in r.a], r.late)": (3, 8, [(1, 4), (3, 6)], 9)},
+    ),
+    Case(
+        "number_in_a_sized_choice",
+        "seq: [{id: n, type: u1}, {id: a, size: 200, type: {switch-on: n, cases: {1: sub, _: u2}}},\n"
+        "  {id: b, type: u1}]\n"
+        "types: {sub: {seq: [{id: x, type: u1}]}}",
+        "02030405",
+        {"(r.a, r.b)": (0x403, 5)},
+    ),
+    Case(
+        "same_instance_in_several_types",
+        "seq: [{id: a, type: u1}, {id: b, size: v}, {id: c, type: sub}]\ninstances: {v: {value: _io.pos}}\n"
+        "types: {sub: {seq: [{id: x, type: u1}, {id: y, size: v}], instances: {v: {value: x}}}}",
+        "0001020304",
+        {"(len(r.b), r.c.x, len(r.c.y), r.v)": (1, 2, 2, 1)},
     ),
     # Padding and what ends bytes.
     *(

@@ -100,7 +100,7 @@ def with_columns(specs: Specs, given: Given | None = None) -> Specs:
     specs = copy.deepcopy(specs)
     model = Model(specs, foreign=True, given=given)
     needs = find_needs(model)
-    if model.moving is not None:
+    if model.shares:
         return specs
     for type in model.types():
         fields = [one for parent in type.parents for one in parent.fields() if one.repeat and one.value is None]

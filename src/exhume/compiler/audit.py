@@ -59,7 +59,7 @@ TAKEN = frozenset(("append", "get", "unpack_from"))
 
 ATTRIBUTES = frozenset({
     "PARTIALS", "PLACES", "Struct", "_big", "_fields", "_inside", "_io", "_parent", "_reader", "_root",
-    "_run", "_value2member_map_", "at", "base", "end", "extent", "io", "parent", "path", "problem", "resume_at",
+    "_run", "_value2member_map_", "at", "base", "end", "extent", "io", "left", "parent", "path", "problem", "resume_at",
     "root", "steps", "stop", "view",
 })  # fmt: skip
 """Attributes that no specification declares: those of readers' own values, and of errors."""

@@ -203,11 +203,16 @@ class Class(Statements):
         self.placed = stream is None
         if keeps_order(self.type):
             lines.add("big = self._big")
+        self.counts = self.type.root.model.shares
+        if self.counts:
+            lines.add("io.left = 0")
         if field.repeat and bit_order(field.one) is not None:
             self.loose = True
-            lines.add("bit = at * 8")
+        self.align()
         self.read_field(field, self.local(field))
-        self.loose = False
+        if self.counts:
+            lines.add("io.left = 0")
+        self.loose = self.counts = False
         if moving:
             lines.add("io.at = resume" if position is not None else "io.at = at")
         self.placed = False

@@ -222,13 +222,21 @@ class Code(abc.ABC):
         """Where reading is in the stream of the structure, and where that ends."""
         return self.moved or "at", "end"
 
+    counts = False
+    """Whether `bit` says at any time how far the stream was read, since bits may be left."""
+
+    def align(self) -> None:
+        """Statements for what was read in whole bytes: no bits are left."""
+        if self.counts or self.loose:
+            self.lines.add("bit = at * 8")
+
     def begin(self) -> str:
         """Where the stream of the structure begins."""
         return "io.base" if self.foreign else "base"
 
     def sync(self) -> bool:
         """Statements that tell the stream where reading is; says whether it is in the stream of the structure."""
-        self.lines.add(f"io.at = {self.moved or 'at'}")
+        self.lines.add(f"io.at = {self.moved or 'at'}", *(["io.left = -bit % 8"] if self.counts else []))
         return True
 
     # Expressions.
@@ -246,7 +254,9 @@ class Code(abc.ABC):
         if len(code) > budgets.EXPRESSION or self.module.written > budgets.EXPRESSIONS_AS_CODE:
             raise RefusedError("an expression that grows without end")
         if placed and not model.drifting.isdisjoint(words(expr)):  # which reads on from here
-            self.lines.add(f"asked{self.asked} = {code}", "at = io.at", *(["bit = at * 8"] if self.loose else []))
+            self.lines.add(
+                f"asked{self.asked} = {code}", "at = io.at", *(["bit = at * 8"] if self.loose or self.counts else [])
+            )
             code, self.asked = f"asked{self.asked}", self.asked + 1
         return code
 

@@ -216,9 +216,14 @@ class Scan(Reader):
 
     def named(self, field: Field) -> tuple[str, int]:
         """A field as Python. Raises `RefusedError` for what only an object knows."""
-        if field.parameter or (field.instance and (field.value is None or is_position(field.value))):
+        moving = field.id in (self.type.root.model.moving or ())
+        if field.parameter or moving or (field.instance and (field.value is None or is_position(field.value))):
             raise RefusedError("this is not known where there is no object")
         return super().named(field)
+
+    def sync(self) -> bool:
+        """Nothing: what would look at the stream is refused."""
+        return False
 
     def begin(self) -> str:
         """Where the stream of a structure within begins. Raises `RefusedError` for that of the element itself."""
@@ -303,7 +308,11 @@ def scan_text(module: Module, type: Type) -> str:
         given.append("None" if foreign else "self.at[index]")
     given += [f"self.{name}" for name in upward]
     given += ["run=self._run"] if foreign else []
-    out.append(f"        return {reader}({', '.join(given)})[0]")
+    if foreign and not sized and type.root.model.moving is not None:  # the stream stays where it is
+        out += ["        at = self.io.at", f"        value = {reader}({', '.join(given)})[0]"]
+        out += ["        self.io.at = at", "        return value"]
+    else:
+        out.append(f"        return {reader}({', '.join(given)})[0]")
     for field in scan.byte_fields:
         text = ["", f"    def {field}(self, index: int) -> View:", '        """The bytes of one element."""']
         out += [*text, f"        return self.view[self.{field}_start[index] : self.{field}_end[index]]"]

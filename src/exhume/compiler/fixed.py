@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from exhume.compiler import expressions as ex
 from exhume.compiler.kinds import BYTES, DECIDED, Bits, Integer, Kind, Plain, Structure, Switch, structures
@@ -102,30 +102,44 @@ def bit_order(kind: Kind) -> bool | None:
     return None
 
 
-def starts_in_byte(field: Field) -> bool:
-    """Whether a structure begins with bits, and so where the one before it ended."""
-    return _at_edge(field, 0, set())
+def leaves_bits(fields: Sequence[Field], seen: frozenset[Type] = frozenset()) -> bool:
+    """Whether bits of a byte may be left behind some fields of a structure, as the last of them may take nothing."""
+    for number in range(len(fields), 0, -1):
+        field = fields[number - 1]
+        if bit_order(field.one) is not None:
+            return bits_left(fields[:number])
+        if is_inline(field):
+            for one in structures(field.one):
+                if one.type not in seen and leaves_bits(one.type.seq, seen | {one.type}):
+                    return True
+        if not _may_take_nothing(field):
+            return False
+    return False
 
 
-def ends_in_byte(field: Field) -> bool:
-    """Whether a structure may end within a byte."""
-    return _at_edge(field, -1, set())
+def is_inline(field: Field) -> bool:
+    """Whether a field is a structure that is read from the stream around it."""
+    own = not {"size", "terminator", "process", "pos"}.isdisjoint(field.raw) or field.to_end
+    return field.value is None and not own and any(True for _ in structures(field.one))
 
 
-def _at_edge(field: Field, edge: int, seen: set[Type]) -> bool:
-    """Whether the first (0) or last (-1) of a structure are bits that may not fill their bytes."""
-    if field.size is not None or field.to_end or not {"pos", "terminator"}.isdisjoint(field.raw):
-        return False  # it has bytes of its own
-    for one in structures(field.one) if field.value is None else ():
-        if one.type in seen or not one.type.seq:
-            continue
-        seen.add(one.type)
-        outer = one.type.seq[edge]
-        if bit_order(outer.one) is not None:
-            if edge == 0 or bits_left(one.type.seq):
-                return True
-        elif _at_edge(outer, edge, seen):
-            return True
+def _may_take_nothing(field: Field) -> bool:
+    """Whether nothing may be read for a field, not even no bytes: then bits that are left stay so."""
+    if field.condition is not None or field.repeat in ("expr", "eos"):
+        return True
+    if isinstance(field.one, Switch) and field.one.default is None:
+        return True
+    return is_inline(field) and any(all(map(_may_take_nothing, one.type.seq[:4])) for one in structures(field.one))
+
+
+def shares_bytes(types: Iterable[Type]) -> bool:
+    """Whether a structure may begin within a byte that another has begun."""
+    for type in types:
+        for number, field in enumerate(type.seq):
+            if is_inline(field):
+                kinds = [one.type for one in structures(field.one)]
+                if leaves_bits(type.seq[:number]) or any(leaves_bits(one.seq, frozenset((one,))) for one in kinds):
+                    return True
     return False
 
 

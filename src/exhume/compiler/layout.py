@@ -143,12 +143,13 @@ def short(path: Any, at: int, end: int, size: int) -> LayoutError:
 class Stream:
     """The bytes that structures are read from: `view` from `base` to `end`; `at` is where reading is."""
 
-    __slots__ = ("at", "base", "end", "view")
+    __slots__ = ("at", "base", "end", "left", "view")
 
     def __init__(self, view: View, base: int, end: int) -> None:
         self.view = view
         self.base = self.at = base
         self.end = end
+        self.left = 0  # bits of the byte before `at`
 
     def size(self) -> int:
         """How many bytes there are."""
@@ -160,7 +161,7 @@ class Stream:
 
     def is_eof(self) -> bool:
         """Whether reading is at the end."""
-        return self.at >= self.end
+        return self.at >= self.end and not self.left
 
     def to_byte_array(self) -> bytes:
         """All of the bytes."""

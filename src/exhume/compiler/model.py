@@ -395,6 +395,8 @@ class Model:
         self._opaque: dict[str, Type] = {}
         self.moving: frozenset[str] | None = None
         """Names of instances that depend on where reading is; None where streams need not know that."""
+        self.shares = False
+        """Whether structures may begin within a byte that others have begun."""
         self.drifting: frozenset[str] = frozenset()
         """Names of instances that are read where reading is."""
         self.schemas = {id: Type(id, raw, None, self) for id, raw in sorted(specs.items())}

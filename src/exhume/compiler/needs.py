@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from exhume.compiler import expressions as ex
+from exhume.compiler.fixed import shares_bytes
 from exhume.compiler.kinds import DECIDED, REST, SOME_STRUCTURE, combined, structures
 from exhume.compiler.model import Field, Model, Type
 from exhume.compiler.refusal import RefusedError
@@ -102,7 +103,9 @@ def words(expr: ex.Expr) -> frozenset[str]:
 
 def _that_ask(instances: list[Field], asked: set[str]) -> frozenset[str]:
     """The names of instances that ask for anything of some names, directly or through others."""
-    told = {one.id: set[str]().union(*map(words, expressions(one))) for one in instances}
+    told: dict[str, set[str]] = {}
+    for one in instances:  # of several types, which share names
+        told.setdefault(one.id, set()).update(*map(words, expressions(one)))
     while found := {id for id, names in told.items() if id not in asked and not names.isdisjoint(asked)}:
         asked |= found
     return frozenset(asked)
@@ -165,6 +168,7 @@ def find_needs(model: Model) -> dict[Type, Needs]:
         _others(type, needs)
     if model.foreign:
         find_moving(model)
+        model.shares = shares_bytes(needs)
     if model.foreign:  # every structure knows the one around it, and its stream
         cut = any("parent" in field.raw for type in needs for field in type.fields())
         for type, need in needs.items():

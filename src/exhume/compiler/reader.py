@@ -9,11 +9,9 @@ from exhume.compiler import expressions as ex
 from exhume.compiler.code import Module
 from exhume.compiler.fixed import (
     bit_order,
-    bits_left,
     byte_order,
-    ends_in_byte,
     fixed_bytes,
-    starts_in_byte,
+    leaves_bits,
     stored_size,
     struct_format,
 )
@@ -45,8 +43,6 @@ class Reader(Statements):
         self.read: set[str] = set()
         self.frozen: set[str] = set()
         self.running: list[str] = []
-        self.counts = False
-        """Whether `bit` says at any time how far the stream was read, since bits may be left."""
 
     def text(self) -> str:  # noqa: C901 - the parts of a reader in the order in which they are written
         """The whole function. Raises `RefusedError` for a position that nothing takes down."""
@@ -106,6 +102,8 @@ class Reader(Statements):
             self.sequence()
         if self.foreign and type.root.model.moving is not None:
             self.sync()
+        elif self.counts and type.root.model.shares:
+            lines.add("io.left = -bit % 8")
         if scalar:
             lines.add(f"return {self.code(ex.Name(str(type.scalar)))}, at")
         else:
@@ -200,9 +198,10 @@ class Reader(Statements):
         Raises `RefusedError` with the field that is not covered.
         """
         waiting: list[Field] = []
-        self.counts = self.foreign and self._asks_for_the_end()
+        shares = self.type.root.model.shares
+        self.counts = shares or (self.foreign and (self._asks_for_the_end() or self._goes_on()))
         if self.counts:
-            self.lines.add("bit = at * 8")
+            self.lines.add("bit = at * 8 - io.left" if shares else "bit = at * 8")
         for number, field in enumerate(self.type.seq):
             try:
                 if self.module.foreign and self._read_loosely(number, field):
@@ -241,6 +240,14 @@ class Reader(Statements):
             not asked.isdisjoint(words(expr)) for expr in exprs
         )
 
+    def _goes_on(self) -> bool:
+        """Whether bits may go on where others ended, as what is between them may take nothing."""
+        bits = [bit_order(one.one) is not None for one in self.type.seq]
+        return any(
+            here and not last and leaves_bits(self.type.seq[:number])
+            for number, (last, here) in enumerate(itertools.pairwise(bits), 1)
+        )
+
     def at_end(self, at: str, end: str) -> str:
         return f"bit % 8 == 0 and {at} >= {end}" if self.counts else super().at_end(at, end)
 
@@ -249,6 +256,9 @@ class Reader(Statements):
         here, last = bit_order(field.one), bit_order(self.type.seq[number - 1].one) if number else None
         if here is not None and here == last:
             return self.loose
+        orders = {bit_order(one.one) for one in self.type.seq} - {None}
+        if here is not None and len(orders) > 1 and (self.counts or leaves_bits(self.type.seq[:number])):
+            raise RefusedError("bits of both orders within a byte are not covered")
         self.loose = False
         if here is not None and (self.counts or self.traces):
             return True
@@ -258,11 +268,6 @@ class Reader(Statements):
                 one.repeat or one.condition or not isinstance(one.one, Bits) or ("valid" in one.raw and _looks(one))
                 for one in run
             )
-        before = self.type.seq[:number]
-        if before and (ends_in_byte(before[-1]) or bits_left(before)) and starts_in_byte(field):
-            raise RefusedError("bits that go on within a byte of another structure are not covered")
-        if field.repeat and ends_in_byte(field) and starts_in_byte(field):
-            raise RefusedError("repeated structures of parts of bytes are not covered")
         return False
 
     def fixed(self, field: Field) -> bool:
@@ -310,7 +315,8 @@ class Reader(Statements):
             kinds = [one.one for one in fields]
             constant = self.unpacker(struct_format(kinds, fields), kinds)
             lines.add(f"{', '.join(into)} = {constant}(view, at)")
-        lines.add(f"at += {total}", *(["bit = at * 8"] if self.counts else []))
+        lines.add(f"at += {total}")
+        self.align()
         self.bounded = ""
         last = fields[-1]
         self.read |= {one.id for one in fields}
@@ -330,14 +336,11 @@ class Reader(Statements):
         into, lines = self.local(field), self.lines
         if field.repeat:  # those before it are there
             self.read.add(field.id)
-        aligned = ["bit = at * 8"] if self.counts and bit_order(field.one) is None else []
         if field.condition is None:
             self.read_field(field, into)
-            lines.add(*aligned)
         else:
             with lines.block(f"if {self.code(field.condition)}:"):
                 self.read_field(field, into)
-                lines.add(*aligned)
             with lines.block("else:"):
                 lines.add(f"{into} = None")
         self.read.add(field.id)

@@ -36,6 +36,9 @@ class Statements(Values):
     def end_one(self, field: Field) -> None:
         """Statements behind each element of a field."""
 
+    def drop_one(self, field: Field) -> None:
+        """Statements for an element that is nothing."""
+
     def read_field(self, field: Field, into: str) -> None:
         """Statements that read a whole field into a variable."""
         if field.repeat:
@@ -55,10 +58,10 @@ class Statements(Values):
 
     def _read_many(self, field: Field, into: str) -> None:
         code = number_code(number_of(field.one), field)
-        if code is not None and field.repeat in ("expr", "eos"):
+        if code is not None and field.repeat in ("expr", "eos") and not (self.counts and field.repeat == "eos"):
             self._read_numbers(field, into, code)
             return
-        if self._columns(field, into):
+        if not self.counts and self._columns(field, into):
             return
         lines = self.lines
         # Elements that look at their parent may look at those before them.
@@ -67,66 +70,75 @@ class Statements(Values):
         lines.add(f"{into} = {shared} = []" if shared else f"{into} = []")
         nested = any(True for _ in nested_in(field.one))
         path = f'f"{self.above_path}{field.id}[{{len({into})}}]"'
-        index = f"len({into})"
         outer = self.index
-        self.index = index
-
-        def one() -> None:
-            self._read_one_of_many(field, into, path, nested)
-
-        def loop() -> None:
-            if field.repeat == "eos":
-                with lines.block("while bit < end * 8:" if self.loose else "while at < end:"):
-                    one()
-            elif field.repeat == "expr":
-                count = field.expr("repeat-expr")
-                assert count is not None
-                with lines.block(f"for _ in range({self.code(count)}):"):
-                    one()
-            else:
-                until = field.expr("repeat-until")
-                if until is None:
-                    raise RefusedError("repeat-until is missing")
-                with lines.block("while True:"):
-                    one()
-                    self.item = ("one", field.one)
-                    self.index = f"len({into}) - 1"
-                    with lines.block(f"if {self.code(until)}:"):
-                        lines.add("break")
-                    self.item = None
-
-        if nested:
+        if not nested:
+            self._loop(field, into, path, nested)
+        else:
             with lines.block("try:"):
-                loop()
+                self._loop(field, into, path, nested)
             with lines.block("except LayoutError as error:"):
                 lines.add(*([f"del {shared}"] if shared and not self.traces else []), f"error.within({path})", "raise")
             if shared and self.foreign and not self.traces:  # the field is what is missing
                 with lines.block(f"except {self.module.helper('FAILURES')}:"):
                     lines.add(f"del {shared}", "raise")
-        else:
-            loop()
         self.index = outer
 
-    def _read_one_of_many(self, field: Field, into: str, path: str, nested: bool) -> None:
-        """Statements that read one element and add it."""
+    def _loop(self, field: Field, into: str, path: str, nested: bool) -> None:
+        """Statements that read one element after the other."""
         lines = self.lines
-        weigh = None
-        empty = self.module.foreign and not isinstance(field.one, (Integer, Bits))
-        place = "bit" if self.loose else "at"
+        # Of a choice without a case that fits nothing is put into the list.
+        skips = self.foreign and isinstance(field.one, Switch) and field.one.default is None
+        self.index = "turn" if skips else f"len({into})"
+        if skips:
+            lines.add("turn = 0")
+        if field.repeat == "eos":
+            with lines.block("while bit < end * 8:" if self.loose or self.counts else "while at < end:"):
+                self._element(field, into, path, nested, skips)
+        elif field.repeat == "expr":
+            count = field.expr("repeat-expr")
+            assert count is not None
+            with lines.block(f"for _ in range({self.code(count)}):"):
+                self._element(field, into, path, nested, skips)
+        else:
+            until = field.expr("repeat-until")
+            if until is None:
+                raise RefusedError("repeat-until is missing")
+            with lines.block("while True:"):
+                self._element(field, into, path, nested, skips)
+                self.item = (f"{into}[-1]" if skips else "one", field.one)
+                self.index = "turn - 1" if skips else f"len({into}) - 1"
+                with lines.block(f"if {self.code(until)}:"):
+                    lines.add("break")
+                self.item = None
+
+    def _element(self, field: Field, into: str, path: str, nested: bool, skips: bool) -> None:
+        """Statements that read one element, and put it into the list unless it is nothing."""
+        lines = self.lines
+        empty = self.foreign and not isinstance(field.one, (Integer, Bits))
+        place = "bit" if self.loose or self.counts else "at"
         own = '""' if nested else path
-        if self.module.foreign:  # a structure counts itself
-            weigh = self.step(path=own, least=0 if nested else 1)
+        weigh = self.step(path=own, least=0 if nested else 1) if self.foreign else None  # a structure counts itself
         if empty:
             lines.add(f"before = {place}")
         self.begin_one(field)
         self._read_valid_raw(field, path, nested)
         if empty:
-            many = "" if field.repeat == "eos" else f" and len({into}) >= {budgets.EMPTY}"
+            counted = "turn" if skips else f"len({into})"
+            many = "" if field.repeat == "eos" else f" and {counted} >= {budgets.EMPTY}"
             found = f"{budgets.EMPTY} that take none" if many else "one that takes none"
             with lines.block(f"if {place} == before{many}:"):
                 lines.add(f'raise LayoutError({own}, at, at, "elements that take bytes", "{found}")')
-        lines.add(f"{into}.append(one)")
-        self.end_one(field)
+        if not skips:
+            lines.add(f"{into}.append(one)")
+            self.end_one(field)
+        else:
+            lines.add("turn += 1")
+            with lines.block("if one is not None:"):
+                lines.add(f"{into}.append(one)")
+                self.end_one(field)
+            if self.traces:
+                with lines.block("else:"):
+                    self.drop_one(field)
         if weigh is not None:
             weigh()
 
@@ -188,10 +200,12 @@ class Statements(Values):
             lines.add(f"run.hold(many * {size}, {self.path(field)}, at)")
         if code == "B":
             lines.add(f"{into} = view[at : at + many]", "at += many")
+            self.align()
             return
         order = f'"{"big" if kind.big else "little"}"' if not kind.decided else '"big" if big else "little"'
         lines.add(f'{into} = {self.module.helper("numbers")}(view, at, many * {size}, "{code}", {order})')
         lines.add(f"at += many * {size}")
+        self.align()
 
     def count_numbers(self, field: Field, size: int) -> None:
         """Statements that put into `many` how many numbers of a size there are, once all are known to be there."""
@@ -211,6 +225,8 @@ class Statements(Values):
     def _read_one(self, field: Field, kind: Kind, into: str, path: str, *, bare: bool = False) -> None:
         """Statements that read one value; `bare` when what encloses them names the field in errors."""
         self._read_kind(field, kind, into, path, bare)
+        if not isinstance(kind, (Bits, Structure, Switch)):
+            self.align()
         self.bounded = ""
 
     def _read_kind(self, field: Field, kind: Kind, into: str, path: str, bare: bool) -> None:
@@ -266,8 +282,11 @@ class Statements(Values):
         lines.add(f"at += {len(wanted)}")
 
     def _read_sized(self, field: Field, kind: Structure | Switch, into: str, path: str, bare: bool) -> None:
+        if self.foreign and isinstance(kind, Switch):  # whose cases may take another size
+            self._read_switch(field, kind, into, path, bare, "stop", "at")
+            return
         stop = self.sized_end(field, path)
-        if stop != "end" or (self.module.foreign and isinstance(kind, Switch)):
+        if stop != "end":
             self.lines.add(f"stop = {stop}")
             stop = "stop"
         if isinstance(kind, Structure):
@@ -275,6 +294,7 @@ class Statements(Values):
         else:
             self._read_switch(field, kind, into, path, bare, stop, "at")
         self.lines.add(f"at = {stop}" if stop == "stop" else "at = max(at, end)")
+        self.align()
 
     def _read_within(self, field: Field, kind: Structure, into: str, path: str, bare: bool) -> None:
         """A structure in bytes that something ends, pads or encodes; where it is encoded, its places are its own."""
@@ -292,6 +312,7 @@ class Statements(Values):
             after = self._own_stream("view", "begin", "begin + len(inside)")
             call = self._call_reader(field, kind, "begin + len(inside)", "begin", "view", "begin")
             self._guarded(f"{into}, {after} = {call}", path, bare)
+        self.align()
 
     def _own_stream(self, view: str, at: str, stop: str) -> str:
         """Statements that make a stream for a structure; returns where the reader puts the end of it."""
@@ -309,6 +330,9 @@ class Statements(Values):
         lines = self.lines
         after = "at" if base is None else self._own_stream("view", "at", stop)
         call = self._call_reader(field, kind, stop, base)
+        shared = base is None and self.type.root.model.shares and not kind.type.opaque
+        if shared:
+            lines.add("io.left = -bit % 8")
         first = one_byte(kind.type)
         if first is not None and base is None:
             with lines.block(f"if at < end and ({into} := view[at]) {first[0]} {self.code(first[1])}:"):
@@ -317,6 +341,10 @@ class Statements(Values):
                 self._guarded(f"{into}, {after} = {call}", path, bare)
         else:
             self._guarded(f"{into}, {after} = {call}", path, bare)
+        if shared:
+            lines.add("bit = at * 8 - io.left")
+        elif base is None:
+            self.align()
 
     def _guarded(self, statement: str, path: str, bare: bool) -> None:
         if bare:
@@ -392,7 +420,15 @@ class Statements(Values):
         self, field: Field, kind: Kind, into: str, path: str, bare: bool, stop: str, base: str | None, said: str
     ) -> None:
         coded = not {"terminator", "pad-right", "process"}.isdisjoint(field.raw)
-        if isinstance(kind, Structure) and coded:
+        if base is not None and self.foreign and not coded and (isinstance(kind, Structure) or kind == BYTES):
+            self.lines.add(f"stop = {self.sized_end(field, path)}")
+            if isinstance(kind, Structure):
+                self._read_structure(field, kind, into, path, bare, stop, base)
+            else:
+                self.lines.add(f"{into} = view[at:stop]")
+            self.lines.add("at = stop")
+            self.align()
+        elif isinstance(kind, Structure) and coded:
             self._read_within(field, kind, into, path, bare)
         elif isinstance(kind, Structure):
             self._read_structure(field, kind, into, path, bare, stop, base)
@@ -400,18 +436,16 @@ class Statements(Values):
             self.lines.add(f"{into} = view[at:{stop}]")
         elif kind in (BYTES, TEXT):
             self._read_raw(field, kind, into, path, said)
-            if base is not None:
+            if base is not None and not self.foreign:
                 self.lines.add(f"{stop} = at")
         elif isinstance(kind, Bits) and self.loose:
             self._read_loose_bits(kind, into, path)
         elif isinstance(kind, (Integer, Plain)) and kind.size:
-            self._read_number(kind, into, path)
-            if self.loose:
-                self.lines.add("bit = at * 8")
-            if base is not None and self.module.foreign:  # a number takes its own width, whatever the size says
-                self.lines.add(f"{stop} = at")
+            self._read_number(kind, into, path)  # it takes its own width, whatever the size says
         else:
             raise RefusedError("this kind of case is not covered")
+        if not isinstance(kind, (Bits, Structure)):
+            self.align()
 
 
 def nested_in(kind: Kind) -> Iterator[Structure]:

@@ -46,6 +46,9 @@ class Traced(Statements):
     def end_one(self, field: Field) -> None:
         self.lines.add(f'{self.holder}.PLACES["{field.id}"][3][-1][1] = at')
 
+    def drop_one(self, field: Field) -> None:
+        self.lines.add(f'del {self.holder}.PLACES["{field.id}"][3][-1]')
+
     def _here(self) -> str:
         return "bit // 8" if self.loose else "at"
 
