@@ -550,6 +550,19 @@ def test_a_wrong_field_is_refused(tmp_path: Path, field: str) -> None:
         compiled(case, tmp_path)
 
 
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "seq: [{id: a, type: b3le}, {id: b, type: b5}]",
+        "seq: [{id: a, type: b3}, {id: b, type: u1, if: a == 0}, {id: c, type: b5le}]",
+        "seq: [{id: a, type: b3}, {id: b, type: low}]\ntypes: {low: {seq: [{id: x, type: b5le}]}}",
+    ],
+)
+def test_bits_of_both_orders_within_a_byte_are_refused(tmp_path: Path, spec: str) -> None:
+    with pytest.raises(SpecificationError, match="bits of both orders within a byte are not covered, line [23]"):
+        compiled(Case("", spec, "", {}), tmp_path)
+
+
 # What the caller gives.
 
 

@@ -102,15 +102,19 @@ def bit_order(kind: Kind) -> bool | None:
     return None
 
 
-def leaves_bits(fields: Sequence[Field], seen: frozenset[Type] = frozenset()) -> bool:
-    """Whether bits of a byte may be left behind some fields of a structure, as the last of them may take nothing."""
+def leaves_bits(fields: Sequence[Field], seen: set[Type] | None = None) -> bool:
+    """Whether bits of a byte may be left after some fields of a structure, as the last of them may take nothing."""
+    seen = set() if seen is None else seen
     for number in range(len(fields), 0, -1):
         field = fields[number - 1]
         if bit_order(field.one) is not None:
             return bits_left(fields[:number])
         if is_inline(field):
             for one in structures(field.one):
-                if one.type not in seen and leaves_bits(one.type.seq, seen | {one.type}):
+                if one.type in seen:
+                    continue
+                seen.add(one.type)
+                if leaves_bits(one.type.seq, seen):
                     return True
         if not _may_take_nothing(field):
             return False
@@ -129,7 +133,9 @@ def _may_take_nothing(field: Field) -> bool:
         return True
     if isinstance(field.one, Switch) and field.one.default is None:
         return True
-    return is_inline(field) and any(all(map(_may_take_nothing, one.type.seq[:4])) for one in structures(field.one))
+    # A structure takes nothing if none of its fields does; one within it is taken for such, which is only slower.
+    kinds = structures(field.one) if is_inline(field) else ()
+    return any(all(is_inline(one) or _may_take_nothing(one) for one in kind.type.seq) for kind in kinds)
 
 
 def shares_bytes(types: Iterable[Type]) -> bool:
@@ -138,7 +144,7 @@ def shares_bytes(types: Iterable[Type]) -> bool:
         for number, field in enumerate(type.seq):
             if is_inline(field):
                 kinds = [one.type for one in structures(field.one)]
-                if leaves_bits(type.seq[:number]) or any(leaves_bits(one.seq, frozenset((one,))) for one in kinds):
+                if leaves_bits(type.seq[:number]) or any(leaves_bits(one.seq) for one in kinds):
                     return True
     return False
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from exhume.compiler import expressions as ex
-from exhume.compiler.fixed import shares_bytes
+from exhume.compiler.fixed import bit_order, shares_bytes
 from exhume.compiler.kinds import DECIDED, REST, SOME_STRUCTURE, combined, structures
 from exhume.compiler.model import Field, Model, Type
 from exhume.compiler.refusal import RefusedError
@@ -169,6 +169,9 @@ def find_needs(model: Model) -> dict[Type, Needs]:
     if model.foreign:
         find_moving(model)
         model.shares = shares_bytes(needs)
+        bits = [one for type in needs for one in type.seq if bit_order(one.one) is not None]
+        if model.shares and len({bit_order(one.one) for one in bits}) > 1:
+            raise RefusedError("bits of both orders within a byte are not covered", bits[-1].where)
     if model.foreign:  # every structure knows the one around it, and its stream
         cut = any("parent" in field.raw for type in needs for field in type.fields())
         for type, need in needs.items():
