@@ -559,7 +559,7 @@ def test_a_wrong_field_is_refused(tmp_path: Path, field: str) -> None:
     ],
 )
 def test_bits_of_both_orders_within_a_byte_are_refused(tmp_path: Path, spec: str) -> None:
-    with pytest.raises(SpecificationError, match="bits of both orders within a byte are not covered, line [23]"):
+    with pytest.raises(SpecificationError, match=r"bits of both orders within a byte are not covered, line [23]"):
         compiled(Case("", spec, "", {}), tmp_path)
 
 
