@@ -98,7 +98,7 @@ def salvage(
         recovery.members += [Member(f"unreferenced/{a}-{b}.bin", a, b, "raw bytes") for a, b in gaps]
         if gaps:
             report.notes.append("bytes that no entry names were kept below unreferenced/")
-        if not recovery.index_found:
+        if gaps and not recovery.index_found:
             report.lose("names of pieces", len(gaps))
     done = _write(source, output, mode, limits, recovery, report, progress)
     if done:
