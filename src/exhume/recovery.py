@@ -115,8 +115,10 @@ class SalvageReport:
     def settle(self, files: Iterable[Span]) -> None:
         """Makes the account exact: each byte of `files` gets one fate, and none outside them has any.
 
-        Where spans overlap, the best fate counts.  Bytes without a fate are lost: nothing that was read claims them.
+        Where spans overlap, the best fate counts.  Bytes without a fate are lost, since nothing that was read claims
+        them; but those at the end of a file are no content where nothing else is missing.
         """
+        complete = not self.lost.total()
         by_source: dict[str, list[SpanFate]] = {}
         for fate in self.spans:
             by_source.setdefault(fate.span.source, []).append(fate)
@@ -130,7 +132,11 @@ class SalvageReport:
                 at = max(at, start)
                 self.account(Span(file.source, at, min(end, file.end)), fate.fate, fate.what, fate.why, fate.code)
                 at = max(at, min(end, file.end))
-            self._unclaimed(Span(file.source, at, file.end))
+            rest = Span(file.source, at, file.end)
+            if complete and at > file.start:
+                self.account(rest, Fate.IGNORED, "bytes after the end")
+            else:
+                self._unclaimed(rest)
 
     def _unclaimed(self, span: Span) -> None:
         if span.size > 0:

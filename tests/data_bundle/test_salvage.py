@@ -181,8 +181,10 @@ def test_a_flat_shard(bundle: Bundle, tmp_path: Path) -> None:
     report = salvaged(path, tmp_path / "out")
     assert content(tmp_path / "out")["f"] == b"hello world"
     assert told(report) == [
-        (0, 32, "rebuilt", "shard header"), (32, 43, "recovered", "data"), (43, 48, "ignored", "bytes that no row names")
-    ]  # fmt: skip
+        (0, 32, "rebuilt", "shard header"),
+        (32, 43, "recovered", "data"),
+        (43, 48, "ignored", "bytes that no row names"),
+    ]
     assert report.lost == {}
     report = salvaged(path, tmp_path / "raw", raw=True)
     assert content(tmp_path / "raw")["unreferenced/shard-00000000/11-16.bin"] == bytes(5)

@@ -138,11 +138,12 @@ class Finder:
                 found.header = None
                 raise ValueError(checks.FOREIGN_HEADER.title)
         except (ExhumeError, ValueError) as error:
-            self._report.account(where, Fate.LOST, "metadata packets", str(getattr(error, "message", error)))
+            known = found.header is not None and found.header.files_base <= self._source.size
+            base = found.header.files_base if found.header is not None and known else 0
+            lost = self._source.span(HEADER_SIZE, max(base, HEADER_SIZE + used))
+            self._report.account(lost, Fate.LOST, "metadata packets", str(getattr(error, "message", error)))
             self._report.lose("metadata packets")
-            if found.header is not None and found.header.files_base <= self._source.size:
-                return found.header.files_base
-            return 0
+            return base
         found.packets = packets
         self._report.account(where, Fate.RECOVERED, "metadata packets")
         return HEADER_SIZE + used
