@@ -16,23 +16,24 @@ doc: |
 doc-ref: https://github.com/facebook/rocksdb/blob/main/db/blob/blob_log_format.h
 seq:
   - id: header
-    type: header
+    type: file_header
   - id: records
     size: '_io.size - 30 - (has_footer ? 32 : 0)'
     type: record_list
   - id: footer
-    type: footer
+    type: file_footer
     if: has_footer
 instances:
   last_magic:
     pos: _io.size - 32
     type: u4
     if: _io.size >= 62
+    doc: The magic number that a footer starts with.
   has_footer:
     value: _io.size >= 62 and last_magic == 2395959
-    doc: A file that was not closed ends behind a record.
+    doc: A file that was not closed ends after a record.
 types:
-  header:
+  file_header:
     doc: What kind of values the file has.
     -webide-representation: 'column family {column_family:dec}, {compression:dec}'
     seq:
@@ -55,12 +56,16 @@ types:
       - id: expiration
         type: expiration
   expiration:
-    doc: When the first and the last of the values expire, in seconds since 1970; 0 when they do not.
+    doc: |
+      When the first and the last of the values expire, in seconds since 1970; 0
+      when they do not.
     seq:
       - id: first
         type: u8
+        doc: The earliest time.
       - id: last
         type: u8
+        doc: The latest time.
   record_list:
     doc: Records one after the other.
     seq:
@@ -88,19 +93,21 @@ types:
         -orig-id: header CRC
         -checksum: of the three numbers before it
         type: u4
+        doc: CRC-32C of the three numbers before it.
       - id: checksum
         -orig-id: blob CRC
         -checksum: of key and value
         type: u4
+        doc: CRC-32C of key and value.
       - id: key
         size: len_key
         doc: The user's key.
       - id: value
         size: len_value
         doc: |
-          As the compression of the file says, with the decompressed size in front
-          as in tables of version 2.
-  footer:
+          Compressed as the file states, preceded by the decompressed size as in
+          tables of version 2.
+  file_footer:
     doc: What was written when the file was closed.
     -webide-representation: '{num_blobs:dec} values'
     seq:
@@ -116,3 +123,4 @@ types:
         -orig-id: footer CRC
         -checksum: of the footer before it
         type: u4
+        doc: CRC-32C of the footer before it.

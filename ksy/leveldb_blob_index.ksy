@@ -12,7 +12,7 @@ meta:
 doc: |
   The value of an entry of type `blob_index`: where the value itself is. The
   forms with a time of expiry are those of the old BlobDB, which kept its values
-  beside the database.
+  next to the database.
 doc-ref: https://github.com/facebook/rocksdb/blob/main/db/blob/blob_index.h
 -webide-representation: '{kind}: {len_value} bytes at {ofs_value} of {file_number}'
 seq:
@@ -28,6 +28,7 @@ seq:
     if: kind != kinds::blob
     doc: When the value expires, in seconds since 1970.
   - id: inlined
+    -lint-ok: The value is all that follows.
     size-eos: true
     if: kind == kinds::inlined_ttl
     doc: The value itself.
@@ -40,7 +41,7 @@ seq:
     -orig-id: offset
     type: leveldb_varint
     if: kind != kinds::inlined_ttl
-    doc: Where the value starts in the file, behind the head of its record and the key.
+    doc: Where the value starts in the file, after the head of its record and the key.
   - id: len_value
     -lint-ok: In another file.
     -orig-id: size

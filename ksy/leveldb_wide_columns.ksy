@@ -20,6 +20,7 @@ seq:
     type: leveldb_varint
     valid:
       expr: _.value == 1
+    doc: The only version there is.
   - id: num_columns
     -orig-id: number of columns
     type: leveldb_varint
@@ -46,6 +47,7 @@ types:
         type: leveldb_varint
   value:
     doc: Value of the column with the same position.
+    -webide-representation: '{data}'
     params:
       - id: idx
         type: s4

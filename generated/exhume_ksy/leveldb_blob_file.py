@@ -24,13 +24,13 @@ class LeveldbBlobFile(KaitaiStruct):
         self._read()
 
     def _read(self):
-        self.header = LeveldbBlobFile.Header(self._io, self, self._root)
+        self.header = LeveldbBlobFile.FileHeader(self._io, self, self._root)
         self._raw_records = self._io.read_bytes((self._io.size() - 30) - (32 if self.has_footer else 0))
         _io__raw_records = KaitaiStream(BytesIO(self._raw_records))
         self.records = LeveldbBlobFile.RecordList(_io__raw_records, self, self._root)
         if self.has_footer:
             pass
-            self.footer = LeveldbBlobFile.Footer(self._io, self, self._root)
+            self.footer = LeveldbBlobFile.FileFooter(self._io, self, self._root)
 
 
 
@@ -48,7 +48,9 @@ class LeveldbBlobFile(KaitaiStruct):
 
 
     class Expiration(KaitaiStruct):
-        """When the first and the last of the values expire, in seconds since 1970; 0 when they do not."""
+        """When the first and the last of the values expire, in seconds since 1970; 0
+        when they do not.
+        """
         def __init__(self, _io, _parent=None, _root=None):
             super(LeveldbBlobFile.Expiration, self).__init__(_io)
             self._parent = _parent
@@ -64,10 +66,10 @@ class LeveldbBlobFile(KaitaiStruct):
             pass
 
 
-    class Footer(KaitaiStruct):
+    class FileFooter(KaitaiStruct):
         """What was written when the file was closed."""
         def __init__(self, _io, _parent=None, _root=None):
-            super(LeveldbBlobFile.Footer, self).__init__(_io)
+            super(LeveldbBlobFile.FileFooter, self).__init__(_io)
             self._parent = _parent
             self._root = _root
             self._read()
@@ -75,7 +77,7 @@ class LeveldbBlobFile(KaitaiStruct):
         def _read(self):
             self.magic = self._io.read_bytes(4)
             if not self.magic == b"\x37\x8F\x24\x00":
-                raise kaitaistruct.ValidationNotEqualError(b"\x37\x8F\x24\x00", self.magic, self._io, u"/types/footer/seq/0")
+                raise kaitaistruct.ValidationNotEqualError(b"\x37\x8F\x24\x00", self.magic, self._io, u"/types/file_footer/seq/0")
             self.num_blobs = self._io.read_u8le()
             self.expiration = LeveldbBlobFile.Expiration(self._io, self, self._root)
             self.checksum = self._io.read_u4le()
@@ -86,10 +88,10 @@ class LeveldbBlobFile(KaitaiStruct):
             self.expiration._fetch_instances()
 
 
-    class Header(KaitaiStruct):
+    class FileHeader(KaitaiStruct):
         """What kind of values the file has."""
         def __init__(self, _io, _parent=None, _root=None):
-            super(LeveldbBlobFile.Header, self).__init__(_io)
+            super(LeveldbBlobFile.FileHeader, self).__init__(_io)
             self._parent = _parent
             self._root = _root
             self._read()
@@ -97,10 +99,10 @@ class LeveldbBlobFile(KaitaiStruct):
         def _read(self):
             self.magic = self._io.read_bytes(4)
             if not self.magic == b"\x37\x8F\x24\x00":
-                raise kaitaistruct.ValidationNotEqualError(b"\x37\x8F\x24\x00", self.magic, self._io, u"/types/header/seq/0")
+                raise kaitaistruct.ValidationNotEqualError(b"\x37\x8F\x24\x00", self.magic, self._io, u"/types/file_header/seq/0")
             self.version = self._io.read_u4le()
             if not self.version == 1:
-                raise kaitaistruct.ValidationNotEqualError(1, self.version, self._io, u"/types/header/seq/1")
+                raise kaitaistruct.ValidationNotEqualError(1, self.version, self._io, u"/types/file_header/seq/1")
             self.column_family = self._io.read_u4le()
             self.flags = self._io.read_u1()
             self.compression = self._io.read_u1()
@@ -165,7 +167,7 @@ class LeveldbBlobFile(KaitaiStruct):
 
     @property
     def has_footer(self):
-        """A file that was not closed ends behind a record."""
+        """A file that was not closed ends after a record."""
         if hasattr(self, '_m_has_footer'):
             return self._m_has_footer
 
@@ -174,6 +176,7 @@ class LeveldbBlobFile(KaitaiStruct):
 
     @property
     def last_magic(self):
+        """The magic number that a footer starts with."""
         if hasattr(self, '_m_last_magic'):
             return self._m_last_magic
 

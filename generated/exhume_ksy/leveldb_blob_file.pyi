@@ -10,13 +10,13 @@ class LeveldbBlobFile(KaitaiStruct):
         def __init__(self, _io: Any, _parent: Any = ..., _root: Any = ...) -> None: ...
         first: int
         last: int
-    class Footer(KaitaiStruct):
+    class FileFooter(KaitaiStruct):
         def __init__(self, _io: Any, _parent: Any = ..., _root: Any = ...) -> None: ...
         magic: bytes
         num_blobs: int
         expiration: LeveldbBlobFile.Expiration
         checksum: int
-    class Header(KaitaiStruct):
+    class FileHeader(KaitaiStruct):
         def __init__(self, _io: Any, _parent: Any = ..., _root: Any = ...) -> None: ...
         magic: bytes
         version: int
@@ -36,8 +36,8 @@ class LeveldbBlobFile(KaitaiStruct):
     class RecordList(KaitaiStruct):
         def __init__(self, _io: Any, _parent: Any = ..., _root: Any = ...) -> None: ...
         records: list[LeveldbBlobFile.Record]
-    header: LeveldbBlobFile.Header
+    header: LeveldbBlobFile.FileHeader
     records: LeveldbBlobFile.RecordList
-    footer: LeveldbBlobFile.Footer
+    footer: LeveldbBlobFile.FileFooter
     has_footer: bool
     last_magic: int | None

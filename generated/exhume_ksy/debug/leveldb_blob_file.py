@@ -28,7 +28,7 @@ class LeveldbBlobFile(KaitaiStruct):
 
     def _read(self):
         self._debug['header']['start'] = self._io.pos()
-        self.header = LeveldbBlobFile.Header(self._io, self, self._root)
+        self.header = LeveldbBlobFile.FileHeader(self._io, self, self._root)
         self.header._read()
         self._debug['header']['end'] = self._io.pos()
         self._debug['records']['start'] = self._io.pos()
@@ -40,7 +40,7 @@ class LeveldbBlobFile(KaitaiStruct):
         if self.has_footer:
             pass
             self._debug['footer']['start'] = self._io.pos()
-            self.footer = LeveldbBlobFile.Footer(self._io, self, self._root)
+            self.footer = LeveldbBlobFile.FileFooter(self._io, self, self._root)
             self.footer._read()
             self._debug['footer']['end'] = self._io.pos()
 
@@ -60,7 +60,9 @@ class LeveldbBlobFile(KaitaiStruct):
 
 
     class Expiration(KaitaiStruct):
-        """When the first and the last of the values expire, in seconds since 1970; 0 when they do not."""
+        """When the first and the last of the values expire, in seconds since 1970; 0
+        when they do not.
+        """
         SEQ_FIELDS = ["first", "last"]
         def __init__(self, _io, _parent=None, _root=None):
             super(LeveldbBlobFile.Expiration, self).__init__(_io)
@@ -81,11 +83,11 @@ class LeveldbBlobFile(KaitaiStruct):
             pass
 
 
-    class Footer(KaitaiStruct):
+    class FileFooter(KaitaiStruct):
         """What was written when the file was closed."""
         SEQ_FIELDS = ["magic", "num_blobs", "expiration", "checksum"]
         def __init__(self, _io, _parent=None, _root=None):
-            super(LeveldbBlobFile.Footer, self).__init__(_io)
+            super(LeveldbBlobFile.FileFooter, self).__init__(_io)
             self._parent = _parent
             self._root = _root
             self._debug = collections.defaultdict(dict)
@@ -95,7 +97,7 @@ class LeveldbBlobFile(KaitaiStruct):
             self.magic = self._io.read_bytes(4)
             self._debug['magic']['end'] = self._io.pos()
             if not self.magic == b"\x37\x8F\x24\x00":
-                raise kaitaistruct.ValidationNotEqualError(b"\x37\x8F\x24\x00", self.magic, self._io, u"/types/footer/seq/0")
+                raise kaitaistruct.ValidationNotEqualError(b"\x37\x8F\x24\x00", self.magic, self._io, u"/types/file_footer/seq/0")
             self._debug['num_blobs']['start'] = self._io.pos()
             self.num_blobs = self._io.read_u8le()
             self._debug['num_blobs']['end'] = self._io.pos()
@@ -113,11 +115,11 @@ class LeveldbBlobFile(KaitaiStruct):
             self.expiration._fetch_instances()
 
 
-    class Header(KaitaiStruct):
+    class FileHeader(KaitaiStruct):
         """What kind of values the file has."""
         SEQ_FIELDS = ["magic", "version", "column_family", "flags", "compression", "expiration"]
         def __init__(self, _io, _parent=None, _root=None):
-            super(LeveldbBlobFile.Header, self).__init__(_io)
+            super(LeveldbBlobFile.FileHeader, self).__init__(_io)
             self._parent = _parent
             self._root = _root
             self._debug = collections.defaultdict(dict)
@@ -127,12 +129,12 @@ class LeveldbBlobFile(KaitaiStruct):
             self.magic = self._io.read_bytes(4)
             self._debug['magic']['end'] = self._io.pos()
             if not self.magic == b"\x37\x8F\x24\x00":
-                raise kaitaistruct.ValidationNotEqualError(b"\x37\x8F\x24\x00", self.magic, self._io, u"/types/header/seq/0")
+                raise kaitaistruct.ValidationNotEqualError(b"\x37\x8F\x24\x00", self.magic, self._io, u"/types/file_header/seq/0")
             self._debug['version']['start'] = self._io.pos()
             self.version = self._io.read_u4le()
             self._debug['version']['end'] = self._io.pos()
             if not self.version == 1:
-                raise kaitaistruct.ValidationNotEqualError(1, self.version, self._io, u"/types/header/seq/1")
+                raise kaitaistruct.ValidationNotEqualError(1, self.version, self._io, u"/types/file_header/seq/1")
             self._debug['column_family']['start'] = self._io.pos()
             self.column_family = self._io.read_u4le()
             self._debug['column_family']['end'] = self._io.pos()
@@ -231,7 +233,7 @@ class LeveldbBlobFile(KaitaiStruct):
 
     @property
     def has_footer(self):
-        """A file that was not closed ends behind a record."""
+        """A file that was not closed ends after a record."""
         if hasattr(self, '_m_has_footer'):
             return self._m_has_footer
 
@@ -240,6 +242,7 @@ class LeveldbBlobFile(KaitaiStruct):
 
     @property
     def last_magic(self):
+        """The magic number that a footer starts with."""
         if hasattr(self, '_m_last_magic'):
             return self._m_last_magic
 

@@ -15,7 +15,7 @@ if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
 class LeveldbBlobIndex(KaitaiStruct):
     """The value of an entry of type `blob_index`: where the value itself is. The
     forms with a time of expiry are those of the old BlobDB, which kept its values
-    beside the database.
+    next to the database.
     
     .. seealso::
        Source - https://github.com/facebook/rocksdb/blob/main/db/blob/blob_index.h

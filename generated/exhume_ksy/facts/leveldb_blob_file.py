@@ -29,8 +29,8 @@ class LeveldbBlobFile:
         last_magic: Final = '<I'
 
 
-class Header:
-    """`leveldb_blob_file::header`"""
+class FileHeader:
+    """`leveldb_blob_file::file_header`"""
 
     size: Final = 30
     magic: Final = b'7\x8f$\x00'
@@ -100,8 +100,8 @@ class Record:
         checksum: Final = "<I"
 
 
-class Footer:
-    """`leveldb_blob_file::footer`"""
+class FileFooter:
+    """`leveldb_blob_file::file_footer`"""
 
     size: Final = 32
     magic: Final = b'7\x8f$\x00'

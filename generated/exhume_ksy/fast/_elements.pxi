@@ -1849,4 +1849,4 @@ cdef inline int64_t clp_s_table_classic_variable_first_id(int64_t value) noexcep
     return <int64_t> 0x4000000000000000
 
 
-ELEMENTS = '140dd7eaae9c99bd'
+ELEMENTS = '3331073b8da21268'

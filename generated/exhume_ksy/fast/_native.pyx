@@ -7,7 +7,7 @@ from libc.stdlib cimport free, realloc
 
 include "_elements.pxi"
 
-SOURCE = '06fe7b542437a460'
+SOURCE = '2b2ceccc99717638'
 """What this was compiled from: a module built from other specifications is not used."""
 
 

@@ -22,9 +22,9 @@ class LeveldbBlobFile:
     Every checksum is a CRC-32C, rotated right by 15 bits, plus 0xa282ead8.
     """
     __slots__ = ('header', 'records', 'footer', '_last_magic', '_has_footer', '_io')
-    header: Header
+    header: FileHeader
     records: RecordList
-    footer: Footer | None
+    footer: FileFooter | None
     _io: tuple[View, int, int]
 
     @property
@@ -34,6 +34,7 @@ class LeveldbBlobFile:
 
     @property
     def last_magic(self) -> int | None:
+        """The magic number that a footer starts with."""
         try:
             return self._last_magic
         except AttributeError:
@@ -54,7 +55,7 @@ class LeveldbBlobFile:
 
     @property
     def has_footer(self) -> bool:
-        """A file that was not closed ends behind a record."""
+        """A file that was not closed ends after a record."""
         try:
             return self._has_footer
         except AttributeError:
@@ -71,7 +72,7 @@ def read_leveldb_blob_file(view: View, at: int, end: int, base: int | None = Non
         base = at
     value._io = (view, base, end)
     try:
-        header, at = read_header(view, at, end)
+        header, at = read_file_header(view, at, end)
     except LayoutError as error:
         error.within("header")
         raise
@@ -89,7 +90,7 @@ def read_leveldb_blob_file(view: View, at: int, end: int, base: int | None = Non
     value.records = records
     if end - base >= 62 and value.last_magic == 0x248f37:
         try:
-            footer, at = read_footer(view, at, end)
+            footer, at = read_file_footer(view, at, end)
         except LayoutError as error:
             error.within("footer")
             raise
@@ -99,7 +100,7 @@ def read_leveldb_blob_file(view: View, at: int, end: int, base: int | None = Non
     return value, at
 
 
-class Header:
+class FileHeader:
     """What kind of values the file has."""
     __slots__ = ('magic', 'version', 'column_family', 'flags', 'compression', 'expiration')
     magic: View
@@ -114,9 +115,9 @@ class Header:
     expiration: Expiration
 
 
-def read_header(view: View, at: int, end: int) -> tuple[Header, int]:
-    """`leveldb_blob_file::header` at `at`, and where it ends. Raises `LayoutError`."""
-    value = Header()
+def read_file_header(view: View, at: int, end: int) -> tuple[FileHeader, int]:
+    """`leveldb_blob_file::file_header` at `at`, and where it ends. Raises `LayoutError`."""
+    value = FileHeader()
     if end - at < 4:
         raise short("magic", at, end, 4)
     magic = view[at : at + 4]
@@ -151,7 +152,9 @@ class Expiration:
     """When the first and the last of the values expire, in seconds since 1970; 0 when they do not."""
     __slots__ = ('first', 'last')
     first: int
+    """The earliest time."""
     last: int
+    """The latest time."""
 
 
 def read_expiration(view: View, at: int, end: int) -> tuple[Expiration, int]:
@@ -197,11 +200,13 @@ class Record:
     expiration: int
     """When the value expires; 0 when it does not."""
     head_checksum: int
+    """CRC-32C of the three numbers before it."""
     checksum: int
+    """CRC-32C of key and value."""
     key: View
     """The user's key."""
     value: View
-    """As the compression of the file says, with the decompressed size in front as in tables of version 2."""
+    """Compressed as the file states, preceded by the decompressed size as in tables of version 2."""
 
 
 def read_record(view: View, at: int, end: int, base: int | None = None) -> tuple[Record, int]:
@@ -243,18 +248,19 @@ def read_record(view: View, at: int, end: int, base: int | None = None) -> tuple
     return value, at
 
 
-class Footer:
+class FileFooter:
     """What was written when the file was closed."""
     __slots__ = ('magic', 'num_blobs', 'expiration', 'checksum')
     magic: View
     num_blobs: int
     expiration: Expiration
     checksum: int
+    """CRC-32C of the footer before it."""
 
 
-def read_footer(view: View, at: int, end: int) -> tuple[Footer, int]:
-    """`leveldb_blob_file::footer` at `at`, and where it ends. Raises `LayoutError`."""
-    value = Footer()
+def read_file_footer(view: View, at: int, end: int) -> tuple[FileFooter, int]:
+    """`leveldb_blob_file::file_footer` at `at`, and where it ends. Raises `LayoutError`."""
+    value = FileFooter()
     if end - at < 4:
         raise short("magic", at, end, 4)
     magic = view[at : at + 4]

@@ -11,7 +11,7 @@ from .leveldb_varint import read_leveldb_varint
 
 class LeveldbBlobIndex:
     """The value of an entry of type `blob_index`: where the value itself is. The forms with a time of expiry are those
-    of the old BlobDB, which kept its values beside the database.
+    of the old BlobDB, which kept its values next to the database.
     """
     __slots__ = ('kind', 'expiration', 'inlined', 'file_number', 'ofs_value', 'len_value', 'compression')
     kind: int
@@ -23,7 +23,7 @@ class LeveldbBlobIndex:
     file_number: int | None
     """Number of the blob file, which is its name. 0 is the table itself."""
     ofs_value: int | None
-    """Where the value starts in the file, behind the head of its record and the key."""
+    """Where the value starts in the file, after the head of its record and the key."""
     len_value: int | None
     """Bytes of the value as it is stored, which may be compressed."""
     compression: int | None

@@ -17,6 +17,7 @@ class LeveldbWideColumns:
     """
     __slots__ = ('version', 'num_columns', 'columns', 'values')
     version: int
+    """The only version there is."""
     num_columns: int
     columns: list[Column]
     values: list[Value]

@@ -152,7 +152,10 @@ def deciding(type: Type) -> Iterator[ex.Expr]:
 
 
 def find_needs(model: Model) -> dict[Type, Needs]:
-    """The needs of every type, those of what it is made of included."""
+    """Return the needs of every type, those of its parts included.
+
+    Raises `RefusedError` for bits of both orders within a byte.
+    """
     needs = {type: Needs() for type in model.types()}
     for type, need in needs.items():
         for expr in deciding(type):

@@ -77,7 +77,10 @@ class SpecFiles:
         return id
 
     def join(self, specs: Mapping[str, Mapping[str, Any]], path: Path) -> None:
-        """Adds specifications that were compiled already."""
+        """Add specifications that were compiled already.
+
+        Raises `SpecificationError` for a different one with the same id.
+        """
         for id, spec in specs.items():
             if id in self.specs and self.specs[id] != spec:
                 raise wrong(path, f"another specification has the id {id!r:.60}")

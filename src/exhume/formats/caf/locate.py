@@ -36,7 +36,8 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: i
     """The chunk whose index holds the key `"format_version"` at `hit`; None when no index is there.
 
     The start of a chunk is not stored.  It is where the data must begin for the last file to end at the index, as it
-    does in everything that the reference writers make without a failed stream.
+    does in everything that the reference writers make without a failed stream.  Raises `LimitExceededError` for an
+    index that a limit keeps from being read.
     """
     before = source.read_up_to(max(0, hit - LOOK_BACK), min(hit, LOOK_BACK))
     brace = _OPEN.search(before)

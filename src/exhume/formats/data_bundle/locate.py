@@ -23,7 +23,8 @@ _SPAN = _MOST << 4
 def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: int = 1) -> Carved | None:
     """The shard that starts at `hit`: header, then record after record as long as they decompress.
 
-    The verdict is `partial`, because the index that names its files is elsewhere.
+    The verdict is `partial`, because the index that names its files is elsewhere.  Raises `LimitExceededError` for a
+    header that a limit keeps from being read, and `UnsupportedFeatureError` for an unknown codec.
     """
     window = source.window(hit, source.size)
     try:

@@ -79,8 +79,8 @@ class BlobFile:
     def value(self, key: bytes, index: layout.BlobIndex) -> bytes:
         """The value that an entry refers to; the key of its record may have a timestamp after that of the entry.
 
-        Raises LDB-211 for a checksum that does not match, LDB-341 for a reference to no such record, and what
-        `decode_block` raises.
+        Raises LDB-211 for a checksum that does not match, LDB-341 for a reference to no such record,
+        `LimitExceededError` for a value above `payload_size`, and what `decode_block` raises.
         """
         header, offset, size = self.header, index.offset, index.size
         span = self.source.span(min(offset, self.source.size), min(offset + size, self.source.size))

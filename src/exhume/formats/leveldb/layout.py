@@ -16,8 +16,8 @@ from exhume_ksy.facts.leveldb_version_edit import AttributeTags
 from exhume_ksy.facts.leveldb_write_batch import OperationTypes as OperationTypes
 from exhume_ksy.fast import leveldb_version_edit as edits
 from exhume_ksy.fast._layout import LayoutError as LayoutError
-from exhume_ksy.fast.leveldb_blob_file import read_footer as read_blob_footer
-from exhume_ksy.fast.leveldb_blob_file import read_header as read_blob_header
+from exhume_ksy.fast.leveldb_blob_file import read_file_footer as read_blob_footer
+from exhume_ksy.fast.leveldb_blob_file import read_file_header as read_blob_header
 from exhume_ksy.fast.leveldb_blob_index import read_leveldb_blob_index
 from exhume_ksy.fast.leveldb_block import read_leveldb_block, scan_entry
 from exhume_ksy.fast.leveldb_block_handle import LeveldbBlockHandle, flat_leveldb_block_handle

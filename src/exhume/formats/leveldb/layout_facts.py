@@ -57,14 +57,14 @@ NUM_RESTARTS: Final = struct.Struct(LeveldbBlock.form.packed_num_restarts)
 """The last number of a block: how many restart points stand before it."""
 RESTART: Final = struct.Struct(LeveldbBlock.form.restarts)
 
-BLOB_HEADER: Final = blob_file.Header.size
-BLOB_FOOTER: Final = blob_file.Footer.size
-BLOB_MAGIC: Final = blob_file.Header.magic
+BLOB_HEADER: Final = blob_file.FileHeader.size
+BLOB_FOOTER: Final = blob_file.FileFooter.size
+BLOB_MAGIC: Final = blob_file.FileHeader.magic
 BLOB_RECORD: Final = blob_file.Record.at.checksum[1]
 """Bytes of a record in a blob file before its key."""
 BLOB_HEAD_CHECKED: Final = blob_file.Record.at.head_checksum[0]
 """Bytes of it that its first checksum covers."""
-BLOB_FOOTER_CHECKED: Final = blob_file.Footer.at.checksum[0]
+BLOB_FOOTER_CHECKED: Final = blob_file.FileFooter.at.checksum[0]
 BLOB_HEAD: Final = struct.Struct(blob_file.Record.prefix)
 
 ZSTD_MAGIC: Final = struct.pack(Frame.prefix, FrameKind.ZSTANDARD)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import struct
 
-from exhume_ksy.facts.leveldb_blob_file import Header as BlobHeader
+from exhume_ksy.facts.leveldb_blob_file import FileHeader as BlobHeader
 from exhume_ksy.facts.leveldb_footer import LeveldbFooter
 
 from exhume.counts import counted

@@ -132,7 +132,9 @@ def _blob_sections(blobs: BlobFile) -> list[Part]:
 
     try:
         codec = codec_name(blobs.header.compression)
-        out.append(Section(f"{source.name}/header", source.span(0, BLOB_HEADER), schema="leveldb_blob_file::header"))
+        out.append(
+            Section(f"{source.name}/header", source.span(0, BLOB_HEADER), schema="leveldb_blob_file::file_header")
+        )
         at = BLOB_HEADER
         for record in blobs.records(told):
             out.append(_blob_section(blobs, record, codec))
@@ -145,7 +147,10 @@ def _blob_sections(blobs: BlobFile) -> list[Part]:
         span = source.span(blobs.room, source.size)
         out.append(
             Section(
-                f"{source.name}/footer", span, schema="leveldb_blob_file::footer", check=lambda _: blobs.check_footer()
+                f"{source.name}/footer",
+                span,
+                schema="leveldb_blob_file::file_footer",
+                check=lambda _: blobs.check_footer(),
             )
         )
     return out
