@@ -20,7 +20,7 @@ OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
     ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd, ast.LShift: ast.RShift, ast.RShift: ast.LShift,
 }  # fmt: skip
 ORDERED = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
-SEVERITIES = {"ERROR": "WARNING", "WARNING": "NOTE", "NOTE": "ERROR"}
+SEVERITIES = {"ERROR": "WARNING", "UNCHECKED": "ERROR", "WARNING": "NOTE", "NOTE": "ERROR"}
 
 
 @dataclass(frozen=True)

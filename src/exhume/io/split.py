@@ -11,6 +11,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from exhume.counts import counted
 from exhume.io.local import FileSource
 from exhume.io.source import Source
 
@@ -106,7 +107,7 @@ def split_set(path: str) -> SplitSet:
     sizes = [_size(piece) for piece in pieces]
     if len(set(sizes[:-1])) > 1 or sizes[-1] > sizes[0]:
         return SplitSet(note=f"{path} is read alone: by their sizes, it and {pieces[1]} are not pieces of one image")
-    note = f"{pieces[0]} to {pieces[-1]} are read as one image of {len(pieces)} pieces"
+    note = f"{pieces[0]} to {pieces[-1]} are read as one image of {counted(len(pieces), 'pieces')}"
     later = following
     for _ in range(GAP):
         later = _next(later)

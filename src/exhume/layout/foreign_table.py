@@ -18,6 +18,7 @@ from exhume.compiler.kinds import BOOL, BYTES, TEXT, Bits, Integer, Kind, Plain,
 from exhume.compiler.kinds import Sequence as Many
 from exhume.compiler.model import Field as Described
 from exhume.compiler.model import Type
+from exhume.counts import counted
 from exhume.errors import LimitExceededError, SpecificationError
 from exhume.layout.tracing import slot
 from exhume.tabular.arrow import import_pyarrow
@@ -52,7 +53,7 @@ class _Room:
         if self.values < 0 or self.bytes < 0:
             raise LimitExceededError(
                 "the specification makes a table of more than one may hold",
-                expected=f"at most {MOST_VALUES + VALUES_PER_BYTE * self.size} values",
+                expected=f"at most {counted(MOST_VALUES + VALUES_PER_BYTE * self.size, 'values')}",
                 actual="more",
             )
 
