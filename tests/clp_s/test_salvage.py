@@ -15,9 +15,8 @@ import pytest
 import exhume
 from exhume.errors import UnsupportedOperationError
 from exhume.formats.clp_s import salvage as module
-from exhume.formats.clp_s import salvage_streams
 from exhume.formats.clp_s.layout import HEADER_SIZE, PacketType
-from exhume.formats.clp_s.read import fragments
+from exhume.formats.clp_s.read import fragments, survivors
 from exhume.formats.clp_s.reader import ClpSArchive
 from exhume.formats.clp_s.salvage import _gaps
 from exhume.limits import Limits
@@ -269,7 +268,7 @@ def test_what_takes_more_than_a_window_is_read_to_its_end(
         data = bytearray(path.read_bytes())
         data[HEADER_SIZE : HEADER_SIZE + 16] = bytes(16)
         path.write_bytes(data)
-    for where in (salvage_streams, fragments):
+    for where in (survivors, fragments):
         monkeypatch.setattr(where, "WINDOW", 4096)
     report = exhume.salvage(path, out, format="clp-s")
     assert not report.lost["records"]

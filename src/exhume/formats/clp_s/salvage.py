@@ -27,9 +27,9 @@ from exhume.formats.clp_s.layout import NodeType, PacketType, TableEntry
 from exhume.formats.clp_s.probe import owns
 from exhume.formats.clp_s.read.fragments import Dictionary, Finder, Fragments, span_of
 from exhume.formats.clp_s.read.records import each_part
+from exhume.formats.clp_s.read.survivors import Partial, Streams, payload_of
 from exhume.formats.clp_s.read.tables import Table
 from exhume.formats.clp_s.reader import ClpSArchive
-from exhume.formats.clp_s.salvage_streams import Partial, Streams, payload_of
 from exhume.formats.clp_s.verify_tables import table_faults
 from exhume.formats.clp_s.write.build import build_dictionary, build_table_metadata, pack_patterns
 from exhume.formats.clp_s.write.frames import Framing, whole
