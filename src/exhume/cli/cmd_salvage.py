@@ -155,9 +155,9 @@ def _say(run: Run, result: SalvageReport) -> None:
 
 
 _VERIFIED = {
-    Verified.CHECKSUMS: "written; checksums of the original prove its content",
-    Verified.REREAD: "written; its content was decoded without errors, but no checksum proves it",
-    Verified.UNVERIFIABLE: "written; nothing in the format can prove its content",
+    Verified.CHECKSUMS: "written; its content matches the original's checksums",
+    Verified.REREAD: "written; content decoded without errors, but no checksum covers it",
+    Verified.UNVERIFIABLE: "written; the format provides no way to verify the content",
     Verified.FAILED: "written, but it does not verify",
-    Verified.NOTHING: "holds nothing",
+    Verified.NOTHING: "no content recovered",
 }
