@@ -97,7 +97,9 @@ def test_malformed_chunks_are_told(malformed_corpus: Corpus) -> None:
         assert all("\n" not in str(finding) for finding in findings)
         severities = {finding.severity for finding in findings}
         if expected["verdict"] == "reject":
-            assert Severity.ERROR in severities
+            # Another version is not damage, and of a handful of bytes nothing says that they are a CAF.
+            unknown = name in ("version-2.caf", "zero-bytes.caf", "three-bytes.caf")
+            assert (Severity.UNCHECKED if unknown else Severity.ERROR) in severities, name
             with pytest.raises(ExhumeError) as caught:
                 exhume.open(path, format="caf")
             assert "\n" not in str(caught.value)
