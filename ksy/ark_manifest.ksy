@@ -13,7 +13,7 @@ meta:
   endian: le
 doc: |
   The object ark::logging::Manifest: which split files make up a log, which
-  channels they hold and what a query of them may see. It is the content of a
+  channels they contain and what a query of them may see. It is the content of a
   serializable file.
 
   The layout of `query` and of `split_declaration` is not published; what is
@@ -259,7 +259,7 @@ types:
         if: header.groups_follow
         doc: Fields of later versions.
   split_object_statistics:
-    doc: How much of one channel a split file holds.
+    doc: Number and size of the messages of one channel in a split file.
     -webide-representation: '{object_identifier}: {num_items:dec} messages, {num_bytes:dec} bytes'
     seq:
       - id: header

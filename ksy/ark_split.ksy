@@ -13,7 +13,7 @@ meta:
   endian: le
 doc: |
   Holds messages of one column of an Ark log: a header, an index in time order
-  and the bytes of the messages, which lie anywhere and have no framing. The
+  and the bytes of the messages, in any order and without framing. The
   manifest of the log says what the objects are and how they are compressed.
 
   Writers reserve room for the header and for an index of a fixed capacity in
@@ -62,7 +62,7 @@ types:
         -lint-ok: Room that the writer kept; nothing is read by it.
         -orig-id: maximum_item_count
         type: u4
-        doc: Entries that the index has room for.
+        doc: Capacity of the index in entries.
       - id: num_type_mappings
         -orig-id: length of the type_mappings list
         type: u4

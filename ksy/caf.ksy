@@ -10,8 +10,8 @@ meta:
   encoding: UTF-8
   endian: le
 doc: |
-  Many files in one "chunk": their bytes one after the other, then an index
-  that says where each one lies, then the size of that index. Written by queue
+  Many files in one "chunk": their bytes back to back, then an index with the
+  byte range of each file, then the size of that index. Written by queue
   workers that collect small objects into pieces of about 30 GiB for
   distributed storage. Not related to Apple's Core Audio Format, which uses the
   same file extension.

@@ -12,8 +12,8 @@ meta:
   endian: be
 doc: |
   Structured log events as loggers write them, before they are compressed into
-  an archive: a preamble, then tokens to the end. Mostly such a stream lies
-  inside Zstandard frames (`.clp.zst`).
+  an archive: a preamble, then tokens to the end. Such a stream is usually
+  stored in Zstandard frames (`.clp.zst`).
 
   Tokens make up units, one after the other:
 
@@ -74,7 +74,7 @@ types:
         size: '(metadata_length == metadata_lengths::one_byte ? len_metadata1 : len_metadata2).as<u2>'
         doc: |
           A JSON object. `VERSION` is "0.1.0" for streams of key-value pairs, and
-          `USER_DEFINED_METADATA` an object of whoever wrote the stream.
+          `USER_DEFINED_METADATA` an object of the program that wrote the stream.
   units:
     doc: Tokens to the one that ends the stream, or as far as there are any.
     seq:
@@ -152,7 +152,7 @@ types:
         value: tag == tags::text_4 or tag == tags::variable_text_4 or tag == tags::log_type_4
   log_type_byte:
     -lint-ok: Bytes of texts that are log types.
-    doc: A byte of a log type that is no text.
+    doc: A byte of a log type that is not text.
     -webide-representation: '{mark}'
     seq:
       - id: mark
@@ -163,7 +163,7 @@ types:
     -scalar: word
     doc: |
       What `variable_4` holds at a mark for decimal fractions: how many digits
-      there are, where the point stands, the digits and the sign.
+      there are, the position of the point, the digits and the sign.
     -webide-representation: '{digits:dec}, {num_digits:dec} digits'
     seq:
       - id: word
@@ -171,7 +171,7 @@ types:
     instances:
       num_fraction_digits:
         value: word % 8 + 1
-        doc: Digits behind the point.
+        doc: Digits after the point.
       num_digits:
         value: word / 8 % 8 + 1
         -webide-parse-mode: eager
@@ -181,7 +181,7 @@ types:
         -webide-parse-mode: eager
       sign:
         value: word / 0x80000000
-        doc: 1 when a minus stands in front.
+        doc: 1 if a minus sign precedes the digits.
   decimal_8:
     -lint-ok: What a variable is only its log type tells.
     -scalar: word
@@ -193,7 +193,7 @@ types:
     instances:
       num_fraction_digits:
         value: word.as<s8> % 0x10 + 1
-        doc: Digits behind the point.
+        doc: Digits after the point.
       num_digits:
         value: (word / 0x10).as<s8> % 0x10 + 1
         -webide-parse-mode: eager
@@ -203,7 +203,7 @@ types:
         -webide-parse-mode: eager
       sign:
         value: word / 0x4000000000000000 / 2
-        doc: 1 when a minus stands in front.
+        doc: 1 if a minus sign precedes the digits.
 enums:
   encodings:
     0x29:
@@ -247,7 +247,7 @@ enums:
     0x21:
       id: log_type_1
       -orig-id: LogtypeStrLenUByte
-      doc: Text with marks for the variables before it; ends a text that was taken apart.
+      doc: Text with marks for the variables before it; ends an encoded string.
     0x22:
       id: log_type_2
       -orig-id: LogtypeStrLenUShort
@@ -303,7 +303,7 @@ enums:
     0x60:
       id: parent_1
       -orig-id: EncodedSchemaTreeNodeParentIdByte
-      doc: The node that a new key stands in.
+      doc: The parent node of a new key.
     0x61:
       id: parent_2
       -orig-id: EncodedSchemaTreeNodeParentIdShort

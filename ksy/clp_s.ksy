@@ -53,7 +53,7 @@ instances:
     valid:
       expr: _.length.as<u8> == header.len_archive - ofs_files
     if: not metadata.is_stored
-    doc: The sections, back to back; where each lies only the metadata tell.
+    doc: The sections, back to back; only the metadata have their offsets.
   file_entries:
     value: metadata_payload.packets[1].body.content.as<clp_s_msgpack>.map_items[0].value.array_items
     if: metadata.is_stored
@@ -78,7 +78,7 @@ instances:
   table_metadata:
     value: sections[2].body.as<table_metadata_section>.payload
     if: metadata.is_stored and sections[2].name == "/table_metadata"
-    doc: Where the tables lie.
+    doc: Offsets of the tables.
   tables:
     pos: 0
     type: table(_index)
@@ -225,7 +225,7 @@ types:
         type: clp_s_table_metadata
         if: compressed.is_stored
   tables_section:
-    doc: The packed streams one after the other; the table metadata say where.
+    doc: The packed streams back to back, at the offsets in the table metadata.
     instances:
       streams:
         pos: 0
@@ -259,7 +259,7 @@ types:
           (compressed.frames[0].body.blocks.size - 1) * len_block
           + compressed.frames[0].body.blocks.last.header.len_block.as<s8>
           == _root.table_metadata.streams[idx].len_uncompressed.as<s8>
-        doc: Its bytes lie open, so that its tables can be read in place.
+        doc: Its bytes are stored uncompressed, so its tables can be read in place.
       len_block:
         value: compressed.frames[0].body.blocks[0].header.len_block.as<s8>
         doc: Bytes in each of its blocks but the last.
@@ -366,7 +366,7 @@ types:
         doc: There are values, and they do not pass the end of the stream.
       is_split:
         value: is_inside and (ofs_after - 1) / _parent.stream.len_block > num_block
-        doc: Headers of blocks lie inside the column.
+        doc: The column contains block headers.
       content:
         -lint-ok: The names are an enumeration of an imported specification, which the compiler does not find.
         io: _parent.stream.compressed.frames[0].body.blocks[num_block].content._io
@@ -455,7 +455,7 @@ types:
           + 0x10000 * (len_head > 2 ? head[2] : tail[2 - len_head])
           + 0x1000000 * (len_head > 3 ? head[3] : tail[3 - len_head])
         if: len_head < 8
-        doc: The lower 32 bits, put together.
+        doc: The lower 32 bits, reassembled.
       high:
         value: >-
           (len_head > 4 ? head[4] : tail[4 - len_head])
@@ -463,16 +463,16 @@ types:
           + 0x10000 * (len_head > 6 ? head[6] : tail[6 - len_head])
           + 0x1000000 * tail[7 - len_head]
         if: len_head < 8
-        doc: The upper 32 bits, put together.
+        doc: The upper 32 bits, reassembled.
       integer:
         value: >-
           len_head == 8 ? whole :
           ((high < 0x80000000 ? high : high - 0x100000000) * 0x100000000 + low).as<s8>
         if: not is_float
-        doc: The value, wherever its bytes lie.
+        doc: The value, even if a block header splits its bytes.
         -webide-parse-mode: eager
   piece:
-    doc: The part of a column that one block holds.
+    doc: The part of a column in one block.
     -webide-representation: 'bytes {ofs_start:dec} to {ofs_end:dec}, block {num_block:dec}'
     params:
       - id: ofs_start

@@ -12,7 +12,7 @@ meta:
     - zstd_frame
   endian: le
 doc: |
-  A dictionary as it lies in the file: the number of its entries in the clear,
+  A dictionary as stored in the file: the number of its entries in the clear,
   then the compressed entries, or nothing when there are none.
 doc-ref: https://github.com/y-scope/clp/tree/main/components/core/src/clp_s DictionaryWriter
 seq:

@@ -39,7 +39,7 @@ types:
         -webide-parse-mode: eager
   log_type_byte:
     -lint-ok: Only the entries of two of the three dictionaries hold such bytes.
-    doc: A byte of a log type that is no text, from 0.4.0 on.
+    doc: A byte of a log type that is not text, from 0.4.0 on.
     -webide-representation: '{mark}'
     seq:
       - id: mark
@@ -47,7 +47,7 @@ types:
         enum: marks
   classic_log_type_byte:
     -lint-ok: Only the entries of two of the three dictionaries hold such bytes.
-    doc: A byte of a log type that is no text, before 0.4.0.
+    doc: A byte of a log type that is not text, before 0.4.0.
     -webide-representation: '{mark}'
     seq:
       - id: mark

@@ -13,7 +13,7 @@ meta:
   encoding: UTF-8
   endian: le
 doc: |
-  The packets that describe a clp-s archive: where its sections lie, the range
+  The packets that describe a clp-s archive: offsets of its sections, the range
   of its timestamps, and which input each range of records came from. Packets
   may come in any order; unknown kinds are skipped by their size.
 doc-ref: https://docs.yscope.com/clp/main/dev-docs/design-clp-s-single-file-archive.html Metadata section

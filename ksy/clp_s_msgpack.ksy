@@ -70,7 +70,7 @@ seq:
     valid:
       max: _io.size - _io.pos
     if: tag == 0xc4 or tag == 0xc7 or tag == 0xd9
-    doc: Bytes of a text, of binary data or of an extension.
+    doc: Bytes of a string, of binary data or of an extension.
   - id: len_payload2
     type: u2
     valid:
@@ -92,7 +92,7 @@ seq:
     size: '(tag < 0xc0 ? tag % 0x20 : len_payload).as<u4>'
     type: str
     if: kind == kinds::text
-    doc: Text, whose length the tag or what follows it tells.
+    doc: Text, whose length is in the tag or in the bytes after it.
   - id: bin_value
     size: >-
       (tag == 0xd4 ? 1 : tag == 0xd5 ? 2 : tag == 0xd6 ? 4 : tag == 0xd7 ? 8 : tag == 0xd8 ? 16 : len_payload).as<u4>
@@ -127,7 +127,7 @@ instances:
       tag < 0xdc ? kinds::text :
       tag < 0xde ? kinds::array :
       tag < 0xe0 ? kinds::map : kinds::signed_integer
-    doc: What the value is, which the tag tells.
+    doc: Kind of the value, taken from the tag.
     -webide-parse-mode: eager
   len_payload:
     value: >-
@@ -135,7 +135,7 @@ instances:
       tag == 0xc5 or tag == 0xc8 or tag == 0xda or tag == 0xdc or tag == 0xde ? len_payload2.as<u4> :
       len_payload4
     if: (tag >= 0xc4 and tag <= 0xc9) or (tag >= 0xd9 and tag <= 0xdf)
-    doc: Length or count that stands after the tag.
+    doc: Length or count that follows the tag.
   num_items:
     value: '(tag < 0xa0 ? tag % 0x10 : len_payload).as<u4>'
     if: kind == kinds::array or kind == kinds::map

@@ -102,7 +102,7 @@ enums:
     12:
       id: formatted_float
       -orig-id: FormattedFloat
-      doc: Number with what is needed to print its source text, from 0.4.1 on.
+      doc: Number with the format of its source text, from 0.4.1 on.
     13:
       id: dictionary_float
       -orig-id: DictionaryFloat

@@ -9,8 +9,8 @@ meta:
   ks-version: '0.11'
   endian: le
 doc: |
-  The columns of one table, end to end. Nothing in the bytes tells which
-  columns there are or how long they are: the caller passes the row count from
+  The columns of one table, end to end. The bytes do not state which columns
+  there are or how long they are: the caller passes the row count from
   the table metadata and the node types from the schema.
 doc-ref: https://github.com/y-scope/clp/tree/main/components/core/src/clp_s ColumnWriter
 params:
@@ -104,7 +104,7 @@ types:
       exponent_sign:
         value: word / 0x1000 % 4
         enum: exponent_sign
-        doc: What stands between that letter and the digits of the exponent.
+        doc: The sign between that letter and the digits of the exponent.
       num_exponent_digits:
         value: word / 0x400 % 4 + 1
       num_significant_digits:
@@ -152,7 +152,7 @@ types:
         type: s8
         repeat: expr
         repeat-expr: num_variables.as<s8>
-        doc: The encoded variables of all rows, one after the other.
+        doc: The encoded variables of all rows, back to back.
   clp_word:
     -scalar: word
     doc: Log type and position of the first variable, in one word.
@@ -174,7 +174,7 @@ types:
     -scalar: word
     doc: |
       What the variable at a mark for decimal fractions holds, from 0.4.0 on:
-      how many digits there are, where the point stands, the digits and the sign.
+      number of digits, position of the point, the digits and the sign.
     -webide-representation: '{digits:dec}, {num_digits:dec} digits'
     seq:
       - id: word
@@ -182,7 +182,7 @@ types:
     instances:
       num_fraction_digits:
         value: word.as<s8> % 0x10 + 1
-        doc: Digits behind the point.
+        doc: Digits after the point.
       num_digits:
         value: (word / 0x10).as<s8> % 0x10 + 1
         -webide-parse-mode: eager
@@ -192,7 +192,7 @@ types:
         -webide-parse-mode: eager
       sign:
         value: word / (0x4000000000000000).as<u8> / 2
-        doc: 1 when a minus stands in front.
+        doc: 1 if a minus sign precedes the digits.
   classic_decimal_variable:
     -lint-ok: What a variable is only the log type of its row tells.
     -scalar: word
@@ -208,13 +208,13 @@ types:
         -webide-parse-mode: eager
       num_fraction_digits:
         value: (word / (0x80000000000000).as<u8>).as<s8> % 0x10 + 1
-        doc: Digits behind the point.
+        doc: Digits after the point.
       num_digits:
         value: (word / (0x800000000000000).as<u8>).as<s8> % 0x10 + 1
         -webide-parse-mode: eager
       sign:
         value: word / (0x4000000000000000).as<u8> / 2
-        doc: 1 when a minus stands in front.
+        doc: 1 if a minus sign precedes the digits.
   classic_variable:
     -lint-ok: What a variable is only the log type of its row tells.
     -scalar: value

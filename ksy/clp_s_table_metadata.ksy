@@ -9,7 +9,7 @@ meta:
   ks-version: '0.10'
   endian: le
 doc: |
-  Where each table lies. A table holds all records of one schema; tables are
+  Offset of each table. A table contains all records of one schema; tables are
   packed into streams that are compressed one by one.
 doc-ref: https://github.com/y-scope/clp/tree/main/components/core/src/clp_s ArchiveWriter
 seq:

@@ -36,12 +36,12 @@ types:
       type_url:
         value: wire.value.as<data_bundle_field::byte_string>.data.bytes.to_s("UTF-8")
         if: wire.key.value == 10
-        doc: The value as text; 10 is the key of field 1 when it holds bytes.
+        doc: The value as text; 10 is the key of field 1 with a value of bytes.
 enums:
   names:
     1:
       id: type_url
-      doc: Name of the type, behind the last slash of an address that need not exist.
+      doc: Name of the type, after the last slash of an address that need not exist.
     2:
       id: value
       doc: A message of that type, serialised.

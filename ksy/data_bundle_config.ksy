@@ -44,7 +44,7 @@ types:
       version_magic:
         value: wire.value.as<data_bundle_field::byte_string>.data.bytes.to_s("UTF-8")
         if: wire.key.value == 10
-        doc: The value as text; 10 is the key of field 1 when it holds bytes.
+        doc: The value as text; 10 is the key of field 1 with a value of bytes.
 enums:
   compression_methods:
     0:

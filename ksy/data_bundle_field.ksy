@@ -49,7 +49,7 @@ instances:
     doc: How the value is stored, whatever it means.
 types:
   byte_string:
-    doc: Bytes, text or a message, with their length in front.
+    doc: Bytes, text or a message, preceded by their length.
     -webide-representation: '{data}'
     seq:
       - id: len_data

@@ -46,7 +46,7 @@ types:
         size-eos: true
         type: data_bundle_any
         if: wire.key.value == 50
-        doc: The message in it; 50 is the key of field 6 when it holds bytes.
+        doc: The message in it; 50 is the key of field 6 with a value of bytes.
 enums:
   file_types:
     0:
@@ -82,4 +82,4 @@ enums:
       -checksum: CRC-32C
     6:
       id: user_data
-      doc: A `google.protobuf.Any`, which whoever made the bundle attached.
+      doc: A `google.protobuf.Any`, attached by the maker of the bundle.

@@ -26,7 +26,7 @@ instances:
     doc: The number of restarts, in RocksDB with a flag in the highest bit.
   has_hash_index:
     value: packed_num_restarts >= 0x80000000
-    doc: RocksDB; a table of buckets lies between restarts and their number.
+    doc: RocksDB; a table of buckets is stored between the restarts and their number.
   num_restarts:
     value: packed_num_restarts % 0x80000000
   num_buckets:
@@ -54,15 +54,15 @@ instances:
     doc: Per bucket the number of a restart, 254 for several, 255 for none.
 types:
   row_list:
-    doc: Rows one after the other, up to the restarts.
+    doc: Rows back to back, up to the restarts.
     seq:
       - id: rows
         type: row(_index)
         repeat: eos
   row:
     doc: |
-      An internal key, of which the first bytes may be those of the key before,
-      and what it stands for.
+      An internal key, which may share its first bytes with the previous key,
+      and its value.
     -webide-representation: '{table} {whole_key}: {value}'
     params:
       - id: number

@@ -40,7 +40,7 @@ types:
         size-eos: true
         type: row
         if: wire.key.value == 10
-        doc: The message in it; 10 is the key of field 1 when it holds bytes.
+        doc: The message in it; 10 is the key of field 1 with a value of bytes.
         -webide-parse-mode: eager
   row:
     doc: One row of the index.

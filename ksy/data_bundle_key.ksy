@@ -28,7 +28,7 @@ seq:
         'tables::files': file_key
         'tables::records': record_key
         _: unknown_key
-    doc: What the number of the table says about the rest.
+    doc: The rest of the key, in the form of its table.
 instances:
   table_name:
     value: 'table.value < 4 ? table.value.as<u1> : 0'
@@ -62,7 +62,7 @@ types:
         type: varuint
         doc: Where the record starts in the uncompressed stream of the shard.
   unknown_key:
-    doc: Rows of a table that nobody defined.
+    doc: Rows of an undefined table.
     seq:
       - id: rest
         size-eos: true
@@ -166,7 +166,7 @@ enums:
   tables:
     0:
       id: unknown
-      doc: A table that nobody defined.
+      doc: An undefined table.
     1:
       id: config
       -orig-id: BUNDLE_CONFIG

@@ -11,7 +11,7 @@ meta:
   endian: le
 doc: |
   A file `shard-NNNNNNNN` of a DataBundle: a header, then records. A record is a
-  piece of the concatenated contents of the shard's files, compressed as a rule,
+  chunk of the concatenated contents of the shard's files, usually compressed,
   and padded with zeros to the alignment.
 
   Where records start, and which files they hold, is in the index only.

@@ -46,7 +46,7 @@ types:
         size-eos: true
         type: data_bundle_inline_table
         if: wire.key.value == 50
-        doc: The message in it; 50 is the key of field 6 when it holds bytes.
+        doc: The message in it; 50 is the key of field 6 with a value of bytes.
 enums:
   compression_methods:
     0:

@@ -10,7 +10,7 @@ meta:
   endian: le
 doc: |
   Large values (`NNNNNN.blob`), to which entries of tables refer: a header,
-  records one after the other, and a footer if the file was closed.
+  records back to back, and a footer if the file was closed.
 
   Every checksum is a CRC-32C, rotated right by 15 bits, plus 0xa282ead8.
 doc-ref: https://github.com/facebook/rocksdb/blob/main/db/blob/blob_log_format.h
@@ -67,7 +67,7 @@ types:
         type: u8
         doc: The latest time.
   record_list:
-    doc: Records one after the other.
+    doc: Records back to back.
     seq:
       - id: records
         type: record
@@ -108,7 +108,7 @@ types:
           Compressed as the file states, preceded by the decompressed size as in
           tables of version 2.
   file_footer:
-    doc: What was written when the file was closed.
+    doc: The footer, written when the file was closed.
     -webide-representation: '{num_blobs:dec} values'
     seq:
       - id: magic

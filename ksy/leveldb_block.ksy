@@ -14,7 +14,7 @@ meta:
   endian: le
 doc: |
   Sorted entries with shared key prefixes, and offsets where the sharing starts
-  anew. Data, index, metaindex and properties blocks have this form; filter
+  again. Data, index, metaindex and properties blocks have this form; filter
   blocks have their own, and so have RocksDB's index blocks from version 4.
 
   Keys are internal keys in data blocks and, as a rule, in index blocks; plain
@@ -33,7 +33,7 @@ instances:
       neither layout is this one.
   has_hash_index:
     value: packed_num_restarts >= 0x80000000
-    doc: RocksDB; a table of buckets lies between restarts and their number.
+    doc: RocksDB; a table of buckets is stored between the restarts and their number.
   is_uniform:
     value: packed_num_restarts % 0x40000000 >= 0x20000000
     doc: RocksDB; keys are spread so evenly that a position can be guessed.
@@ -64,14 +64,14 @@ instances:
     doc: Per bucket the number of a restart, 254 for several, 255 for none.
 types:
   entry_list:
-    doc: Entries one after the other, up to the restarts.
+    doc: Entries back to back, up to the restarts.
     seq:
       - id: entries
         type: entry
         repeat: eos
   entry:
     -columns: true
-    doc: A key, of which the first bytes may be those of the key before, and a value.
+    doc: A key, which may share its first bytes with the previous key, and a value.
     -webide-representation: '{len_shared} + {key_suffix:str}: {len_value} bytes'
     seq:
       - id: len_shared

@@ -13,7 +13,7 @@ meta:
     - leveldb_varint
   endian: le
 doc: |
-  Where a block lies in its table. The length does not count the five bytes of
+  Offset and length of a block in its table. The length excludes the five bytes of
   compression and checksum that follow every block.
 doc-ref: https://github.com/google/leveldb/blob/main/doc/table_format.md
 -element: true

@@ -14,7 +14,7 @@ meta:
     - leveldb_varint
   endian: le
 doc: |
-  A byte string with its length in front ("length-prefixed slice").
+  A byte string preceded by its length ("length-prefixed slice").
 doc-ref: https://github.com/google/leveldb/blob/main/util/coding.cc GetLengthPrefixedSlice
 -webide-representation: '{data:str}'
 seq:

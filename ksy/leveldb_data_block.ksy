@@ -14,9 +14,9 @@ meta:
     - leveldb_varint
   endian: le
 doc: |
-  The layout of `leveldb_block` with the keys put together: entries sorted by
-  internal key, of which each leaves off what it has in common with the one
-  before, except at a restart.
+  The layout of `leveldb_block` with the keys reassembled: entries sorted by
+  internal key, each without the prefix that it shares with the previous key,
+  except at a restart.
 doc-ref: https://github.com/google/leveldb/blob/main/table/block_builder.cc
 instances:
   packed_num_restarts:
@@ -30,7 +30,7 @@ instances:
       neither layout is this one.
   has_hash_index:
     value: packed_num_restarts >= 0x80000000
-    doc: RocksDB; a table of buckets lies between restarts and their number.
+    doc: RocksDB; a table of buckets is stored between the restarts and their number.
   is_uniform:
     value: packed_num_restarts % 0x40000000 >= 0x20000000
     doc: RocksDB; keys are spread so evenly that a position can be guessed.
@@ -61,7 +61,7 @@ instances:
     doc: Per bucket the number of a restart, 254 for several, 255 for none.
 types:
   entry_list:
-    doc: Entries one after the other, up to the restarts.
+    doc: Entries back to back, up to the restarts.
     seq:
       - id: entries
         type: entry(_index)
@@ -117,8 +117,8 @@ types:
         type: leveldb_internal_key
         if: len_key_suffix.value >= 8
         doc: |
-          Where they lie: the type and the sequence number, behind what of the
-          user's key is not shared.
+          Offset of the type and the sequence number, after the part of the
+          user's key that is not shared.
         -webide-parse-mode: eager
   key_suffix:
     doc: The bytes of a key that differ from the key before.

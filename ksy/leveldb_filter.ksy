@@ -40,7 +40,7 @@ instances:
     repeat-expr: num_filters
 types:
   filter:
-    doc: The bloom filter of one stretch of the table.
+    doc: The Bloom filter of one range of the table.
     -webide-representation: 'filter {idx:dec}'
     params:
       - id: idx

@@ -58,7 +58,7 @@ instances:
     type: u1
     enum: checksum_types
     if: is_rocksdb
-    doc: Which checksum stands behind the blocks.
+    doc: Kind of the checksum that follows each block.
   rocksdb:
     pos: _io.size - 52
     size: 40
@@ -84,7 +84,7 @@ types:
         doc: Zeros.
   sealed_handle:
     doc: |
-      Form of version 6. The metaindex block lies right before the footer, and
+      Form of version 6. The metaindex block directly precedes the footer, and
       names the index block under `rocksdb.index`.
     seq:
       - id: extended_magic

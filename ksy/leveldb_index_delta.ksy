@@ -14,7 +14,7 @@ doc: |
   The index of a RocksDB table from version 4 (property
   `rocksdb.index.value.is.delta.encoded`). Entries have no value length. At a
   restart the value is a whole block handle; elsewhere it is how much longer the
-  block is than the one before, and the block starts right behind it.
+  block is than the one before, and the block starts right after it.
 doc-ref: https://github.com/facebook/rocksdb/blob/main/table/block_based/block_builder.cc
 instances:
   packed_num_restarts:
@@ -43,7 +43,7 @@ instances:
     doc: Offsets of entries that spell out their whole key; the first is 0.
 types:
   entry_list:
-    doc: Entries one after the other, up to the restarts.
+    doc: Entries back to back, up to the restarts.
     seq:
       - id: entries
         type: entry

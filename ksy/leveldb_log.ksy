@@ -60,7 +60,7 @@ types:
           file).
   fragment:
     -element: true
-    doc: A record, or a piece of one, behind a header of 7 bytes (or 11).
+    doc: A record, or a fragment of one, after a header of 7 bytes (or 11).
     -webide-representation: '{fragment_type}, {len_data:dec} bytes'
     params:
       - id: is_manifest
@@ -109,8 +109,8 @@ types:
           or fragment_type == fragment_types::recyclable_predecessor_log
           or fragment_type == fragment_types::early_recyclable_predecessor_log
         doc: |
-          RocksDB's list, which stands in its reader; a type that it does not name
-          has the header of 7 bytes.
+          The list in RocksDB's reader; a type that is not on it has the header
+          of 7 bytes.
   fragment_data:
     doc: The bytes of a fragment; those of a whole record open.
     params:

@@ -37,7 +37,7 @@ instances:
     doc: Offsets of properties that spell out their whole name; the first is 0.
 types:
   property_list:
-    doc: Properties one after the other, up to the restarts.
+    doc: Properties back to back, up to the restarts.
     seq:
       - id: properties
         type: property(_index.as<s4>)
@@ -73,7 +73,7 @@ types:
         doc: The rest of the name.
       - id: value
         size: len_value.value
-        doc: A varint, an integer of fixed size, or text; the name tells.
+        doc: A varint, an integer of fixed size, or text, depending on the name.
     instances:
       whole_name:
         value: >-
@@ -95,5 +95,5 @@ types:
           whole_name == "rocksdb.merge.operator" or
           whole_name == "rocksdb.prefix.extractor.name" or
           whole_name == "rocksdb.property.collectors"
-        doc: The value, where the name is one of a text.
+        doc: The value, if the property is a string.
         -webide-parse-mode: eager

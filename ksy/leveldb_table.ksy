@@ -77,7 +77,7 @@ instances:
     value: >-
       has_handles or (footer.is_rocksdb and footer.version >= 6 and metaindex.is_stored and
       metaindex.content.as<leveldb_block>.entries.entries.size > 0 and search.last.is_index)
-    doc: The footer says where the index is, or the metaindex does.
+    doc: The footer, or else the metaindex, has the offset of the index.
   index:
     pos: 0
     type: >-
@@ -109,7 +109,7 @@ instances:
 types:
   block_trailer:
     -element: true
-    doc: The five bytes behind every block.
+    doc: The five bytes after every block.
     seq:
       - id: compression
         -orig-id: type
@@ -133,7 +133,7 @@ types:
       - id: kind
         type: s4
         enum: kinds
-        doc: What the block holds, which only whoever names it knows.
+        doc: Kind of the block, known only from the reference to it.
     instances:
       contents:
         pos: ofs_block.as<s8>
@@ -231,7 +231,7 @@ types:
           _parent.index.content.as<leveldb_index_delta>.entries.entries[idx].len_shared.value == 0 or idx == 0 ?
           _parent.index.content.as<leveldb_index_delta>.entries.entries[idx].handle.ofs_block.value :
           (_parent.delta_blocks[idx - 1].ofs_block.as<u8> + _parent.delta_blocks[idx - 1].len_block.as<u8> + 5).as<u8>
-        doc: Right behind the block before, except at a restart.
+        doc: Right after the block before, except at a restart.
       len_block:
         -webide-parse-mode: eager
         value: >-
@@ -246,8 +246,8 @@ types:
         pos: 0
         type: 'block(ofs_block, len_block, _parent.delta_blocks[0].ofs_block.as<u8> == 0 ? kinds::data : kinds::handle_deltas)'
         doc: |
-          Data start a table; an index whose first block does not lie there is one
-          of two levels, and names parts of the index.
+          A table starts with data; an index whose first block is elsewhere has
+          two levels, and names parts of the index.
 enums:
   compressions:
     0:

@@ -16,7 +16,7 @@ meta:
   endian: le
 doc: |
   One record of a manifest: what changed in the set of files that make up the
-  database. Replaying all of them in order gives the current set.
+  database. Replaying all of them in order yields the current set.
 
   Tags up to 9 are LevelDB's; 10, 100 to 401 and those from 8192 are RocksDB's,
   where readers may skip the latter; 800 is dacha's. A field with a tag that is
@@ -43,7 +43,7 @@ types:
             or _.value == 100 or _.value == 102 or _.value == 103
             or (_.value >= 200 and _.value <= 203) or _.value == 300
             or _.value == 400 or _.value == 401 or _.value == 800
-        doc: Any other tag has a length that nobody knows.
+        doc: Any other tag has an unknown length.
       - id: body
         type:
           switch-on: tag
@@ -196,7 +196,7 @@ types:
       - id: data
         type: leveldb_bytes
         if: tag.value != 1
-        doc: Its value, whose form the tag tells.
+        doc: Its value, whose form depends on the tag.
     instances:
       name:
         value: tag.value
@@ -286,7 +286,7 @@ types:
       - id: data
         type: leveldb_bytes
         if: tag.value != 0
-        doc: Its value, whose form the tag tells.
+        doc: Its value, whose form depends on the tag.
 enums:
   attribute_tags:
     1:

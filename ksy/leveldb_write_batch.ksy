@@ -64,7 +64,7 @@ types:
       - id: commit_timestamp
         type: leveldb_bytes
         if: operation_type == operation_types::commit_with_timestamp
-        doc: When the transaction is committed; stands before its name.
+        doc: Commit time of the transaction; precedes its name.
       - id: transaction_name
         -orig-id: xid
         type: leveldb_bytes

@@ -79,7 +79,7 @@ seq:
     if: >-
       group0 >= 0x80 and group1 >= 0x80 and group2 >= 0x80 and group3 >= 0x80 and group4 >= 0x80
       and group5 >= 0x80 and group6 >= 0x80 and group7 >= 0x80 and group8 >= 0x80
-    doc: Bit 63, all that 64 bits have room for.
+    doc: Bit 63, the last that fits into 64 bits.
 instances:
   value:
     value: |

@@ -9,8 +9,8 @@ meta:
   license: CC0-1.0
   ks-version: '0.10'
 doc: |
-  Text whose size something else has told. It is decoded when it is asked for, so
-  that bytes which are no UTF-8 keep nothing else from being read.
+  Text whose size is stored elsewhere. It is decoded on first use, so that
+  bytes that are not UTF-8 do not prevent reading anything else.
 doc-ref: https://www.rfc-editor.org/rfc/rfc3629
 -webide-representation: '{text}'
 seq:

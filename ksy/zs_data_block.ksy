@@ -20,7 +20,7 @@ instances:
     pos: 0
     type: record
     repeat: eos
-    doc: One after the other to the end of the payload.
+    doc: Back to back, to the end of the payload.
     -webide-parse-mode: eager
 types:
   record:

@@ -19,7 +19,7 @@ instances:
     pos: 0
     type: entry
     repeat: eos
-    doc: One after the other to the end of the payload.
+    doc: Back to back, to the end of the payload.
     -webide-parse-mode: eager
 types:
   entry:
@@ -44,7 +44,7 @@ types:
         type: uleb128
         valid:
           expr: _.value <= (0x7fffffffffffffff).as<u8>
-        doc: Where the length field of the block lies, from the start of the file.
+        doc: Offset of the length field of the block, from the start of the file.
       - id: len_block
         -orig-id: Block length
         type: uleb128

@@ -190,7 +190,7 @@ types:
         value: header.kind == block_kind::raw
   block_content:
     doc: |
-      What a block holds; a stream of its own, so that other schemas can open a
+      Content of a block; a stream of its own, so that other schemas can open a
       raw block.
     seq:
       - id: data

@@ -11,7 +11,7 @@ if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
 
 class ArkManifest(KaitaiStruct):
     """The object ark::logging::Manifest: which split files make up a log, which
-    channels they hold and what a query of them may see. It is the content of a
+    channels they contain and what a query of them may see. It is the content of a
     serializable file.
     
     The layout of `query` and of `split_declaration` is not published; what is
@@ -449,7 +449,7 @@ class ArkManifest(KaitaiStruct):
 
 
     class SplitObjectStatistics(KaitaiStruct):
-        """How much of one channel a split file holds."""
+        """Number and size of the messages of one channel in a split file."""
         def __init__(self, _io, _parent=None, _root=None):
             super(ArkManifest.SplitObjectStatistics, self).__init__(_io)
             self._parent = _parent

@@ -9,8 +9,8 @@ if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
     raise Exception("Incompatible Kaitai Struct Python API: 0.11 or later is required, but you have %s" % (kaitaistruct.__version__))
 
 class Caf(KaitaiStruct):
-    """Many files in one "chunk": their bytes one after the other, then an index
-    that says where each one lies, then the size of that index. Written by queue
+    """Many files in one "chunk": their bytes back to back, then an index with the
+    byte range of each file, then the size of that index. Written by queue
     workers that collect small objects into pieces of about 30 GiB for
     distributed storage. Not related to Apple's Core Audio Format, which uses the
     same file extension.

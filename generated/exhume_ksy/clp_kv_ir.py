@@ -11,8 +11,8 @@ if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
 
 class ClpKvIr(KaitaiStruct):
     """Structured log events as loggers write them, before they are compressed into
-    an archive: a preamble, then tokens to the end. Mostly such a stream lies
-    inside Zstandard frames (`.clp.zst`).
+    an archive: a preamble, then tokens to the end. Such a stream is usually
+    stored in Zstandard frames (`.clp.zst`).
     
     Tokens make up units, one after the other:
     
@@ -107,7 +107,7 @@ class ClpKvIr(KaitaiStruct):
 
     class Decimal4(KaitaiStruct):
         """What `variable_4` holds at a mark for decimal fractions: how many digits
-        there are, where the point stands, the digits and the sign.
+        there are, the position of the point, the digits and the sign.
         """
         def __init__(self, _io, _parent=None, _root=None):
             super(ClpKvIr.Decimal4, self).__init__(_io)
@@ -141,7 +141,7 @@ class ClpKvIr(KaitaiStruct):
 
         @property
         def num_fraction_digits(self):
-            """Digits behind the point."""
+            """Digits after the point."""
             if hasattr(self, '_m_num_fraction_digits'):
                 return self._m_num_fraction_digits
 
@@ -150,7 +150,7 @@ class ClpKvIr(KaitaiStruct):
 
         @property
         def sign(self):
-            """1 when a minus stands in front."""
+            """1 if a minus sign precedes the digits."""
             if hasattr(self, '_m_sign'):
                 return self._m_sign
 
@@ -192,7 +192,7 @@ class ClpKvIr(KaitaiStruct):
 
         @property
         def num_fraction_digits(self):
-            """Digits behind the point."""
+            """Digits after the point."""
             if hasattr(self, '_m_num_fraction_digits'):
                 return self._m_num_fraction_digits
 
@@ -201,7 +201,7 @@ class ClpKvIr(KaitaiStruct):
 
         @property
         def sign(self):
-            """1 when a minus stands in front."""
+            """1 if a minus sign precedes the digits."""
             if hasattr(self, '_m_sign'):
                 return self._m_sign
 
@@ -210,7 +210,7 @@ class ClpKvIr(KaitaiStruct):
 
 
     class LogTypeByte(KaitaiStruct):
-        """A byte of a log type that is no text."""
+        """A byte of a log type that is not text."""
         def __init__(self, _io, _parent=None, _root=None):
             super(ClpKvIr.LogTypeByte, self).__init__(_io)
             self._parent = _parent

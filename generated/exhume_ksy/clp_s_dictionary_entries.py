@@ -52,7 +52,7 @@ class ClpSDictionaryEntries(KaitaiStruct):
 
 
     class ClassicLogTypeByte(KaitaiStruct):
-        """A byte of a log type that is no text, before 0.4.0."""
+        """A byte of a log type that is not text, before 0.4.0."""
         def __init__(self, _io, _parent=None, _root=None):
             super(ClpSDictionaryEntries.ClassicLogTypeByte, self).__init__(_io)
             self._parent = _parent
@@ -96,7 +96,7 @@ class ClpSDictionaryEntries(KaitaiStruct):
 
 
     class LogTypeByte(KaitaiStruct):
-        """A byte of a log type that is no text, from 0.4.0 on."""
+        """A byte of a log type that is not text, from 0.4.0 on."""
         def __init__(self, _io, _parent=None, _root=None):
             super(ClpSDictionaryEntries.LogTypeByte, self).__init__(_io)
             self._parent = _parent

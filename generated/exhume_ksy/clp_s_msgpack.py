@@ -235,7 +235,7 @@ class ClpSMsgpack(KaitaiStruct):
 
     @property
     def kind(self):
-        """What the value is, which the tag tells."""
+        """Kind of the value, taken from the tag."""
         if hasattr(self, '_m_kind'):
             return self._m_kind
 
@@ -244,7 +244,7 @@ class ClpSMsgpack(KaitaiStruct):
 
     @property
     def len_payload(self):
-        """Length or count that stands after the tag."""
+        """Length or count that follows the tag."""
         if hasattr(self, '_m_len_payload'):
             return self._m_len_payload
 

@@ -10,8 +10,8 @@ if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
     raise Exception("Incompatible Kaitai Struct Python API: 0.11 or later is required, but you have %s" % (kaitaistruct.__version__))
 
 class ClpSTable(KaitaiStruct):
-    """The columns of one table, end to end. Nothing in the bytes tells which
-    columns there are or how long they are: the caller passes the row count from
+    """The columns of one table, end to end. The bytes do not state which columns
+    there are or how long they are: the caller passes the row count from
     the table metadata and the node types from the schema.
     
     .. seealso::
@@ -174,7 +174,7 @@ class ClpSTable(KaitaiStruct):
 
         @property
         def num_fraction_digits(self):
-            """Digits behind the point."""
+            """Digits after the point."""
             if hasattr(self, '_m_num_fraction_digits'):
                 return self._m_num_fraction_digits
 
@@ -183,7 +183,7 @@ class ClpSTable(KaitaiStruct):
 
         @property
         def sign(self):
-            """1 when a minus stands in front."""
+            """1 if a minus sign precedes the digits."""
             if hasattr(self, '_m_sign'):
                 return self._m_sign
 
@@ -337,7 +337,7 @@ class ClpSTable(KaitaiStruct):
 
     class DecimalVariable(KaitaiStruct):
         """What the variable at a mark for decimal fractions holds, from 0.4.0 on:
-        how many digits there are, where the point stands, the digits and the sign.
+        number of digits, position of the point, the digits and the sign.
         """
         def __init__(self, _io, _parent=None, _root=None):
             super(ClpSTable.DecimalVariable, self).__init__(_io)
@@ -371,7 +371,7 @@ class ClpSTable(KaitaiStruct):
 
         @property
         def num_fraction_digits(self):
-            """Digits behind the point."""
+            """Digits after the point."""
             if hasattr(self, '_m_num_fraction_digits'):
                 return self._m_num_fraction_digits
 
@@ -380,7 +380,7 @@ class ClpSTable(KaitaiStruct):
 
         @property
         def sign(self):
-            """1 when a minus stands in front."""
+            """1 if a minus sign precedes the digits."""
             if hasattr(self, '_m_sign'):
                 return self._m_sign
 
@@ -428,7 +428,7 @@ class ClpSTable(KaitaiStruct):
 
         @property
         def exponent_sign(self):
-            """What stands between that letter and the digits of the exponent."""
+            """The sign between that letter and the digits of the exponent."""
             if hasattr(self, '_m_exponent_sign'):
                 return self._m_exponent_sign
 

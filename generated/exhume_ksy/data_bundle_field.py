@@ -68,7 +68,7 @@ class DataBundleField(KaitaiStruct):
             self.value._fetch_instances()
 
     class ByteString(KaitaiStruct):
-        """Bytes, text or a message, with their length in front."""
+        """Bytes, text or a message, preceded by their length."""
         def __init__(self, _io, _parent=None, _root=None):
             super(DataBundleField.ByteString, self).__init__(_io)
             self._parent = _parent

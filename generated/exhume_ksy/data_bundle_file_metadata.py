@@ -97,7 +97,7 @@ class DataBundleFileMetadata(KaitaiStruct):
 
         @property
         def user_data(self):
-            """The message in it; 50 is the key of field 6 when it holds bytes."""
+            """The message in it; 50 is the key of field 6 with a value of bytes."""
             if hasattr(self, '_m_user_data'):
                 return self._m_user_data
 

@@ -91,8 +91,8 @@ class DataBundleIndexBlock(KaitaiStruct):
 
 
     class Row(KaitaiStruct):
-        """An internal key, of which the first bytes may be those of the key before,
-        and what it stands for.
+        """An internal key, which may share its first bytes with the previous key,
+        and its value.
         """
         def __init__(self, number, _io, _parent=None, _root=None):
             super(DataBundleIndexBlock.Row, self).__init__(_io)
@@ -199,7 +199,7 @@ class DataBundleIndexBlock(KaitaiStruct):
 
 
     class RowList(KaitaiStruct):
-        """Rows one after the other, up to the restarts."""
+        """Rows back to back, up to the restarts."""
         def __init__(self, _io, _parent=None, _root=None):
             super(DataBundleIndexBlock.RowList, self).__init__(_io)
             self._parent = _parent
@@ -240,7 +240,7 @@ class DataBundleIndexBlock(KaitaiStruct):
 
     @property
     def has_hash_index(self):
-        """RocksDB; a table of buckets lies between restarts and their number."""
+        """RocksDB; a table of buckets is stored between the restarts and their number."""
         if hasattr(self, '_m_has_hash_index'):
             return self._m_has_hash_index
 

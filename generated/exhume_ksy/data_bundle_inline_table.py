@@ -79,7 +79,7 @@ class DataBundleInlineTable(KaitaiStruct):
 
         @property
         def row(self):
-            """The message in it; 10 is the key of field 1 when it holds bytes."""
+            """The message in it; 10 is the key of field 1 with a value of bytes."""
             if hasattr(self, '_m_row'):
                 return self._m_row
 

@@ -196,7 +196,7 @@ class DataBundleKey(KaitaiStruct):
 
 
     class UnknownKey(KaitaiStruct):
-        """Rows of a table that nobody defined."""
+        """Rows of an undefined table."""
         def __init__(self, _io, _parent=None, _root=None):
             super(DataBundleKey.UnknownKey, self).__init__(_io)
             self._parent = _parent

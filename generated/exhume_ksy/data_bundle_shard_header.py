@@ -91,7 +91,7 @@ class DataBundleShardHeader(KaitaiStruct):
 
         @property
         def inline_metadata_table(self):
-            """The message in it; 50 is the key of field 6 when it holds bytes."""
+            """The message in it; 50 is the key of field 6 with a value of bytes."""
             if hasattr(self, '_m_inline_metadata_table'):
                 return self._m_inline_metadata_table
 

@@ -11,7 +11,7 @@ if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
 
 class LeveldbBlock(KaitaiStruct):
     """Sorted entries with shared key prefixes, and offsets where the sharing starts
-    anew. Data, index, metaindex and properties blocks have this form; filter
+    again. Data, index, metaindex and properties blocks have this form; filter
     blocks have their own, and so have RocksDB's index blocks from version 4.
     
     Keys are internal keys in data blocks and, as a rule, in index blocks; plain
@@ -59,7 +59,7 @@ class LeveldbBlock(KaitaiStruct):
 
 
     class Entry(KaitaiStruct):
-        """A key, of which the first bytes may be those of the key before, and a value."""
+        """A key, which may share its first bytes with the previous key, and a value."""
         def __init__(self, _io, _parent=None, _root=None):
             super(LeveldbBlock.Entry, self).__init__(_io)
             self._parent = _parent
@@ -91,7 +91,7 @@ class LeveldbBlock(KaitaiStruct):
 
 
     class EntryList(KaitaiStruct):
-        """Entries one after the other, up to the restarts."""
+        """Entries back to back, up to the restarts."""
         def __init__(self, _io, _parent=None, _root=None):
             super(LeveldbBlock.EntryList, self).__init__(_io)
             self._parent = _parent
@@ -161,7 +161,7 @@ class LeveldbBlock(KaitaiStruct):
 
     @property
     def has_hash_index(self):
-        """RocksDB; a table of buckets lies between restarts and their number."""
+        """RocksDB; a table of buckets is stored between the restarts and their number."""
         if hasattr(self, '_m_has_hash_index'):
             return self._m_has_hash_index
 

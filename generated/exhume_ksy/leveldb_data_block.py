@@ -11,9 +11,9 @@ if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
     raise Exception("Incompatible Kaitai Struct Python API: 0.11 or later is required, but you have %s" % (kaitaistruct.__version__))
 
 class LeveldbDataBlock(KaitaiStruct):
-    """The layout of `leveldb_block` with the keys put together: entries sorted by
-    internal key, of which each leaves off what it has in common with the one
-    before, except at a restart.
+    """The layout of `leveldb_block` with the keys reassembled: entries sorted by
+    internal key, each without the prefix that it shares with the previous key,
+    except at a restart.
     
     .. seealso::
        Source - https://github.com/google/leveldb/blob/main/table/block_builder.cc
@@ -103,8 +103,8 @@ class LeveldbDataBlock(KaitaiStruct):
 
         @property
         def key_parts(self):
-            """Where they lie: the type and the sequence number, behind what of the
-            user's key is not shared.
+            """Offset of the type and the sequence number, after the part of the
+            user's key that is not shared.
             """
             if hasattr(self, '_m_key_parts'):
                 return self._m_key_parts
@@ -132,7 +132,7 @@ class LeveldbDataBlock(KaitaiStruct):
 
 
     class EntryList(KaitaiStruct):
-        """Entries one after the other, up to the restarts."""
+        """Entries back to back, up to the restarts."""
         def __init__(self, _io, _parent=None, _root=None):
             super(LeveldbDataBlock.EntryList, self).__init__(_io)
             self._parent = _parent
@@ -211,7 +211,7 @@ class LeveldbDataBlock(KaitaiStruct):
 
     @property
     def has_hash_index(self):
-        """RocksDB; a table of buckets lies between restarts and their number."""
+        """RocksDB; a table of buckets is stored between the restarts and their number."""
         if hasattr(self, '_m_has_hash_index'):
             return self._m_has_hash_index
 

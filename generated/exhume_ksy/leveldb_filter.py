@@ -52,7 +52,7 @@ class LeveldbFilter(KaitaiStruct):
 
 
     class Filter(KaitaiStruct):
-        """The bloom filter of one stretch of the table."""
+        """The Bloom filter of one range of the table."""
         def __init__(self, idx, _io, _parent=None, _root=None):
             super(LeveldbFilter.Filter, self).__init__(_io)
             self._parent = _parent

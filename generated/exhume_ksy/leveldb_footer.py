@@ -90,7 +90,7 @@ class LeveldbFooter(KaitaiStruct):
 
 
     class SealedHandle(KaitaiStruct):
-        """Form of version 6. The metaindex block lies right before the footer, and
+        """Form of version 6. The metaindex block directly precedes the footer, and
         names the index block under `rocksdb.index`.
         """
         def __init__(self, _io, _parent=None, _root=None):
@@ -115,7 +115,7 @@ class LeveldbFooter(KaitaiStruct):
 
     @property
     def checksum_type(self):
-        """Which checksum stands behind the blocks."""
+        """Kind of the checksum that follows each block."""
         if hasattr(self, '_m_checksum_type'):
             return self._m_checksum_type
 

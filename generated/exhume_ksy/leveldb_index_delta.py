@@ -14,7 +14,7 @@ class LeveldbIndexDelta(KaitaiStruct):
     """The index of a RocksDB table from version 4 (property
     `rocksdb.index.value.is.delta.encoded`). Entries have no value length. At a
     restart the value is a whole block handle; elsewhere it is how much longer the
-    block is than the one before, and the block starts right behind it.
+    block is than the one before, and the block starts right after it.
     
     .. seealso::
        Source - https://github.com/facebook/rocksdb/blob/main/table/block_based/block_builder.cc
@@ -88,7 +88,7 @@ class LeveldbIndexDelta(KaitaiStruct):
 
 
     class EntryList(KaitaiStruct):
-        """Entries one after the other, up to the restarts."""
+        """Entries back to back, up to the restarts."""
         def __init__(self, _io, _parent=None, _root=None):
             super(LeveldbIndexDelta.EntryList, self).__init__(_io)
             self._parent = _parent

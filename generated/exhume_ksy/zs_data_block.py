@@ -62,7 +62,7 @@ class ZsDataBlock(KaitaiStruct):
 
     @property
     def records(self):
-        """One after the other to the end of the payload."""
+        """Back to back, to the end of the payload."""
         if hasattr(self, '_m_records'):
             return self._m_records
 

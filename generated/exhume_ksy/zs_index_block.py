@@ -71,7 +71,7 @@ class ZsIndexBlock(KaitaiStruct):
 
     @property
     def entries(self):
-        """One after the other to the end of the payload."""
+        """Back to back, to the end of the payload."""
         if hasattr(self, '_m_entries'):
             return self._m_entries
 

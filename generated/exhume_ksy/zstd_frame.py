@@ -103,7 +103,7 @@ class ZstdFrame(KaitaiStruct):
 
 
     class BlockContent(KaitaiStruct):
-        """What a block holds; a stream of its own, so that other schemas can open a
+        """Content of a block; a stream of its own, so that other schemas can open a
         raw block.
         """
         def __init__(self, _io, _parent=None, _root=None):

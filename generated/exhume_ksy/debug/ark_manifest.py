@@ -13,7 +13,7 @@ if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
 
 class ArkManifest(KaitaiStruct):
     """The object ark::logging::Manifest: which split files make up a log, which
-    channels they hold and what a query of them may see. It is the content of a
+    channels they contain and what a query of them may see. It is the content of a
     serializable file.
     
     The layout of `query` and of `split_declaration` is not published; what is
@@ -663,7 +663,7 @@ class ArkManifest(KaitaiStruct):
 
 
     class SplitObjectStatistics(KaitaiStruct):
-        """How much of one channel a split file holds."""
+        """Number and size of the messages of one channel in a split file."""
         SEQ_FIELDS = ["header", "object_identifier", "num_items", "num_bytes", "minimum_time", "maximum_time", "groups"]
         def __init__(self, _io, _parent=None, _root=None):
             super(ArkManifest.SplitObjectStatistics, self).__init__(_io)

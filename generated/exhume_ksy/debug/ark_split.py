@@ -13,7 +13,7 @@ if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
 
 class ArkSplit(KaitaiStruct):
     """Holds messages of one column of an Ark log: a header, an index in time order
-    and the bytes of the messages, which lie anywhere and have no framing. The
+    and the bytes of the messages, in any order and without framing. The
     manifest of the log says what the objects are and how they are compressed.
     
     Writers reserve room for the header and for an index of a fixed capacity in

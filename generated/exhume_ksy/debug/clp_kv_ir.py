@@ -13,8 +13,8 @@ if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
 
 class ClpKvIr(KaitaiStruct):
     """Structured log events as loggers write them, before they are compressed into
-    an archive: a preamble, then tokens to the end. Mostly such a stream lies
-    inside Zstandard frames (`.clp.zst`).
+    an archive: a preamble, then tokens to the end. Such a stream is usually
+    stored in Zstandard frames (`.clp.zst`).
     
     Tokens make up units, one after the other:
     
@@ -116,7 +116,7 @@ class ClpKvIr(KaitaiStruct):
 
     class Decimal4(KaitaiStruct):
         """What `variable_4` holds at a mark for decimal fractions: how many digits
-        there are, where the point stands, the digits and the sign.
+        there are, the position of the point, the digits and the sign.
         """
         SEQ_FIELDS = ["word"]
         def __init__(self, _io, _parent=None, _root=None):
@@ -153,7 +153,7 @@ class ClpKvIr(KaitaiStruct):
 
         @property
         def num_fraction_digits(self):
-            """Digits behind the point."""
+            """Digits after the point."""
             if hasattr(self, '_m_num_fraction_digits'):
                 return self._m_num_fraction_digits
 
@@ -162,7 +162,7 @@ class ClpKvIr(KaitaiStruct):
 
         @property
         def sign(self):
-            """1 when a minus stands in front."""
+            """1 if a minus sign precedes the digits."""
             if hasattr(self, '_m_sign'):
                 return self._m_sign
 
@@ -207,7 +207,7 @@ class ClpKvIr(KaitaiStruct):
 
         @property
         def num_fraction_digits(self):
-            """Digits behind the point."""
+            """Digits after the point."""
             if hasattr(self, '_m_num_fraction_digits'):
                 return self._m_num_fraction_digits
 
@@ -216,7 +216,7 @@ class ClpKvIr(KaitaiStruct):
 
         @property
         def sign(self):
-            """1 when a minus stands in front."""
+            """1 if a minus sign precedes the digits."""
             if hasattr(self, '_m_sign'):
                 return self._m_sign
 
@@ -225,7 +225,7 @@ class ClpKvIr(KaitaiStruct):
 
 
     class LogTypeByte(KaitaiStruct):
-        """A byte of a log type that is no text."""
+        """A byte of a log type that is not text."""
         SEQ_FIELDS = ["mark"]
         def __init__(self, _io, _parent=None, _root=None):
             super(ClpKvIr.LogTypeByte, self).__init__(_io)

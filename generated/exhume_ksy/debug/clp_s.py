@@ -5,12 +5,12 @@ import kaitaistruct
 from kaitaistruct import KaitaiStruct, BytesIO
 from ._stream import KaitaiStream
 from . import clp_s_table
-from . import clp_s_metadata
-from . import clp_s_dictionary
-from . import clp_s_schema_ids
 from . import clp_s_table_metadata
-from . import zstd_frame
+from . import clp_s_metadata
+from . import clp_s_schema_ids
 from . import clp_s_schema_tree
+from . import clp_s_dictionary
+from . import zstd_frame
 from enum import IntEnum
 import collections
 
@@ -269,7 +269,7 @@ class ClpS(KaitaiStruct):
 
         @property
         def is_split(self):
-            """Headers of blocks lie inside the column."""
+            """The column contains block headers."""
             if hasattr(self, '_m_is_split'):
                 return self._m_is_split
 
@@ -475,7 +475,7 @@ class ClpS(KaitaiStruct):
 
 
     class Piece(KaitaiStruct):
-        """The part of a column that one block holds."""
+        """The part of a column in one block."""
         SEQ_FIELDS = []
         def __init__(self, ofs_start, ofs_end, num_block, _io, _parent=None, _root=None):
             super(ClpS.Piece, self).__init__(_io)
@@ -850,7 +850,7 @@ class ClpS(KaitaiStruct):
 
         @property
         def is_raw(self):
-            """Its bytes lie open, so that its tables can be read in place."""
+            """Its bytes are stored uncompressed, so its tables can be read in place."""
             if hasattr(self, '_m_is_raw'):
                 return self._m_is_raw
 
@@ -1063,7 +1063,7 @@ class ClpS(KaitaiStruct):
 
 
     class TablesSection(KaitaiStruct):
-        """The packed streams one after the other; the table metadata say where."""
+        """The packed streams back to back, at the offsets in the table metadata."""
         SEQ_FIELDS = []
         def __init__(self, _io, _parent=None, _root=None):
             super(ClpS.TablesSection, self).__init__(_io)
@@ -1193,7 +1193,7 @@ class ClpS(KaitaiStruct):
 
         @property
         def high(self):
-            """The upper 32 bits, put together."""
+            """The upper 32 bits, reassembled."""
             if hasattr(self, '_m_high'):
                 return self._m_high
 
@@ -1205,7 +1205,7 @@ class ClpS(KaitaiStruct):
 
         @property
         def integer(self):
-            """The value, wherever its bytes lie."""
+            """The value, even if a block header splits its bytes."""
             if hasattr(self, '_m_integer'):
                 return self._m_integer
 
@@ -1234,7 +1234,7 @@ class ClpS(KaitaiStruct):
 
         @property
         def low(self):
-            """The lower 32 bits, put together."""
+            """The lower 32 bits, reassembled."""
             if hasattr(self, '_m_low'):
                 return self._m_low
 
@@ -1323,7 +1323,7 @@ class ClpS(KaitaiStruct):
 
     @property
     def files(self):
-        """The sections, back to back; where each lies only the metadata tell."""
+        """The sections, back to back; only the metadata have their offsets."""
         if hasattr(self, '_m_files'):
             return self._m_files
 
@@ -1440,7 +1440,7 @@ class ClpS(KaitaiStruct):
 
     @property
     def table_metadata(self):
-        """Where the tables lie."""
+        """Offsets of the tables."""
         if hasattr(self, '_m_table_metadata'):
             return self._m_table_metadata
 

@@ -13,7 +13,7 @@ if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
     raise Exception("Incompatible Kaitai Struct Python API: 0.11 or later is required, but you have %s" % (kaitaistruct.__version__))
 
 class ClpSDictionary(KaitaiStruct):
-    """A dictionary as it lies in the file: the number of its entries in the clear,
+    """A dictionary as stored in the file: the number of its entries in the clear,
     then the compressed entries, or nothing when there are none.
     
     .. seealso::

@@ -64,7 +64,7 @@ class ClpSDictionaryEntries(KaitaiStruct):
 
 
     class ClassicLogTypeByte(KaitaiStruct):
-        """A byte of a log type that is no text, before 0.4.0."""
+        """A byte of a log type that is not text, before 0.4.0."""
         SEQ_FIELDS = ["mark"]
         def __init__(self, _io, _parent=None, _root=None):
             super(ClpSDictionaryEntries.ClassicLogTypeByte, self).__init__(_io)
@@ -116,7 +116,7 @@ class ClpSDictionaryEntries(KaitaiStruct):
 
 
     class LogTypeByte(KaitaiStruct):
-        """A byte of a log type that is no text, from 0.4.0 on."""
+        """A byte of a log type that is not text, from 0.4.0 on."""
         SEQ_FIELDS = ["mark"]
         def __init__(self, _io, _parent=None, _root=None):
             super(ClpSDictionaryEntries.LogTypeByte, self).__init__(_io)

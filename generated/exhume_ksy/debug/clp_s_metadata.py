@@ -4,8 +4,8 @@
 import kaitaistruct
 from kaitaistruct import KaitaiStruct, BytesIO
 from ._stream import KaitaiStream
-from . import utf8_text
 from . import clp_s_msgpack
+from . import utf8_text
 from enum import IntEnum
 import collections
 
@@ -14,7 +14,7 @@ if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
     raise Exception("Incompatible Kaitai Struct Python API: 0.11 or later is required, but you have %s" % (kaitaistruct.__version__))
 
 class ClpSMetadata(KaitaiStruct):
-    """The packets that describe a clp-s archive: where its sections lie, the range
+    """The packets that describe a clp-s archive: offsets of its sections, the range
     of its timestamps, and which input each range of records came from. Packets
     may come in any order; unknown kinds are skipped by their size.
     

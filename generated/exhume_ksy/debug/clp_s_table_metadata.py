@@ -11,7 +11,7 @@ if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
     raise Exception("Incompatible Kaitai Struct Python API: 0.11 or later is required, but you have %s" % (kaitaistruct.__version__))
 
 class ClpSTableMetadata(KaitaiStruct):
-    """Where each table lies. A table holds all records of one schema; tables are
+    """Offset of each table. A table contains all records of one schema; tables are
     packed into streams that are compressed one by one.
     
     .. seealso::

@@ -86,7 +86,7 @@ class DataBundleAny(KaitaiStruct):
 
         @property
         def type_url(self):
-            """The value as text; 10 is the key of field 1 when it holds bytes."""
+            """The value as text; 10 is the key of field 1 with a value of bytes."""
             if hasattr(self, '_m_type_url'):
                 return self._m_type_url
 

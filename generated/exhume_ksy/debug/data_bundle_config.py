@@ -109,7 +109,7 @@ class DataBundleConfig(KaitaiStruct):
 
         @property
         def version_magic(self):
-            """The value as text; 10 is the key of field 1 when it holds bytes."""
+            """The value as text; 10 is the key of field 1 with a value of bytes."""
             if hasattr(self, '_m_version_magic'):
                 return self._m_version_magic
 

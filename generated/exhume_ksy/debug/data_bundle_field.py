@@ -80,7 +80,7 @@ class DataBundleField(KaitaiStruct):
             self.value._fetch_instances()
 
     class ByteString(KaitaiStruct):
-        """Bytes, text or a message, with their length in front."""
+        """Bytes, text or a message, preceded by their length."""
         SEQ_FIELDS = ["len_data", "data"]
         def __init__(self, _io, _parent=None, _root=None):
             super(DataBundleField.ByteString, self).__init__(_io)

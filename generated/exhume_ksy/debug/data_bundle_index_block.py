@@ -97,8 +97,8 @@ class DataBundleIndexBlock(KaitaiStruct):
 
 
     class Row(KaitaiStruct):
-        """An internal key, of which the first bytes may be those of the key before,
-        and what it stands for.
+        """An internal key, which may share its first bytes with the previous key,
+        and its value.
         """
         SEQ_FIELDS = ["len_shared", "len_key_suffix", "len_value", "key_suffix", "value"]
         def __init__(self, number, _io, _parent=None, _root=None):
@@ -226,7 +226,7 @@ class DataBundleIndexBlock(KaitaiStruct):
 
 
     class RowList(KaitaiStruct):
-        """Rows one after the other, up to the restarts."""
+        """Rows back to back, up to the restarts."""
         SEQ_FIELDS = ["rows"]
         def __init__(self, _io, _parent=None, _root=None):
             super(DataBundleIndexBlock.RowList, self).__init__(_io)
@@ -279,7 +279,7 @@ class DataBundleIndexBlock(KaitaiStruct):
 
     @property
     def has_hash_index(self):
-        """RocksDB; a table of buckets lies between restarts and their number."""
+        """RocksDB; a table of buckets is stored between the restarts and their number."""
         if hasattr(self, '_m_has_hash_index'):
             return self._m_has_hash_index
 

@@ -12,7 +12,7 @@ if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
 
 class LeveldbBlobFile(KaitaiStruct):
     """Large values (`NNNNNN.blob`), to which entries of tables refer: a header,
-    records one after the other, and a footer if the file was closed.
+    records back to back, and a footer if the file was closed.
     
     Every checksum is a CRC-32C, rotated right by 15 bits, plus 0xa282ead8.
     
@@ -84,7 +84,7 @@ class LeveldbBlobFile(KaitaiStruct):
 
 
     class FileFooter(KaitaiStruct):
-        """What was written when the file was closed."""
+        """The footer, written when the file was closed."""
         SEQ_FIELDS = ["magic", "num_blobs", "expiration", "checksum"]
         def __init__(self, _io, _parent=None, _root=None):
             super(LeveldbBlobFile.FileFooter, self).__init__(_io)
@@ -197,7 +197,7 @@ class LeveldbBlobFile(KaitaiStruct):
 
 
     class RecordList(KaitaiStruct):
-        """Records one after the other."""
+        """Records back to back."""
         SEQ_FIELDS = ["records"]
         def __init__(self, _io, _parent=None, _root=None):
             super(LeveldbBlobFile.RecordList, self).__init__(_io)

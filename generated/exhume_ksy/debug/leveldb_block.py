@@ -13,7 +13,7 @@ if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
 
 class LeveldbBlock(KaitaiStruct):
     """Sorted entries with shared key prefixes, and offsets where the sharing starts
-    anew. Data, index, metaindex and properties blocks have this form; filter
+    again. Data, index, metaindex and properties blocks have this form; filter
     blocks have their own, and so have RocksDB's index blocks from version 4.
     
     Keys are internal keys in data blocks and, as a rule, in index blocks; plain
@@ -62,7 +62,7 @@ class LeveldbBlock(KaitaiStruct):
 
 
     class Entry(KaitaiStruct):
-        """A key, of which the first bytes may be those of the key before, and a value."""
+        """A key, which may share its first bytes with the previous key, and a value."""
         SEQ_FIELDS = ["len_shared", "len_key_suffix", "len_value", "key_suffix", "value"]
         def __init__(self, _io, _parent=None, _root=None):
             super(LeveldbBlock.Entry, self).__init__(_io)
@@ -109,7 +109,7 @@ class LeveldbBlock(KaitaiStruct):
 
 
     class EntryList(KaitaiStruct):
-        """Entries one after the other, up to the restarts."""
+        """Entries back to back, up to the restarts."""
         SEQ_FIELDS = ["entries"]
         def __init__(self, _io, _parent=None, _root=None):
             super(LeveldbBlock.EntryList, self).__init__(_io)
@@ -197,7 +197,7 @@ class LeveldbBlock(KaitaiStruct):
 
     @property
     def has_hash_index(self):
-        """RocksDB; a table of buckets lies between restarts and their number."""
+        """RocksDB; a table of buckets is stored between the restarts and their number."""
         if hasattr(self, '_m_has_hash_index'):
             return self._m_has_hash_index
 

@@ -12,7 +12,7 @@ if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
     raise Exception("Incompatible Kaitai Struct Python API: 0.11 or later is required, but you have %s" % (kaitaistruct.__version__))
 
 class LeveldbBlockHandle(KaitaiStruct):
-    """Where a block lies in its table. The length does not count the five bytes of
+    """Offset and length of a block in its table. The length excludes the five bytes of
     compression and checksum that follow every block.
     
     .. seealso::

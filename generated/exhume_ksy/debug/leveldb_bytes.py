@@ -12,7 +12,7 @@ if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
     raise Exception("Incompatible Kaitai Struct Python API: 0.11 or later is required, but you have %s" % (kaitaistruct.__version__))
 
 class LeveldbBytes(KaitaiStruct):
-    """A byte string with its length in front ("length-prefixed slice").
+    """A byte string preceded by its length ("length-prefixed slice").
     
     .. seealso::
        GetLengthPrefixedSlice - https://github.com/google/leveldb/blob/main/util/coding.cc

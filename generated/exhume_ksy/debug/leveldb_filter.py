@@ -55,7 +55,7 @@ class LeveldbFilter(KaitaiStruct):
 
 
     class Filter(KaitaiStruct):
-        """The bloom filter of one stretch of the table."""
+        """The Bloom filter of one range of the table."""
         SEQ_FIELDS = []
         def __init__(self, idx, _io, _parent=None, _root=None):
             super(LeveldbFilter.Filter, self).__init__(_io)

@@ -102,7 +102,7 @@ class LeveldbFooter(KaitaiStruct):
 
 
     class SealedHandle(KaitaiStruct):
-        """Form of version 6. The metaindex block lies right before the footer, and
+        """Form of version 6. The metaindex block directly precedes the footer, and
         names the index block under `rocksdb.index`.
         """
         SEQ_FIELDS = ["extended_magic", "footer_checksum", "base_context_checksum", "len_metaindex", "padding"]
@@ -138,7 +138,7 @@ class LeveldbFooter(KaitaiStruct):
 
     @property
     def checksum_type(self):
-        """Which checksum stands behind the blocks."""
+        """Kind of the checksum that follows each block."""
         if hasattr(self, '_m_checksum_type'):
             return self._m_checksum_type
 

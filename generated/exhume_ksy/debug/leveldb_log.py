@@ -4,8 +4,8 @@
 import kaitaistruct
 from kaitaistruct import KaitaiStruct, BytesIO
 from ._stream import KaitaiStream
-from . import leveldb_version_edit
 from . import leveldb_write_batch
+from . import leveldb_version_edit
 from enum import IntEnum
 import collections
 
@@ -121,7 +121,7 @@ class LeveldbLog(KaitaiStruct):
 
 
     class Fragment(KaitaiStruct):
-        """A record, or a piece of one, behind a header of 7 bytes (or 11)."""
+        """A record, or a fragment of one, after a header of 7 bytes (or 11)."""
         SEQ_FIELDS = ["checksum", "len_data", "fragment_type", "log_number", "data"]
         def __init__(self, is_manifest, _io, _parent=None, _root=None):
             super(LeveldbLog.Fragment, self).__init__(_io)
@@ -165,8 +165,8 @@ class LeveldbLog(KaitaiStruct):
 
         @property
         def is_recyclable(self):
-            """RocksDB's list, which stands in its reader; a type that it does not name
-            has the header of 7 bytes.
+            """The list in RocksDB's reader; a type that is not on it has the header
+            of 7 bytes.
             """
             if hasattr(self, '_m_is_recyclable'):
                 return self._m_is_recyclable

@@ -96,7 +96,7 @@ class LeveldbProperties(KaitaiStruct):
 
         @property
         def text(self):
-            """The value, where the name is one of a text."""
+            """The value, if the property is a string."""
             if hasattr(self, '_m_text'):
                 return self._m_text
 
@@ -117,7 +117,7 @@ class LeveldbProperties(KaitaiStruct):
 
 
     class PropertyList(KaitaiStruct):
-        """Properties one after the other, up to the restarts."""
+        """Properties back to back, up to the restarts."""
         SEQ_FIELDS = ["properties"]
         def __init__(self, _io, _parent=None, _root=None):
             super(LeveldbProperties.PropertyList, self).__init__(_io)

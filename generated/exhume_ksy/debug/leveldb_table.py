@@ -4,13 +4,13 @@
 import kaitaistruct
 from kaitaistruct import KaitaiStruct, BytesIO
 from ._stream import KaitaiStream
-from . import leveldb_filter
-from . import leveldb_properties
-from . import leveldb_block
-from . import leveldb_block_handle
-from . import leveldb_index_delta
-from . import leveldb_footer
 from . import leveldb_data_block
+from . import leveldb_index_delta
+from . import leveldb_block
+from . import leveldb_filter
+from . import leveldb_footer
+from . import leveldb_properties
+from . import leveldb_block_handle
 from enum import IntEnum
 import collections
 
@@ -254,7 +254,7 @@ class LeveldbTable(KaitaiStruct):
 
 
     class BlockTrailer(KaitaiStruct):
-        """The five bytes behind every block."""
+        """The five bytes after every block."""
         SEQ_FIELDS = ["compression", "checksum"]
         def __init__(self, _io, _parent=None, _root=None):
             super(LeveldbTable.BlockTrailer, self).__init__(_io)
@@ -357,8 +357,8 @@ class LeveldbTable(KaitaiStruct):
 
         @property
         def block(self):
-            """Data start a table; an index whose first block does not lie there is one
-            of two levels, and names parts of the index.
+            """A table starts with data; an index whose first block is elsewhere has
+            two levels, and names parts of the index.
             """
             if hasattr(self, '_m_block'):
                 return self._m_block
@@ -382,7 +382,7 @@ class LeveldbTable(KaitaiStruct):
 
         @property
         def ofs_block(self):
-            """Right behind the block before, except at a restart."""
+            """Right after the block before, except at a restart."""
             if hasattr(self, '_m_ofs_block'):
                 return self._m_ofs_block
 
@@ -595,7 +595,7 @@ class LeveldbTable(KaitaiStruct):
 
     @property
     def has_index(self):
-        """The footer says where the index is, or the metaindex does."""
+        """The footer, or else the metaindex, has the offset of the index."""
         if hasattr(self, '_m_has_index'):
             return self._m_has_index
 

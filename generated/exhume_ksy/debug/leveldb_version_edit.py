@@ -15,7 +15,7 @@ if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
 
 class LeveldbVersionEdit(KaitaiStruct):
     """One record of a manifest: what changed in the set of files that make up the
-    database. Replaying all of them in order gives the current set.
+    database. Replaying all of them in order yields the current set.
     
     Tags up to 9 are LevelDB's; 10, 100 to 401 and those from 8192 are RocksDB's,
     where readers may skip the latter; 800 is dacha's. A field with a tag that is

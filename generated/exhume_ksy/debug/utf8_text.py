@@ -11,8 +11,8 @@ if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
     raise Exception("Incompatible Kaitai Struct Python API: 0.11 or later is required, but you have %s" % (kaitaistruct.__version__))
 
 class Utf8Text(KaitaiStruct):
-    """Text whose size something else has told. It is decoded when it is asked for, so
-    that bytes which are no UTF-8 keep nothing else from being read.
+    """Text whose size is stored elsewhere. It is decoded on first use, so that
+    bytes that are not UTF-8 do not prevent reading anything else.
     
     .. seealso::
        Source - https://www.rfc-editor.org/rfc/rfc3629

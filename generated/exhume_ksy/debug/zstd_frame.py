@@ -122,7 +122,7 @@ class ZstdFrame(KaitaiStruct):
 
 
     class BlockContent(KaitaiStruct):
-        """What a block holds; a stream of its own, so that other schemas can open a
+        """Content of a block; a stream of its own, so that other schemas can open a
         raw block.
         """
         SEQ_FIELDS = ["data"]

@@ -168,7 +168,7 @@ class Decimal4:
 
     @staticmethod
     def num_fraction_digits(word: int) -> int:
-        """Digits behind the point."""
+        """Digits after the point."""
         return (word & 7) + 1
 
     @staticmethod
@@ -182,7 +182,7 @@ class Decimal4:
 
     @staticmethod
     def sign(word: int) -> int:
-        """1 when a minus stands in front."""
+        """1 if a minus sign precedes the digits."""
         return word >> 31
 
 
@@ -213,7 +213,7 @@ class Decimal8:
 
     @staticmethod
     def num_fraction_digits(word: int) -> int:
-        """Digits behind the point."""
+        """Digits after the point."""
         return (word & 15) + 1
 
     @staticmethod
@@ -227,5 +227,5 @@ class Decimal8:
 
     @staticmethod
     def sign(word: int) -> int:
-        """1 when a minus stands in front."""
+        """1 if a minus sign precedes the digits."""
         return word >> 62 >> 1

@@ -111,7 +111,7 @@ class FloatFormat:
 
     @staticmethod
     def exponent_sign(word: int) -> int:
-        """What stands between that letter and the digits of the exponent."""
+        """The sign between that letter and the digits of the exponent."""
         return word >> 12 & 3
 
     @staticmethod
@@ -215,7 +215,7 @@ class DecimalVariable:
 
     @staticmethod
     def num_fraction_digits(word: int) -> int:
-        """Digits behind the point."""
+        """Digits after the point."""
         return (word & 15) + 1
 
     @staticmethod
@@ -229,7 +229,7 @@ class DecimalVariable:
 
     @staticmethod
     def sign(word: int) -> int:
-        """1 when a minus stands in front."""
+        """1 if a minus sign precedes the digits."""
         return word >> 62 >> 1
 
 
@@ -265,7 +265,7 @@ class ClassicDecimalVariable:
 
     @staticmethod
     def num_fraction_digits(word: int) -> int:
-        """Digits behind the point."""
+        """Digits after the point."""
         return (word >> 55 & 15) + 1
 
     @staticmethod
@@ -274,7 +274,7 @@ class ClassicDecimalVariable:
 
     @staticmethod
     def sign(word: int) -> int:
-        """1 when a minus stands in front."""
+        """1 if a minus sign precedes the digits."""
         return word >> 62 >> 1
 
 

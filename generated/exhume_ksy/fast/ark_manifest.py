@@ -14,8 +14,8 @@ _unpack1 = struct.Struct("<QQQQ").unpack_from
 
 
 class ArkManifest:
-    """The object ark::logging::Manifest: which split files make up a log, which channels they hold and what a query of
-    them may see. It is the content of a serializable file.
+    """The object ark::logging::Manifest: which split files make up a log, which channels they contain and what a query
+    of them may see. It is the content of a serializable file.
 
     The layout of `query` and of `split_declaration` is not published; what is here is what this project writes. A
     manifest of another writer carries its own registry, which then tells the truth about these two.
@@ -620,7 +620,7 @@ def read_split_declaration(view: View, at: int, end: int) -> tuple[SplitDeclarat
 
 
 class SplitObjectStatistics:
-    """How much of one channel a split file holds."""
+    """Number and size of the messages of one channel in a split file."""
     __slots__ = ('header', 'object_identifier', 'num_items', 'num_bytes', 'minimum_time', 'maximum_time', 'groups')
     header: ObjectHeader
     object_identifier: Guid

@@ -15,9 +15,8 @@ _unpack2 = struct.Struct("<QIIBB").unpack_from
 
 
 class ArkSplit:
-    """Holds messages of one column of an Ark log: a header, an index in time order and the bytes of the messages,
-    which lie anywhere and have no framing. The manifest of the log says what the objects are and how they are
-    compressed.
+    """Holds messages of one column of an Ark log: a header, an index in time order and the bytes of the messages, in
+    any order and without framing. The manifest of the log says what the objects are and how they are compressed.
 
     Writers reserve room for the header and for an index of a fixed capacity in front of the messages, so the index
     usually starts at 1024.
@@ -101,7 +100,7 @@ class FileHeader:
     num_indexed_items: int
     """Entries of the index. Stale in a file whose writer was stopped."""
     num_maximum_items: int
-    """Entries that the index has room for."""
+    """Capacity of the index in entries."""
     num_type_mappings: int
     type_mappings: list[TypeMapping]
     """Which object each short identifier of the index stands for."""

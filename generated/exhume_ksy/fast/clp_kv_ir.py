@@ -20,7 +20,7 @@ _unpack7 = struct.Struct(">Q").unpack_from
 
 class ClpKvIr:
     """Structured log events as loggers write them, before they are compressed into an archive: a preamble, then tokens
-    to the end. Mostly such a stream lies inside Zstandard frames (`.clp.zst`).
+    to the end. Such a stream is usually stored in Zstandard frames (`.clp.zst`).
 
     Tokens make up units, one after the other:
 
@@ -72,8 +72,8 @@ class Preamble:
     len_metadata1: int | None
     len_metadata2: int | None
     metadata: View
-    """A JSON object. `VERSION` is "0.1.0" for streams of key-value pairs, and `USER_DEFINED_METADATA` an object of
-    whoever wrote the stream.
+    """A JSON object. `VERSION` is "0.1.0" for streams of key-value pairs, and `USER_DEFINED_METADATA` an object of the
+    program that wrote the stream.
     """
 
 
@@ -394,7 +394,7 @@ def flat_token(view: View, at: int, end: int) -> tuple[int, int, int, int, int, 
 
 
 class LogTypeByte:
-    """A byte of a log type that is no text."""
+    """A byte of a log type that is not text."""
     __slots__ = ('mark',)
     mark: int
 

@@ -90,7 +90,7 @@ class ClpS:
 
     @property
     def files(self) -> View | None:
-        """The sections, back to back; where each lies only the metadata tell."""
+        """The sections, back to back; only the metadata have their offsets."""
         try:
             return self._files
         except AttributeError:
@@ -179,7 +179,7 @@ class ClpS:
 
     @property
     def table_metadata(self) -> ClpSTableMetadata | None:
-        """Where the tables lie."""
+        """Offsets of the tables."""
         try:
             return self._table_metadata
         except AttributeError:
@@ -580,7 +580,7 @@ def read_table_metadata_section(view: View, at: int, end: int, base: int | None 
 
 
 class TablesSection:
-    """The packed streams one after the other; the table metadata say where."""
+    """The packed streams back to back, at the offsets in the table metadata."""
     __slots__ = ('_streams', '_io', '_root')
     _io: tuple[View, int, int]
 
@@ -679,7 +679,7 @@ class Stream:
 
     @property
     def is_raw(self) -> bool:
-        """Its bytes lie open, so that its tables can be read in place."""
+        """Its bytes are stored uncompressed, so its tables can be read in place."""
         try:
             return self._is_raw
         except AttributeError:
@@ -983,7 +983,7 @@ class Column:
 
     @property
     def is_split(self) -> bool:
-        """Headers of blocks lie inside the column."""
+        """The column contains block headers."""
         try:
             return self._is_split
         except AttributeError:
@@ -1286,7 +1286,7 @@ class Word:
 
     @property
     def low(self) -> int | None:
-        """The lower 32 bits, put together."""
+        """The lower 32 bits, reassembled."""
         try:
             return self._low
         except AttributeError:
@@ -1299,7 +1299,7 @@ class Word:
 
     @property
     def high(self) -> int | None:
-        """The upper 32 bits, put together."""
+        """The upper 32 bits, reassembled."""
         try:
             return self._high
         except AttributeError:
@@ -1312,7 +1312,7 @@ class Word:
 
     @property
     def integer(self) -> int | None:
-        """The value, wherever its bytes lie."""
+        """The value, even if a block header splits its bytes."""
         try:
             return self._integer
         except AttributeError:
@@ -1337,7 +1337,7 @@ def read_word(view: View, at: int, end: int, base: int | None, parent: Column | 
 
 
 class Piece:
-    """The part of a column that one block holds."""
+    """The part of a column in one block."""
     __slots__ = ('ofs_start', 'ofs_end', 'num_block', '_len_block', '_ofs_first', '_ofs_last', '_data', '_io', '_parent')
     ofs_start: int
     ofs_end: int

@@ -13,7 +13,7 @@ _unpack0 = struct.Struct("<Q").unpack_from
 
 
 class ClpSDictionary:
-    """A dictionary as it lies in the file: the number of its entries in the clear, then the compressed entries, or
+    """A dictionary as stored in the file: the number of its entries in the clear, then the compressed entries, or
     nothing when there are none.
     """
     __slots__ = ('num_entries', 'compressed', '_entries', '_io')

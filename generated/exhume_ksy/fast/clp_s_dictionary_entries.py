@@ -131,7 +131,7 @@ def scan_entry(view: View, at: int, end: int, count: int | None = None) -> Entry
 
 
 class LogTypeByte:
-    """A byte of a log type that is no text, from 0.4.0 on."""
+    """A byte of a log type that is not text, from 0.4.0 on."""
     __slots__ = ('mark',)
     mark: int
 
@@ -148,7 +148,7 @@ def read_log_type_byte(view: View, at: int, end: int) -> tuple[LogTypeByte, int]
 
 
 class ClassicLogTypeByte:
-    """A byte of a log type that is no text, before 0.4.0."""
+    """A byte of a log type that is not text, before 0.4.0."""
     __slots__ = ('mark',)
     mark: int
 

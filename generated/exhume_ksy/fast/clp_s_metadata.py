@@ -17,7 +17,7 @@ _unpack4 = struct.Struct("<QQ").unpack_from
 
 
 class ClpSMetadata:
-    """The packets that describe a clp-s archive: where its sections lie, the range of its timestamps, and which input
+    """The packets that describe a clp-s archive: offsets of its sections, the range of its timestamps, and which input
     each range of records came from. Packets may come in any order; unknown kinds are skipped by their size.
     """
     __slots__ = ('num_packets', 'packets')

@@ -41,7 +41,7 @@ class ClpSMsgpack:
     """A float, as wide as the tag says."""
     payload_float8: float | None
     len_payload1: int | None
-    """Bytes of a text, of binary data or of an extension."""
+    """Bytes of a string, of binary data or of an extension."""
     len_payload2: int | None
     """The same, or how many items follow."""
     len_payload4: int | None
@@ -49,7 +49,7 @@ class ClpSMsgpack:
     extension_type: int | None
     """Application-specific from 0 on, predefined below; -1 is a timestamp."""
     str_value: str | None
-    """Text, whose length the tag or what follows it tells."""
+    """Text, whose length is in the tag or in the bytes after it."""
     bin_value: View | None
     """Bytes, or the content of an extension."""
     array_items: list[ClpSMsgpack] | None
@@ -57,7 +57,7 @@ class ClpSMsgpack:
 
     @property
     def kind(self) -> int:
-        """What the value is, which the tag tells."""
+        """Kind of the value, taken from the tag."""
         try:
             return self._kind
         except AttributeError:
@@ -67,7 +67,7 @@ class ClpSMsgpack:
 
     @property
     def len_payload(self) -> int | None:
-        """Length or count that stands after the tag."""
+        """Length or count that follows the tag."""
         try:
             return self._len_payload
         except AttributeError:

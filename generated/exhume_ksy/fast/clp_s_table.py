@@ -18,8 +18,8 @@ _unpack2 = struct.Struct("<q").unpack_from
 
 
 class ClpSTable:
-    """The columns of one table, end to end. Nothing in the bytes tells which columns there are or how long they are:
-    the caller passes the row count from the table metadata and the node types from the schema.
+    """The columns of one table, end to end. The bytes do not state which columns there are or how long they are: the
+    caller passes the row count from the table metadata and the node types from the schema.
     """
     __slots__ = ('num_messages', 'node_types', 'columns', '_num_columns')
     num_messages: int
@@ -237,7 +237,7 @@ class ClpColumn:
     """One word for each record."""
     num_variables: int
     variables: memoryview[int]
-    """The encoded variables of all rows, one after the other."""
+    """The encoded variables of all rows, back to back."""
 
 
 def read_clp_column(view: View, at: int, end: int, num_values: int) -> tuple[ClpColumn, int]:

@@ -15,7 +15,7 @@ _unpack2 = struct.Struct("<QQiQ").unpack_from
 
 
 class ClpSTableMetadata:
-    """Where each table lies. A table holds all records of one schema; tables are packed into streams that are
+    """Offset of each table. A table contains all records of one schema; tables are packed into streams that are
     compressed one by one.
     """
     __slots__ = ('num_streams', 'streams', 'num_separate_column_schemas', 'num_tables', 'tables')

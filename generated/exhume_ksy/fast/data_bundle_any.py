@@ -47,7 +47,7 @@ class Field:
 
     @property
     def type_url(self) -> str | None:
-        """The value as text; 10 is the key of field 1 when it holds bytes."""
+        """The value as text; 10 is the key of field 1 with a value of bytes."""
         try:
             return self._type_url
         except AttributeError:

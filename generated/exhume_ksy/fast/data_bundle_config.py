@@ -64,7 +64,7 @@ class Field:
 
     @property
     def version_magic(self) -> str | None:
-        """The value as text; 10 is the key of field 1 when it holds bytes."""
+        """The value as text; 10 is the key of field 1 with a value of bytes."""
         try:
             return self._version_magic
         except AttributeError:

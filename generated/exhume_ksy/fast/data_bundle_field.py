@@ -96,7 +96,7 @@ def read_data_bundle_field(view: View, at: int, end: int) -> tuple[DataBundleFie
 
 
 class ByteString:
-    """Bytes, text or a message, with their length in front."""
+    """Bytes, text or a message, preceded by their length."""
     __slots__ = ('len_data', 'data')
     len_data: int
     data: Content

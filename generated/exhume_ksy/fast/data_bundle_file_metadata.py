@@ -68,7 +68,7 @@ class Field:
 
     @property
     def user_data(self) -> DataBundleAny | None:
-        """The message in it; 50 is the key of field 6 when it holds bytes."""
+        """The message in it; 50 is the key of field 6 with a value of bytes."""
         try:
             return self._user_data
         except AttributeError:

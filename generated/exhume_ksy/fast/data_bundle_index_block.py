@@ -48,7 +48,7 @@ class DataBundleIndexBlock:
 
     @property
     def has_hash_index(self) -> bool:
-        """RocksDB; a table of buckets lies between restarts and their number."""
+        """RocksDB; a table of buckets is stored between the restarts and their number."""
         try:
             return self._has_hash_index
         except AttributeError:
@@ -172,7 +172,7 @@ def read_data_bundle_index_block(view: View, at: int, end: int, base: int | None
 
 
 class RowList:
-    """Rows one after the other, up to the restarts."""
+    """Rows back to back, up to the restarts."""
     __slots__ = ('rows',)
     rows: list[Row]
 
@@ -196,7 +196,7 @@ def read_row_list(view: View, at: int, end: int, base: int | None = None) -> tup
 
 
 class Row:
-    """An internal key, of which the first bytes may be those of the key before, and what it stands for."""
+    """An internal key, which may share its first bytes with the previous key, and its value."""
     __slots__ = ('number', 'len_shared', 'len_key_suffix', 'len_value', 'key_suffix', 'value', '_key', '_whole_key', '_table', '_io', '_parent')
     number: int
     """Position of the row in the block."""

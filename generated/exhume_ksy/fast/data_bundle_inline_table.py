@@ -57,7 +57,7 @@ class Field:
 
     @property
     def row(self) -> Row | None:
-        """The message in it; 10 is the key of field 1 when it holds bytes."""
+        """The message in it; 10 is the key of field 1 with a value of bytes."""
         try:
             return self._row
         except AttributeError:

@@ -19,7 +19,7 @@ class DataBundleKey:
     table: int
     """Which table the row is of."""
     body: ConfigKey | FileKey | RecordKey | UnknownKey
-    """What the number of the table says about the rest."""
+    """The rest of the key, in the form of its table."""
 
     @property
     def table_name(self) -> int:
@@ -169,7 +169,7 @@ def flat_record_key(view: View, at: int, end: int) -> tuple[int, int, int]:
 
 
 class UnknownKey:
-    """Rows of a table that nobody defined."""
+    """Rows of an undefined table."""
     __slots__ = ('rest',)
     rest: View
 

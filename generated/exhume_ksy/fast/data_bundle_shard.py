@@ -13,8 +13,8 @@ _unpack0 = struct.Struct("<I").unpack_from
 
 
 class DataBundleShard:
-    """A file `shard-NNNNNNNN` of a DataBundle: a header, then records. A record is a piece of the concatenated
-    contents of the shard's files, compressed as a rule, and padded with zeros to the alignment.
+    """A file `shard-NNNNNNNN` of a DataBundle: a header, then records. A record is a chunk of the concatenated
+    contents of the shard's files, usually compressed, and padded with zeros to the alignment.
 
     Where records start, and which files they hold, is in the index only.
     """

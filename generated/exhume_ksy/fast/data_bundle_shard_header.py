@@ -68,7 +68,7 @@ class Field:
 
     @property
     def inline_metadata_table(self) -> DataBundleInlineTable | None:
-        """The message in it; 50 is the key of field 6 when it holds bytes."""
+        """The message in it; 50 is the key of field 6 with a value of bytes."""
         try:
             return self._inline_metadata_table
         except AttributeError:

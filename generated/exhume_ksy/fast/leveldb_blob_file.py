@@ -16,8 +16,8 @@ _unpack4 = struct.Struct("<QII").unpack_from
 
 
 class LeveldbBlobFile:
-    """Large values (`NNNNNN.blob`), to which entries of tables refer: a header, records one after the other, and a
-    footer if the file was closed.
+    """Large values (`NNNNNN.blob`), to which entries of tables refer: a header, records back to back, and a footer if
+    the file was closed.
 
     Every checksum is a CRC-32C, rotated right by 15 bits, plus 0xa282ead8.
     """
@@ -170,7 +170,7 @@ def read_expiration(view: View, at: int, end: int) -> tuple[Expiration, int]:
 
 
 class RecordList:
-    """Records one after the other."""
+    """Records back to back."""
     __slots__ = ('records',)
     records: list[Record]
 
@@ -249,7 +249,7 @@ def read_record(view: View, at: int, end: int, base: int | None = None) -> tuple
 
 
 class FileFooter:
-    """What was written when the file was closed."""
+    """The footer, written when the file was closed."""
     __slots__ = ('magic', 'num_blobs', 'expiration', 'checksum')
     magic: View
     num_blobs: int

@@ -15,7 +15,7 @@ _unpack1 = struct.Struct("<H").unpack_from
 
 
 class LeveldbBlock:
-    """Sorted entries with shared key prefixes, and offsets where the sharing starts anew. Data, index, metaindex and
+    """Sorted entries with shared key prefixes, and offsets where the sharing starts again. Data, index, metaindex and
     properties blocks have this form; filter blocks have their own, and so have RocksDB's index blocks from version
     4.
 
@@ -54,7 +54,7 @@ class LeveldbBlock:
 
     @property
     def has_hash_index(self) -> bool:
-        """RocksDB; a table of buckets lies between restarts and their number."""
+        """RocksDB; a table of buckets is stored between the restarts and their number."""
         try:
             return self._has_hash_index
         except AttributeError:
@@ -188,7 +188,7 @@ def read_leveldb_block(view: View, at: int, end: int, base: int | None = None) -
 
 
 class EntryList:
-    """Entries one after the other, up to the restarts."""
+    """Entries back to back, up to the restarts."""
     __slots__ = ('entries',)
     entries: EntryColumns
 
@@ -206,7 +206,7 @@ def read_entry_list(view: View, at: int, end: int) -> tuple[EntryList, int]:
 
 
 class Entry:
-    """A key, of which the first bytes may be those of the key before, and a value."""
+    """A key, which may share its first bytes with the previous key, and a value."""
     __slots__ = ('len_shared', 'len_key_suffix', 'len_value', 'key_suffix', 'value')
     len_shared: int
     """Bytes that the key has in common with the one before."""

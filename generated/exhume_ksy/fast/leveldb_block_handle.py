@@ -10,7 +10,7 @@ from .leveldb_varint import read_leveldb_varint
 
 
 class LeveldbBlockHandle:
-    """Where a block lies in its table. The length does not count the five bytes of compression and checksum that
+    """Offset and length of a block in its table. The length excludes the five bytes of compression and checksum that
     follow every block.
     """
     __slots__ = ('ofs_block', 'len_block')

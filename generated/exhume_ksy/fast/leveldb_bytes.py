@@ -10,7 +10,7 @@ from .leveldb_varint import read_leveldb_varint
 
 
 class LeveldbBytes:
-    """A byte string with its length in front ("length-prefixed slice")."""
+    """A byte string preceded by its length ("length-prefixed slice")."""
     __slots__ = ('len_data', 'data')
     len_data: int
     data: View

@@ -14,8 +14,8 @@ _unpack1 = struct.Struct("<H").unpack_from
 
 
 class LeveldbDataBlock:
-    """The layout of `leveldb_block` with the keys put together: entries sorted by internal key, of which each leaves
-    off what it has in common with the one before, except at a restart.
+    """The layout of `leveldb_block` with the keys reassembled: entries sorted by internal key, each without the prefix
+    that it shares with the previous key, except at a restart.
     """
     __slots__ = ('_packed_num_restarts', '_has_hash_index', '_is_uniform', '_num_restarts', '_num_buckets', '_ofs_restarts', '_entries', '_restarts', '_buckets', '_io')
     _io: tuple[View, int, int]
@@ -49,7 +49,7 @@ class LeveldbDataBlock:
 
     @property
     def has_hash_index(self) -> bool:
-        """RocksDB; a table of buckets lies between restarts and their number."""
+        """RocksDB; a table of buckets is stored between the restarts and their number."""
         try:
             return self._has_hash_index
         except AttributeError:
@@ -183,7 +183,7 @@ def read_leveldb_data_block(view: View, at: int, end: int, base: int | None = No
 
 
 class EntryList:
-    """Entries one after the other, up to the restarts."""
+    """Entries back to back, up to the restarts."""
     __slots__ = ('entries',)
     entries: list[Entry]
 
@@ -250,7 +250,7 @@ class Entry:
 
     @property
     def key_parts(self) -> LeveldbInternalKey | None:
-        """Where they lie: the type and the sequence number, behind what of the user's key is not shared."""
+        """Offset of the type and the sequence number, after the part of the user's key that is not shared."""
         try:
             return self._key_parts
         except AttributeError:

@@ -121,7 +121,7 @@ def read_leveldb_filter(view: View, at: int, end: int, base: int | None = None) 
 
 
 class Filter:
-    """The bloom filter of one stretch of the table."""
+    """The Bloom filter of one range of the table."""
     __slots__ = ('idx', '_raw', '_io', '_parent')
     idx: int
     """Position of the filter in the block."""

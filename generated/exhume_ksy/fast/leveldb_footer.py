@@ -147,7 +147,7 @@ class LeveldbFooter:
 
     @property
     def checksum_type(self) -> int | None:
-        """Which checksum stands behind the blocks."""
+        """Kind of the checksum that follows each block."""
         try:
             return self._checksum_type
         except AttributeError:
@@ -257,7 +257,7 @@ def read_handles(view: View, at: int, end: int) -> tuple[Handles, int]:
 
 
 class SealedHandle:
-    """Form of version 6. The metaindex block lies right before the footer, and names the index block under
+    """Form of version 6. The metaindex block directly precedes the footer, and names the index block under
     `rocksdb.index`.
     """
     __slots__ = ('extended_magic', 'footer_checksum', 'base_context_checksum', 'len_metaindex', 'padding')

@@ -17,7 +17,7 @@ _unpack0 = struct.Struct("<I").unpack_from
 class LeveldbIndexDelta:
     """The index of a RocksDB table from version 4 (property `rocksdb.index.value.is.delta.encoded`). Entries have no
     value length. At a restart the value is a whole block handle; elsewhere it is how much longer the block is than
-    the one before, and the block starts right behind it.
+    the one before, and the block starts right after it.
     """
     __slots__ = ('_packed_num_restarts', '_num_restarts', '_ofs_restarts', '_entries', '_restarts', '_io')
     _io: tuple[View, int, int]
@@ -120,7 +120,7 @@ def read_leveldb_index_delta(view: View, at: int, end: int, base: int | None = N
 
 
 class EntryList:
-    """Entries one after the other, up to the restarts."""
+    """Entries back to back, up to the restarts."""
     __slots__ = ('entries',)
     entries: EntryColumns
 

@@ -105,7 +105,7 @@ def read_block(view: View, at: int, end: int, base: int | None, is_manifest: boo
 
 
 class Fragment:
-    """A record, or a piece of one, behind a header of 7 bytes (or 11)."""
+    """A record, or a fragment of one, after a header of 7 bytes (or 11)."""
     __slots__ = ('is_manifest', 'checksum', 'len_data', 'fragment_type', 'log_number', 'data', '_is_whole', '_is_zero_fill', '_is_recyclable')
     is_manifest: bool
     checksum: int
@@ -140,7 +140,7 @@ class Fragment:
 
     @property
     def is_recyclable(self) -> bool:
-        """RocksDB's list, which stands in its reader; a type that it does not name has the header of 7 bytes."""
+        """The list in RocksDB's reader; a type that is not on it has the header of 7 bytes."""
         try:
             return self._is_recyclable
         except AttributeError:

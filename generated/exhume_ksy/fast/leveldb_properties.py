@@ -104,7 +104,7 @@ def read_leveldb_properties(view: View, at: int, end: int, base: int | None = No
 
 
 class PropertyList:
-    """Properties one after the other, up to the restarts."""
+    """Properties back to back, up to the restarts."""
     __slots__ = ('properties',)
     properties: list[Property]
 
@@ -137,7 +137,7 @@ class Property:
     name: str
     """The rest of the name."""
     value: View
-    """A varint, an integer of fixed size, or text; the name tells."""
+    """A varint, an integer of fixed size, or text, depending on the name."""
 
     @property
     def whole_name(self) -> str:
@@ -151,7 +151,7 @@ class Property:
 
     @property
     def text(self) -> str | None:
-        """The value, where the name is one of a text."""
+        """The value, if the property is a string."""
         try:
             return self._text
         except AttributeError:

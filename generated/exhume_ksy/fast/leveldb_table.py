@@ -159,7 +159,7 @@ class LeveldbTable:
 
     @property
     def has_index(self) -> bool:
-        """The footer says where the index is, or the metaindex does."""
+        """The footer, or else the metaindex, has the offset of the index."""
         try:
             return self._has_index
         except AttributeError:
@@ -248,7 +248,7 @@ def read_leveldb_table(view: View, at: int, end: int, base: int | None = None) -
 
 
 class BlockTrailer:
-    """The five bytes behind every block."""
+    """The five bytes after every block."""
     __slots__ = ('compression', 'checksum')
     compression: int
     """How the contents before it are compressed."""
@@ -289,7 +289,7 @@ class Block:
     ofs_block: int
     len_block: int
     kind: int
-    """What the block holds, which only whoever names it knows."""
+    """Kind of the block, known only from the reference to it."""
     _io: tuple[View, int, int]
 
     @property
@@ -606,7 +606,7 @@ class DeltaBlock:
 
     @property
     def ofs_block(self) -> int:
-        """Right behind the block before, except at a restart."""
+        """Right after the block before, except at a restart."""
         try:
             return self._ofs_block
         except AttributeError:
@@ -638,9 +638,7 @@ class DeltaBlock:
 
     @property
     def block(self) -> Block:
-        """Data start a table; an index whose first block does not lie there is one of two levels, and names parts of the
-        index.
-        """
+        """A table starts with data; an index whose first block is elsewhere has two levels, and names parts of the index."""
         try:
             return self._block
         except AttributeError:

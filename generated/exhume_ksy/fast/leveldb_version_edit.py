@@ -12,7 +12,7 @@ from .leveldb_varint import read_leveldb_varint
 
 class LeveldbVersionEdit:
     """One record of a manifest: what changed in the set of files that make up the database. Replaying all of them in
-    order gives the current set.
+    order yields the current set.
 
     Tags up to 9 are LevelDB's; 10, 100 to 401 and those from 8192 are RocksDB's, where readers may skip the latter;
     800 is dacha's. A field with a tag that is not listed and below 8192 cannot be skipped, for its length is not
@@ -41,7 +41,7 @@ class Field:
     """A tag and what it announces."""
     __slots__ = ('raw_tag', 'body', '_tag', '_name')
     raw_tag: int
-    """Any other tag has a length that nobody knows."""
+    """Any other tag has an unknown length."""
     body: BlobFileAddition | BlobFileGarbage | CompactPointer | DeletedFile | LeveldbBytes | NewFile | NewFile2 | NewFile3 | NewFile4 | NoPayload | None | WalAddition | int
     """Never raw bytes, for there is a case for every tag that is let in."""
 
@@ -562,7 +562,7 @@ class Attribute:
     tag: int
     """What the attribute is; one that a reader does not know may be skipped below 64."""
     data: LeveldbBytes | None
-    """Its value, whose form the tag tells."""
+    """Its value, whose form depends on the tag."""
 
     @property
     def name(self) -> int:
@@ -802,7 +802,7 @@ class BlobAttribute:
     tag: int
     """0 ends the list."""
     data: LeveldbBytes | None
-    """Its value, whose form the tag tells."""
+    """Its value, whose form depends on the tag."""
 
 
 def read_blob_attribute(view: View, at: int, end: int) -> tuple[BlobAttribute, int]:

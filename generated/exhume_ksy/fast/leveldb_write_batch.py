@@ -58,7 +58,7 @@ class Operation:
     value: LeveldbBytes | None
     """For a range deletion the key it ends before."""
     commit_timestamp: LeveldbBytes | None
-    """When the transaction is committed; stands before its name."""
+    """Commit time of the transaction; precedes its name."""
     transaction_name: LeveldbBytes | None
     """Name of the transaction that the marker is about."""
 

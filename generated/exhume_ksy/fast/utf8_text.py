@@ -9,8 +9,8 @@ from ._layout import LayoutError, View, short
 
 
 class Utf8Text:
-    """Text whose size something else has told. It is decoded when it is asked for, so that bytes which are no UTF-8
-    keep nothing else from being read.
+    """Text whose size is stored elsewhere. It is decoded on first use, so that bytes that are not UTF-8 do not prevent
+    reading anything else.
     """
     __slots__ = ('bytes', '_text')
     bytes: View

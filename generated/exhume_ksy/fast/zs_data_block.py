@@ -25,7 +25,7 @@ class ZsDataBlock:
 
     @property
     def records(self) -> RecordColumns:
-        """One after the other to the end of the payload."""
+        """Back to back, to the end of the payload."""
         try:
             return self._records
         except AttributeError:

@@ -25,7 +25,7 @@ class ZsIndexBlock:
 
     @property
     def entries(self) -> EntryColumns:
-        """One after the other to the end of the payload."""
+        """Back to back, to the end of the payload."""
         try:
             return self._entries
         except AttributeError:
@@ -60,7 +60,7 @@ class Entry:
     Often the first record itself.
     """
     ofs_block: int
-    """Where the length field of the block lies, from the start of the file."""
+    """Offset of the length field of the block, from the start of the file."""
     len_block: int
     """Bytes of the whole block, its length field and checksum included."""
 

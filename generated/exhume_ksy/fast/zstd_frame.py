@@ -612,7 +612,7 @@ def read_block(view: View, at: int, end: int) -> tuple[Block, int]:
 
 
 class BlockContent:
-    """What a block holds; a stream of its own, so that other schemas can open a raw block."""
+    """Content of a block; a stream of its own, so that other schemas can open a raw block."""
     __slots__ = ('data', '_io')
     data: View
     _io: tuple[View, int, int]

@@ -150,7 +150,7 @@ def _refuse_download(image: Source, search: Search, start: int, stop: int) -> No
 
     if stop - start > max(FREE_BYTES, image.size // 2):
         raise SourceError(
-            "this reads most of a remote object: allow a full download to go on",
+            "would download most of the object",
             code="EX-607",
             span=Span(image.name, 0, 0),
             expected=f"at most {counted(max(FREE_BYTES, image.size // 2), 'bytes')}",

@@ -1,7 +1,7 @@
 """Evidence containers: disk images in the Expert Witness Compression Format (`.E01`, `.Ex01`, `.s01`), read by libewf.
 
-The source gives the content, and every offset is an offset in the content: an archive inside is found, read and
-verified as in a raw image.  All segments of a set (`.E01`, `.E02`, ...) are found beside the first.
+The source returns the imaged content, and every offset is an offset in that content: an archive inside is found, read
+and verified as in a raw image.  All segments of a set (`.E01`, `.E02`, ...) are found next to the first.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def is_evidence(path: str) -> bool:
             return False
         descriptor = os.open(path, READ)
     except OSError:
-        return False  # whoever opens it will say why
+        return False  # opening it later reports the reason
     try:
         return os.read(descriptor, len(MAGICS[0])).startswith(MAGICS)
     finally:

@@ -42,7 +42,7 @@ def jsonable(value: Any) -> Any:
 
 
 def bytes_value(raw: bytes) -> dict[str, str]:
-    """Bytes as text, with the exact base64 beside it where the text alone would lose something."""
+    """Bytes as text, with the exact base64 in addition where the text alone would lose something."""
     try:
         return {"text": raw.decode("utf-8")}
     except UnicodeDecodeError:
@@ -57,7 +57,7 @@ def _mapping(value: Mapping[Any, Any]) -> dict[str, Any]:
     return {str(key): jsonable(item) for key, item in value.items()}
 
 
-# The types that nearly all values have, so that they need not be looked for one after the other.
+# The types of nearly all values, so that they are found by one lookup.
 _PLAIN: dict[type, Callable[[Any], Any]] = {
     str: str,
     int: _integer,
@@ -90,7 +90,7 @@ def dumps(value: Any, *, pretty: bool = False) -> str:
 
 
 def dump_pieces(value: Any) -> Iterator[str]:
-    """The text of `dumps` in pieces: several where the value holds long bytes or texts.
+    """The text of `dumps` in chunks: several if the value contains long bytes or strings.
 
     A byte may become six characters: a long value is never held as text as a whole.
     """

@@ -158,7 +158,7 @@ class LocalTree(Tree):
         return self.name
 
     def listing(self, folder: str = "") -> list[tuple[str, str]]:
-        """What lies directly in a folder, as `Tree.listing` says.  Raises `SourceError` where it cannot be listed."""
+        """The entries of a folder, as in `Tree.listing`.  Raises `SourceError` if it cannot be listed."""
         path = os.path.join(self.name, check_relative(folder, self.name)) if folder else self.name
         known = self._seen.get(path)
         if known is None:

@@ -45,7 +45,7 @@ class Lru(Generic[K, V]):
                     gone.append(old[0])
             self._items[key] = (value, cost)
             self._held += cost
-            if cost > self.limit:  # it alone leaves: all others would not make room for it
+            if cost > self.limit:  # evict only this item: evicting all others would not make it fit
                 gone.append(self._items.pop(key)[0])
                 self._held -= cost
             while self._held > self.limit:

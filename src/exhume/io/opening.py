@@ -30,7 +30,7 @@ def open_target(
     `offset` and `length` (bytes) select an archive inside a larger file; offsets in messages stay those of the larger
     file.  `size` is the size of a remote object in bytes where the caller knows it, which can save a request (reading
     raises `SourceChangedError` if it is wrong); `tail_first` says that the end of the file is needed first.  With
-    `is_image`, or an offset or length, the first piece of a split raw image (`.000`, `.001`, `.aa`) stands for all of
+    `is_image`, or an offset or length, the first segment of a split raw image (`.000`, `.001`, `.aa`) stands for all of
     them.  Raises `SourceError` when the target cannot be opened.
     """
     if is_image or offset or length is not None:
@@ -64,7 +64,7 @@ def _open_target(
             from exhume.io.remote.opening import open_url
 
             return open_url(text, storage_options, size, tail_first)
-        if text.endswith("01"):  # a name such as image.E01; others are told without importing anything
+        if text.endswith("01"):  # a name such as image.E01; other names need no import
             from exhume.io.evidence import EvidenceSource, is_evidence
 
             if is_evidence(text):

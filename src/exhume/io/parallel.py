@@ -55,7 +55,7 @@ class _Call(Generic[T, R]):
 
 
 class Beside:
-    """Calls one after the other, each beside what the caller does until the next; with one job, by the caller."""
+    """Runs calls in sequence, each in parallel with its caller until the next call; with one job, in the caller."""
 
     def __init__(self, jobs: int) -> None:
         self._is_alone = (jobs or cpu_count()) == 1
@@ -88,7 +88,7 @@ class Beside:
             self._last = None
 
 
-def map_ordered(  # noqa: C901 - what holds results back or lets go of them has to be seen in one place
+def map_ordered(  # noqa: C901 - keeping and releasing results belongs in one place
     function: Callable[[T], R],
     items: Iterable[T],
     jobs: int = 1,
@@ -102,7 +102,7 @@ def map_ordered(  # noqa: C901 - what holds results back or lets go of them has 
     Per result that saves two switches between threads, which is most of what small tasks would gain.  The others have
     its context variables.
 
-    At most `ahead` items (default `2 * jobs`) are under way or waiting, so memory stays bounded by them.  An error of
+    At most `ahead` items (default `2 * jobs`) are in progress or waiting, which bounds memory.  An error of
     `items` is raised after the results of the items before it.  Abandoning the iterator drops what has not started and
     waits for the rest; with `leave`, for functions that write nothing, an interruption by the user does not wait.
     Raises `ValueError` for a negative number of jobs.
@@ -127,7 +127,7 @@ def map_ordered(  # noqa: C901 - what holds results back or lets go of them has 
                     call: _Call[T, R] = _Call(next(source))
                 except StopIteration:
                     open_ended = False
-                except Exception as error:  # raised again behind the results of the items before it
+                except Exception as error:  # raised again after the results of the items before it
                     open_ended, failure = False, error
                 else:
                     waiting.append(call)

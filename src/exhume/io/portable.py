@@ -1,8 +1,8 @@
 """Calls and flags that Windows does not have, and what stands in for them there.
 
-Where the system has the call, it is the call.  Of the substitutes, `pread` and `pwrite` are safe for any number of
-threads as long as all that read a descriptor by position use them, and `locked` is a lock between processes as `flock`
-is.  Flags that are not there are 0: `NOFOLLOW` and `DIRECTORY` then promise nothing, and who needs what they promise
+Where the system has the call, it is the call.  The substitutes of `pread` and `pwrite` are safe for any number of
+threads as long as every positional read of a descriptor uses them, and `locked` is a lock between processes as `flock`
+is.  Missing flags are 0: `NOFOLLOW` and `DIRECTORY` then promise nothing, and who needs what they promise
 asks `HAS_DIR_FD` (see `exhume.io.output.folders`).
 """
 
@@ -29,7 +29,7 @@ WINDOWS_NAMES: bool = os.name == "nt"
 HAS_DIR_FD: bool = bool(NOFOLLOW and DIRECTORY and os.supports_dir_fd)
 """Whether files can be opened below an open directory, without following a link."""
 
-_LOCK_AT = 1 << 40  # behind what is read and written: Windows keeps others from the bytes that are locked
+_LOCK_AT = 1 << 40  # past the end of the data: Windows denies others access to locked bytes
 _seeking = threading.Lock()
 
 
@@ -71,13 +71,13 @@ def read_into(fd: int, buffer: Any) -> int:
 
 
 def write_pieces(fd: int, pieces: Sequence[bytes | memoryview]) -> int:
-    """Writes pieces one behind the other, maybe not all; returns the number of bytes.  Raises `OSError`."""
+    """Writes buffers back to back, possibly not all; returns the number of bytes.  Raises `OSError`."""
     return os.writev(fd, pieces) if hasattr(os, "writev") else 0
 
 
 @contextlib.contextmanager
 def locked(fd: int) -> Iterator[None]:
-    """Holds the lock on a file, waiting for whoever has it.  Raises `OSError`, also where files cannot be locked."""
+    """Keeps a file locked, waiting for its current holder.  Raises `OSError`, also if files cannot be locked."""
     try:
         import fcntl
     except ImportError:
@@ -104,7 +104,7 @@ def _locked_byte(fd: int) -> Iterator[None]:
         try:
             windows.locking(fd, windows.LK_NBLCK, 1)
             break
-        except PermissionError:  # somebody has it
+        except PermissionError:  # another process has it
             time.sleep(0.01)
     try:
         yield

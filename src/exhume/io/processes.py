@@ -27,7 +27,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 LENGTH = 8
-"""Bytes of a message's length, in front of it."""
+"""Bytes of the length that precedes a message."""
 
 FEEDERS = 2
 """Threads that feed a process: while one takes its result, the next item is there already."""
@@ -38,8 +38,8 @@ def map_processes(function: Callable[[T], R], items: Iterable[T], jobs: int = 1)
 
     `function`, items and results travel between processes, so they are picklable, and an item is worth some tenths of
     a second.  Where processes cannot be fed (no picklable function, no POSIX system, an interpreter inside another
-    program) the caller does all of it.  At most four items per process are under way or waiting.  An error of
-    `function` or of `items` is raised behind the results of the items before it.
+    program) the caller does all of it.  At most four items per process are in progress or waiting.  An error of
+    `function` or of `items` is raised after the results of the items before it.
     """
     jobs = jobs or cpu_count()
     call = _sendable(function) if jobs > 1 else None
@@ -121,11 +121,11 @@ class _Worker:
         self._tell(call)
 
     def _tell(self, message: bytes) -> None:
-        with contextlib.suppress(OSError):  # it has died: whoever waits for its answer will notice
+        with contextlib.suppress(OSError):  # it has died: the thread that waits for its answer will notice
             self._socket.sendall(len(message).to_bytes(LENGTH, "little") + message)
 
     def ask(self, item: Any) -> tuple[Any, ExhumeError | None] | None:
-        """The result or the error of one item; None when the process cannot tell."""
+        """The result or the error of one item; None if the process cannot return either."""
         message = pickle.dumps(item, pickle.HIGHEST_PROTOCOL)
         mine = threading.Lock()
         with self._sending:
@@ -185,7 +185,7 @@ def serve() -> None:
 
 
 def _answer(function: Callable[[Any], Any], item: Any) -> bytes:
-    """The pickled result and error of one item, or None where only the caller can tell."""
+    """The pickled result and error of one item, or None if the caller has to compute it."""
     try:
         return pickle.dumps((function(item), None), pickle.HIGHEST_PROTOCOL)
     except ExhumeError as error:

@@ -1,4 +1,4 @@
-"""Many small files at a time: compiled loops that release the GIL, or their pure-Python twins.
+"""Many small files at a time: compiled loops that release the GIL, or their pure-Python implementation.
 
 Per file they cost little more than the system calls.  Anything out of the ordinary (a name that is taken, a file that
 changed) is left to the caller's careful path: these functions only report which files need it.
@@ -55,7 +55,7 @@ def _write_one(folder: folders.Folder, name: bytes, data: memoryview) -> int:
 def py_read_files(paths: list[bytes], sizes: Sequence[int]) -> tuple[bytes, list[bool]]:
     """Reads files whose sizes are known: `(buffer, whole)`.
 
-    File `i` takes `sizes[i]` bytes of the buffer, behind those of the files before it; they mean something only where
+    File `i` takes `sizes[i]` bytes of the buffer, after those of the files before it; they are valid only where
     `whole[i]` says that the file was readable and had exactly that size.  The buffer ends with one spare byte.  Raises
     `ValueError` when there are not as many sizes as paths, or a path contains NUL.
     """

@@ -26,7 +26,7 @@ COALESCE_SIZE = 8 << 20
 """A merged request stays below this, so that a plan over a whole file still streams."""
 
 STREAM_CHUNK = 1 << 20
-"""Bytes per read wherever a span is copied or hashed in pieces."""
+"""Bytes per read wherever a span is copied or hashed in chunks."""
 
 
 class Source(abc.ABC):
@@ -115,13 +115,13 @@ class Source(abc.ABC):
         return [self.read_at(start, end - start) for start, end in ranges]
 
     def hint(self, start: int, stop: int) -> None:  # noqa: B027 - most sources are at hand
-        """Tells that `[start, stop)` will be read in small pieces, mostly in order: a remote one fetches more at once.
+        """Announces that `[start, stop)` will be read in small reads, mostly in order: a remote source prefetches.
 
-        Nothing is read yet, and nothing behind `stop` is read for it.
+        Nothing is read yet, and nothing past `stop` is read for it.
         """
 
     def chunks(self, start: int = 0, end: int | None = None, size: int = STREAM_CHUNK) -> Iterator[bytes]:
-        """The bytes of `[start, end)` in pieces of `size`."""
+        """The bytes of `[start, end)` in chunks of `size`."""
         stop = self.size if end is None else end
         while start < stop:
             step = min(size, stop - start)
@@ -297,7 +297,7 @@ def plan_reads(ranges: Sequence[tuple[int, int]], *, max_gap: int, max_size: int
 
 
 def close_quietly(fd: int) -> None:
-    """Closes what was only read: whatever the system says of that, what was read is right."""
+    """Closes a descriptor that was only read; an error here cannot affect the data already read."""
     with contextlib.suppress(OSError):
         os.close(fd)
 

@@ -26,7 +26,7 @@ _LETTERED = re.compile(r"(.+\.)([a-z]{2,3})")
 
 
 class SplitSet(NamedTuple):
-    """What a file name says about a split image.
+    """The split image that a file name belongs to.
 
     `pieces` are its files in order, empty if the file is read alone; `note` says what a reader of the file must know.
     """
@@ -36,7 +36,7 @@ class SplitSet(NamedTuple):
 
 
 class SplitSource(Source):
-    """The pieces of a split image as one file, named after the first; offsets count from its start."""
+    """The segments of a split image as one file, named after the first; offsets count from its start."""
 
     def __init__(self, pieces: tuple[str, ...]) -> None:
         """Opens every piece once.  Raises `SourceError`."""

@@ -68,7 +68,7 @@ class Tree(abc.ABC):
         spans: Mapping[str, tuple[int, int]] = MappingProxyType({}),
         listing: bool = False,
     ) -> None:
-        """Tells what will be read soon, so that a remote tree can ask for all of it at the same time.
+        """Announces reads, so that a remote tree can request all of them at the same time.
 
         `names`: files whose beginning will be read; `tails`: files whose end and beginning will be; `sizes`: files
         whose size will be asked; `spans`: ranges that will be read in small pieces, see `Source.hint`;
@@ -88,7 +88,7 @@ class Tree(abc.ABC):
         return self.subtree(name)
 
     def listing(self, folder: str = "") -> list[tuple[str, str]]:
-        """What lies directly in a folder, by name, each with `file`, `directory`, `link` or `other`.
+        """The entries of a folder by name, each with `file`, `directory`, `link` or `other`.
 
         Raises `SourceError` where the folder cannot be listed.
         """
@@ -96,7 +96,7 @@ class Tree(abc.ABC):
 
     @functools.cached_property
     def _folders(self) -> dict[str, dict[str, str]]:
-        """What lies directly in each folder: names, each with `file` or `directory`."""
+        """The entries of each folder: names, each with `file` or `directory`."""
         folders: dict[str, dict[str, str]] = {"": {}}
         for name in self.names():
             parent, _, last = name.rpartition("/")

@@ -1,4 +1,4 @@
-"""Who is told what a run opens, reads, fetches and makes: nobody, unless `exhume ... --audit` listens."""
+"""Observer of the files and objects that a run opens, reads, fetches and writes.  Only `--audit` installs one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Witness:
         """Bytes `[start, end)` of a file that was opened are read."""
 
     def fetched(self, name: str, facts: Mapping[str, Any], start: int, data: bytes) -> None:
-        """A store sent the bytes of a remote object that begin at `start`; `facts` are what it told of the object."""
+        """A store sent the bytes of a remote object that begin at `start`; `facts` are the object's metadata."""
 
     def made(self, path: Path) -> None:
         """A file or directory was written, under the name that it keeps."""

@@ -20,7 +20,7 @@ from exhume.io.source import STREAM_CHUNK, source_error
 
 
 def tell(path: Path) -> None:
-    """Reports what was made to the witness, if there is one."""
+    """Reports a finished output to the witness, if there is one."""
     if witness.active is not None:
         witness.active.made(path)
 
@@ -29,7 +29,7 @@ _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | CLOEXEC | BINARY
 
 
 class _Atomic(abc.ABC):
-    """A context manager: leaving it commits, an exception leaves nothing behind."""
+    """A context manager: leaving it commits, an exception removes the output."""
 
     @abc.abstractmethod
     def commit(self) -> None: ...
@@ -75,7 +75,7 @@ class AtomicFile(_Atomic):
         self._done = self._placed = False
 
     def sync(self) -> None:
-        """Waits until what was written is on the disk.  Raises `SourceError`."""
+        """Waits until the written data is on the disk.  Raises `SourceError`."""
         with naming(self.path):
             self.file.flush()
             os.fsync(self.file.fileno())
@@ -89,7 +89,7 @@ class AtomicFile(_Atomic):
             self.file.close()
 
     def commit(self) -> None:
-        """Flushes to disk and gives the file its name; harmless to repeat."""
+        """Flushes to disk and renames the file to its name; harmless to repeat."""
         if self._done:
             return
         self.seal()
@@ -100,11 +100,11 @@ class AtomicFile(_Atomic):
         sync_directory(self.path.parent)
 
     def abort(self) -> None:
-        """Removes what was written; harmless to repeat and after `commit`."""
+        """Removes the output; harmless to repeat and after `commit`."""
         if not self._done:
             self._done = True
             with contextlib.suppress(OSError):
-                self._raw.close()  # what the buffer still holds is not wanted any more, and may have no room
+                self._raw.close()  # the buffered rest is not wanted any more, and the disk may be full
             discard(self.temporary)
             self._watch.detach()
 
@@ -117,9 +117,9 @@ class AtomicFile(_Atomic):
 
 
 def remove_leftovers(path: str | os.PathLike[str]) -> None:
-    """Removes the temporary files that killed processes left behind for an `AtomicFile` of this name.
+    """Removes the temporary files that killed processes have left for an `AtomicFile` of this name.
 
-    Only for a caller who knows that nobody else is writing the file now.
+    Only for a caller who knows that no one else is writing the file now.
     """
     target = Path(path)
     ours = re.compile(rf"\.{re.escape(stem(target.name))}\.[0-9a-f]{{16}}\.part")
@@ -150,7 +150,7 @@ class AtomicDirectory(_Atomic):
         return io.BufferedWriter(RawFile(fd, self.path / name), STREAM_CHUNK)
 
     def commit(self) -> None:
-        """Flushes every file to disk and gives the directory its name; a second call does nothing.
+        """Flushes every file to disk and renames the directory to its name; a second call does nothing.
 
         Raises `OutputExistsError` when the name has been taken meanwhile, else `SourceError` when renaming fails.
         """
@@ -166,7 +166,7 @@ class AtomicDirectory(_Atomic):
                 self.path.rmdir()  # empty, checked at the start
             self.temporary.rename(self.path)
         except OSError as error:
-            if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):  # somebody took the name meanwhile
+            if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):  # the name was taken meanwhile
                 raise exists_error(self.path) from None
             raise source_error(error, os.fspath(self.path)) from error
         self._done = self._placed = True
@@ -175,7 +175,7 @@ class AtomicDirectory(_Atomic):
         sync_directory(self.path.parent)
 
     def abort(self) -> None:
-        """Removes what was written; harmless to repeat and after `commit`."""
+        """Removes the output; harmless to repeat and after `commit`."""
         if not self._done:
             self._done = True
             discard(self.temporary)
@@ -217,7 +217,7 @@ class GrowingFile:
             raise source_error(error, os.fspath(self.path), offset, offset + len(view)) from error
 
     def sync(self) -> None:
-        """Waits until what was written is on the disk.  Raises `SourceError`."""
+        """Waits until the written data is on the disk.  Raises `SourceError`."""
         with naming(self.path):
             os.fsync(self._fd)
 

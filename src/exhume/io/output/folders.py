@@ -1,9 +1,9 @@
 """Open directories, and files named from there, so that nothing on the way can lead elsewhere.
 
 Where the system has it, a folder is a descriptor and every name is resolved from it without following a link: what
-another process does to the path meanwhile changes nothing.  Elsewhere (Windows) a folder is a path, of which every
-component was looked at and is no link or junction; a link that another process puts there between the look and the use
-is followed.  Both create files only where there was none.
+another process does to the path meanwhile changes nothing.  Elsewhere (Windows) a folder is a path whose components
+were all checked not to be links or junctions; a link that another process creates between the check and the use is
+followed.  Both create files only if the name is free.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def leave(folder: Folder) -> None:
 
 
 def create(folder: Folder, name: str | bytes) -> int:
-    """A descriptor to write a new file with; what is there already, a link too, raises `FileExistsError`."""
+    """A descriptor for writing a new file; an existing entry, even a link, raises `FileExistsError`."""
     path, at = _place(folder, name)
     return os.open(path, _CREATE, 0o666, dir_fd=at)
 

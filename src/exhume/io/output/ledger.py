@@ -55,7 +55,7 @@ class Ledger:
         return tail[:-1].rpartition(b"\n")[2]
 
     def append(self, make: Callable[[bytes | None], bytes]) -> None:
-        """Adds the line that `make` gives for the last one, and waits for the disk.  Raises `WriterError`."""
+        """Appends the line that `make` returns for the last one, and waits for the disk.  Raises `WriterError`."""
         with naming(self.path), locked(self._fd):
             line = make(self.last()) + b"\n"
             size = os.fstat(self._fd).st_size

@@ -59,7 +59,7 @@ LONGEST = 200
 
 
 def stem(name: str) -> str:
-    """What temporary names of an output begin with, behind the dot."""
+    """The start of an output's temporary names, after the dot."""
     while len(os.fsencode(name)) > LONGEST:
         name = name[:-1]
     return name
@@ -83,14 +83,14 @@ def watch(owner: object, path: Path) -> weakref.finalize[..., Any]:
 
 
 def _discard_ours(path: Path, process: int) -> None:
-    if os.getpid() == process:  # not a copy that somebody forked
+    if os.getpid() == process:  # not in a forked child
         discard(path)
 
 
 class ScratchDirectory:
     """A context manager: a temporary directory next to `beside`, removed with its content in the end.
 
-    Entering it gives its path, or raises `SourceError`.
+    Entering it returns its path, or raises `SourceError`.
     """
 
     def __init__(self, beside: Path) -> None:

@@ -25,7 +25,7 @@ def binary_output(output: str, *, overwrite: bool) -> Iterator[BinaryIO]:
 
 @contextmanager
 def text_output(output: str, *, overwrite: bool) -> Iterator[BinaryIO]:
-    """Like `binary_output` for text, which may go to a terminal unless it holds control characters (`WriterError`)."""
+    """Like `binary_output` for text, which may go to a terminal unless it has control characters (`WriterError`)."""
     with _opened(output, overwrite) as file:
         yield cast("BinaryIO", _Guarded(file)) if output == "-" and sys.stdout.isatty() else file
 

@@ -30,7 +30,7 @@ class TarSink:
 
     def write(self, name: str, size: int, chunks: Iterable[bytes | memoryview]) -> int:
         """Adds one file of a known size; raises `UnsafePathError` for names that extraction would refuse here or on
-        Windows, since nobody knows where a tar archive is extracted, and `OutputLimitError` when all is too much.
+        Windows, since a tar archive may be extracted anywhere, and `OutputLimitError` when the total is too large.
 
         For one that fails while it is written, the header with its size has been written already, so the stream cannot
         continue: raises `SourceError`.
@@ -79,7 +79,7 @@ class TarSink:
 
 
 def _header(name: str, size: int) -> bytes:
-    """The header of a file, as the library makes it, at a tenth of the cost where it is a block with the whole name."""
+    """The header of a file, as the library makes it, 10 times as fast if one block contains the whole name."""
     digits = b"%011o" % size
     if not name.isascii() or len(name) > _NAME.stop or len(digits) > 11:
         info = tarfile.TarInfo(name)

@@ -29,7 +29,7 @@ _DIR_CACHE = 256
 _NO_LEAF = frozenset((b"", b".", b".."))
 
 UNFINISHED = ".exhume-unfinished"
-"""A file in a directory that is being extracted into.  It stays when that does not come to its end."""
+"""A file in a directory that is being extracted into.  It remains if the extraction is interrupted."""
 
 
 class OutputTree:
@@ -60,7 +60,7 @@ class OutputTree:
         self._marked = False
 
     def close(self, *, finished: bool = True) -> None:
-        """Releases the directory handles, and removes the mark of an unfinished directory unless told to leave it."""
+        """Releases the directory handles, and with `finished` removes the mark of an unfinished directory."""
         with self._lock:
             self._folders.clear()
             if self._top is not None:
@@ -124,7 +124,7 @@ class OutputTree:
         try:
             for i, (name, start, stop) in enumerate(files):
                 folder, slash, leaf = name.rpartition("/")
-                folder += slash  # "x" lies in the root, "/x" must not be taken for it
+                folder += slash  # "x" is in the root, and "/x" must not be confused with it
                 handle = opened.get(folder)
                 try:
                     spelled = leaf.encode("utf-8")
@@ -250,7 +250,7 @@ def _parts(name: str) -> tuple[str, ...]:
     """The components of a safe name; the name of our own mark is refused."""
     parts = tuple(safe_parts(name))
     if parts[0] == UNFINISHED:
-        raise UnsafePathError("refused member name (it says that an extraction is unfinished)", actual=UNFINISHED)
+        raise UnsafePathError("member name not allowed: it marks an unfinished extraction", actual=UNFINISHED)
     return parts
 
 

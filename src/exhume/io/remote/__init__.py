@@ -1,1 +1,1 @@
-"""Sources that lie elsewhere: stores behind URLs, their objects, and what is read ahead of them."""
+"""Remote sources: stores addressed by URLs, their objects, and read-ahead."""

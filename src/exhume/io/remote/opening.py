@@ -35,10 +35,10 @@ def open_url(
     size: int | None = None,
     tail_first: bool = False,
 ) -> Source | Tree:
-    """The source or tree behind an fsspec URL (chained URLs included).
+    """The source or tree of an fsspec URL (chained URLs included).
 
     With `size`, an HTTP or S3 object is not asked for its size first: the first answer has to agree.  Otherwise
-    one request tells it and brings the head (with `tail_first`, the tail).  An HTTP URL that ends in `/` is a
+    one request returns the size and the head (with `tail_first`, the tail).  An HTTP URL that ends in `/` is a
     directory, read by the server's index pages.
 
     `storage_options` go to fsspec, except `allow_full_download` (see `RemoteSource`) and `follow_redirects`, which

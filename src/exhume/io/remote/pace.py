@@ -1,4 +1,4 @@
-"""How many ranges of one object are under way at a time: more, as long as more of them bring more bytes a second."""
+"""Number of concurrent range requests to one object: it grows as long as throughput grows with it."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 MOST = 16
-"""Ranges under way at a time."""
+"""Ranges in flight at a time."""
 
 GAIN = 1.1
-"""Twice as many ranges have to bring at least so many times the bytes a second."""
+"""Factor by which throughput must grow when the number of ranges doubles."""
 
 PAUSE = 16
-"""Rounds before more is tried again where it was in vain, or refused."""
+"""Rounds until more ranges are tried again after they did not help or were rejected."""
 
 
 class Ticket(NamedTuple):
-    """A range under way: in which round it began, when, and whether with it as many were under way as may be."""
+    """A range in flight: its round, its start time, and whether it reached the allowed number in flight."""
 
     round: int
     began: float
@@ -26,11 +26,11 @@ class Ticket(NamedTuple):
 
 
 class Pace:
-    """The number of ranges that may be under way, `width`, between 1 and `most`.  Thread-safe.
+    """The number of ranges that may be in flight, `width`, between 1 and `most`.  Thread-safe.
 
-    A round is `width` ranges that were fetched while so many were under way.  After a round the width doubles; if that
-    brought less than `GAIN` times the bytes a second, it goes back for `PAUSE` rounds.  Where a range fails, it halves.
-    A reader that is slower than its source never has so many under way, and so never gets more of them.
+    A round is `width` ranges fetched while that number was in flight.  After a round the width doubles; if throughput
+    grew by less than `GAIN`, it goes back for `PAUSE` rounds.  If a range fails, it halves.  A reader that is slower
+    than its source never fills the width, and so never gets a larger one.
     """
 
     def __init__(self, most: int = MOST, clock: Callable[[], float] = time.perf_counter) -> None:
@@ -54,7 +54,7 @@ class Pace:
         """The range is there, `size` bytes of it; 0: it failed."""
         with self._lock:
             self._under_way -= 1
-            if ticket.round != self._round:  # it began at another width: of this one it tells nothing
+            if ticket.round != self._round:  # it began at a different width, so it does not count for this one
                 return
             if not size:
                 self._become(max(1, self.width // 2), PAUSE)

@@ -1,7 +1,7 @@
 """What is fetched before it is asked for.
 
-Small reads that follow one another become few large ones, and of a range that is read in the order announced, several
-pieces are under way at a time.
+Small reads that follow one another become few large ones, and several chunks of a range that was announced with
+`promise` are in flight at a time.
 
 Memory is bounded twice: by piece (`AHEAD`), and over all objects of the process (`HELD`).
 """
@@ -15,20 +15,20 @@ from exhume.io.lru import Lru
 from exhume.io.remote.pace import Pace
 
 AHEAD = 8 << 20
-"""At most so many bytes are fetched ahead at a time."""
+"""Largest number of bytes per prefetch."""
 
 BELOW = 512 << 10
 """Reads of this size and more are worth a request of their own."""
 
 HELD = 128 << 20
-"""Bytes that all objects together hold of what was fetched ahead, or is under way."""
+"""Bytes of prefetched data that all objects together may keep or have in flight."""
 
 RUNS = 4
 """Places of one object that may be read in sequence at the same time."""
 
 
 class Coming:
-    """A piece that a thread of its own fetches, tried once: if that fails, `take` gives None, and who reads it asks."""
+    """A chunk that a thread of its own fetches, tried once; if that fails, `take` returns None and the reader asks."""
 
     def __init__(self, start: int, stop: int, fetch: Callable[[], bytes], pace: Pace) -> None:
         self.start, self.stop = start, stop
@@ -62,7 +62,7 @@ class Coming:
 
 
 class Run:
-    """A place that is read in sequence, promised up to `stop`, or guessed from what was read (`stop` None)."""
+    """A sequential read, announced up to `stop`, or guessed from earlier reads (`stop` is None)."""
 
     __slots__ = ("at", "coming", "data", "length", "lock", "position", "read", "stop")
 
@@ -70,23 +70,23 @@ class Run:
         self.position = position
         """Where the last read ended."""
         self.length = length
-        """Bytes that were read in sequence so far, without what lies between them."""
+        """Bytes read in sequence so far, without the gaps between them."""
         self.stop = stop
         self.read = 0
         """Of these, bytes since the last that were passed over."""
         self.at = 0
         self.data = b""
         self.coming: tuple[Coming, ...] = ()
-        """What is under way behind `data`, piece by piece; replaced, never changed."""
+        """The chunks in flight after `data`, in order; replaced, never changed."""
         self.lock = threading.Lock()
 
     @property
     def ahead(self) -> int:
-        """Bytes under way behind `data`, or there."""
+        """Bytes after `data` that are in flight or have arrived."""
         return sum(piece.stop - piece.start for piece in self.coming)
 
     def forget(self) -> None:
-        """Gives back what was fetched ahead."""
+        """Frees the prefetched data."""
         self.data, self.coming = b"", ()
 
 
@@ -94,7 +94,7 @@ _held: Lru[Run, Run] = Lru(HELD, drop=Run.forget)
 
 
 def _hold(run: Run, at: int, data: bytes) -> None:
-    """Keeps what a run fetched ahead; of too much, what was used longest ago is forgotten."""
+    """Keeps the prefetched data of a run, and drops the least recently used data above the budget."""
     _held.pop(run)
     run.at, run.data = at, data
     if data or run.coming:
@@ -110,14 +110,14 @@ def _drop(run: Run) -> None:
 class ReadAhead:
     """The runs of one object of `size` bytes.  Thread-safe.
 
-    A read behind another one (at most `gap` bytes further on) fetches as much again as was read in sequence before, so
-    at most half of what is fetched is in vain.  A promised range is fetched in pieces of `AHEAD` and never passed; the
-    last piece is kept, as it is often looked at more than once.
+    A read that follows another (at most `gap` bytes later) fetches as much again as was read in sequence before, so at
+    most half of the fetched bytes are wasted.  An announced range is fetched in chunks of `AHEAD` and never exceeded;
+    its last chunk is kept, since it is often read more than once.
 
-    `fetch(start, end, stop)` gives the bytes to `end`, or further on to `stop`.  `ahead(start, stop)`, where there is
-    one, gives a call that fetches these bytes in another thread, or None where they should not be read unasked.  While
-    a promised range is read in sequence, so many of its next pieces are under way as `pace` says, and no more bytes
-    than were read.
+    `fetch(start, end, stop)` returns the bytes to `end`, or further to `stop`.  `ahead(start, stop)`, if present,
+    returns a call that fetches these bytes in another thread, or None if they should not be read unasked.  While an
+    announced range is read in sequence, `pace` sets how many of its next chunks are in flight, with no more bytes than
+    were read before.
     """
 
     def __init__(
@@ -161,10 +161,10 @@ class ReadAhead:
         return run
 
     def find(self, start: int, end: int, *, guess: bool) -> Run | None:
-        """The run that a read of `[start, end)` belongs to; None when it goes on with nothing.
+        """The run that a read of `[start, end)` belongs to; None if it continues none.
 
-        `guess`: it may go on with what was read before, or begin something.  A large read belongs only to a promise
-        that it goes on with.
+        `guess`: it may continue an earlier read, or start a run.  A large read belongs only to an announced range that
+        it continues.
         """
         with self._lock:
             run = self._choose(start, end, guess) if end - start < BELOW else self._going_on(start, end)
@@ -181,7 +181,7 @@ class ReadAhead:
             return run
 
     def _choose(self, start: int, end: int, guess: bool) -> Run | None:
-        """What holds the bytes; else what was promised; else what they may go on with."""
+        """The run that has the bytes; else the one announced; else one that they may continue."""
         for run in self._runs:
             if run.at <= start and end <= run.at + len(run.data):
                 return run
@@ -192,7 +192,7 @@ class ReadAhead:
         return next(near, None)
 
     def _going_on(self, start: int, end: int) -> Run | None:
-        """The promise that a large read begins or goes on with; such reads may lap over by a little."""
+        """The announced range that a large read begins or continues; such reads may overlap a little."""
         for run in self._runs:
             if run.stop is not None and end <= run.stop:
                 ahead = start - run.position
@@ -211,10 +211,10 @@ class ReadAhead:
                 else:
                     self._go_on(run, at + len(data), 0)
                 return kept
-            if run.coming and start < at:  # somebody was faster, and is further on
+            if run.coming and start < at:  # another thread was faster, and is further on
                 return self._fetch(start, end, end)
             if run.stop is None and data and start > at + len(data):
-                run.length = end - start  # what was fetched ahead was passed over: begin small again
+                run.length = end - start  # the prefetched data was skipped: begin small again
             parts, first = [kept] if kept else [], start + len(kept)
             while first < end:
                 parts.append(self._next(run, first, end))
@@ -229,7 +229,7 @@ class ReadAhead:
             return data[: end - start]
 
     def _next(self, run: Run, first: int, end: int) -> bytes:
-        """Bytes from `first` on: of a read up to `end`, those that come in one piece, and what lies behind them."""
+        """Bytes from `first`: those of a read up to `end` that one fetch returns, and the bytes after them."""
         while run.coming and run.coming[0].stop <= first:
             run.coming = run.coming[1:]
         if run.coming and run.coming[0].start <= first:
@@ -257,7 +257,7 @@ class ReadAhead:
         return data
 
     def _go_on(self, run: Run, at: int, under_way: int) -> None:
-        """Has the next pieces of a promise fetched, from `at` on or behind those that are coming."""
+        """Starts to fetch the next chunks of an announced range, from `at` or after those in flight."""
         if self._ahead is None or run.stop is None:
             return
         while run.read:
@@ -272,7 +272,7 @@ class ReadAhead:
             _hold(run, run.at, run.data)
 
     def drop(self) -> None:
-        """Forgets what was fetched ahead."""
+        """Drops the prefetched data."""
         with self._lock:
             for run in self._runs:
                 _drop(run)

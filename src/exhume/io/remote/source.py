@@ -46,7 +46,7 @@ TAIL = 256 << 10
 """The first and last bytes of an object are fetched in one piece each and kept: formats are recognised there."""
 
 SMALL = 4 << 10
-"""Reads below this fetch the head or tail that they lie in; a larger one knows what it wants."""
+"""Reads below this size fetch the whole head or tail that contains them; larger ones only their range."""
 
 _BLOCK = 1 << 20
 
@@ -108,7 +108,7 @@ def refusal(error: BaseException) -> ExhumeError | None:
 
 
 def _what_failed(error: BaseException) -> str:
-    """What a user can do something about, in words; whatever else it is follows as the backend tells it."""
+    """The cause in words if a user can act on it; otherwise the message of the backend."""
     names = {type(each).__name__ for each in (error, error.__cause__, error.__context__) if each is not None}
     if isinstance(error, (IsADirectoryError, NotADirectoryError)):
         return "not a file" if isinstance(error, IsADirectoryError) else "not a directory"
@@ -217,11 +217,11 @@ class RemoteSource(Source):
         self._fs, self._path = fs, path
         size = info.get("size")
         if size is None:
-            raise RangeNotSupportedError("the server does not tell the object's size", span=Span(name, 0, 0))
+            raise RangeNotSupportedError("server did not report the object size", span=Span(name, 0, 0))
         self._size = int(size)
         self._identity = identity_of(info)
         self.modified = _time(info)
-        """When the object was last written, where the storage tells it."""
+        """Time of the last write, if the storage reports it."""
         self._version = info.get("VersionId") or info.get("version_id")
         self._edges: list[tuple[int, bytes]] = []  # (offset, bytes) of the head and tail once they were fetched
         if info.get("edge"):
@@ -283,7 +283,7 @@ class RemoteSource(Source):
         return whole
 
     def _fetch_further(self, start: int, end: int, stop: int) -> bytes:
-        """`[start, stop)`; what is needed of it, `[start, end)`, where more would be too much to read unasked."""
+        """`[start, stop)`; only `[start, end)` if more would be too much to read unasked."""
         if self._may_read(start, stop):
             end = stop
         return self._fetch_checked([(start, end)])[0]
@@ -316,11 +316,11 @@ class RemoteSource(Source):
             self.forget()
 
     def forget(self) -> None:
-        """Gives back what was read ahead."""
+        """Frees the prefetched data."""
         self._ahead.drop()
 
     def _kept(self, start: int, end: int) -> bytes | None:
-        """The bytes of a range that lies in the head or tail that was fetched."""
+        """The bytes of a range within the head or tail already fetched."""
         for at, data in self._edges:
             if at <= start and end <= at + len(data):
                 return data[start - at : end - at]
@@ -357,7 +357,7 @@ class RemoteSource(Source):
         return answers
 
     def _tell(self, start: int, data: bytes) -> None:
-        """Tells the witness, if there is one, what was fetched."""
+        """Reports fetched bytes to the witness, if there is one."""
         if witness.active is None:
             return
         facts = {
@@ -394,7 +394,7 @@ class RemoteSource(Source):
             too_many = self._touched.size > self._most
         if too_many:
             raise SourceError(
-                "this reads most of a remote object: allow a full download to go on",
+                "would download most of the object",
                 code="EX-607",
                 span=Span(self.name, 0, 0),
                 expected=f"at most {counted(self._most, 'bytes')}",
@@ -443,7 +443,7 @@ def identity_of(info: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _time(info: Mapping[str, Any]) -> datetime | None:
-    """When an object was last written, by whatever name a file system tells it."""
+    """Time of an object's last write, under any of the names that file systems use."""
     for key in ("modified", "LastModified", "last_modified", "mtime", "updated", "created", "Last-Modified"):
         value = info.get(key)
         try:

@@ -18,10 +18,10 @@ from exhume.errors import RangeNotSupportedError, SourceError, Span
 from exhume.io.remote.source import HEAD, TAIL, RemoteSource, TransientError, attempt, identity_of, is_transient
 
 CONCURRENCY = 8
-"""Requests to one object under way at a time."""
+"""Requests to one object in flight at a time."""
 
 SILENCE = 30.0
-"""Seconds that an HTTP server may take to answer, and between two pieces of an answer."""
+"""Seconds that an HTTP server may take to respond, and between two chunks of a response."""
 
 
 class FsspecSource(RemoteSource):
@@ -132,7 +132,7 @@ class HttpSource(_AsyncSource):
 
 
 def _with_timeout(fs: Any) -> dict[str, Any]:
-    """The options of a request; a server that says nothing is left after `SILENCE`, unless told otherwise."""
+    """The options of a request; a silent server times out after `SILENCE`, unless the caller set a timeout."""
     if "timeout" in fs.kwargs or "timeout" in (fs.client_kwargs or {}):
         return {**fs.kwargs}
     from aiohttp import ClientTimeout
@@ -159,7 +159,7 @@ class S3Source(_AsyncSource):
             except Exception as error:  # botocore's and gcsfs's own, told apart by what they carry
                 if is_transient(error):
                     raise
-                return None  # missing, empty, or no object: asking for it says which
+                return None  # missing, empty, or not an object: a request for its metadata reports which
             async with answer["Body"] as stream:
                 data = await stream.read()
             edge = _edge_span(answer.get("ContentRange", ""), tail)
@@ -181,7 +181,7 @@ class S3Source(_AsyncSource):
             answer = await self._fs._call_s3(  # noqa: SLF001 - the one door to credentials, retries and IfMatch
                 "get_object", Bucket=bucket, Key=key, Range=f"bytes={start}-{end - 1}", **more
             )
-        except Exception as error:  # botocore makes its classes at run time: the code in it tells
+        except Exception as error:  # botocore makes its classes at run time: only the code in it identifies the error
             if _s3_code(error) in ("PreconditionFailed", "412", "InvalidRange", "416"):
                 raise self._changed(f"{type(error).__name__}: {error}") from error
             raise
@@ -212,7 +212,7 @@ class GcsSource(_AsyncSource):
             except Exception as error:  # botocore's and gcsfs's own, told apart by what they carry
                 if is_transient(error):
                     raise
-                return None  # missing, empty, or no object: asking for it says which
+                return None  # missing, empty, or not an object: a request for its metadata reports which
             edge = _edge_span(headers.get("Content-Range", ""), tail)
             if edge is None or len(data) != edge[1] - edge[0]:
                 return None
@@ -228,7 +228,7 @@ class GcsSource(_AsyncSource):
             headers, data = await self._fs._call(  # noqa: SLF001 - as above
                 "GET", self._fs.url(self._path), headers={"Range": f"bytes={start}-{end - 1}"}, **more
             )
-        except Exception as error:  # gcsfs raises an HttpError of its own: the code in it tells
+        except Exception as error:  # gcsfs raises an HttpError of its own: only its code identifies the error
             if isinstance(error, FileExistsError) or str(getattr(error, "code", "")) == "416":  # so gcsfs names 412
                 raise self._changed(str(error)) from error
             raise
@@ -273,7 +273,7 @@ def _edge_span(text: str, tail: bool) -> tuple[int, int, int] | None:
 
 
 def _s3_code(error: BaseException | None) -> str:
-    """The code that the store answered; s3fs hides it behind an `OSError` of its own."""
+    """The error code of the store, which s3fs wraps in an `OSError` of its own."""
     while error is not None:
         response = getattr(error, "response", None)
         if isinstance(response, dict):

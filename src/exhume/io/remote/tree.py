@@ -1,4 +1,4 @@
-"""Directories and key prefixes behind fsspec, listed once; `remote_source` opens one file of a file system."""
+"""Directories and key prefixes of fsspec stores, listed once; `remote_source` opens one file of a file system."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def remote_source(
     tail_first: bool = False,
     pace: Pace | None = None,
 ) -> RemoteSource:
-    """One file of an fsspec file system; `info` is what a listing told of it."""
+    """One file of an fsspec file system; `info` is its entry in a listing."""
     kind = source_kind(fs)
     if info is None:
         info = kind.first(fs, path, name, tail_first)
@@ -70,7 +70,7 @@ class _Snapshot:
 
 
 def _find(fs: Any, base: str) -> dict[str, Mapping[str, Any]]:
-    """Every file below a path with what the listing tells of it."""
+    """Every file below a path with its entry in the listing."""
     kind = source_kind(fs)
     if kind is not HttpSource:
         parent, _, last = base.rpartition("/")
@@ -87,7 +87,7 @@ def _find(fs: Any, base: str) -> dict[str, Mapping[str, Any]]:
             for info in answer:
                 name = info["name"]
                 if not name.startswith(page) or "?" in name:
-                    continue  # the way up, and pages that sort the list
+                    continue  # the parent folder, and links that reorder the list
                 if name.endswith("/"):
                     deeper.append(name)
                 else:
@@ -102,7 +102,7 @@ async def _gather(fs: Any, pages: list[str]) -> list[list[dict[str, Any]]]:
 
 
 class FsspecTree(Tree):
-    """A directory or key prefix behind fsspec."""
+    """A directory or key prefix of an fsspec store."""
 
     def __init__(
         self,
@@ -176,7 +176,7 @@ class FsspecTree(Tree):
         if told and info is None:
             raise EntryNotFoundError("no such file in the directory", span=Span(self.name, 0, 0), actual=name)
         if info is not None and info.get("size") is None:
-            info = None  # listings of some servers do not tell
+            info = None  # listings of some servers have no sizes
         try:
             source = remote_source(
                 self._fs,
@@ -196,7 +196,7 @@ class FsspecTree(Tree):
         source.is_shared = True
         with self._known.lock:
             known = self._known.sources.get(path)
-            if known is not None:  # somebody was faster
+            if known is not None:  # another thread was faster
                 return known
             self._known.sources.put(path, source)
         return source
@@ -210,14 +210,14 @@ class FsspecTree(Tree):
         spans: Mapping[str, tuple[int, int]] = MappingProxyType({}),
         listing: bool = False,
     ) -> None:
-        if listing:  # once and for all, before somebody asks for a part of it
+        if listing:  # once, before another thread requests a part of it
             self.names()
         asks: list[partial[None]] = []
         with self._known.lock:
             wanted = dict.fromkeys(tails)
             for name in wanted:
                 size = self.listed_size(name)
-                if size is None or size <= HEAD + TAIL:  # the tail tells, or is, the whole
+                if size is None or size <= HEAD + TAIL:  # the tail is the whole file, or its response states the size
                     asks.append(partial(self._read_ends, name))
                 elif size:
                     asks += [partial(self._read_tail, name), partial(self._read_head, name)]
@@ -277,7 +277,7 @@ class FsspecTree(Tree):
         return FsspecTree(self._fs, path, called, prefix, allow_full_download=self._allow, snapshot=self._known)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """For another process: with what is listed below the directory, without what was read of its files."""
+        """For another process: with the listing below the directory, without the data of its files."""
         told, _ = self._known.find(f"{self._path}/")
         listing = self._listing(self._path) if told else None
         return _unpickled, (self._fs, self._path, self._location, self._prefix, self._allow, listing)
