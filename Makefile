@@ -133,10 +133,10 @@ kaitai-suite: setup  ## run Kaitai's test suite (KAITAI_TESTS=...) on our classe
 differential: setup  ## read 100,000 damaged inputs per schema with the fast readers and Kaitai's, into docs/spec-driven.md
 	@$(BIN)/python -m tests.toolchain.damage $(ARGS)
 
-rooms: setup  ## which room of the code imports which, into docs/architecture.md
+rooms: setup  ## list which layer of the code imports which, into docs/architecture.md
 	@$(BIN)/python -m tools.rooms
 
-# What packs, and what bundles specifications: 20 MB beside the environment of the tests, which neither needs.
+# What packs, and what bundles specifications: 20 MB apart from the environment of the tests, which needs neither.
 $(SMALL):
 	@rm -rf $(@D)
 	@$(PYTHON) -m venv $(@D)
@@ -181,7 +181,7 @@ samples: setup  ## write tests/samples/ again (FORMAT=... for one)
 golden: setup  ## write tests/golden/ again: all that is said about every broken archive (FORMAT=... for one)
 	@$(BIN)/python -m tests.broken $(FORMAT)
 
-flips: setup  ## flip every bit of a small archive of each format, and write into docs/ what is found (ARGS=... for some)
+flips: setup  ## flip every bit of a small archive of each format, and write the detections into docs/ (ARGS=... for some)
 	@nice $(BIN)/python -m tests.flips.run --write $(ARGS)
 
 budgets: setup  ## what 1 MB of hostile input costs each verb, into docs/trust.md (needs 4 GB of memory)
@@ -195,9 +195,9 @@ mutation: setup  ## change the code that judges archives and see which tests not
 
 coverage: setup node setup-oracles plugins  ## branch coverage of the tests with both kernels, and its table in docs/trust.md
 	@nice $(BIN)/python -m tools.cover run -n auto --dist loadgroup $(ARGS)
-	@$(BIN)/python -m tools.cover tell
+	@$(BIN)/python -m tools.cover report
 
-faults: setup  ## fail every call of the system once under everything that writes, into docs/trust.md (some minutes)
+faults: setup  ## fail every system call once under everything that writes, into docs/trust.md (some minutes)
 	@nice $(BIN)/python -m tests.faults.run --write $(ARGS)
 
 signals: setup  ## interrupt every verb at random moments; how long each took to end, into docs/trust.md (ARGS=60 times)

@@ -3,7 +3,7 @@
     python -m benchmarks.ark [--messages 500000] [--size 100] [--folder /dev/shm] [--repeat 5]
     python -m benchmarks.ark --memory          peak memory of reading a 2 GB log
 
-Every measurement is a process of its own; CPU seconds are medians, and the table gives them relative to `mcap` (its
+Every measurement is a process of its own; CPU seconds are medians, and the table lists them relative to `mcap` (its
 default writer: zstd chunks of 1 MiB) in the same run.  Decoding compares rbuf values with JSON values of the same
 fields.
 

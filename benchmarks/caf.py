@@ -291,7 +291,7 @@ def main() -> int:
     shared = Path("/dev/shm")
     parser.add_argument("--dir", type=Path, default=shared if shared.is_dir() else None, help="where to work")
     parser.add_argument("--repeat", type=int, default=3, help="rounds")
-    parser.add_argument("--quick", action="store_true", help="one round, a tenth of the files")
+    parser.add_argument("--quick", action="store_true", help="one round, 10 % of the files")
     options = parser.parse_args()
     work = Path(tempfile.mkdtemp(prefix="exhume-caf-", dir=options.dir))
     rounds = Rounds()

@@ -5,7 +5,7 @@ The rows called `directory` are the same archive with a file for each section.
 
     EXHUME_CLP_S_BIN=/path/to/clp-s python -m benchmarks.clp_s [--size 50000000] [--folder /dev/shm] [--repeat 5]
 
-Every measurement is a process of its own, interpreter start-up included; rivals run in turns with us.  The table gives
+Every measurement is a process of its own, interpreter start-up included; rivals run in turns with us.  The table lists
 median CPU and wall seconds and peak memory, and the ratio to `clp-s x` of the same run.  Without EXHUME_CLP_S_BIN the
 binary of the package `yscope-clp-core` (dependency group `oracles`) is used.
 """
@@ -60,9 +60,9 @@ def binary() -> Path:
 
 
 def own_command() -> list[str]:
-    """The `exhume` command beside this interpreter, which is what people run; `python -m exhume` where there is none.
+    """The `exhume` command next to this interpreter, which is what people run; else `python -m exhume`.
 
-    Says which, and whether the package is installed or an editable copy: the finder of an editable install takes some
+    Prints which, and whether the package is installed or an editable copy: the finder of an editable install takes some
     20 ms of every start.
     """
     import exhume
@@ -80,9 +80,9 @@ ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYT
 
 
 def measure(command: list[str], output: Path | None = None) -> Sample:
-    """Runs a command to its end.
+    """Runs a command until it exits.
 
-    This process stays small (no log is held in memory), because peak memory counts from the fork on.
+    This process stays small (it keeps no log in memory), because peak memory counts from the fork on.
     """
     with (output or Path(os.devnull)).open("wb") as sink:
         start = time.perf_counter()

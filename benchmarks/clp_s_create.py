@@ -2,7 +2,7 @@
 
     EXHUME_CLP_S_BIN=/path/to/clp-s python -m benchmarks.clp_s_create [--size 50000000] [--folder /dev/shm] [--repeat 5]
 
-Every measurement is a process of its own, interpreter start-up included; rivals run in turns with us.  The table gives
+Every measurement is a process of its own, interpreter start-up included; rivals run in turns with us.  The table lists
 median CPU and wall seconds, peak memory, the size of the archive, and the ratios to `clp-s c` of the same run; what it
 wrote is checked by `clp-s x --ordered`, which must print the input again.  `json.loads` is the floor of any writer
 built on the standard library's JSON, before it has stored a single value.

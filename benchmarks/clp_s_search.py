@@ -30,7 +30,7 @@ START_UP = "no_such_column: 1"
 
 @dataclass(frozen=True)
 class Result:
-    """Median costs of one query, theirs and ours, and how many lines it gives."""
+    """Median costs of one query, theirs and ours, and the number of lines it prints."""
 
     query: str
     kind: str

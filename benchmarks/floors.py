@@ -2,9 +2,9 @@
 
     python -m benchmarks.floors FORMAT WORK ARCHIVE
 
-WORK is `read`, `verify` or `write` (of ZS also `write lzma`), which compresses again what the archive holds.  What is
-compressed is found before the clock starts; nothing is parsed while it runs.  Formats that neither compress nor check
-(CAF, Ark without compression) have the reading alone, and none for `write`.
+WORK is `read`, `verify` or `write` (for ZS also `write lzma`), which compresses the archive's content again.  The
+compressed spans are located before the clock starts; nothing is parsed while it runs.  Formats without compression and
+checksums (CAF, Ark without compression) have only the reading, and none for `write`.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ STORED: dict[str, Checksum] = {"zs": crc64_xz, "leveldb": crc32c}
 """Checksums of stored bytes, by format: readers compute them too."""
 
 PLAIN: dict[str, Checksum] = {"databundle": crc32c}
-"""Checksums of what is stored, by format."""
+"""Checksums of stored bytes, by format."""
 
 
 def floor(format: str, work: str, path: Path) -> float | None:
@@ -132,7 +132,7 @@ def _written(found: list[Payload], sums: _Sums) -> float:
 
 
 class _Sums:
-    """The checksums of a format: of stored bytes, of what they hold, and over all of it."""
+    """The checksums of a format: of stored bytes, of decompressed bytes, and over all of it."""
 
     def __init__(self, stored: Checksum | None, plain: Checksum | None, digest: Hasher | None) -> None:
         self._stored, self._plain, self._digest = stored, plain, digest
@@ -148,7 +148,7 @@ class _Sums:
 
 
 def _plain(one: Payload) -> bytes:
-    """The decompressed bytes; what pads a record after its stream is no part of them."""
+    """The decompressed bytes, without the padding after the stream of a record."""
     if one.codec == "zlib":
         return bytes(decompress_prefix(one.codec, one.stored, max_size=MOST).data)
     return decompress(one.codec, one.stored, max_size=MOST)

@@ -1,15 +1,15 @@
-"""What every verb costs: with one job and with several, beside what people use today, and beside the floor.
+"""The cost of every verb: with one job and with several, compared with the tools people use today and with the floor.
 
     python -m benchmarks.jobs [--size 256M] [--jobs 2] [--dir DIR] [--results FILE] [--seconds N] [--write PAGE] [ROW]
 
 Before each row it waits until the machine is idle, and has as many whole cores as there are jobs: loops of numbers have
-to take as long beside each other as one alone.  A row during which other processes took more than a twentieth of it, or
-behind which the cores are no longer whole, is measured again, not printed.  Before each command it writes on the memory
-that the command may take: a virtual machine gives memory that lay free for some seconds back to its host, and has it
-returned, slowly, when it is touched.  Copies of the command with one job take their turn beside each other: they share
-nothing, so that as many jobs can hardly take less.  Rows go to the results file as soon as they are done, and those
-that stand there are left out: with `--seconds`, and with `--dir`, which keeps what they read, the table is made in
-slices.  `--write` puts it between its markers in a page.  The serial share and what 16 cores would give follow from the
+to take as long in parallel as one alone.  A row during which other processes used more than 5 % of it, or after which
+the cores are no longer whole, is measured again, not printed.  Before each command it writes to the memory that the
+command may take: a virtual machine returns memory that was free for some seconds to its host, and gets it back, slowly,
+on the next touch.  Copies of the command with one job run in parallel as well: they share nothing, so that as many jobs
+can hardly take less.  Rows go to the results file as soon as they are done, and rows in that file are skipped: with
+`--seconds`, and with `--dir`, which keeps the inputs, the table is made in slices.  `--write` puts it between its
+markers in a page.  The serial share and the time on 16 cores follow from the
 two walls by Amdahl's law.  `--unwatched` measures on a busy machine too, for trying out rows: then nothing is kept or
 written.  Only for Linux (`/proc/stat`).
 
@@ -38,7 +38,7 @@ from benchmarks.scaling import write_page
 from exhume.limits import parse_size
 
 ENOUGH = 20.0
-"""Seconds of runs behind which commands are not repeated."""
+"""Seconds of runs after which commands are not repeated."""
 
 LEAST = 0.002
 """CPU seconds of a floor below which there is nothing to compare with."""
@@ -60,7 +60,7 @@ Cost = tuple[float, float]
 class Row:
     """One verb of one format: wall and CPU seconds with one job, with several, and of its rival; `content` is in bytes,
     `others` the share of other processes meanwhile, `floor` CPU seconds, `copies` the wall of as many copies with one
-    job beside each other.  None is what is not there: a verb that takes no `--jobs`."""
+    job in parallel.  None: the verb has no `--jobs`, or there is no such figure."""
 
     name: str
     content: int
@@ -102,7 +102,7 @@ class JobsRefusedError(Exception):
 
 
 def timed(command: list[str], out: Path, copies: int = 1) -> Cost:
-    """Wall and CPU seconds of a command, or of copies of it beside each other; what they write to is removed before.
+    """Wall and CPU seconds of a command, or of copies of it in parallel; their output is removed before.
 
     Raises `JobsRefusedError` when it ends with the exit code of wrong usage, and `SystemExit` when it fails.
     """
@@ -136,7 +136,7 @@ def timed(command: list[str], out: Path, copies: int = 1) -> Cost:
 
 
 def best(trials: Sequence[Callable[[], Cost]], repeat: int) -> list[Cost]:
-    """The least of `repeat` runs of each, one after the other and again; of fewer where these take long.
+    """The least of `repeat` runs of each, in turns; of fewer if these take long.
 
     Raises as `timed` does.
     """
@@ -220,13 +220,13 @@ def kept(results: Path, size: int, jobs: int) -> dict[str, dict[str, Any]]:
 def main(arguments: list[str] | None = None) -> int:
     """Measures what is missing; 1 when some rows still are."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("rows", nargs="*", help="only rows whose names hold one of these texts")
+    parser.add_argument("rows", nargs="*", help="only rows whose names contain one of these strings")
     parser.add_argument(
         "--size", type=parse_size, help="bytes of content (256M); four times that where it takes a second"
     )
     parser.add_argument("--jobs", type=int, help="jobs besides one (2)")
     parser.add_argument("--repeat", type=int, default=6, help="runs of each command, but for those that take long (6)")
-    parser.add_argument("--dir", type=Path, help="keep what is made here")
+    parser.add_argument("--dir", type=Path, help="keep the inputs in this folder")
     parser.add_argument("--results", type=Path, default=Path("build/jobs.json"), help="rows that are done")
     parser.add_argument("--seconds", type=float, default=3600, help="begin no further row after this time")
     parser.add_argument("--write", type=Path, help="a page with the markers of the table")

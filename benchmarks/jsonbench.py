@@ -63,7 +63,7 @@ RANDOM_BITS = {"contents": 52 * 5, "keys": math.log2(2_000_000) + 10, "users": 2
 
 
 class Bluesky:
-    """Documents of the firehose, one after the other; `count` decides how many users there are."""
+    """A sequence of documents of the firehose; the number of users depends on `count`."""
 
     def __init__(self, count: int) -> None:
         self._rng = rng = random.Random(20)
@@ -154,7 +154,7 @@ class Bluesky:
 
 
 def make(folder: Path, documents: int) -> dict[str, Path]:
-    """The three forms of the same documents; what is there is taken as it is."""
+    """The three forms of the same documents; existing files are reused."""
     made = {source: folder / name for source, name in FILES.items()}
     if not made["ndjson"].exists():
         part = folder / "part"
@@ -296,7 +296,7 @@ def ask_all(engine: str, source: str, path: Path, repeat: int) -> dict[str, Any]
     return {"opened": opened, "rows": {name: list(map(list, found)) for name, found in rows.items()}, "costs": costs}
 
 
-# --------------------------------------------------------------------------------------------------- what is printed
+# --------------------------------------------------------------------------------------------------- output
 
 
 def compare(made: dict[str, Path], repeat: int) -> dict[str, dict[str, Any]]:
@@ -379,7 +379,7 @@ def table(found: dict[str, dict[str, Any]]) -> Iterator[str]:
 
 
 def random_bytes(path: Path) -> int:
-    """What the identifiers of the documents take in any form, for what was drawn at random cannot be told in less."""
+    """Bytes that the identifiers of the documents take in any form, since random data cannot be compressed."""
     found: Counter[str] = Counter()
     users: set[bytes] = set()
     with path.open("rb") as file, zstandard.ZstdDecompressor().stream_reader(file) as stream:

@@ -59,7 +59,7 @@ with exhume.open(stream) as archive:
 
 
 def make_stream(path: Path, events: int) -> None:
-    """Events as a web service logs them: a text with four variables, numbers, an array now and then, nested pairs."""
+    """Events as a web service logs them: a message with four variables, numbers, a few arrays, nested pairs."""
     import exhume
 
     rng = random.Random(5)

@@ -18,7 +18,7 @@ BUSY = 0.05
 """The share of the machine that other processes may take."""
 
 WHOLE = 1.15
-"""What loops beside each other may take of the time of one, where each has a core of its own."""
+"""Largest time of parallel loops relative to one, if each has a core of its own."""
 
 LOOP = "for number in range(10_000_000): pass"
 """A quarter of a second or so of one core."""
@@ -65,7 +65,7 @@ def wait_for_idle(until: float, cores: int) -> bool:
 
 
 def has_cores(count: int) -> bool:
-    """Whether so many loops of numbers, which share nothing, take about as long beside each other as one of them.
+    """Whether `count` loops of numbers, which share nothing, take about as long in parallel as one of them.
 
     They take more where the host of a virtual machine uses its cores too, or where two are threads of one.
     """
@@ -73,7 +73,7 @@ def has_cores(count: int) -> bool:
 
 
 def _loops(count: int) -> float:
-    """Wall seconds of loops beside each other."""
+    """Wall seconds of parallel loops."""
     start = time.perf_counter()
     running = [subprocess.Popen([sys.executable, "-I", "-S", "-c", LOOP]) for _ in range(count)]
     for each in running:
@@ -82,7 +82,7 @@ def _loops(count: int) -> float:
 
 
 def settle(most: int = 2 << 30) -> None:
-    """Writes on up to so many bytes of free memory, so that the machine under this one has them in place."""
+    """Writes to at most `most` bytes of free memory, so that the host of this machine has them in place."""
     free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     with mmap.mmap(-1, max(mmap.PAGESIZE, min(most, free // 2)), access=mmap.ACCESS_COPY) as room:
         if hasattr(mmap, "MADV_HUGEPAGE"):

@@ -1,10 +1,10 @@
-"""Archives behind 30 ms of latency: read in place, against downloading them, fsspec's `zip://` and ratarmount.
+"""Archives at 30 ms of latency: read in place, against downloading them, fsspec's `zip://` and ratarmount.
 
     python -m benchmarks.remote [--megabytes N] [--latency MS] [--bandwidth MBPS] [--dir DIR] [--repeat N] [--only F]
     python -m benchmarks.remote --many 1000 [--jobs 64] [--write docs/remote.md]
     python -m benchmarks.remote --whole [--write docs/remote.md]
 
-One archive of each format, 200 MB large, lies on an HTTP server in a process of its own that waits before it answers
+One archive of each format, 200 MB large, is on an HTTP server in a process of its own that waits before it answers
 each request and sends all answers together at most at the given bandwidth.  Three things are timed, from the URL to the
 result, with no connection and no cache from before: the first record (or member), one record or member somewhere in it,
 and a selection of about half a percent.  "Download" is the same after fetching everything, eight files at a time.
@@ -13,7 +13,7 @@ and a selection of about half a percent.  "Download" is the same after fetching 
 `--jobs`, and prints what one archive costs: wall and CPU of the whole command by the number of archives, requests and
 bytes; and, with one job, the median from opening an archive to its answer.
 
-`--whole` verifies a ZS archive where it is, with one range under way at a time and with as many as bring more, and
+`--whole` verifies a ZS archive in place, with one range in flight at a time and with as many as help, and
 downloads it, with one connection and with several: from a server that sends 20 MB/s on each connection, and from one
 whose connections share a line.
 
@@ -75,7 +75,7 @@ class Line:
         self._lock = threading.Lock()
 
     def send(self, size: int) -> None:
-        """Waits for as long as `size` bytes take, behind those that are on their way."""
+        """Waits for as long as `size` bytes take, after those already queued."""
         with self._lock:
             begin = max(time.perf_counter(), self._free)
             self._free = end = begin + size / self.rate
@@ -83,7 +83,7 @@ class Line:
 
 
 def serve(root: Path, latency: float, bandwidth: float, each: float) -> None:  # noqa: C901 - the server is inside
-    """Serves a directory with ranges and index pages; prints the port and goes on until it is stopped.
+    """Serves a directory with ranges and index pages; prints the port and runs until it is stopped.
 
     All connections together get `bandwidth` bytes a second, and each of them `each`.
     """
@@ -155,7 +155,7 @@ def serve(root: Path, latency: float, bandwidth: float, each: float) -> None:  #
         request_queue_size = 128
 
         def handle_error(self, request: Any, client_address: Any) -> None:
-            """A client that hangs up is no news."""
+            """Ignores clients that disconnect."""
 
     server = Server(("127.0.0.1", 0), Handler)
     print(server.server_port, flush=True)
@@ -168,7 +168,7 @@ def _page(names: list[str]) -> bytes:
 
 @contextmanager
 def serving(root: Path, latency: float, bandwidth: float, each: float = 1e4) -> Iterator[str]:
-    """The server in a process of its own; gives its URL.  Milliseconds, and megabytes a second."""
+    """The server in a process of its own; yields its URL.  Milliseconds, and megabytes a second."""
     words = [
         sys.executable,
         "-m",
@@ -243,7 +243,7 @@ def members(size: int) -> list[str]:
 
 
 def digest(parts: Iterable[bytes]) -> Digest:
-    """One text for many bytes; an empty answer is no answer."""
+    """One short string for many bytes; an empty result is an error."""
     found = hashlib.sha256()
     some = False
     for part in parts:
@@ -463,7 +463,7 @@ def verify_whole(url: str) -> None:
 
 
 def verify_alone(url: str) -> None:
-    """The same with one range under way at a time."""
+    """The same with one range in flight at a time."""
     with patch.object(RemoteSource, "_fetch_ahead", lambda self, start, stop: None):
         verify_whole(url)
 

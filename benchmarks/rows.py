@@ -1,8 +1,8 @@
 """The rows of `benchmarks.jobs`: each verb of each format, the archives it works on, its rival and its floor.
 
 Archives are made once per folder, out of the same content everywhere; that of ZS holds text, which does not compress as
-well as the records of a log.  Where commands would else be over within a second, of which the start is a good part,
-there is `MORE` or `MOST` times as much of it.  Commands write to `out`, which is removed before each of them.
+well as the records of a log.  For commands that would otherwise end within a second, much of it their start, there is
+`MORE` or `MOST` times as much of it.  Commands write to `out`, which is removed before each of them.
 """
 
 from __future__ import annotations
@@ -286,7 +286,7 @@ def make_messages(made: Inputs, path: Path) -> None:
 
 
 def make_leveldb(made: Inputs, folder: Path) -> None:
-    """A database of pieces of a text."""
+    """A database whose values are chunks of a log."""
     folder.mkdir()
     text = made["lines"].read_bytes()
     most = len(text) - 150
@@ -298,7 +298,7 @@ def make_leveldb(made: Inputs, folder: Path) -> None:
 
 
 def make_typed_log(made: Inputs, folder: Path) -> None:
-    """A log of messages of one type on several channels, 200 bytes each, with its type in a file beside them."""
+    """A log of messages of one type on several channels, 200 bytes each, with its type in a file next to them."""
     from exhume.formats.ark.writer import ArkWriter
 
     rng = random.Random(5)
@@ -348,4 +348,4 @@ INPUTS: dict[str, tuple[str, Callable[[Inputs, Path], object]]] = {
     "leveldb of plyvel": ("leveldb-copy", lambda made, path: shutil.copytree(made["leveldb"], path)),
     "image": ("image", lambda made, path: make_image(path, {id: made[id] for id in IN_IMAGE}, made.size)),
 }
-"""Where each input lies in its folder, and how it is made; plyvel writes into what it opens."""
+"""The path of each input in its folder, and its maker; plyvel writes into the database it opens."""

@@ -4,7 +4,7 @@
 
 Archives of every format are made (the same every time), then each verb runs on each of them twice, in processes of its
 own: once on the local file, for CPU seconds and peak memory, and once through a file system that counts requests.  The
-tables of the page between its markers are written anew with `--write`.  `benchmarks.simulation` checks the model.
+tables of the page between its markers are rewritten with `--write`.  `benchmarks.simulation` checks the model.
 """
 
 from __future__ import annotations

@@ -6,8 +6,8 @@ For every schema of `ksy/` its sample in `tests/samples/ksy/` is read whole: eve
 which is a Python object at the end.  For every type that is repeated many times (`-columns: true`) the elements of the
 sample are read again and again, one object each by the plain class and the interpreted reader, and as columns.  All
 run in this process, in turns; a figure is the least CPU time of the repetitions, in nanoseconds per structure or
-element.  What was written by hand is gone: `HANDWRITTEN` keeps how many times as fast as the plain class it was, on
-the same elements.  `--write` puts the table into `docs/spec-driven.md`.
+element.  The former handwritten readers are gone: `HANDWRITTEN` keeps their speed relative to the plain class, on the
+same elements.  `--write` puts the table into `docs/spec-driven.md`.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def plain_class(type: Type) -> Any:
 
 @functools.cache
 def names(kind: Any) -> tuple[str, ...]:
-    """The fields and instances of a class of either sort; none for a class that is no structure."""
+    """The fields and instances of a class of either kind; none for other classes."""
     return _names().get((kind.__module__.rpartition(".")[2], kind.__qualname__.rpartition(".")[2]), ())
 
 
@@ -172,7 +172,7 @@ def by_element(type: Type) -> dict[str, Callable[[], int]]:
     kept: list[Any] = [None]
 
     def compiled() -> int:
-        kept[0] = scan(data, 0, len(data))  # as readers do: else the allocator gives its memory back every time
+        kept[0] = scan(data, 0, len(data))  # as readers do: else the allocator returns its memory every time
         return count
 
     found = {"plain": plain, "interpreted": interpreted}
@@ -220,7 +220,7 @@ def main() -> None:
     """Prints the table, a row as soon as it is measured."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--schemas", default="", help="only these, separated by commas")
-    parser.add_argument("--repeat", type=int, default=7, help="turns, of which the quickest counts")
+    parser.add_argument("--repeat", type=int, default=7, help="turns; the quickest counts")
     parser.add_argument("--seconds", type=float, default=0.2, help="CPU seconds of a turn")
     parser.add_argument("--write", action="store_true", help="put the table into docs/spec-driven.md")
     options = parser.parse_args()

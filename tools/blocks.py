@@ -27,7 +27,7 @@ def write_block(page: str, target: str, text: str) -> None:
 
 
 def read_block(page: str, target: str) -> str:
-    """Returns what stands between the marks of a make target; raises `ValueError` when they are not there."""
+    """Returns the text between the marks of a make target; raises `ValueError` if the page has none."""
     whole = (ROOT / "docs" / page).read_text(encoding="utf-8")
     found = re.search(rf"<!-- make {re.escape(target)} -->\n(.*?)<!-- end -->", whole, re.DOTALL)
     if found is None:

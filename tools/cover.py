@@ -1,7 +1,7 @@
 """Branch coverage of the tests with both kernels, and the table of it in `docs/trust.md`.
 
     python -m tools.cover run [PYTEST ARGUMENTS]     runs all tests, then those that are not slow with EXHUME_PURE=1
-    python -m tools.cover tell                       what was measured, as a table and per file
+    python -m tools.cover report                     the measured coverage, as a table and per file
 
 `make coverage` does both.  Processes that the tests start are measured as well.  The command line (`cli/` and `cli*.py`
 of the formats) is measured but not counted: it is tested through its documents and exit codes.
@@ -49,7 +49,7 @@ class Count:
 
 
 def coverage(*arguments: str) -> None:
-    """Runs coverage.py; its data lie in `build/coverage/`."""
+    """Runs coverage.py; its data are stored in `build/coverage/`."""
     KEPT.mkdir(parents=True, exist_ok=True)
     subprocess.run([sys.executable, "-m", "coverage", *arguments], cwd=ROOT, check=True)
 
@@ -80,8 +80,8 @@ def is_command_line(path: str) -> bool:
     return "/cli/" in path or Path(path).name.startswith("cli")
 
 
-def tell() -> int:
-    """Writes the table and prints what is not covered, the worst file first; returns 1 below the goal."""
+def report() -> int:
+    """Writes the table and prints the uncovered lines, the worst file first; returns 1 below the goal."""
     coverage("combine", "--quiet", "--keep")
     coverage("json", "--quiet")
     files = json.loads((KEPT / "coverage.json").read_text(encoding="utf-8"))["files"]
@@ -115,4 +115,4 @@ def _ranges(lines: list[int]) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(run(sys.argv[2:]) if sys.argv[1:2] == ["run"] else tell())
+    sys.exit(run(sys.argv[2:]) if sys.argv[1:2] == ["run"] else report())

@@ -1,8 +1,8 @@
 """Fetches a Debian package and what it needs into a folder of our own: nothing is installed, no rights are needed.
 
 `python -m tools.debian PACKAGE FOLDER` asks apt what an installation would add, fetches these packages and unpacks
-them.  Where there is no apt, no list of packages or no network, it says so and ends without an error: the tests that
-want the program are skipped then, and say why.
+them.  Without apt, a list of packages or a network, it prints a line and ends without an error: the tests that need the
+program are then skipped, with the reason.
 """
 
 from __future__ import annotations

@@ -112,7 +112,7 @@ def copy_tracked(into: Path) -> None:
     """Copies the files that git tracks, links as links.
 
     Raises:
-        DistError: this is no clone.
+        DistError: the folder is not a git clone.
     """
     for name in filter(None, run(["git", "ls-files", "-z"], ROOT).split("\0")):
         source, target = ROOT / name, into / name

@@ -42,7 +42,7 @@ HUNDREDS = {
 
 
 def cell(text: str) -> str:
-    """Returns text that can stand in a table cell."""
+    """Returns text escaped for a table cell."""
     return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
 
 

@@ -160,7 +160,7 @@ def own_texts(root: Path, texts: dict[str, str] | None = None) -> dict[str, str]
     """Returns what `exhume.compiler` writes and the stubs of Kaitai's classes, by path, for `texts` or what is on disk.
 
     Raises:
-        GenerateError: a specification is wrong, or uses what is not covered.
+        GenerateError: a specification is wrong, or uses an unsupported feature.
     """
     if texts is None:
         files = [*(root / SPECS).glob("*.json"), *(root / COMPILED).glob("*.py")]
@@ -211,7 +211,7 @@ def output_lines(root: Path) -> Lock:
 
 
 def read_lock(root: Path) -> Lock:
-    """Returns the committed lock: every value seen for each path; lines that are no entry are passed over."""
+    """Returns the committed lock: every value seen for each path; other lines are skipped."""
     lock: Lock = {}
     file = root / "generated" / "ksc.lock"
     for line in file.read_text(encoding="utf-8").splitlines() if file.exists() else ():
@@ -258,7 +258,7 @@ def relative_imports(text: str, ids: set[str]) -> str:
 
 
 def check_ksc(command: list[str], wanted: str) -> None:
-    """Refuses an official compiler of another version than the pinned one.
+    """Rejects an official compiler whose version is not the pinned one.
 
     Raises:
         GenerateError: it does not run, or is another version.

@@ -2,7 +2,7 @@
 
     python -m tools.json_schemas [--check]
 
-`docs/json.md` says what the keys mean; their types stand here.  A key with `!` is always there and never null; others
+`docs/json.md` explains the keys; their types are defined here.  A key with `!` is always present and never null; others
 may be absent or null.  Documents may have more keys than a schema names, because keys are added between versions.
 """
 

@@ -5,15 +5,15 @@
     == the title of a case, read as header, with [2, [0, 1]] as parameters
     03 00   | header.version.patch = 3          | "a 2-byte patch version number"
     @ header.version
-    04      | .minor = 4; .major = absent       | what stands behind the second bar is prose
+    04      | .minor = 4; .major = absent       | the text after the second bar is prose
     "abc" 00*5 | .name
             | ofs_files = 0x40
             | refuses footer.len_index
 
-A case is read as the whole specification, or as the one of its types that the title names.  Its bytes are all that
-stands left of the first bar: hexadecimal, text in quotes, `00*5` for five zeros.  An expectation is a path and a value:
+A case is read as the whole specification, or as the one of its types that the title names.  Its bytes are everything
+left of the first bar: hexadecimal, text in quotes, `00*5` for five zeros.  An expectation is a path and a value:
 a Python literal, the name of an enumeration's member, `absent`, or nothing, which means the bytes of that very line.
-`PATH is TYPE` names the type of what is there, and `PATH.size` counts a list.  A path that begins with a dot continues
+`PATH is TYPE` names the type of the object there, and `PATH.size` counts a list.  A path with a leading dot continues
 the one after the last `@`.  `refuses PATH` means that reading as far as PATH fails, and that the `valid` (or the
 `contents`) of the field at its end is what refuses the bytes; `ends PATH` that the bytes end too early for it.  Lines
 that begin with `#` are comments.
@@ -119,7 +119,7 @@ def parse_fact(text: str, base: str, own: bytes, line: int) -> Fact:
     elif re.fullmatch(r"\S+", text):
         path, verb, value = text, "own", ""
     else:
-        raise ValueError(f"line {line}: {text!r} is no expectation")
+        raise ValueError(f"line {line}: {text!r} is not an expectation")
     return Fact(base + path if path.startswith(".") else path, verb, value, own, line)
 
 
@@ -237,7 +237,7 @@ def check(case: Case, package: str = PACKAGE, seen: Seen | None = None) -> Itera
             if root is None or fact.verb in ("refuses", "ends"):
                 root = parser(*case.args, KaitaiStream(BytesIO(data)))
                 if hasattr(root, "_debug"):
-                    root._read()  # noqa: SLF001 - the classes with positions read when they are told to
+                    root._read()  # noqa: SLF001 - the classes with positions read only on request
             actual = walk(root, fact.path, looked)
         except ValidationFailedError as error:
             root = None

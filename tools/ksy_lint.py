@@ -50,7 +50,7 @@ ATTRIBUTE = [
     *("eos-error", "pad-right", "encoding", "process", "valid", "contents", "repeat", "repeat-expr", "repeat-until"),
     *("if", "doc", "doc-ref"),
 ]
-# The guide lets doc-ref and the attributes of one kind stand in any order; these share a rank.
+# The guide allows any order of doc-ref and the attributes of one kind; these share a rank.
 ALIKE = {"contents": "valid", "repeat-until": "repeat-expr", "value": "pos"}
 LICENSES = {"CC0-1.0", "MIT"}
 PROCESSES = ("zlib", "xor(", "rol(", "ror(")
@@ -58,7 +58,7 @@ ENCODING = re.compile(r"ASCII|UTF-8|UTF-16[LB]E|UTF-32[LB]E|ISO-8859-([1-9]|1[0-
 NAME = re.compile(r"[a-z][a-z0-9_]*")
 PATH = re.compile(r"[a-z_][a-z0-9_]*(\.[a-z_][a-z0-9_]*)*")
 MAX_SAFE = 2**53
-# Keys of our own and of the Web IDE, by where they stand; ksy/README.md says what they mean.
+# Keys of our own and of the Web IDE, by place; ksy/README.md explains them.
 OWN_TYPE = {"-webide-representation", "-scalar", "-columns", "-element", "-lint-ok"}
 OWN_ATTRIBUTE = {"-orig-id", "-checksum", "-covers", "-parsed-as", "-ends", "-lint-ok"}
 OWN_ATTRIBUTE |= {"-webide-representation", "-webide-parse-mode"}
@@ -69,7 +69,7 @@ VARINTS = ("uleb128", "leveldb_varint")
 PLAIN = re.compile(r"(len|num|ofs|is|has)_\w+|(magic|reserved|padding)\d*|unused")
 # Fields that were once needed to make a check take effect, and are not part of any format.
 PSEUDO = re.compile(r"(check|freeze|assert|ensure|validate|dummy)(_\w+)?")
-# "1 ends the list, 2 needs compaction", "9 for an array, 5 for an object": a number with what it means behind it.
+# "1 ends the list, 2 needs compaction", "9 for an array, 5 for an object": a number followed by its meaning.
 NAMED_NUMBER = re.compile(
     r"(?:^|[,;:.(] ?|\bor |\band )(-?\d+|0x[0-9a-f]+) (?:(?:for|is|means) )?(?!bytes|bits|or|and|when|to|if)[a-z]{2}"
 )
@@ -169,7 +169,7 @@ def _in_block(lines: list[str], number: int) -> bool:
 
 
 def check_order(where: str, keys: list[str], order: list[str], own: set[str]) -> Iterator[Problem]:
-    """Yields a problem for unknown keys and for the first pair in the wrong order; keys of our own stand anywhere."""
+    """Yields a problem for unknown keys and for the first pair in the wrong order; keys of our own may be anywhere."""
     last = -1
     for key in keys:
         if key.startswith("-") and key not in order:
@@ -223,7 +223,7 @@ def walk_values(where: str, value: object) -> Iterator[tuple[str, object]]:
 
 
 def check_plain_name(where: str, attribute: dict[str, Any], key: str, prefixes: tuple[str, ...]) -> Iterator[Problem]:
-    """Yields a problem when a size, count or position is a plain name (or a path) without a telling prefix."""
+    """Yields a problem if a size, count or position is a plain name (or a path) without a prefix that identifies it."""
     value = attribute.get(key)
     if not isinstance(value, str) or not PATH.fullmatch(value) or value.startswith("_io.") or value.endswith(".size"):
         return
@@ -262,7 +262,7 @@ def check_original(where: str, name: object, value: object) -> Iterator[Problem]
 
 
 def check_pseudo(where: str, name: str, attribute: dict[str, Any]) -> Iterator[Problem]:
-    """Yields a problem for a field that is no part of the format, only there so that something is checked."""
+    """Yields a problem for a field outside the format, present only so that something is checked."""
     if PSEUDO.fullmatch(name):
         yield where, f"{name} is no field of the format: put valid on the field that it checks"
     elif attribute.get("size") == 0:
@@ -290,7 +290,7 @@ def check_named(where: str, attribute: dict[str, Any]) -> Iterator[Problem]:
 def check_bound(where: str, name: str, attribute: dict[str, Any]) -> Iterator[Problem]:
     """Yields a problem when a length, a count or an offset that comes from the data is not bounded.
 
-    One byte bounds itself; `-lint-ok` on the field says why another needs no bound.
+    One byte bounds itself; `-lint-ok` on the field states why another needs no bound.
     """
     kind = attribute.get("type")
     if not name.startswith(COUNTS) or "value" in attribute or not isinstance(kind, str):
@@ -330,7 +330,7 @@ def check_documented(
 
 
 def check_covers(where: str, attribute: dict[str, Any], spec: dict[str, Any]) -> Iterator[Problem]:
-    """Yields a problem when a checksum is said to be over something that is no field beside it."""
+    """Yields a problem if `-covers` names something other than a sibling field."""
     covers = attribute.get("-covers", [])
     for name in [covers] if isinstance(covers, str) else covers:
         if name not in {one.get("id") for one in spec["seq"]} - {attribute.get("id")}:

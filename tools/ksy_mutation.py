@@ -13,7 +13,7 @@ What became of the faults in a specification is kept below `build/ksy-mutation/`
 imports it, the facts about these and this program stay as they are.
 
 Each process has a Node.js of its own that compiles one mutant while the one before is tested in memory, so a fault
-costs about a tenth of a second.
+costs about 0.1 s.
 """
 
 from __future__ import annotations
@@ -229,7 +229,7 @@ def uses_order(spec: dict[str, Any], kind: str) -> bool:
 
 
 def type_faults(root: dict[str, Any], spec: dict[str, Any], path: tuple[str | int, ...]) -> Iterator[Mutation]:
-    """Yields every mutant with a fault in a type or in what it holds; `path` leads to the type from the root."""
+    """Yields every mutant with a fault in a type or its contents; `path` leads to the type from the root."""
 
     def planted(where: tuple[str | int, ...], value: Any) -> dict[str, Any]:
         mutant = copy.deepcopy(root)
@@ -276,7 +276,7 @@ class Compiler:
         )
 
     def ask(self, name: str, spec: dict[str, Any]) -> None:
-        """Hands over a specification; `answer` gives what came out."""
+        """Hands over a specification; `answer` returns the result."""
         assert self._process.stdin
         self._process.stdin.write(json.dumps({"name": name, "spec": spec}) + "\n")
         self._process.stdin.flush()
@@ -408,7 +408,7 @@ def plain(result: Result) -> str:
 
 
 def reason(result: Result) -> str | None:
-    """Returns why a survivor cannot be noticed, or nothing when nobody knows."""
+    """Returns why a survivor cannot be noticed, or None if no reason is recorded."""
     return next((why for what, why in excuses().items() if fnmatchcase(plain(result), what)), None)
 
 

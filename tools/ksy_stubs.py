@@ -36,7 +36,7 @@ Given = dict[str, list[tuple[ast.expr, bool, bool]]]
 
 
 def stubs(modules: Mapping[str, str]) -> dict[str, str]:
-    """The stub of each module by its file name (`zs.pyi`), from the texts of the modules by their names."""
+    """The stub of each module by its file name (`zs.pyi`), from the sources of the modules by their names."""
     trees = {name: ast.parse(text) for name, text in modules.items()}
     classes: dict[str, ast.ClassDef] = {}
     for name, tree in trees.items():
@@ -124,7 +124,7 @@ def _stub(node: ast.ClassDef, path: str, known: Mapping[str, Given], indent: str
 
 
 class _Inference:
-    """The types of expressions; `Any` where they are not told by their form."""
+    """The types of expressions; `Any` where their form does not determine one."""
 
     def __init__(self, known: Mapping[str, Given]) -> None:
         self._known = known

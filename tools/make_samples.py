@@ -4,7 +4,7 @@
 
 Each `tests/<format>/make_samples.py` has a function `make(root: Path)` that writes what it owns below `root`
 (`<format>/...` for archives, `ksy/<schema id>.bin` and `ksy/<schema id>-<what>.bin` for single specifications, with
-`.args.json` beside them for those that take parameters).  Samples are made here, never copied from elsewhere.
+`.args.json` next to them for those that take parameters).  Samples are made here, never copied from elsewhere.
 """
 
 from __future__ import annotations

@@ -74,6 +74,6 @@ def _paragraph(text: str) -> str:
 
 
 def roff(text: str) -> str:
-    """A text as troff takes it: backslashes and hyphens as such, and no line that looks like a request."""
+    """Text escaped for troff: literal backslashes and hyphens, and no line that looks like a request."""
     text = text.replace("\\", "\\e").replace("-", "\\-")
     return f"\\&{text}" if text[:1] in (".", "'") else text

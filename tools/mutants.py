@@ -34,7 +34,7 @@ class Mutant:
     edit: Callable[[], None]
 
     def module(self) -> ast.Module:
-        """The module with the change; for good: whoever wants another mutant of the same source finds them again."""
+        """The module with the change, permanently: for another mutant of the same source, parse it again."""
         self.edit()
         return self.tree
 

@@ -4,8 +4,8 @@
 
 For each format one process collects the tests that are worth running and measures which of them run which lines.  It
 then forks for every mutant: the child executes the changed module, puts what is new in it into the module that all
-others have imported, and runs the tests of the changed lines, golden findings first, until one fails.  What lies at the
-level of a module or class and survives that is tried again in a process that imports nothing but the changed module.
+others have imported, and runs the tests of the changed lines, golden findings first, until one fails.  A mutant at the
+level of a module or class that survives is tried again in a process that imports nothing but the changed module.
 
 Survivors are printed and kept in `build/mutation/`; the counts go into `docs/trust.md`.  `tools/equivalent_mutants.txt`
 lists changes that change nothing that could be seen, with the reason.
@@ -44,7 +44,7 @@ FORMATS = {
     "zs": "zs",
 }  # fmt: skip
 MODULES = ("verify", "checks", "layout", "salvage")
-"""What judges archives; a module that was parted has others beside it, as `verify_tables` beside `verify`."""
+"""Modules that judge archives; a module that was split has siblings, such as `verify_tables` next to `verify`."""
 KEPT = ROOT / "build" / "mutation"
 EQUIVALENT = ROOT / "tools" / "equivalent_mutants.txt"
 
@@ -87,13 +87,13 @@ def kept_of(name: str) -> Path:
 
 
 def keep(name: str, verdicts: dict[str, Verdict]) -> None:
-    """Keeps the fates of a module's mutants, for `--again` and for whoever wants to kill the survivors."""
+    """Keeps the fates of a module's mutants, for `--again` and for writing tests that kill the survivors."""
     fates = {fate: [mutant for mutant, verdict in verdicts.items() if verdict.fate is fate] for fate in Fate}
     kept_of(name).write_text(json.dumps(fates, indent=1, ensure_ascii=False), encoding="utf-8")
 
 
 def equivalents() -> dict[str, dict[str, str]]:
-    """Module -> name of the mutant -> why nobody can see it."""
+    """Module -> name of the mutant -> why no test can see it."""
     found: dict[str, dict[str, str]] = {}
     reason = ""
     module = ""
@@ -382,7 +382,7 @@ class Experiment:
                 transplant(module, code)
             except CannotTransplantError:
                 return 2
-            except Exception:  # whatever a mutant raises when it is imported gives it away
+            except Exception:  # any error on import kills the mutant
                 return 1
             recent = {*struct.unpack(f"<{len(self.killers) // 4}I", self.killers)}
             ordered = sorted(tests, key=lambda number: number not in recent)
@@ -559,7 +559,7 @@ def run_long(work: Callable[[], int]) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
-# What is told
+# Reports
 
 
 HEAD = ["| module | mutants | killed | equivalent | survived | killed of those not equivalent |",

@@ -1,8 +1,8 @@
-"""How many bytes of the samples no specification gives a meaning, by format, whole files and stored archives alike.
+"""Bytes of the samples that no specification explains, by format, for whole files and for stored archives.
 
     python -m tools.opaque [--write]
 
-Every byte of a file is told by the innermost field that reaches it when all instances are asked for, as in the Web IDE.
+Every byte of a file belongs to the innermost field that reaches it when all instances are read, as in the Web IDE.
 It is opaque when that field is plain bytes; numbers, text, magics, checksums and padding are not.  Compressed bytes
 and the contents of members are opaque by nature, which is why archives are counted stored as well.  What is opaque is
 listed field by field, each with its reason; a field without one is an error.  `--write` puts the tables into
@@ -91,7 +91,7 @@ def _leaves(tree: Field) -> Iterator[tuple[Field, Field]]:
 
 
 def _is_spelled(parent: Field, field: Field) -> bool:
-    """Whether a value beside the bytes is the text that they spell."""
+    """Whether a sibling value is the text that the bytes spell."""
     texts = [one.value for one in parent.children if one.span is None and isinstance(one.value, str)]
     return any(text.encode("utf-8", "replace") == field.value for text in texts)
 

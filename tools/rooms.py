@@ -1,7 +1,7 @@
-"""The house as it stands: which room imports which, and that nothing imports in a circle.
+"""The layers of the source: which imports which, and that nothing imports in a circle.
 
-A room is a folder of `src/exhume`; the modules of the root are the words that all others use.  Imports inside functions
-count, imports for type checkers do not.  `make rooms` writes the picture into `docs/architecture.md`.
+A layer is a folder of `src/exhume`; the modules of the root are the base that all others use.  Imports inside functions
+count, imports for type checkers do not.  `make rooms` writes the table into `docs/architecture.md`.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ ROOMS = {
     "cli": "the command line, one module per verb",
     "format commands": "what a format adds to the command line: its `cli` modules, which the verbs load by name",
 }
-"""Each room with what it is for; every one imports those before it only."""
+"""Each layer with its purpose; a layer imports only those before it."""
 
 FRONT_DOOR = ("__main__", "ark", "caf", "clps", "databundle", "kvir", "leveldb", "zs")
-"""What lies before all rooms, as `exhume` itself does: the command, and each format as users of the library open it."""
+"""Modules above all layers, as `exhume` itself is: the command, and each format as users of the library open it."""
 
 
 @functools.cache
@@ -55,7 +55,7 @@ def modules() -> dict[str, Path]:
 
 
 def room_of(module: str) -> str | None:
-    """The room that a module lies in; None for the front door."""
+    """The layer of a module; None for the front door."""
     parts = module.split(".")
     if len(parts) < 2 or parts[1] in FRONT_DOOR:
         return None
@@ -125,7 +125,7 @@ def circles(graph: Mapping[str, Iterable[str]]) -> list[list[str]]:
 
 
 def between_rooms() -> dict[tuple[str, str], list[tuple[str, str]]]:
-    """For each pair of rooms, one importing the other, the imports that do."""
+    """The imports between each pair of layers, by (importing, imported)."""
     found: dict[tuple[str, str], list[tuple[str, str]]] = {}
     for module in modules():
         for other in sorted(imports(module)):
@@ -136,7 +136,7 @@ def between_rooms() -> dict[tuple[str, str], list[tuple[str, str]]]:
 
 
 def upward() -> list[str]:
-    """The imports of a room that stands above the importing one."""
+    """The imports of a layer above the importing one."""
     names = list(ROOMS)
     return [
         f"{module} imports {other}"
@@ -147,7 +147,7 @@ def upward() -> list[str]:
 
 
 def table() -> str:
-    """The rooms from the top to the ground: what each is for, and which ones it stands on."""
+    """The layers from the top down: the purpose of each, and its imports."""
     edges = between_rooms()
     rows = ["| room | what it is for | imports |", "|---|---|---|"]
     for room, what in reversed(ROOMS.items()):

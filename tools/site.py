@@ -3,7 +3,7 @@
     python -m tools.site
 
 The pages of `docs/`, the README and its neighbours, and what follows from the code: the library, the JSON schemas, the
-limits, the exit codes.  A link to a file of the project that is no page leads to a copy of it.
+limits, the exit codes.  A link to a project file that is not a page leads to a copy of it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ PAGES = {
     "benchmarks/README.md": "project/benchmarks.md",
     "examples/README.md": "project/examples.md",
 }
-"""The pages outside `docs/`, and where they stand on the site."""
+"""The pages outside `docs/`, and their places on the site."""
 
 FOLDERS = {
     "ksy": "project/specifications.md",
@@ -55,7 +55,7 @@ EXIT_CODES = {
 
 
 def sources() -> dict[str, str]:
-    """Every page by its path in the project, and where it stands on the site."""
+    """Every page by its path in the project, and its place on the site."""
     docs = {path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md")}
     return PAGES | {path: path.removeprefix("docs/") for path in sorted(docs)}
 
@@ -68,7 +68,7 @@ def page(path: str, text: str, known: dict[str, str]) -> str:
         to = known.get(target) or FOLDERS.get(target)
         if to is None:
             if not (ROOT / target).is_file():
-                raise ValueError(f"{path}: {found[2]} is no page, no file and no known folder")
+                raise ValueError(f"{path}: {found[2]} is not a page, a file or a known folder")
             to = target.removeprefix("docs/") if target.startswith("docs/") else f"files/{target}"
             if to.endswith(".ksy"):
                 to += ".txt"  # which browsers show
@@ -102,7 +102,7 @@ def library() -> str:
 
 
 def schemas() -> str:
-    """The page of the JSON schemas, which are copied beside it."""
+    """The page of the JSON schemas, which are copied next to it."""
     text = (
         "# JSON schemas\n\nEach form of [JSON output](../json.md) as a JSON Schema, as it comes with the package.\n\n"
     )
@@ -146,7 +146,7 @@ GENERATED = {
 
 
 def main() -> int:
-    """Writes every page anew."""
+    """Rewrites every page."""
     shutil.rmtree(OUT, ignore_errors=True)
     known = sources()
     for path, to in known.items():

@@ -11,7 +11,7 @@ import griffe
 
 
 class Sections(griffe.Extension):  # type: ignore[misc]  # griffe is not in the environment of the tests
-    """Gives the sections of docstrings the names under which griffe shows them."""
+    """Renames the sections of docstrings to those that griffe shows."""
 
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
         """Renames the sections of the docstring of every object."""

@@ -2,8 +2,8 @@
 
     make skips
 
-It is for a run of all tests with what `make test` installs and nothing else: no samples beside the repository, no
-environment variable that names a server or a program.  It fails when more tests are skipped than a default run may.
+It is for a run of all tests with what `make test` installs and nothing else: no samples next to the repository, no
+environment variable that names a server or a program.  It fails if more tests are skipped than a default run may skip.
 """
 
 from __future__ import annotations

@@ -157,7 +157,7 @@ def check_go(folder: Path, files: dict[str, str]) -> tuple[str, Errors]:
     """The Go compiler with the runtime; `golang.org/x/text` is Debian's golang-golang-x-text-dev or of GOPATH."""
     home = folder / "src" / "parsers"
     home.mkdir(parents=True)
-    for name in files:  # the compiler's JavaScript build cannot be told the package
+    for name in files:  # the compiler's JavaScript build has no option for the package
         text = (folder / name).read_text(encoding="utf-8")
         (home / name).write_text(text.replace("\nimport ", "\npackage parsers\n\nimport ", 1), encoding="utf-8")
     place = folder / "src" / "github.com" / "kaitai-io" / "kaitai_struct_go_runtime" / "kaitai"

@@ -49,7 +49,7 @@ def category(name: str) -> str:
 
 
 def moved(name: str, text: str) -> str:
-    """A schema as it stands in its folder."""
+    """A schema as its folder needs it."""
     here = category(name)
 
     def imported(match: re.Match[str]) -> str:

@@ -40,7 +40,7 @@ class Entry(NamedTuple):
         offset: Absolute, in bytes; None: no bytes of its own.
         size: Logical bytes.
         stored_size: Bytes on disk.
-        source: The file it lies in, for archives of several.
+        source: Its file, for archives of several files.
         details: The format's own columns, JSON-able.
 
     Example:
@@ -95,12 +95,12 @@ class Info(abc.ABC):
 
 
 class Archive(abc.ABC):
-    """An open archive, as `exhume.open` gives it; a context manager.
+    """An open archive, as `exhume.open` returns it; a context manager.
 
-    Reading is thread-safe; nothing is ever written, locked or left beside the evidence.
+    Reading is thread-safe; no file is ever written, locked or created next to the evidence.
 
     Args:
-        source: What is read; `source.name` is the path or URL that was opened.
+        source: The opened file or object; `source.name` is its path or URL.
         limits: What hostile input may cost.
 
     Raises:
@@ -147,7 +147,7 @@ class Archive(abc.ABC):
 
     @abc.abstractmethod
     def entries(self) -> Iterator[Entry]:
-        """What the archive holds, in a deterministic order."""
+        """The entries of the archive, in a deterministic order."""
 
     @abc.abstractmethod
     def verify(self, *, quick: bool = False, jobs: int = 1, progress: Progress = no_progress) -> Iterator[Finding]:
@@ -192,7 +192,7 @@ class Archive(abc.ABC):
     def to_dataset(self, *, keep_bytes: int | None = None, **options: Any) -> Any:
         """The same table as a `pyarrow.dataset.Dataset`, for DuckDB, Polars (`scan_pyarrow_dataset`) and pyarrow.
 
-        Only the columns that a query needs are read.  Those that were read to their end are kept for the next query, up
+        Only the columns that a query needs are read.  Those that were read completely are kept for the next query, up
         to `keep_bytes` of decoded columns (default 256 MiB; 0 keeps none, nor does the option `lost`).  Other options
         and errors are those of `to_arrow`.
         """
@@ -268,7 +268,7 @@ class MemberArchive(Archive):
     """An archive of named byte strings (caf, databundle).  Names are relative and `/`-separated.
 
     Args:
-        source: What is read.
+        source: The file or object to read.
         limits: What hostile input may cost.
 
     Raises:
@@ -318,7 +318,7 @@ class MemberArchive(Archive):
             self.hint(entries)
 
     def iter_member(self, name: str, chunk_size: int = STREAM_CHUNK, *, jobs: int = 1) -> Iterator[bytes]:
-        """A member's bytes in pieces, with bounded memory; what is decoded is by `jobs` threads (0: one per core)."""
+        """A member's bytes in chunks, with bounded memory; `jobs` threads decode (0: one per core)."""
         entry = self.stat(name)
         size = entry.size or 0
         if size > chunk_size:
@@ -327,7 +327,7 @@ class MemberArchive(Archive):
             yield self.read_member(name, start, min(size, start + chunk_size))
 
     def stored_range(self, name: str) -> tuple[Source, int, int] | None:
-        """Where a member lies uncompressed, checked, as `(source, start, end)`; None when its bytes need decoding."""
+        """The verified range of an uncompressed member, `(source, start, end)`; None if its bytes need decoding."""
         return None
 
     def stored_ranges(self, names: Sequence[str]) -> tuple[Source, Sequence[int], Sequence[int]] | None:
@@ -338,10 +338,10 @@ class MemberArchive(Archive):
         return None
 
     def decoded_range(self, name: str) -> tuple[Callable[[int, int], bytes], int, int] | None:
-        """Where a member lies in a stream that many members share and that has to be decoded: `(read, start, end)`.
+        """The range of a member in a stream that many members share and that has to be decoded: `(read, start, end)`.
 
-        `read(start, end)` decodes a range of the stream, from any thread, and is equal for members of one stream; what
-        it gives is to be passed to `check_member`.  None for a member that lies in no such stream.
+        `read(start, end)` decodes a range of the stream, from any thread, and is equal for members of one stream; its
+        result must be passed to `check_member`.  None for a member without such a stream.
         """
         return None
 
@@ -414,7 +414,7 @@ class RecordArchive(Archive):
     """An archive of records (zs, clp-s, kv-ir, ark, leveldb); the format's own nouns say how they are read.
 
     Args:
-        source: What is read.
+        source: The file or object to read.
         limits: What hostile input may cost.
 
     Raises:
@@ -427,7 +427,7 @@ class RecordArchive(Archive):
 
 
 class Writer(abc.ABC):
-    """Builds one archive, as a context manager; `exhume.create` gives it.
+    """Builds one archive, as a context manager; `exhume.create` returns it.
 
     Leaving it normally finishes the archive; after an exception, nothing remains that looks like a complete archive.
 
@@ -458,4 +458,4 @@ class Writer(abc.ABC):
 
     @abc.abstractmethod
     def abort(self) -> None:
-        """Removes what was written; it may be called again, and after `finish` it does nothing."""
+        """Removes the output; it may be called again, and after `finish` it does nothing."""

@@ -48,7 +48,7 @@ def open(
     Raises:
         SourceError: The target cannot be read (`FileNotFoundError` and `PermissionError` where it is one).
         FormatError: It is not such an archive, or its manifest is damaged.
-        StructureError: The directory holds several logs and `log` does not choose one (ARK-108).
+        StructureError: The directory contains several logs and `log` does not choose one (ARK-108).
 
     Example:
         >>> with exhume.ark.open("robot") as log:

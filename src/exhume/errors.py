@@ -19,7 +19,7 @@ class Span(NamedTuple):
     Attributes:
         source: The file: path, URL, or name inside a directory.
         start: First byte.
-        end: Byte behind the last one.
+        end: One past the last byte.
         payload: Narrows it, when set, to a half-open range inside the *decompressed* payload that the file range
             holds: compressed bytes have no smaller address in the file.
 
@@ -86,7 +86,7 @@ class ExhumeError(Exception):
         span: The bytes it is about, or None.
         field_path: The field in the specification, or None.
         expected: What should be there.
-        actual: What is there.
+        actual: The value found.
         spec_ref: The sentence of the format's specification.
 
     Example:
@@ -144,7 +144,7 @@ class ExhumeError(Exception):
 
 
 def _redacted(value: Any) -> Any:
-    """The value without secrets: texts of others often name a whole URL."""
+    """The value without secrets: messages of other libraries often contain a whole URL."""
     return redact(str(value)) if isinstance(value, (str, BaseException)) else value
 
 
@@ -290,13 +290,13 @@ class SourceAccessError(SourceError, PermissionError):
 
 
 class SourceIsDirectoryError(SourceError, IsADirectoryError):
-    """A directory stands where a file is needed."""
+    """The path is a directory, but a file is needed."""
 
     errno = errno.EISDIR
 
 
 class SourceNotDirectoryError(SourceError, NotADirectoryError):
-    """A file stands where a directory is needed."""
+    """The path is a file, but a directory is needed."""
 
     errno = errno.ENOTDIR
 
@@ -326,7 +326,7 @@ class SourceChangedError(SourceError):
 
 
 class OutputLimitError(SourceError):
-    """An extraction would write more than `Limits` allow; what was written so far stays."""
+    """An extraction would write more than `Limits` allow; the files written so far remain."""
 
     default_code = "EX-505"
 

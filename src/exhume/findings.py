@@ -1,4 +1,4 @@
-"""Rules and findings: one numbered rule gives readers their exception and `verify` its finding, with one wording."""
+"""Rules and findings: a numbered rule makes the exception of readers and the finding of `verify`, in one wording."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ class Finding(NamedTuple):
     """One result of `exhume.verify`; `str()` is one line.
 
     Attributes:
-        code: Of the rule that is broken; stable, and documented with its specification's sentence.
+        code: Code of the broken rule; stable, and documented with the sentence of the specification.
         severity: error, unchecked, warning or note.
         message: One sentence.
         span: The bytes at fault, absolute in the file it names.
         field_path: The field in the specification, or None.
         expected: What should be there.
-        actual: What is there.
+        actual: The value found.
         spec_ref: The sentence of the format's specification.
         declared: Where the expected value is stored, when that is far from `span` (a checksum in an index).
 
@@ -172,7 +172,7 @@ STRUCTURE_ONLY = f"structure is sound; {NO_CHECKSUMS}"
 
 
 NOT_VERIFIED = "not checked: --no-verify"
-"""What stands in place of a verdict where the archive was not verified, as requested."""
+"""Shown instead of a verdict if the archive was not verified, as requested."""
 
 
 def summarize(counts: Mapping[Severity, int], *notes: str) -> str:

@@ -32,7 +32,7 @@ def open(
         length: How long it is there, in bytes; None: to the end.
 
     Returns:
-        A context manager: its `database` gives every version of every key; `entries`, `to_arrow` read it.
+        A context manager: its `database` yields every version of every key; `entries`, `to_arrow` read it.
 
     Raises:
         SourceError: The target cannot be read (`FileNotFoundError` and `PermissionError` where it is one).

@@ -36,15 +36,15 @@ class _Caps(NamedTuple):
     """Entries of one table of contents held in memory."""
 
     depth: int = 100
-    """Nesting in the index of a CAF chunk, 100 at most; rbuf values have a bound of their own, of that size, and what
-    else nests is bounded by the interpreter's recursion limit, and told as too deep.
+    """Nesting in the index of a CAF chunk, 100 at most; rbuf values have a bound of their own, of that size, and other
+    nesting is bounded by the interpreter's recursion limit, and reported as too deep.
     """
 
     name_size: int = 64 * KIB
     """Length of one member name: how far before a broken index carving looks for where it begins."""
 
     output_size: int = 1024 * GIB
-    """Bytes that one extraction writes: members may lie over each other, and a small archive then has no end."""
+    """Bytes that one extraction may write: members can overlap, so the content of a small archive has no bound."""
 
     output_files: int = 50_000_000
     """Files and directories that one extraction makes: as many as a table of contents may name."""
@@ -75,7 +75,7 @@ class Limits(_Caps):
 
     __slots__ = ()
 
-    if not TYPE_CHECKING:  # whoever calls it is to see the fields
+    if not TYPE_CHECKING:  # type checkers see the fields
 
         @functools.wraps(_Caps.__new__)
         def __new__(cls, *caps: int, **named: int) -> Self:
@@ -105,7 +105,7 @@ class Limits(_Caps):
         return min(self.payload_size, self.expansion_budget(stored_size))
 
     def with_overrides(self, assignments: list[str]) -> Limits:
-        """Applies `NAME=VALUE` texts (decimal, with optional K/M/G suffix); raises `WriterError` for anything else."""
+        """Applies `NAME=VALUE` strings (decimal, optional K/M/G suffix); raises `WriterError` for anything else."""
         known = set(self._fields)
         out = self
         for text in assignments:

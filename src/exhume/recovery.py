@@ -27,8 +27,8 @@ class Verified(enum.StrEnum):
 
     CHECKSUMS = "checksums"  # every byte was checked against a checksum that the damaged archive keeps of it
     REREAD = "reread"  # it was decoded, or parsed, without an error, but no checksum covers it
-    UNVERIFIABLE = "unverifiable"  # bytes that nothing in the format vouches for, copied as they are
-    FAILED = "failed"  # what was written was read again and breaks rules
+    UNVERIFIABLE = "unverifiable"  # bytes without any check in the format, copied as they are
+    FAILED = "failed"  # the output was read again and breaks rules
     NOTHING = "nothing"  # there is no content in the output: nothing survives, or nothing was there
 
 
@@ -36,7 +36,7 @@ class Fate(enum.StrEnum):
     """What became of a span of the damaged input."""
 
     RECOVERED = "recovered"  # its content is in the output
-    REBUILT = "rebuilt"  # structure that the output has anew (indexes, headers, checksums)
+    REBUILT = "rebuilt"  # structure that the output has again (indexes, headers, checksums)
     LOST = "lost"  # content that could not be recovered
     IGNORED = "ignored"  # held nothing to recover (padding, dead bytes, extension areas)
 
@@ -115,8 +115,8 @@ class SalvageReport:
     def settle(self, files: Iterable[Span]) -> None:
         """Makes the account exact: each byte of `files` gets one fate, and none outside them has any.
 
-        Where spans overlap, the best fate counts.  Bytes without a fate are lost, since nothing that was read claims
-        them; but those at the end of a file are no content where nothing else is missing.
+        Where spans overlap, the best fate counts.  Bytes without a fate are lost, since no structure claims them; but
+        those at the end of a file are not content if nothing else is missing.
         """
         complete = not self.lost.total()
         by_source: dict[str, list[SpanFate]] = {}
@@ -192,7 +192,7 @@ class Proof(enum.StrEnum):
 
     CHECKSUMS = "checksums"  # those of its contents were computed
     STRUCTURE = "structure"  # its contents were decoded, or each of their parts begins or ends as it must
-    NOTHING = "nothing"  # its contents are bytes of which nothing tells what they should be
+    NOTHING = "nothing"  # the format provides no way to check its contents
 
 
 class CarveVerdict(enum.StrEnum):
@@ -226,7 +226,7 @@ LARGE = 4 << 20
 class Carved:
     """An archive found inside raw bytes: which bytes of the outermost file it occupies, and whether it is intact.
 
-    `confidence` (0 to 1) says how sure it is that the bytes are of this format; it says nothing of their integrity.
+    `confidence` (0 to 1) is the probability that the bytes are of this format; it does not describe their integrity.
     """
 
     format: str

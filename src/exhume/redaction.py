@@ -1,7 +1,7 @@
 """Secrets removed from text: `redact` for every message, name and record, `redact_all` for records made of values.
 
-A message names URLs, options and answers of other libraries, any of which may contain a password, a token or a
-signature.  Each is replaced with `***`; the rest of the text stays readable.
+A message may quote URLs, options and responses of other libraries, and with them a password, a token or a signature.
+Each is replaced with `***`; the rest of the text stays readable.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from urllib.parse import unquote_plus
 
 HIDDEN = "***"
 
-# Patterns are texts, which `re` compiles when they are first used: every command imports this module.
+# Patterns are strings, which `re` compiles on first use: every command imports this module.
 
 _WORDS = frozenset({"auth", "jwt", "key", "pass", "pw", "pwd", "sas", "sig", "sign"})
 """Names of secrets, in lower case and without separators, as whole names."""
@@ -53,7 +53,7 @@ def is_secret(name: str) -> bool:
 
 
 def redact(text: str) -> str:
-    """Return a text without passwords, tokens and signatures: of URLs, queries, `KEY=VALUE`, JSON, XML, headers."""
+    """Return text without passwords, tokens and signatures: of URLs, queries, `KEY=VALUE`, JSON, XML, headers."""
     if "=" in text:
         text = re.sub(_QUERY, _pair, text)
         text = re.sub(_SEMICOLON, _pair, text)

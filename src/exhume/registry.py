@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
 
 FORMATS = "exhume.formats"
-"""The package that the formats lie in, a folder each."""
+"""The package with the formats, a folder each."""
 
 
 class Identification(NamedTuple):
-    """One candidate format for some bytes, as `exhume.identify` gives it.
+    """One candidate format for some bytes, as `exhume.identify` returns it.
 
     Attributes:
         format: Id of the format.
         confidence: How sure, 0 to 1.
-        span: Where the archive lies.
+        span: Byte range of the archive.
         evidence: Why, a sentence each.
 
     Example:
@@ -66,10 +66,10 @@ class Signature(NamedTuple):
 class Format(NamedTuple):
     """What exhume knows about a format before importing its code.
 
-    Hooks are `"module:attribute"` texts, relative to the format's package.  For all of them, and for the archives that
-    `open` returns: a position that is given counts from the first byte of the source that it is given with; every
+    Hooks are `"module:attribute"` strings, relative to the format's package.  For all of them, and for the archives
+    that `open` returns: a position that is given counts from the first byte of the source that it is given with; every
     offset and `Span` that is reported counts from the first byte of the outermost file, as `Source.span` makes them.
-    So the same bytes give the same answer wherever they lie, except that offsets are shifted by `Source.origin`.
+    So the same bytes yield the same result at any place, except that offsets are shifted by `Source.origin`.
 
     - `open(source_or_tree, *, limits, **options) -> Archive`
     - `probe(source_or_tree) -> Identification | None`, from a few small reads at head and tail
@@ -78,7 +78,7 @@ class Format(NamedTuple):
     - `create(target, **options) -> Writer`, None for read-only formats
     - `rules -> RuleTable`
     - `salvage(source_or_tree, output_path, *, mode, limits, progress, jobs, **options) -> recovery.SalvageReport`:
-      writes a new archive (or files, or records) at `output_path`; the engine verifies what was written
+      writes a new archive (or files, or records) at `output_path`; the engine verifies the output
     - `recode(archive, output_path, *, stored, limits, progress, jobs, **options) -> None`: writes the same content,
       stored differently
     - `locate(source, hit, *, limits, jobs) -> recovery.Carved | None`: the archive whose signature was hit at `hit` of
@@ -99,7 +99,7 @@ class Format(NamedTuple):
     aliases: tuple[str, ...] = ()  # further names for `format=` and `--as`: fsspec protocols, common spellings
     signatures: tuple[Signature, ...] = ()
     codecs: tuple[str, ...] = ()
-    checksums: tuple[str, ...] = ()  # what `verify` computes and compares, all of it before it says "ok"
+    checksums: tuple[str, ...] = ()  # computed and compared by `verify` before it reports "ok"
     payload_checksums: tuple[str, ...] = ()  # the same, but for `quick`, which leaves these out
     open: str = "reader:open_archive"
     probe: str = "probe:probe"
@@ -123,7 +123,7 @@ class Format(NamedTuple):
         return bool(self.checksums or self.payload_checksums)
 
     def hook(self, name: str) -> Any:
-        """The object behind a hook; raises `UnsupportedOperationError` when the format has none."""
+        """The object that a hook names; raises `UnsupportedOperationError` if the format has none."""
         text = getattr(self, name)
         if text is None:
             raise UnsupportedOperationError(f"there is no {name!r} for {self.id} archives")
@@ -195,7 +195,7 @@ def create_archive(target: Any, format: str, **options: Any) -> Writer:
     Args:
         target: Path of the file or directory to write.
         format: Id of the format, or another name for it.
-        options: Those of the format's own `create` (`exhume.zs.create` and its like).
+        options: Those of the format's own `create` (such as `exhume.zs.create`).
 
     Returns:
         A context manager: leaving it finishes the archive, and after an exception nothing remains that looks like a

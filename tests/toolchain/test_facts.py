@@ -95,7 +95,7 @@ def test_another_field_that_refuses_the_bytes_is_an_error() -> None:
     [
         ("00 | groups", "no case begun"),
         ("== a\n0g | groups", "neither hexadecimal nor text"),
-        ("== a\n00 | groups len", "no expectation"),
+        ("== a\n00 | groups len", "not an expectation"),
     ],
 )
 def test_what_is_no_fact_is_refused(text: str, words: str) -> None:

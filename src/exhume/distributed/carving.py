@@ -65,7 +65,7 @@ class ImageSpan:
 
 @dataclass(slots=True)
 class Image:
-    """What was found in one image, and which parts of it could not be searched."""
+    """The archives found in one image, and the parts of it that could not be searched."""
 
     target: str
     archives: list[Carved] = field(default_factory=list)
@@ -99,7 +99,7 @@ def carve_each(
     progress: Progress = no_progress,
     **how: Any,
 ) -> Iterator[Image]:
-    """Carves images one after the other, all their spans in one run; `how` goes to `run`.
+    """Carves images in sequence, all their spans in one run; `how` goes to `run`.
 
     `start`, `stop` and `span` are in bytes.  Raises `ValueError` for a `span` below 1.
     """

@@ -1,6 +1,6 @@
 """Local workers: the caller itself, threads, or processes that may die without taking the run with them.
 
-`concurrent.futures` gives up a whole pool when one of its processes dies, and cannot say which unit it was working on.
+`concurrent.futures` abandons a whole pool when one of its processes dies, and cannot say which unit it was working on.
 Here each process has its own pipe, so a death is noticed, costs only one attempt at that unit, and the process is
 replaced.
 """

@@ -90,7 +90,7 @@ def run(
         retries: Further attempts for a unit whose reading failed or whose worker died.
         window: Units in progress, or done and waiting for an earlier one (default: 4 for each slot of a worker).
         batch: Units sent together (default: 1 to 32, growing with the number of units, or of those seen so far).
-        at_once: Units that each process or cluster's worker has under way, on threads of its own: for units that wait
+        at_once: Units that each process or cluster's worker runs at a time, on threads of its own: for units that wait
             for storage more than they compute, where a process for each would cost too much.
         total: The number of units, when it is known and `units` has no length.
 

@@ -59,7 +59,7 @@ def _one(function: Callable[[Any], Any], unit: Any) -> Answer:
         return Answer(passing=may_pass(error), error=_portable(error))
     except MemoryError as error:
         return Answer(error=failure("out of memory", error), passing=True)
-    except Exception as error:  # whatever it is, the other units go on and this one is reported
+    except Exception as error:  # any error is reported, and the other units continue
         return Answer(error=failure("the work on a unit failed", error), passing=True)
 
 

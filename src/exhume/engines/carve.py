@@ -56,8 +56,8 @@ def carve(
     """Yields the archives inside a disk image, a memory dump or another archive, in order of offset.
 
     Args:
-        target: Path, URL, bytes, binary file object or `Source` of the image; the first piece of a split raw image
-            (`.000`, `.001`, `.aa`) stands for all of its pieces.
+        target: Path, URL, bytes, binary file object or `Source` of the image; the first segment of a split raw image
+            (`.000`, `.001`, `.aa`) stands for all of them.
         only: Ids of the formats to look for; if empty, all formats.
         start: First byte of `target` at which an archive may start.
         stop: Byte before which it must start; None: the end.
@@ -65,7 +65,7 @@ def carve(
         limits: What hostile input may cost.
         progress: Called with (done, total or None, unit).
         storage_options: Options for the fsspec file system of a URL.
-        jobs: Threads, which search the image in pieces, with the same result; 0: one per core.
+        jobs: Threads, which search the image in chunks, with the same result; 0: one per core.
 
     Returns:
         The archives, nested ones marked, each with its exact span, counted from the first byte of the outermost file,
@@ -118,9 +118,9 @@ def find(
 ) -> Iterator[Carved]:
     """The archives found by the signatures that begin in `[start, stop)`, in the order of the signatures, each once.
 
-    Signatures may reach past `stop`, and archives may reach beyond both ends.  So the finds of adjacent ranges, one
-    after the other, are those of the whole range, and `join` gives the same result for both.  That is how `jobs`
-    threads (0: one per core) share the range.
+    Signatures may reach past `stop`, and archives may reach beyond both ends.  So the finds of adjacent ranges, joined
+    in order, are those of the whole range, and `join` returns the same result for both.  That is how `jobs` threads
+    (0: one per core) share the range.
     """
     wanted = [get_format(id) for id in only] or list(formats().values())
     wanted = [described for described in wanted if described.has("locate") and described.signatures]
@@ -150,7 +150,7 @@ def find(
 def _on_threads(
     search: Callable[[int, int], Iterator[Carved]], start: int, stop: int, jobs: int, progress: Progress
 ) -> Iterator[Carved]:
-    """What `search` finds in the pieces of a range, in their order."""
+    """The finds of `search` in the chunks of a range, in order."""
     pieces = range(start, stop, PIECE)
 
     def one(at: int) -> list[Carved]:
@@ -165,7 +165,7 @@ def _on_threads(
 def join(finds: Iterable[Carved]) -> Iterator[Carved]:
     """Sorts finds by offset, keeps each archive once, and marks nested ones.
 
-    A format without a leading magic is found by its end, after archives that start behind it, so all finds are read
+    A format without a leading magic is found by its end, later than archives that start after it, so all finds are read
     before the first is returned.
     """
     once = {_key(found): found for found in reversed(list(finds))}

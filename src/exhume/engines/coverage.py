@@ -1,7 +1,7 @@
 """How much of an archive is explained: the bytes that fields, data and padding claim, and those that nothing does.
 
-A structure that leaves no byte out, whatever it holds, is read by its fast reader; when that gets to the end, all of it
-belongs to fields.  Only where it does not are the fields themselves laid side by side, to see what lies between them.
+A structure that leaves no byte out, whatever its content, is read by its fast reader; if that reaches the end, all of
+it belongs to fields.  Only otherwise are the spans of the fields compared, to find the gaps between them.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class FieldCoverage:
 def coverage(archive: Archive | SpecifiedFile, jobs: int = 1) -> FieldCoverage:
     """Counts what claims each byte: fields of a schema, opaque data, padding, or nothing.
 
-    `jobs` threads find the sections and look at those of which there are many (0: one per core).
+    `jobs` threads find the sections and examine the numerous ones (0: one per core).
     """
     found = archive.sections(jobs=jobs)
     totals, parents = found.coverage(), {part.parent for part in found.parts if isinstance(part, Section)}
@@ -114,7 +114,7 @@ def _claimed(found: SectionMap, section: Section) -> tuple[int, list[Span]]:
     if explained.stored is None:  # too large to parse in one piece: claimed by its schema as a whole
         return size, []
     spans = sorted(
-        (min(node.span.start, section.span.end), min(node.span.end, section.span.end))  # an instance may lie elsewhere
+        (min(node.span.start, section.span.end), min(node.span.end, section.span.end))  # an instance may be elsewhere
         for _, node in explained.stored.walk()
         if node.span is not None and (_is_leaf(node) or node.omitted) and node.path != explained.stored.path
     )

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from exhume.layout.foreign import Specification, SpecifiedFile
 
 BULK_SECTIONS = 16
-"""Sections of one sort that are explained before the rest is summarised, unless all are requested."""
+"""Sections of one kind that are explained before the rest is summarized, unless all are requested."""
 
 SMALL = 64 << 10
 """Sections and payloads up to this size are given with their fields even when `Selection.parsed_in_all` is used up."""
@@ -42,7 +42,7 @@ UNBOUNDED = 1 << 62
 class Selection:
     """What to explain: everything, one section, sections that touch `[start, end)`, or those of the file `source`.
 
-    Of everything, `bulk` sections of each sort are explained and the rest is summarised; those with findings are
+    Without a selection, `bulk` sections of each kind are explained and the rest is summarized; those with findings are
     explained however many there are, up to `damaged`.  Without `fields`, only sections with findings are given with
     fields, and only with those that findings concern.  Sections larger than `parsed` bytes, and further ones that are
     not small when `parsed_in_all` are used up (half of them are kept for sections with findings), are given without
@@ -104,7 +104,7 @@ def explain(
         The sections, lazily, each with its tree of fields: place, value, meaning, checksum verdict.
 
     Raises:
-        EntryNotFoundError: No section has the requested name or lies in the requested range.
+        EntryNotFoundError: No section has the requested name or is in the requested range.
         SourceError: Reading itself fails.
         UnrecognizedFormatError: No format recognises the target.
         TypeError: An option does not exist.
@@ -144,7 +144,7 @@ def explain_archive(
     """Explains every section that `selection` includes, in file order, with `findings` at the fields they concern.
 
     Each checksum is computed when its field is shown; a reason in `unchecked` means that checksums are not computed.
-    Raises `EntryNotFoundError` when no section has the requested name or lies in the requested file.
+    Raises `EntryNotFoundError` if no section has the requested name or is in the requested file.
     """
     found = archive.sections()
     if selection.section is not None and not any(selection.wants(section) for section in found):
@@ -261,14 +261,14 @@ def _range(span: Span) -> tuple[int, int]:
 
 
 def _touches(a: Span, section: Span, *, first: bool) -> bool:
-    """Whether a span of the same file overlaps a section, or, if it is empty, lies in it."""
+    """Whether a span of the same file overlaps a section, or, if it is empty, is inside it."""
     if a.start == a.end == 0:  # about the file as a whole, wherever it starts
         return first
     return (a.start < section.end and a.end > section.start) or section.start <= a.start == a.end <= section.end
 
 
 def _holds(outer: Span, inner: Span) -> bool:
-    """Whether bytes lie in a field, both of the file or both of the same payload."""
+    """Whether bytes are inside a field, both of the file or both of the same payload."""
     if inner.start == inner.end or (inner.payload is None) != (outer.payload is None):
         return False
     if inner.payload is not None and (inner.start, inner.end) != (outer.start, outer.end):

@@ -23,8 +23,8 @@ class Explained:
     stored: Field | None = None
     payload: Field | None = None
     note: str = ""
-    skipped: int = 0  # how many sections of this sort were left out, from this one on
-    parsed: int = 0  # bytes, stored and decompressed, of which fields were parsed
+    skipped: int = 0  # number of sections of this kind left out, from this one on
+    parsed: int = 0  # bytes, stored and decompressed, whose fields were parsed
     withheld: bool = False  # whether fields were left out because the section is large
     findings: list[Finding] = field(default_factory=list)  # findings that no single field holds
     data: bytes = field(default=b"", repr=False)  # the decompressed payload that `payload` describes
@@ -101,7 +101,7 @@ def explain_section(
 ) -> Explained:
     """Explains one section of a map: its stored bytes, then its payload, unless they are larger than `limit`.
 
-    Elements of arrays that touch `marks` are given wherever they stand.
+    Array elements that touch `marks` are included at any index.
     """
     out = Explained(section, note=section.note)
     if section.schema is not None:
@@ -140,7 +140,7 @@ def _stored(found: SectionMap, section: Section, explainer: Explainer) -> Field:
 
 
 def _too_large(out: Explained, limit: int) -> None:
-    """Says once how to get the fields that are left out; nobody asked for them when the limit is below zero."""
+    """Notes once how to get the fields left out; a negative limit means that they are not wanted."""
     if limit >= 0 and not out.withheld:
         out.withheld = True
         said = "large: its fields are given when this section, or all, is asked for"
@@ -160,7 +160,7 @@ def _prune(node: Field) -> bool:
 
 
 def parsed_whole(item: Explained) -> bool:
-    """Whether every structure was parsed to its end; call it before findings are placed, which are notes as well."""
+    """Whether every structure was parsed completely; call it before findings are placed, which are notes as well."""
     return not any(node.note for tree in item.trees() for _, node in tree.walk())
 
 

@@ -38,7 +38,7 @@ Reader = Callable[[int, int], bytes]
 
 @dataclass(slots=True)
 class ExtractReport:
-    """What was written and what was not, with the reason."""
+    """Counts of extracted members, and the others with the reason."""
 
     extracted: int = 0
     bytes: int = 0
@@ -77,8 +77,8 @@ def extract(
     """Writes members (all of them, or `names`) to `output`.
 
     Members whose name is unsafe, whose bytes are damaged, or that clash with existing files are left out and reported.
-    A failure of the output itself (disk full) raises `SourceError`.  Small members that lie next to each other in the
-    archive, or in a stream that has to be decoded, are read together and written in one pass.
+    A failure of the output itself (disk full) raises `SourceError`.  Small members that are adjacent in the archive, or
+    in a stream that has to be decoded, are read together and written in one pass.
     """
     chosen = list(archive.names() if names is None else names)
     report = ExtractReport()
@@ -103,7 +103,7 @@ def extract(
                 data = _load(archive, task, chosen)
                 if data is not None:
                     return task.write(output, chosen, data)
-                # Something is damaged: one by one, it becomes known which members, and why.
+                # Something is damaged: read one by one to find which members, and why.
                 written, sizes, failed = zip(*(alone(place) for place, _, _ in task.members), strict=True)
                 return sum(written), sum(sizes), [one for part in failed for one in part]
         return alone(task)
@@ -204,7 +204,7 @@ def _plan(archive: MemberArchive, chosen: list[str], jobs: int) -> Iterator[_Tas
 
 
 class _Stream(NamedTuple):
-    """What small members lie in: how it is read, how much at a time, and whether it is decoded."""
+    """A stream of small members: how to read it, how much at a time, and whether it is decoded."""
 
     number: int
     read: Reader
@@ -240,7 +240,7 @@ def _locate(
 
 
 def _batches(small: Iterable[tuple[int, int, int, int, _Stream]]) -> Iterator[_Batch]:
-    """Batches of neighbours among the members that `_locate` gives, in their order."""
+    """Batches of adjacent members from `_locate`, in order."""
     batch: _Batch | None = None
     for _, start, end, place, stream in small:
         if (

@@ -156,9 +156,9 @@ def _directory_format(tree: Tree) -> str | None:
 
 
 def inside(source: Source | Tree) -> str:
-    """The archives in a local directory that is not an archive itself, as a hint for whoever named the folder above.
+    """The archives in a local directory that is not an archive itself, as a hint for a user who named the folder above.
 
-    It gives `name (format)` of the first three, or "" when none is among the first `LOOK_INSIDE` entries.
+    It returns `name (format)` of the first three, or "" if none is among the first `LOOK_INSIDE` entries.
     """
     if not isinstance(source, LocalTree):
         return ""

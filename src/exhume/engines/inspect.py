@@ -2,7 +2,7 @@
 
 Reading is strict: an archive with a wrong header is not opened.  The verbs that show what is wrong (`explain`, `map`,
 `list --sections`, `info`) use an `Inspection` instead: the archive itself where it opens, and otherwise the sections
-that the format's `inspect` hook finds in what is left, with the reasons in `problems`.
+that the format's `inspect` hook finds in the remainder, with the reasons in `problems`.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class Inspection(Archive):
             return None
 
     def sections(self, *, jobs: int = 1) -> SectionMap:
-        """The archive's sections, else those that the format finds in what is left of it, else one for each file."""
+        """The archive's sections, else those that the format finds in the remainder, else one for each file."""
         if self._sections is None:
             archive, described = self._archive, self._described
             found = self._attempt(lambda: archive.sections(jobs=jobs)) if archive is not None else None

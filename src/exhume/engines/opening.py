@@ -33,7 +33,7 @@ def open_archive(
         offset: Where the archive starts inside a larger file, in bytes.
         length: How long it is there, in bytes; None: to the end.
         damaged: Whether to open an archive that would be refused, as far as it can be understood.
-        options: Those of the format's own opener (`exhume.zs.open` and its like).
+        options: Those of the format's own opener (such as `exhume.zs.open`).
 
     Returns:
         A context manager.  With a literal `format` its type is that format's own, as for `exhume.zs.open`.

@@ -50,7 +50,7 @@ def recode(
     progress: Progress = no_progress,
     **options: Any,
 ) -> RecodeReport:
-    """Writes the archive anew with other codec settings, verified, and with the content proved unchanged.
+    """Rewrites the archive with other codec settings, and verifies that its content is unchanged.
 
     Args:
         target: Path, URL, bytes, binary file object, `Source` or `Tree`.
@@ -125,7 +125,7 @@ def _prove(archive: Archive, made: Path, limits: Limits, jobs: int) -> str:
         digest, after = map_ordered(lambda each: each.content_digest(), (archive, copy), jobs)
     if after != digest:
         raise WriterError(
-            "the recoded archive holds something else",
+            "recoded content does not match",
             code="EX-706",
             span=Span(str(made), 0, 0),
             expected=digest,

@@ -1,4 +1,4 @@
-"""The salvage engine: lets a format rebuild what survives, then reads again what was written."""
+"""The salvage engine: a format rebuilds what survives, and the engine reads the output back."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def salvage(
         storage_options: Options for the fsspec file system of a URL.
         offset: Where the archive starts inside a larger file, in bytes.
         length: How long it is there, in bytes; None: to the end.
-        jobs: How many threads or processes share the work, also of reading again what was written (0: one per core).
+        jobs: Threads or processes that share the work, including reading the output back (0: one per core).
         options: The format's own.
 
     Returns:
@@ -167,6 +167,6 @@ def _parse_lines(path: Path, progress: Progress) -> None:
                 json.loads(line)
             except ValueError as error:
                 span = Span(str(path), at, at + len(line))
-                raise WriterError("a line is no JSON", code="EX-706", span=span, actual=str(error)) from error
+                raise WriterError("line is not valid JSON", code="EX-706", span=span, actual=str(error)) from error
             at += len(line)
             progress(at, size, "bytes")

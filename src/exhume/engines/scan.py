@@ -57,7 +57,7 @@ class Scanner:
 
 
 class _Hyperscan:
-    """A thin wrapper of pyperscan: `scan(data)` gives `(pattern index, end)` for each match."""
+    """A thin wrapper of pyperscan: `scan(data)` yields `(pattern index, end)` for each match."""
 
     def __init__(self, patterns: Sequence[bytes]) -> None:
         import pyperscan

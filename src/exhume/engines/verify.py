@@ -134,7 +134,7 @@ class Verification(Iterator[Finding]):
             if self.format is None:
                 try:
                     self.format = recognise(source)
-                except UnrecognizedFormatError as error:  # nothing was checked: nothing says that it is an archive
+                except UnrecognizedFormatError as error:  # nothing was checked: it may not be an archive
                     yield Finding.from_error(error)._replace(severity=Severity.UNCHECKED)
                     return
             described = get_format(self.format)

@@ -1,4 +1,4 @@
-"""What lies below a directory: archives, the files that belong to them, and everything else, each named once.
+"""The content of a directory: archives, the files that belong to them, and everything else, each named once.
 
 A directory is one archive when a format recognises its root.  Links are reported and not followed, so nothing is
 visited twice.  One directory at a time is held in memory (for a remote one, its listing).
@@ -44,7 +44,7 @@ class Found(NamedTuple):
 
 
 class _Folder(NamedTuple):
-    """A directory to look into: its path below the root, and the archive that it lies in, if any.
+    """A directory to search: its path below the root, and the archive that contains it, if any.
 
     `within` is its path below the archive `owner`, to whose format it belongs; `place` is its path in `tree`, the
     archive around it, whether or not it belongs to that.

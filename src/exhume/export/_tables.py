@@ -27,7 +27,7 @@ from exhume.tabular.report import CONTROLS, ESCAPED, ExportReport, escape_contro
 
 PART_ROWS = 1 << 15
 PART_BYTES = 16 << 20
-"""Rows of a batch of which a process makes a part of a file at a time; what has more bytes is left to the caller."""
+"""Largest batch from which a process makes a part of a file; the caller handles larger ones."""
 
 NO_COLUMNS = "rows without columns"
 
@@ -41,7 +41,7 @@ class TableFile(ABC):
     suffix: ClassVar[str]
     is_text: ClassVar[bool]
     at_once: ClassVar[int] = 1
-    """How many tables may be written beside each other: each holds a batch, or what the target gathers."""
+    """Number of tables that may be written in parallel: each keeps a batch, or the data that the target gathers."""
     render: ClassVar[Any] = None
     """Makes the part of a file that a batch becomes, where that depends on nothing else: processes can do it then."""
 

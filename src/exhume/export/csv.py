@@ -1,6 +1,6 @@
 """`--to csv`: the archive's table as CSV, written and escaped by `pyarrow.csv`.
 
-A text is quoted where it has to be, quotes in it are doubled; null is an empty field and an empty text is `""`.
+Strings are quoted where necessary, quotes in them are doubled; null is an empty field and an empty string is `""`.
 Control characters are escaped, and counted as changed.
 """
 

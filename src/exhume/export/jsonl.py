@@ -16,7 +16,7 @@ from exhume.tabular.arrow import import_pyarrow
 ACCEPTS = "tables"
 
 LARGE = 32 << 20
-"""Bytes of a batch that is written value by value, for it holds long ones."""
+"""Bytes of a batch that is written value by value, because it contains long ones."""
 
 
 def lines_of(batch: Any) -> bytes:

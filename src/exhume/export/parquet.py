@@ -12,9 +12,9 @@ GROUP_ROWS = 1 << 20
 """A row group ends with the batch that reaches this many rows,"""
 
 GROUP_BYTES = 64 << 20
-"""or so many bytes in memory: small batches share one, and memory stays bounded.
+"""or this many bytes in memory: small batches share one, and memory stays bounded.
 
-With several jobs one group is written beside the making of the next."""
+With several jobs one group is written in parallel with the making of the next."""
 
 
 class ParquetFile(TableFile):

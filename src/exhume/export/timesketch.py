@@ -68,7 +68,7 @@ def export(
         overwrite: Replaces a file.
         progress: Called with (done, total or None, unit).
         columns: Fields of the events; the column that holds the time is read in any case.
-        time: Column of the time, `NAME` for times and ISO texts, `NAME:UNIT` (s, ms, us, ns) for integers.
+        time: Column of the time, `NAME` for times and ISO strings, `NAME:UNIT` (s, ms, us, ns) for integers.
         message: Column whose text is the message; without one `message`, or else the row as JSON text.
         clock_start: ISO 8601 time at which the log's own clock (`time_ns`) was 0.
         options: Further options of `to_arrow`.

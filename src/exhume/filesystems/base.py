@@ -26,7 +26,7 @@ from exhume.registry import get_format
 class ArchiveFileSystem(ReadOnlyFileSystem):
     """One archive as a file system.
 
-    `fo` is the archive: a path, a URL, or anything else that `exhume.open` takes; in a chained URL, the part behind
+    `fo` is the archive: a path, a URL, or anything else that `exhume.open` takes; in a chained URL, the part after
     `::`.  `target_protocol` and `target_options` say how fsspec reaches it.  `allow_full_download` permits reading most
     of a large remote archive, `follow_redirects` redirects to other hosts; `limits` raises or lowers safety
     limits by name, `archive_options` go to `exhume.open`.

@@ -29,7 +29,7 @@ CHUNKS: Leases[Source] = Leases()
 
 
 class CafCatalogFileSystem(ReadOnlyFileSystem):
-    """Every catalogued member by its path, whichever chunk holds it; reading it takes one range request.
+    """Every cataloged member by its path, in any chunk; reading it takes one range request.
 
     `fo` is the catalog: a SQLite file, a SQLAlchemy URL (extra `catalog`), or a URL of a SQLite file, which is fetched
     whole.  `cafcat:///data/catalog.db/dir/member` names both; chained: `cafcat://dir/member::file:///data/catalog.db`.

@@ -1,4 +1,4 @@
-"""Open archives behind file systems: only a few at a time, closed when idle, opened again when needed.
+"""Open archives of file systems: only a few at a time, closed when idle, opened again when needed.
 
 fsspec keeps every file system instance for the life of the process; a loop over ten thousand chunks must not keep ten
 thousand files and indexes open.
@@ -30,7 +30,7 @@ T = TypeVar("T", bound=Closable)
 
 
 class Held(Generic[T]):
-    """Something open, what was read from it (`notes`), and the number of its users."""
+    """An open object, data read from it (`notes`), and the number of its users."""
 
     __slots__ = ("dropped", "identity", "item", "lock", "notes", "users")
 
@@ -63,7 +63,7 @@ class Leases(Generic[T]):
     ) -> Iterator[Held[T]]:
         """A context that holds the thing of that key open.
 
-        It is opened again when `identify` gives another value than when it was opened.
+        It is opened again if `identify` no longer returns the value that it had when it was opened.
         """
         held = self._take(key)
         if held is not None and identify(held.item) != held.identity:
@@ -90,7 +90,7 @@ class Leases(Generic[T]):
         surplus: list[Held[T]] = []
         with self._lock:
             held = self._held.get(key)
-            if held is not None:  # somebody was faster
+            if held is not None:  # another thread was faster
                 surplus.append(made)
             else:
                 held = self._held[key] = made
@@ -112,7 +112,7 @@ class Leases(Generic[T]):
             held.item.close()
 
     def drop(self, key: object) -> None:
-        """Closes the thing of that key once nobody uses it; does nothing when there is none."""
+        """Closes the object of that key once it has no users; does nothing if there is none."""
         with self._lock:
             held = self._held.pop(key, None)
             if held is None:

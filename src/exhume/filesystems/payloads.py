@@ -20,7 +20,7 @@ class PayloadFileSystem(ArchiveFileSystem):
     """Every section of the archive as a file with its payload; the names are those that `exhume payload` takes.
 
     A leading `/` of a section's name is not part of its path.  Sizes that are known only after decompressing are None
-    in listings; `info` of a single file gives them.
+    in listings; `info` of a single file has them.
     """
 
     def _sections(self, held: Held[Archive]) -> dict[str, Section]:

@@ -69,7 +69,7 @@ class Paths:
                 at += 1
             else:
                 yield path[:cut], True
-                at = bisect_left(self.paths, path[:cut] + "0", at)  # "0" follows "/": behind all that is below
+                at = bisect_left(self.paths, path[:cut] + "0", at)  # "0" follows "/": past everything below
 
 
 class ReadOnlyFile(AbstractBufferedFile):  # type: ignore[misc]
@@ -155,7 +155,7 @@ class ReadOnlyFileSystem(AbstractFileSystem):  # type: ignore[misc]
         return int(self.ukey(path), 16)
 
     def ukey(self, path: Any) -> str:
-        """A text that changes when the file does."""
+        """A string that changes when the file does."""
         key: str = tokenize(self._identity(), self.info(path))
         return key
 

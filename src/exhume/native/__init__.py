@@ -1,1 +1,1 @@
-"""The measured hot loops: the compiled kernel, or its interpreted twin.  Those of a format lie in its folder."""
+"""The measured hot loops: the compiled kernel, or the pure-Python one.  Those of a format are in its folder."""

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, embedsignature=True
-"""The hot loops, compiled.  `exhume.native.pykernel` is the pure-Python twin and holds the documentation."""
+"""The hot loops, compiled.  `exhume.native.pykernel` is the pure-Python implementation, with the documentation."""
 
 from cpython.ref cimport PyObject
 from libc.stdint cimport uint64_t
@@ -12,7 +12,7 @@ VERSION = 37
 
 cdef extern from *:
     """
-    #ifdef Py_LIMITED_API  /* one module for every Python: the functions behind what are macros otherwise */
+    #ifdef Py_LIMITED_API  /* one module for every Python: functions instead of macros */
     #define PyBytes_AS_STRING PyBytes_AsString
     #define PyBytes_GET_SIZE PyBytes_Size
     #define PyFloat_AS_DOUBLE PyFloat_AsDouble
@@ -104,8 +104,8 @@ cdef inline int compare(chars left, Py_ssize_t left_size, chars right, Py_ssize_
 
 
 cdef inline void copy(char* target, chars source, Py_ssize_t length, bint roomy) noexcept nogil:
-    """memcpy; a short record is copied as 32 bytes at once where both sides have room (what follows it in the
-    target is written later)."""
+    """memcpy; a short record is copied as 32 bytes at once if both buffers are long enough (the bytes after it in
+    the target are written later)."""
     if roomy and length <= 32:
         memcpy(target, source, 32)
     else:
@@ -178,7 +178,7 @@ def scan_records(const unsigned char[::1] payload not None):
 
 cdef inline int64_t skip_below(chars data, int64_t offset, int64_t size, chars bound, Py_ssize_t bound_size,
                                int64_t* bad) noexcept nogil:
-    """Where the first record begins that is not below the bound, `size` without one; `bad` is the one that is none."""
+    """Offset of the first record not below the bound, `size` without one; `bad` is that of a malformed record."""
     cdef int64_t after
     cdef Record record
     while offset < size:
@@ -362,7 +362,7 @@ def take_records(const unsigned char[::1] data not None, Py_ssize_t budget):
     cdef chars source = pointer(data)
     cdef int64_t size = data.shape[0], start = 0, offset = 0, limit = min(size, max(budget, 1))
     cdef Record record
-    while <uint64_t>offset < <uint64_t>limit:  # a record that does not fit gives -1, the largest of these numbers
+    while <uint64_t>offset < <uint64_t>limit:  # a record that does not fit returns -1, the largest of these numbers
         start = offset
         offset = read_zs_data_block_record(source, offset, size, &record)
     if offset >= 0:

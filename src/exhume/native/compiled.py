@@ -1,4 +1,4 @@
-"""Finds the compiled kernel without importing its pure-Python twins: short commands need only one of the two."""
+"""Finds the compiled kernel without importing the pure-Python one: short commands need only one of the two."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def _load() -> tuple[Any, str]:
 
 _LOADED = _load()
 KERNEL: Any = _LOADED[0]
-"""The compiled module; None when there is none, when it is outdated, or when `EXHUME_PURE=1` forces the twins."""
+"""The compiled module; None if it is missing or outdated, or if `EXHUME_PURE=1` forces the pure-Python one."""
 STATE: str = _LOADED[1]
-"""`compiled`, or why the twins run: `forced`, `stale` (built from older sources or specifications) or `absent`."""
+"""`compiled`, or why pure Python runs: `forced`, `stale` (built from older sources or specifications) or `absent`."""
 
 
 def pick(twin: str) -> Any:

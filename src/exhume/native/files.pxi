@@ -1,4 +1,4 @@
-# Many small files at a time, without the GIL.  `exhume.io.small_files` holds the pure-Python twins and the documentation.
+# Many small files at a time, without the GIL.  `exhume.io.small_files` has the pure-Python form and the documentation.
 
 from libc.errno cimport EINTR, errno
 from os import strerror as os_strerror

@@ -1,7 +1,7 @@
-"""The hot loops: compiled when `exhume.native._kernel` was built, else the pure-Python twin.
+"""The hot loops: compiled if `exhume.native._kernel` was built, else in pure Python.
 
-`EXHUME_PURE=1` in the environment forces the twin.  `COMPILED` says which one is used.  The functions are documented in
-`exhume.native.pykernel`.
+`EXHUME_PURE=1` in the environment forces pure Python.  `COMPILED` states which one is used.  The functions are
+documented in `exhume.native.pykernel`.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Pure-Python twin of `exhume.native._kernel`: the hot loops, for machines without a compiler.
+"""Pure-Python implementation of `exhume.native._kernel`: the hot loops, for machines without a compiler.
 
 Import `exhume.native.kernel`, which picks one of the two.  Both raise the same errors at the same offsets; the tests in
 `tests/zs/test_kernel.py` run against each of them.
 
-Layouts are read by the readers generated from `ksy/`: single elements in the compiled twin, columns here.  Offsets are
-relative to the payload.
+Layouts are read by the readers generated from `ksy/`: single elements in the compiled kernel, columns here.  Offsets
+are relative to the payload.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def build_uleb128(value: int) -> bytes:
 
 
 def _records(data: bytes) -> RecordColumns:
-    """Where every record lies.  Raises `MalformedRecordsError`."""
+    """The offsets of all records.  Raises `MalformedRecordsError`."""
     found = scan_record(data, 0, len(data))
     if found.problem is not None:
         raise malformed_records(data, found.resume_at)
@@ -116,8 +116,8 @@ def terminate_records(payload: Buffer, terminator: bytes) -> bytes:
 
 
 def record_values(payload: Buffer) -> tuple[bytes, bytes]:
-    """Every record of a payload as Arrow keeps byte strings: their bytes, one after another, and where each begins and
-    the last ends (64-bit integers of this machine).
+    """Every record of a payload as Arrow keeps byte strings: their bytes back to back, and the start of each and the
+    end of the last (64-bit integers of this machine).
 
     Raises:
         MalformedRecordsError: see there.
@@ -174,7 +174,7 @@ def take_records(data: Buffer, budget: int) -> int:
 def next_block(data: Buffer, start: int, stop: int, largest: int, highest: int) -> int:
     """The first position in `[start, stop)` where a ZS block could start; `stop` if there is none.
 
-    The block must lie entirely in `data`, with 2 to `largest` bytes of body and a level of at most `highest`.
+    The block must be entirely in `data`, with 2 to `largest` bytes of body and a level of at most `highest`.
     """
     view = memoryview(data)
     for at in range(start, stop):
@@ -253,7 +253,7 @@ def find_blocks(data: bytes) -> list[tuple[int, int]]:
     follow one another: LevelDB blocks, found by their checksums alone, wherever they start.
 
     Linear in the data: CRC states are carried back to position 0 (multiplied by x^-8i), where the state that a block
-    starts with equals the one that its stored checksum demands.  Of several starts that fit one end the last is taken.
+    starts with equals the one that its stored checksum demands.  If several starts fit one end, the last is taken.
     A chance hit is expected once in 2^32 pairs of positions.
     """
     out: list[tuple[int, int]] = []
@@ -297,10 +297,10 @@ def find_patterns(data: Buffer, patterns: list[bytes]) -> list[tuple[int, int]]:
 
 
 def copy_parts(room: bytearray | memoryview, parts: Sequence[tuple[int, Buffer, int, int]]) -> None:
-    """Copies bytes `[start, stop)` of each buffer to where they go in the room: `(at, buffer, start, stop)`.
+    """Copies bytes `[start, stop)` of each buffer to offset `at` of the target: `(at, buffer, start, stop)`.
 
     Raises:
-        ValueError: for a part that does not lie in its buffer, or not in the room; those before it were copied.
+        ValueError: for a part outside its buffer, or outside the target; those before it were copied.
     """
     view = memoryview(room)
     for at, data, start, stop in parts:

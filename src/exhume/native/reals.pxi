@@ -1,4 +1,4 @@
-# Doubles as the shortest text that reads back the same, the one that Python's `repr` gives, without the interpreter
+# Doubles as the shortest text that reads back the same, equal to Python's `repr`, without the interpreter
 # lock.  The method is that of R. Giulietti, "The Schubfach way to render doubles".
 
 cdef extern from *:
@@ -22,7 +22,7 @@ cdef enum:
     REAL_POWERS = REAL_HIGHEST - REAL_LOWEST + 1
     REAL_ROOM = 32  # bytes of the longest text
 
-cdef uint64_t[2 * REAL_POWERS] real_powers  # upper and lower half of 128 bits, of which the first is set
+cdef uint64_t[2 * REAL_POWERS] real_powers  # upper and lower half of 128 bits; the top bit is set
 cdef bint real_ready = False
 
 

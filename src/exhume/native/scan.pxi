@@ -1,6 +1,6 @@
 # Occurrences of several short byte strings (carving).  Each is looked for by two neighbouring bytes of it that are rare
-# in most data: a loop that compilers turn into vector instructions marks where such a pair lies, and only there the
-# whole string is compared.
+# in most data: a loop that compilers turn into vector instructions marks such pairs, and only there the whole string
+# is compared.
 
 cdef extern from *:
     """
@@ -41,7 +41,7 @@ cdef extern from *:
 cdef struct ScanPattern:
     const unsigned char* text
     Py_ssize_t size
-    Py_ssize_t pair  # where in the text the pair lies that it is found by
+    Py_ssize_t pair  # offset of its pair in the string
 
 
 cdef struct ScanHit:
@@ -85,7 +85,7 @@ cdef int scan_commonness(unsigned char byte) noexcept nogil:
 
 
 cdef Py_ssize_t scan_pair(const unsigned char* text, Py_ssize_t size) noexcept nogil:
-    """Where the rarest two neighbouring bytes of a pattern lie."""
+    """Offset of the rarest two adjacent bytes of a pattern."""
     cdef Py_ssize_t at, best = 0
     cdef int least = 9, here
     for at in range(size - 1):
@@ -97,7 +97,7 @@ cdef Py_ssize_t scan_pair(const unsigned char* text, Py_ssize_t size) noexcept n
 
 def find_patterns(const unsigned char[::1] data not None, list patterns not None):
     cdef Py_ssize_t size = data.shape[0], at = 0, number, other, count = len(patterns), num_pairs = 0, end
-    cdef unsigned char[513] tail  # a block, and the byte behind it
+    cdef unsigned char[513] tail  # a block, and the byte after it
     cdef unsigned char[512] marks
     cdef const unsigned char* raw
     cdef const unsigned char* block
@@ -147,7 +147,7 @@ def find_patterns(const unsigned char[::1] data not None, list patterns not None
 
 cdef int scan_compare(const unsigned char* raw, Py_ssize_t size, Py_ssize_t marked, const ScanPattern* wanted,
                       Py_ssize_t count, ScanHits found) except -1 nogil:
-    """Adds the patterns whose pair of bytes lies at `marked`."""
+    """Adds the patterns whose pair of bytes is at `marked`."""
     cdef Py_ssize_t number, start
     for number in range(count):
         start = marked - wanted[number].pair

@@ -1,4 +1,4 @@
-"""The results and errors of both kernels, in their own module: the compiled one need not import its twin."""
+"""The results and errors of both kernels, in their own module: the compiled one need not import the other."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Polars: a lazy scan of an archive, whose columns, conditions and number of rows are told to the reader.
+"""Polars: a lazy scan of an archive that passes columns, conditions and number of rows to the reader.
 
     from exhume.plugins.polars import scan
     scan("events.clps").filter(polars.col("level") == "ERROR").select("message").collect()
 
 Columns that are not asked for are not decoded.  Those conditions on a clp-s archive that KQL can express become a KQL
-query, so that tables that cannot match are not read; Polars applies every condition to what is read as well, so the
-result is the same as without the query.
+query, so that tables that cannot match are not read; Polars applies every condition to the rows as well, so the result
+is the same as without the query.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ AFFIXES: Final = {"StartsWith": "{}*", "EndsWith": "*{}", "Contains": "*{}*"}
 
 
 def scan(target: Target | Archive, **options: Any) -> polars.LazyFrame:
-    """The table of an archive as a `polars.LazyFrame`, read anew each time it is collected.
+    """The table of an archive as a `polars.LazyFrame`, read again each time it is collected.
 
     Args:
         target: What `exhume.open` takes, or an archive, which has to stay open until the frame is collected.
@@ -188,7 +188,7 @@ def _value(node: Any) -> Any:
 
 
 def _quoted(text: str, affix: str = "{}") -> str | None:
-    """A text as KQL writes it, with wildcards around it; None for one that would be read as something else."""
+    """A string in KQL's quoting, with wildcards around it; None if KQL would read it differently."""
     if not text or not text.isprintable() or "\ufffd" in text or text.endswith("\\"):
         return None
     written = affix.format(re.sub(r'([\\"*?])', r"\\\1", text))

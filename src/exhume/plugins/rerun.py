@@ -34,7 +34,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--application-id", "--opened-application-id", default="exhume")
     parser.add_argument("--recording-id", "--opened-recording-id")
     parser.add_argument("--entity-path-prefix", default="")
-    given, _ = parser.parse_known_args(arguments)  # Rerun tells more than is needed here, and from time to time more
+    given, _ = parser.parse_known_args(arguments)  # Rerun passes further arguments, and adds some over time
     try:
         found = identify(given.path)
         if not found or found[0].format != "ark":
@@ -92,7 +92,7 @@ def _leaves(batch: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _numbers(column: Any) -> Any:
-    """The values as floats, whatever stands where there is none; None for what is no number."""
+    """The values as floats, arbitrary for null; None if they are not numbers."""
     pa = import_pyarrow()
     types, kind = pa.types, column.type
     if types.is_boolean(kind) or types.is_integer(kind) or types.is_floating(kind):

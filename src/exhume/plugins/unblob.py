@@ -50,7 +50,7 @@ class SalvageExtractor(Extractor):  # type: ignore[misc]
         self._format = described
 
     def extract(self, inpath: Path, outdir: Path) -> ExtractResult:
-        """Writes what survives below `outdir`; what is lost is reported to unblob.
+        """Writes the surviving content below `outdir`; losses are reported to unblob.
 
         Raises `ExtractError` where nothing can be read.
         """
@@ -70,7 +70,7 @@ class SalvageExtractor(Extractor):  # type: ignore[misc]
 
     @staticmethod
     def _bundle_of(shard: Source) -> MemoryTree:
-        """A bundle of this shard alone, which gets the name that its header gives."""
+        """A bundle of this shard alone, named by the number in its header."""
         number = read_header(shard, LIMITS).shard_index
         return MemoryTree({shard_name(number): shard}, name=shard.name)
 
@@ -85,7 +85,7 @@ class ArchiveHandler(Handler):  # type: ignore[misc]
     FORMAT: Format
 
     def calculate_chunk(self, file: File, start_offset: int) -> ValidChunk | None:
-        """The archive whose signature lies at `start_offset`; it may begin before it.  None where there is none."""
+        """The archive whose signature is at `start_offset`; it may begin before it.  None if there is none."""
         try:
             carved: Carved | None = self.FORMAT.hook("locate")(FileObjectSource(file), start_offset, limits=LIMITS)
         except SourceError:

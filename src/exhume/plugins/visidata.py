@@ -1,7 +1,7 @@
 """VisiData: archives as sheets (entry point `visidata.plugins`), recognised by their bytes or named by `-f exhume`.
 
 An archive is the sheet of its Arrow table, read batch by batch; several tables (the channels of an Ark log) are listed
-in a sheet of their own, from which each is opened.  Times are texts with all their digits,
+in a sheet of their own, from which each is opened.  Times are strings with all their digits,
 bytes are shown as text, nested values as Python's.
 """
 
@@ -18,7 +18,7 @@ from exhume.export._tables import json_column
 from exhume.tabular.arrow import import_pyarrow
 
 LIKELIHOOD = 20
-"""Twice what VisiData gives its own guess that a directory is one."""
+"""Twice the likelihood of VisiData's own guess for a directory."""
 
 
 class TableSheet(Sheet):  # type: ignore[misc]
@@ -86,7 +86,7 @@ def open_exhume(vd: Any, p: Any) -> Any:
 
 @VisiData.api  # type: ignore[untyped-decorator]
 def guess_exhume(vd: Any, p: Any) -> dict[str, Any] | None:
-    """What VisiData is told about a path that is an archive."""
+    """VisiData's description of a path that is an archive."""
     if not isinstance(p, Path) or p.is_url() or p.has_fp():
         return None
     try:

@@ -4,7 +4,7 @@
 
 Every field of numbers, booleans or times is a variable over the dimension `time_ns` (nanoseconds of the log's steady
 clock), fields of objects called `left.rpm`; arrays of a fixed size, also of arrays, have a dimension each.  Fields
-without such a form, such as texts and lists, are left out and named in the attribute `left_out`.
+without such a form, such as strings and lists, are left out and named in the attribute `left_out`.
 """
 
 from __future__ import annotations

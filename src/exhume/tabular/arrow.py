@@ -131,7 +131,7 @@ def _joined(held: list[Any]) -> Any:
 
 
 MOST_PIECES: Final = 64
-"""Pieces of a table that are held before they are joined: many small ones take more memory than their rows."""
+"""Chunks of a table that are kept before they are joined: many small ones take more memory than their rows."""
 
 
 class _Gathering:
@@ -146,7 +146,7 @@ class _Gathering:
         self._rows, self._room = self._batch_rows, BATCH_BYTES
 
     def add(self, batch: Any, sizes: Any) -> Iterator[list[Any]]:
-        """Adds rows; gives the slices of each batch that is complete."""
+        """Adds rows; yields the slices of each complete batch."""
         import numpy
 
         ends = numpy.cumsum(sizes)
@@ -177,8 +177,8 @@ def _gathered(pieces: Iterable[tuple[K, Any, Any]], batch_rows: int) -> Iterator
 
 
 def text_array(pa: Any, values: Any, lost: Counter[str] | None = None) -> Any:
-    """Byte strings (a list or an array) as `large_string`; bytes that are not UTF-8 are replaced by U+FFFD, and their
-    texts counted.
+    """Byte strings (a list or an array) as `large_string`; bytes that are not UTF-8 are replaced by U+FFFD, and the
+    affected strings counted.
     """
     made = values if isinstance(values, pa.Array) else pa.array(values, pa.large_binary())
     try:
@@ -199,7 +199,7 @@ def _decoded(value: bytes | None, lost: Counter[str] | None) -> str | None:
 
 
 def plain_text(text: str | None, lost: Counter[str] | None = None) -> str | None:
-    """A text that Arrow can hold: lone surrogates (undecodable bytes of a name) are replaced, and counted."""
+    """A string that Arrow can store: lone surrogates (undecodable bytes of a name) are replaced, and counted."""
     if text is None or text.isascii() or not any("\ud800" <= char <= "\udfff" for char in text):
         return text
     if lost is not None:
@@ -230,10 +230,10 @@ def member_table(
 ) -> Any:
     """The members (or only `entries`) as a `pyarrow.RecordBatchReader`, in the archive's order, one row each.
 
-    Columns: `name`, `kind`, `size`, `offset` (absolute; null where the bytes do not lie as they are), `stored_size`,
+    Columns: `name`, `kind`, `size`, `offset` (absolute; null if the bytes are not stored as they are), `stored_size`,
     `digest` (`algorithm:hex`), the format's own (`MemberArchive.detail_columns`), `problem` (the code of the rule that
-    a damaged member breaks) and `reason`.  `digest="stored"` gives the checksum that the archive itself stores, null in
-    formats without one; `"sha256"` reads and hashes every member, `jobs` threads beside each other (0: one per core),
+    a damaged member breaks) and `reason`.  `digest="stored"` is the checksum that the archive itself stores, null in
+    formats without one; `"sha256"` reads and hashes every member, with `jobs` threads in parallel (0: one per core),
     and is null for damaged ones (counted in `lost`).
 
     Raises `EntryNotFoundError` for an unknown column, `QueryError` for another digest, and `MissingDependencyError`.

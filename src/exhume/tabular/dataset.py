@@ -1,7 +1,7 @@
-"""An archive's table as a pyarrow dataset, of which DuckDB, Polars and pyarrow request the columns and rows they need.
+"""An archive's table as a pyarrow dataset: DuckDB, Polars and pyarrow request the columns and rows they need.
 
 The columns are passed on to the archive's reader, so that others are not decoded; rows are filtered batch by batch.
-Columns that were read to their end are kept, so that the next query does not decode them again.
+Columns that were read completely are kept, so that the next query does not decode them again.
 
 This module is imported when it is used (extra `arrow`).
 """
@@ -24,15 +24,15 @@ pa = import_pyarrow()  # says which extra is missing
 KEEP_BYTES: Final = 256 << 20
 """Bytes of decoded columns that a dataset keeps, unless the caller says otherwise."""
 
-from pyarrow import compute, dataset  # noqa: E402 - behind that
+from pyarrow import compute, dataset  # noqa: E402 - after that check
 
 
 class ArchiveDataset(dataset.Dataset):  # type: ignore[misc]
-    """The table that `archive.to_arrow(**options)` gives.  Valid while the archive is open.
+    """The table of `archive.to_arrow(**options)`.  Valid while the archive is open.
 
-    A scan reads the columns that no scan before it has read to their end; those are kept up to `keep_bytes` (as Arrow
-    counts them), and the least recently used are dropped first.  With 0, and with `lost=`, which counts what each scan
-    meets, every scan reads the archive anew.
+    A scan reads the columns that no earlier scan has read completely; those are kept up to `keep_bytes` (as Arrow
+    counts them), and the least recently used are dropped first.  With 0, and with `lost=`, which counts the losses of
+    each scan, every scan reads the archive again.
     """
 
     def __init__(self, archive: Archive, options: Mapping[str, Any], keep_bytes: int = KEEP_BYTES) -> None:
@@ -75,14 +75,14 @@ class ArchiveDataset(dataset.Dataset):  # type: ignore[misc]
         return pa.schema([self._schema.field(name) for name in names])
 
     def _keeping(self, reader: Any, needed: Sequence[str], kept: Mapping[str, Any]) -> Iterator[Any]:
-        """The batches of a reader with the columns that are kept beside them; its own are kept at the end."""
+        """The batches of a reader joined with the kept columns; its own columns are kept at the end."""
         schema, room, row = self._schema_of(needed), self._kept.limit, 0
         held: dict[str, list[Any]] = {name: [] for name in reader.schema.names}
         for batch in reader:
             columns = dict(zip(batch.schema.names, batch.columns, strict=True))
             for name in list(held):
                 room -= columns[name].nbytes
-                if room < 0:  # too much for all of them: the scan goes on without keeping anything of it
+                if room < 0:  # too large to keep all of them: the scan continues without keeping any
                     held.clear()
                     break
                 held[name].append(columns[name])

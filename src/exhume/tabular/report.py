@@ -14,17 +14,17 @@ ESCAPED = "texts with control characters"
 """The kind of loss that `escape_controls` is."""
 
 CONTROLS = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]"
-"""Characters that a terminal or a spreadsheet obeys; tab and line ends are none, since CSV quotes them."""
+"""Characters that a terminal or a spreadsheet obeys, except tab and line ends, which CSV quotes."""
 
 
 def escape_controls(text: str) -> str:
-    """Return a text for CSV: control characters, except tab and line ends, become escapes of JSON such as `\\u001b`."""
+    """Return text for CSV: control characters, except tab and line ends, become escapes of JSON such as `\\u001b`."""
     return text if text.isprintable() else re.sub(CONTROLS, lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 @dataclass(slots=True)
 class ExportReport:
-    """What was written, coerced and left out; anything coerced or left out makes the exit code 3."""
+    """Counts of written, coerced and omitted items; anything coerced or omitted makes the exit code 3."""
 
     written: Counter[str] = field(default_factory=Counter)
     lost: Counter[str] = field(default_factory=Counter)

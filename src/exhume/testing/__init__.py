@@ -1,1 +1,1 @@
-"""The test kit: lying and counting sources, corruption helpers, contracts that every format's tests inherit."""
+"""The test kit: misreporting and counting sources, corruption helpers, contracts that every format's tests inherit."""

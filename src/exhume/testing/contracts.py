@@ -1,7 +1,7 @@
 """What every format must do, as test classes to inherit.
 
-A format's `tests/<format>/test_contract.py` subclasses these and gives the fixtures; pytest then runs the same demands
-against each format.
+A format's `tests/<format>/test_contract.py` subclasses these and defines the fixtures; pytest then runs the same
+demands against each format.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ def _without_source(entry: dict[str, Any]) -> dict[str, Any]:
 
 
 class MemberArchiveContract(ArchiveContract):
-    """Demands on archives of members.  Give `sample` and the fixture `members` (name -> bytes) that it holds."""
+    """Demands on archives of members.  Define `sample` and the fixture `members` (name -> bytes) with its members."""
 
     @pytest.fixture
     def members(self) -> dict[str, bytes]:

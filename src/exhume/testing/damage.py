@@ -76,7 +76,7 @@ Files = Mapping[str, bytes]
 
 
 def content(archive: Any) -> str:
-    """SHA-256 over all that an archive holds, in its order, and over what `info` says of it except file sizes."""
+    """SHA-256 over an archive's whole content, in its order, and over its `info` except file sizes."""
     facts = json.dumps(_without_sizes(jsonable(archive.info().to_dict())), sort_keys=True)
     found = hashlib.sha256(facts.encode("utf-8", "surrogatepass"))
     for item in _items(archive):

@@ -42,13 +42,13 @@ ERRORS = ("EIO", "ENOSPC", "EINTR")
 """Errors that every kind of call is tried with."""
 
 SHORT = "short"
-"""A read or write of half as many bytes as asked for, which is no error."""
+"""A read or write of half the requested bytes, which is not an error."""
 
 EMPTY = "empty"
 """A read that says that the file ends here, although it does not."""
 
 FULL = "full"
-"""A write that finds no room, and no later one does either, until the disk is left."""
+"""A write that finds the disk full; later writes fail too, until the context ends."""
 
 KILL = "kill"
 """The process ends here, in the middle of the call if that is a write."""

@@ -194,7 +194,7 @@ def _holds(image: bytes, found: Any, format: str) -> bool:
 
 
 def check_faults(folder: Path, count: int, chance: random.Random) -> Iterator[Row]:
-    """A call of the system fails while an archive is written, salvaged or extracted; `count` faults of each, drawn."""
+    """A system call fails while an archive is written, salvaged or extracted; `count` random faults of each."""
     for format, make in MAKERS.items():
         if format not in WITHOUT_WRITER:
             yield _faults(folder / f"write-{format}", f"{format}: create", make, count, chance)

@@ -1,4 +1,4 @@
-"""Sources that count, and sources that lie."""
+"""Sources that count, and sources that misreport."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class LyingSource(Source):
 
 
 def failing(after: int) -> Callable[[int, int, bytes], bytes]:
-    """A lie for `LyingSource`: reads work `after` times, then fail as a broken disk does."""
+    """A behavior for `LyingSource`: reads work `after` times, then fail as a broken disk does."""
     left = [after]
 
     def lie(offset: int, size: int, data: bytes) -> bytes:

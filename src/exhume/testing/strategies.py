@@ -54,7 +54,7 @@ def from_ksy(
     `ksy` is the id of one of exhume's own specifications (`"zs_index_block"`), the path of a `.ksy` file (which needs
     PyYAML), or a specification as loaded from YAML, with those that it `imports` by their ids.  `type` names a type in
     it, `"block"` or `"block::header"`.  Parameters are drawn too unless `arguments` are given.  A field with
-    `-checksum: NAME` and `-covers: [FIELDS]` gets what `checksums[NAME]` computes of those fields beside it.
+    `-checksum: NAME` and `-covers: [FIELDS]` gets what `checksums[NAME]` computes of those sibling fields.
 
     Raises `exhume.compiler.RefusedError`, naming the field, for what the compiler does not cover.
     """

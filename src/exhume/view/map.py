@@ -1,6 +1,6 @@
 """A picture of an archive: each file as a strip of its sections, with sizes, compression ratio and damage.
 
-The drawing is a list of rectangles and texts, rendered as SVG (no dependency) or PNG (extra `picture`).
+The drawing is a list of rectangles and labels, rendered as SVG (no dependency) or PNG (extra `picture`).
 """
 
 from __future__ import annotations
@@ -112,9 +112,7 @@ class _Sort:
 
 @dataclass(slots=True)
 class _Bar:
-    """What is drawn as one: a section, or several that begin within one unit of the drawing, the first of which is
-    kept.
-    """
+    """One bar of the drawing: a section, or several that begin within one unit, represented by the first."""
 
     first: Section
     start: int
@@ -153,7 +151,7 @@ def draw_map(archive: Archive, findings: Iterable[Finding] | None, *, jobs: int 
     None means that it was not verified.  Sections are found by `jobs` threads (0: one per core).
 
     If the archive was verified, sections that do not state their decompressed size are decompressed to measure it,
-    except for those of which verifying told it already.
+    except for those that verifying has measured already.
     Raises `SourceError` if a section that verifying could read cannot be read now.
     """
     counts = dict.fromkeys(Severity, 0)
@@ -257,7 +255,7 @@ def _problems(
 
 
 def _touched(tiles: Iterable[Part], starts: Sequence[int]) -> list[Section]:
-    """The sections in which any of these places lie."""
+    """The sections that contain any of these places."""
     found = []
     for part in tiles:
         within = starts[bisect_left(starts, part.span.start) : bisect_left(starts, part.span.end)]

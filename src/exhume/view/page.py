@@ -1,8 +1,8 @@
 """The explain page: one self-contained HTML file with hex, fields, verdicts and a map of the whole archive.
 
 Bytes and field trees are embedded as small deflate chunks that the page decompresses when they are shown, so that it
-opens at once.  Nothing is loaded from anywhere else.  For a large archive the page holds the first sections of each
-sort and the damaged ones, and says what it leaves out.
+opens at once.  Nothing is loaded from anywhere else.  For a large archive the page contains the first sections of each
+kind and the damaged ones, and lists what it omits.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ STRIPES = 1000
 
 @dataclass(slots=True)
 class _Space:
-    """A file or a decompressed payload whose offsets count from `base`; `grid` gives the chunk of each part it has."""
+    """A file or a decompressed payload whose offsets count from `base`; `grid` maps each embedded part to its chunk."""
 
     name: str
     kind: str
@@ -129,7 +129,7 @@ class PageWriter:
         return len(self._spaces) - 1
 
     def _stored(self, source: Source, start: int, end: int, *, damaged: bool) -> None:
-        """Embeds the chunks of a file that touch a range, as far as there is room."""
+        """Embeds the chunks of a file that touch a range, up to the size of the page."""
         space = self._spaces[self._by_name[source.name]]
         for index in range(
             (start - space.base) // CHUNK, -(-(min(end, space.base + space.size) - space.base) // CHUNK)
@@ -255,7 +255,7 @@ def _has_mismatch(tree: Field) -> bool:
 
 
 def _script_safe(text: str) -> str:
-    """JSON that cannot end the script element it stands in, whatever names an archive holds."""
+    """JSON that cannot end its script element, whatever names an archive contains."""
     return text.replace("<", "\\u003c")
 
 
@@ -288,7 +288,7 @@ def write_page(
     """Writes the explain page of an archive; returns whether all of it could be read, decoded and parsed.
 
     With None as `findings`, nothing was verified, and the page says so.  Without a `selection` that asks for a part or
-    for all, the page is bounded: at most 5 MB, whatever the size of the archive.  `progress` is told the sections done.
+    for all, the page is bounded: at most 5 MB, whatever the size of the archive.  `progress` gets the sections done.
     """
     writer = PageWriter(file, selection or Selection(), progress)
     writer.write(archive, list(findings) if findings is not None else None)
