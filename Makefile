@@ -65,7 +65,7 @@ $(TOOLS): pyproject.toml | $(STAMP)
 	$(PIP) install --no-compile "setuptools>=77" --group test --group lint --group oracles
 	@touch $@
 
-.PHONY: oracles setup-oracles plugins rooms skips test-quick test-thorough
+.PHONY: oracles setup-oracles plugins rooms skips unreached test-quick test-thorough
 setup-oracles: $(ORACLES)  ## make .venv-oracles with the oracles that pin old libraries, for the tests that ask them
 
 $(ORACLES): pyproject.toml | $(BIN)/python
@@ -196,6 +196,10 @@ mutation: setup  ## change the code that judges archives and see which tests not
 coverage: setup node setup-oracles plugins  ## branch coverage of the tests with both kernels, and its table in docs/trust.md
 	@nice $(BIN)/python -m tools.cover run -n auto --dist loadgroup $(ARGS)
 	@$(BIN)/python -m tools.cover report
+
+unreached: setup node setup-oracles plugins  ## run the tests and list the asserts that no run reached
+	@nice $(BIN)/python -m tools.unreached run -n auto --dist loadgroup $(ARGS)
+	@$(BIN)/python -m tools.unreached report
 
 faults: setup  ## fail every system call once under everything that writes, into docs/trust.md (some minutes)
 	@nice $(BIN)/python -m tests.faults.run --write $(ARGS)

@@ -30,7 +30,9 @@ def _as_before(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def test_everything_that_was_found_belongs_to_a_target() -> None:
-    assert {file.parent.name for file in run.FOUND.glob("*/*")} <= set(TARGETS)
+    found = {file.parent.name for file in run.FOUND.glob("*/*")}
+    assert found, "tests/fuzz/found is empty: nothing would be replayed"
+    assert found <= set(TARGETS)
 
 
 @pytest.mark.parametrize("file", KEPT, ids=lambda file: f"{file.parent.name}-{file.name}")

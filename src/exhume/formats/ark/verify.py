@@ -47,6 +47,7 @@ from exhume.formats.ark.layout import (
     ENTRY_SIZE,
     HEADER_FIELDS,
     MANIFEST_FIELDS,
+    MAPPING_SIZE,
     entry_at,
     entry_time,
     iter_entries,
@@ -278,7 +279,7 @@ def _check_mappings(reference: SplitReference, split: Split) -> Iterator[Finding
     shorts: set[int] = set()
     objects: set[str] = set()
     for number, mapping in enumerate(split.header.mappings):
-        span = split.source.span(mapping.offset, mapping.offset + 18)
+        span = split.source.span(mapping.offset, mapping.offset + MAPPING_SIZE)
         path = f"type_mappings[{number}]"
         if mapping.short in shorts or mapping.identifier in objects:
             yield MAPPING_REPEATED.finding(span=span, field_path=path, actual=mapping.short)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from exhume.cli.params import Choice
-
-if TYPE_CHECKING:
-    pass
 
 OPTIONS = {
     "open": [

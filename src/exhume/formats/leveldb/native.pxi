@@ -1,5 +1,5 @@
-# The LevelDB part of the kernel: entries of blocks, and blocks without an index.  `exhume.native.pykernel` is the twin of
-# these and holds their documentation.
+# The LevelDB part of the kernel: entries of blocks, and blocks without an index.  `exhume.formats.leveldb.pykernel` is the
+# pure-Python form of these, with their documentation.
 
 cdef enum:
     BLOCK_FINE_ = 0
