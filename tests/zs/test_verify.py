@@ -186,9 +186,14 @@ def test_bomb_is_stopped() -> None:
     data = file.finish(file.block(1, index, stored=deflate(index)))
     del payload
     limits = Limits(payload_size=1 << 20)
-    assert codes(data, limits=limits) == {"ZS-501"}
+    assert codes(data, limits=limits) == set(), "a payload is checked in pieces"
     with reader(data, limits=limits) as archive, pytest.raises(ExhumeError) as caught:
         list(archive.records())
+    assert caught.value.code == "ZS-501", "a record is held as a whole"
+    few = Limits(expansion=100, expansion_floor=1 << 20)
+    assert codes(data, limits=few) == {"ZS-501"}
+    with reader(data, limits=few) as archive, pytest.raises(ExhumeError) as caught:
+        archive.count()
     assert caught.value.code == "ZS-501"
 
 
@@ -203,7 +208,7 @@ def test_bomb_is_counted_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     size = len(payload)
     del payload
     tracemalloc.start()
-    assert codes(data, limits=Limits(payload_size=30 << 20)) == {"ZS-501"}
+    assert codes(data, limits=Limits(expansion=100, expansion_floor=30 << 20)) == {"ZS-501"}
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 12 << 20

@@ -161,20 +161,20 @@ def _as_xz(stored: Buffer, size: int) -> bytes:
     return b"".join((_XZ_HEAD, block, stored, padding, index, crc32(tail).to_bytes(4, "little"), tail, b"YZ"))
 
 
-def _container_decoder() -> Any:
+def container_decoder() -> Any:
     import lzma
 
     return lzma.LZMADecompressor(lzma.FORMAT_AUTO)
 
 
-def _bz2_decoder() -> Any:
+def bz2_decoder() -> Any:
     import bz2
 
     return bz2.BZ2Decompressor()
 
 
-lzma = _family("lzma", _container_decoder)
-bz2 = _family("bz2", _bz2_decoder)
+lzma = _family("lzma", container_decoder)
+bz2 = _family("bz2", bz2_decoder)
 
 
 EXTREME: Final = 1 << 31

@@ -57,11 +57,12 @@ class JsonLinesFile(TableFile):
             self.file.write(lines_of(batch))
 
     def _write_large(self, names: list[str], batch: Any) -> None:
+        present = [column.is_valid() for column in batch.columns]
         for row in range(batch.num_rows):
             values = {
                 name: self._value(column, row)
-                for name, column in zip(names, batch.columns, strict=True)
-                if column[row].is_valid
+                for name, column, there in zip(names, batch.columns, present, strict=True)
+                if there[row].as_py()
             }
             for piece in dump_pieces(values):
                 self.file.write(piece.encode("ascii"))
@@ -70,7 +71,12 @@ class JsonLinesFile(TableFile):
     def _value(self, column: Any, row: int) -> Any:
         """One value, without a copy where it is bytes."""
         if self.pa.types.is_binary(column.type) or self.pa.types.is_large_binary(column.type):
-            return memoryview(column[row].as_buffer())
+            import numpy
+
+            _, offsets, data = column.buffers()
+            kind = numpy.int64 if self.pa.types.is_large_binary(column.type) else numpy.int32
+            start, stop = numpy.frombuffer(offsets, kind)[column.offset + row : column.offset + row + 2].tolist()
+            return memoryview(data)[start:stop] if data is not None else b""
         return json_column(self.pa, column.slice(row, 1))[0]
 
     def close(self) -> None:

@@ -85,14 +85,18 @@ def batched(
     rows: Iterable[T], batch_rows: int, size: Callable[[T], int] = lambda row: 0, most: int | None = None
 ) -> Iterator[list[T]]:
     """Rows in lists of at most `batch_rows`; a list ends earlier with the row with which it reaches `most` bytes, or
-    `BATCH_BYTES`.
+    `BATCH_BYTES`; a row of that size is a list by itself.
     """
     most = BATCH_BYTES if most is None else most
     held: list[T] = []
     held_bytes = 0
     for row in rows:
+        taken = size(row)
+        if held and taken >= most:
+            yield held
+            held, held_bytes = [], 0
         held.append(row)
-        held_bytes += size(row)
+        held_bytes += taken
         if len(held) >= batch_rows or held_bytes >= most:
             yield held
             held, held_bytes = [], 0
@@ -127,6 +131,8 @@ def rebatched_each(pieces: Iterable[tuple[K, Any, Any]], batch_rows: int) -> Ite
 def _joined(held: list[Any]) -> Any:
     import pyarrow as pa
 
+    if len(held) == 1:
+        return held[0]
     return pa.Table.from_batches(held).combine_chunks().to_batches()[0]
 
 
@@ -146,7 +152,23 @@ class _Gathering:
         self._rows, self._room = self._batch_rows, BATCH_BYTES
 
     def add(self, batch: Any, sizes: Any) -> Iterator[list[Any]]:
-        """Adds rows; yields the slices of each complete batch."""
+        """Adds rows; yields the slices of each complete batch.  A row of `BATCH_BYTES` is one by itself: joined
+        with others, it would be copied.
+        """
+        import numpy
+
+        done = 0
+        for row in numpy.flatnonzero(sizes >= BATCH_BYTES).tolist():
+            yield from self._add(batch.slice(done, row - done), sizes[done:row])
+            if self.held:
+                held = self.held
+                self._begin()
+                yield held
+            yield [batch.slice(row, 1)]
+            done = row + 1
+        yield from self._add(batch.slice(done), sizes[done:])
+
+    def _add(self, batch: Any, sizes: Any) -> Iterator[list[Any]]:
         import numpy
 
         ends = numpy.cumsum(sizes)

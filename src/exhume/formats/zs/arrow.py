@@ -136,7 +136,7 @@ def to_arrow(
     names = choose(form.types, columns)
     schema = pa.schema([pa.field(name, form.types[name]) for name in names])
 
-    def piece(values: bytes, ends: bytes) -> tuple[Any, Any]:
+    def piece(values: bytes | memoryview, ends: bytes) -> tuple[Any, Any]:
         offsets = numpy.frombuffer(ends, numpy.int64)
         buffers = [None, pa.py_buffer(ends), pa.py_buffer(values)]
         array = pa.Array.from_buffers(pa.large_binary(), len(offsets) - 1, buffers)

@@ -14,6 +14,7 @@ from exhume.counts import counted
 from exhume.errors import CodecError, ExhumeError, LimitExceededError, Span
 from exhume.findings import Check
 from exhume.formats.zs import checks
+from exhume.formats.zs.large import LARGE, LargeBlock
 from exhume.formats.zs.layout import (
     CODEC_AT,
     FRAME_SIZE,
@@ -77,12 +78,14 @@ class BlockFile:
         self.header = header
         self.limits = limits
         self.decoder = DECODERS.get(header.codec)
+        self.largest = min(LARGE, limits.payload_size)
+        """Bytes of a block, or of its payload, that are held in memory where both can be read in pieces."""
 
-    def span(self, block: RawBlock) -> Span:
+    def span(self, block: RawBlock | LargeBlock) -> Span:
         """Where a block lies."""
         return self.source.span(block.offset, block.end)
 
-    def payload_span(self, block: RawBlock, start: int, end: int) -> Span:
+    def payload_span(self, block: RawBlock | LargeBlock, start: int, end: int) -> Span:
         """A range of a block's decompressed payload."""
         return self.span(block).in_payload(start, end)
 
@@ -133,11 +136,25 @@ class BlockFile:
     def walk(self, start: int, end: int | None = None, *, read_ahead: int = 0) -> Iterator[RawBlock]:
         """Blocks from `start` until `end` (default: the end of the file), of every level, unchecked.
 
-        `read_ahead` is the size of the first read (0: full speed); it doubles up to what streaming uses.
-        Raises ZS-304, ZS-305 and ZS-306 where a block cannot be framed.
+        See `walk_lean`, which does not hold large ones in memory.
+        """
+        for block in self.walk_lean(start, end, read_ahead=read_ahead, largest=self.source.size):
+            assert isinstance(block, RawBlock)
+            yield block
+            del block  # it may be large, and so may be the next
+
+    def walk_lean(
+        self, start: int, end: int | None = None, *, read_ahead: int = 0, largest: int | None = None
+    ) -> Iterator[RawBlock | LargeBlock]:
+        """Blocks from `start` until `end` (default: the end of the file), of every level, unchecked.
+
+        A block of more than `largest` bytes (default: the attribute of that name) is not read.  `read_ahead` is the
+        size of the first read (0: full speed); it doubles up to what streaming uses.  Raises ZS-304, ZS-305 and ZS-306
+        where a block cannot be framed.
         """
         size = self.source.size
         stop = size if end is None else min(end, size)
+        largest = self.largest if largest is None else largest
         most = max(READ_AHEAD, self.source.cost.piece)
         step = min(read_ahead, most) if read_ahead else most
         if not read_ahead:
@@ -153,6 +170,11 @@ class BlockFile:
                 have = base + len(window)
                 if error.needed > size - at or have >= size:
                     raise self.frame_error(error, at) from error
+                if error.needed > largest:
+                    yield LargeBlock(self, at, error.needed)
+                    base = at = at + error.needed
+                    window = memoryview(b"")
+                    continue
                 # What is left of the last read is carried over, so that every byte is fetched once.
                 limit = max(stop, min(at + needed, size))
                 more = min(max(at + needed - have, step), limit - have)
@@ -162,7 +184,7 @@ class BlockFile:
             except ValueError as error:
                 raise self.frame_error(error, at) from error
             else:
-                yield block
+                yield block if block.size <= largest else LargeBlock(self, block.offset, block.size)
                 at = block.end
                 del block  # it may be large, and so may be the next
 
@@ -210,21 +232,22 @@ class BlockFile:
         self.check(block)
         return self.unpack(block)
 
-    def payload_until(self, block: RawBlock, stop: bytes) -> tuple[bytes, bool]:
-        """The payload up to a record that is not below `stop`, and whether that is the whole payload.
+    def payload_until(self, block: RawBlock, stop: bytes | None) -> tuple[bytes | None, bool]:
+        """The payload up to a record that is not below `stop` (None: to its end), and whether that is all of it; None
+        for a payload of more than `largest` bytes.
 
         The checksum covers the stored bytes and is checked before anything is decoded, so a lookup trusts the same
         bytes as a reader of the whole block, and saves half of the decoding on average.  Raises as `payload` does.
         """
         self.check(block)
-        if self.decoder in ("deflate", "lzma2"):
+        if stop is not None and self.decoder in ("deflate", "lzma2"):
             try:
                 found = self._decode_until(block.body[1:], stop)
             except (CodecError, MalformedRecordsError):
                 found = None  # decoding it whole tells what is wrong and where
             if found is not None:
                 return found, False
-        return self.unpack(block), True
+        return self.small_payload(block), True
 
     def _decode_until(self, stored: memoryview, stop: bytes) -> bytes | None:
         """Whole records from the start of a payload to one that is not below `stop`; None when there is no such record.
@@ -249,14 +272,25 @@ class BlockFile:
 
     def unpack(self, block: RawBlock) -> bytes:
         """The decompressed payload of a block, whatever its checksum says.  Raises ZS-103, ZS-307, ZS-308, ZS-501."""
+        budget = self.limits.payload_budget(len(block.body) - 1)
+        try:
+            return self._unpack(block, budget)
+        except LimitExceededError as error:
+            raise checks.BOMB.error(span=self.span(block), expected=f"at most {counted(budget, 'bytes')}") from error
+
+    def small_payload(self, block: RawBlock) -> bytes | None:
+        """The same as `unpack`, but None for a payload of more than `largest` bytes, which is read in pieces."""
+        try:
+            return self._unpack(block, min(self.largest, self.limits.payload_budget(len(block.body) - 1)))
+        except LimitExceededError:
+            return None
+
+    def _unpack(self, block: RawBlock, budget: int) -> bytes:
         stored = block.body[1:]
-        budget = self.limits.payload_budget(len(stored))
         if self.decoder is None:
             raise self.codec_error()
         try:
             decoded = self._decode(stored, budget)
-        except LimitExceededError as error:
-            raise checks.BOMB.error(span=self.span(block), expected=f"at most {counted(budget, 'bytes')}") from error
         except CodecError as error:
             raise checks.STREAM_CORRUPT.error(error.message, span=self.span(block), actual=error.actual) from error
         if decoded.consumed != len(stored):
@@ -277,7 +311,7 @@ class BlockFile:
         try:
             return decompress_prefix(decoder, stored, max_size=usual)
         except LimitExceededError:
-            if decoder != "deflate":
+            if decoder != "deflate" or usual == budget:
                 raise
             size = inflated_size(stored, budget)
             if size > budget:
@@ -290,11 +324,13 @@ class BlockFile:
             span=self.source.span(*CODEC_AT), expected=f"one of {', '.join(DECODERS)}", actual=self.header.codec_field
         )
 
-    def index_entries(self, block: RawBlock, payload: bytes) -> list[IndexEntry]:
+    def index_entries(self, block: RawBlock | LargeBlock, payload: bytes) -> list[IndexEntry]:
         """The entries of an index block; raises ZS-310, ZS-311, ZS-330, ZS-333 and ZS-503."""
         return parse_index(payload, self.payload_span(block, 0, len(payload)))
 
-    def records_error(self, block: RawBlock, error: MalformedRecordsError, payload_size: int) -> ExhumeError:
+    def records_error(
+        self, block: RawBlock | LargeBlock, error: MalformedRecordsError, payload_size: int
+    ) -> ExhumeError:
         """ZS-309 or ZS-311 for a data payload that does not split."""
         span = self.payload_span(block, error.offset, payload_size)
         if error.reason == "overlong":

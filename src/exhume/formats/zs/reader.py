@@ -4,8 +4,10 @@ Spec: zs.txt; order of records and keys: "Key invariants"."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from array import array
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from exhume.archive import Entry, Info, Progress, RecordArchive, no_progress
@@ -16,12 +18,10 @@ from exhume.formats.zs import checks
 from exhume.formats.zs.blocks import FIRST_READ_AHEAD, BlockFile
 from exhume.formats.zs.framing import framing, split_in_parts
 from exhume.formats.zs.head import kind_of, read_head
-from exhume.formats.zs.layout import (
-    Header,
-    IndexEntry,
-    RawBlock,
-)
+from exhume.formats.zs.large import LargeBlock
+from exhume.formats.zs.layout import Header, IndexEntry, RawBlock
 from exhume.formats.zs.search import Bounds, Index, make_bounds
+from exhume.formats.zs.slices import Found, Slice, large_slices
 from exhume.io.heap import keep_freed_memory
 from exhume.io.lru import Lru
 from exhume.io.parallel import map_ordered
@@ -90,20 +90,6 @@ class ZsRecord(NamedTuple):
     def span(self) -> Span:
         """The record's bytes (without their length) in the decompressed payload of its block."""
         return self.block.in_payload(self.payload_offset, self.payload_offset + len(self.data))
-
-
-class Slice(NamedTuple):
-    """The part `[low, high)` of a data block's payload that holds records in range."""
-
-    block: RawBlock
-    payload: bytes
-    low: int
-    high: int
-
-    @property
-    def view(self) -> memoryview:
-        """The bytes of that part."""
-        return memoryview(self.payload)[self.low : self.high]
 
 
 class ZsReader(RecordArchive):
@@ -219,8 +205,8 @@ class ZsReader(RecordArchive):
         """Records in ascending order, each with its block and its place in it."""
         for piece in self._slices(make_bounds(start, stop, prefix), jobs):
             span = self.file.span(piece.block)
-            ordinal = scan_records(memoryview(piece.payload)[: piece.low]).records
-            at = piece.low
+            ordinal = piece.before + scan_records(memoryview(piece.payload)[: piece.low]).records
+            at = piece.base + piece.low
             for part in self._split(piece):
                 for record in part:
                     at += len(build_uleb128(len(record)))
@@ -253,7 +239,7 @@ class ZsReader(RecordArchive):
 
     def map_values(
         self,
-        function: Callable[[bytes, bytes], T],
+        function: Callable[[bytes | memoryview, bytes], T],
         start: bytes | None = None,
         stop: bytes | None = None,
         prefix: bytes | None = None,
@@ -263,6 +249,8 @@ class ZsReader(RecordArchive):
         """The same with `function(values, ends)` of `kernel.record_values`, which makes no object of a record."""
 
         def call(piece: Slice) -> T:
+            if piece.record is not None:
+                return function(piece.content(), array("q", (0, piece.size)).tobytes())
             try:
                 return function(*record_values(piece.view))
             except MalformedRecordsError as error:
@@ -288,18 +276,22 @@ class ZsReader(RecordArchive):
         """
         shape = framing(terminator, length_prefixed)
 
-        def call(piece: Slice) -> list[bytes | memoryview]:
+        def call(piece: Slice) -> Iterable[bytes | memoryview]:
+            if piece.record is not None:
+                before, after = shape.around(piece.size)
+                return chain((before,), piece.record.pieces(piece.size), (after,))
             try:
                 return list(shape.unframe_parts(piece.view))
             except MalformedRecordsError as error:
                 raise self._malformed(piece, error) from error
 
         written = 0
-        for block, data in self._map(call, make_bounds(start, stop, prefix), jobs):
+        for block, data in self._map(call, make_bounds(start, stop, prefix), jobs, validate=True):
             for part in data:
                 out.write(part)
                 written += len(part)
-            del data, part  # released before the next block needs as much memory
+                del part
+            del data  # released before the next block needs as much memory
             progress(block.end, self.source.size, "bytes")
         return written
 
@@ -309,6 +301,8 @@ class ZsReader(RecordArchive):
         """Counts the records in range without making objects of them, on `jobs` threads.  Raises as `records` does."""
 
         def call(piece: Slice) -> int:
+            if piece.record is not None:
+                return 1
             try:
                 return scan_records(piece.view).records
             except MalformedRecordsError as error:
@@ -317,8 +311,8 @@ class ZsReader(RecordArchive):
         return sum(number for _, number in self._map(call, make_bounds(start, stop, prefix), jobs))
 
     def _malformed(self, piece: Slice, error: MalformedRecordsError) -> ExhumeError:
-        moved = MalformedRecordsError(error.reason, piece.low + error.offset, error.length)
-        return self.file.records_error(piece.block, moved, len(piece.payload))
+        moved = MalformedRecordsError(error.reason, piece.base + piece.low + error.offset, error.length)
+        return self.file.records_error(piece.block, moved, piece.base + len(piece.payload))
 
     def _split(self, piece: Slice) -> Iterator[list[bytes]]:
         """The records of a slice, a bounded number at a time."""
@@ -333,36 +327,53 @@ class ZsReader(RecordArchive):
         """The slices of payloads that hold records in range; threads check, decompress and cut."""
         return (piece for _, piece in self._map(lambda piece: piece, bounds, jobs))
 
-    def _map(self, function: Callable[[Slice], T], bounds: Bounds, jobs: int) -> Iterator[tuple[RawBlock, T]]:
-        """`function` over the slices in range, in order, called on `jobs` threads."""
+    def _map(
+        self, function: Callable[[Slice], T], bounds: Bounds, jobs: int, *, validate: bool = False
+    ) -> Iterator[tuple[RawBlock | LargeBlock, T]]:
+        """`function` over the slices in range, in order, called on `jobs` threads; those of large blocks come one by
+        one, and with `validate` only if all of the block is sound.
+        """
         if bounds.empty:
             return
 
-        def work(found: _Found) -> tuple[RawBlock, list[T], bool]:
+        def work(found: Found) -> tuple[RawBlock | LargeBlock, list[T], bool]:
             block = found.block
-            payload, low, high = self._cut(found, bounds)
+            cut = None if isinstance(block, LargeBlock) else self._cut(found, block, bounds)
+            if cut is None:
+                return LargeBlock(self.file, block.offset, block.size), [], False
+            payload, low, high = cut
             results = [function(Slice(block, payload, low, high))] if low < high else []
             return block, results, high < len(payload)
 
         keep_freed_memory()
         for block, results, last in map_ordered(work, self._find(bounds), jobs):
+            if isinstance(block, LargeBlock):
+                for piece in large_slices(block, bounds, validate=validate):
+                    if piece is None:
+                        return
+                    yield block, function(piece)
+                    del piece
             while results:  # removed from the list, so that its memory can be used for the next block
                 yield block, results.pop()
             if last:
                 return
 
-    def _cut(self, found: _Found, bounds: Bounds) -> tuple[bytes, int, int]:
-        """A payload and the part of it that is in range.  A lookup decodes only as much as it needs."""
-        block, payload, whole = found.block, found.payload, found.whole
+    def _cut(self, found: Found, block: RawBlock, bounds: Bounds) -> tuple[bytes, int, int] | None:
+        """A payload and the part of it that is in range; None for a large one.  A lookup decodes only as much as it
+        needs.
+        """
+        payload, whole = found.payload, found.whole
         fresh = payload is None
         if payload is None:
-            if found.remember and bounds.high is not None:
-                payload, whole = self.file.payload_until(block, bounds.high)
-            else:
-                payload = self.file.payload(block)
+            payload, whole = self.file.payload_until(block, bounds.high if found.remember else None)
+            if payload is None:
+                return None
         low, high = self._range(block, payload, bounds)
         if not whole and high == len(payload):  # an earlier lookup decoded too little of it
-            payload, whole, fresh = self.file.payload(block), True, True
+            payload = self.file.small_payload(block)
+            if payload is None:
+                return None
+            whole = fresh = True
             low, high = self._range(block, payload, bounds)
         if fresh and found.remember:
             self._cache.put(block.offset, (block, payload, whole), len(payload) + block.size)
@@ -377,7 +388,7 @@ class ZsReader(RecordArchive):
         except MalformedRecordsError as error:
             raise self.file.records_error(block, error, len(payload)) from error
 
-    def _find(self, bounds: Bounds) -> Iterator[_Found]:
+    def _find(self, bounds: Bounds) -> Iterator[Found]:
         """The data blocks that can hold records in range.
 
         Without bounds, the index is not read, so that a file with a broken index can still be dumped.
@@ -401,22 +412,24 @@ class ZsReader(RecordArchive):
         ahead = 0 if bounds.high is None or last is not None else max(FIRST_READ_AHEAD, end - start)
         yield from self._stream(start, last, read_ahead=ahead)
 
-    def _stream(self, start: int, end: int | None = None, *, read_ahead: int = 0) -> Iterator[_Found]:
+    def _stream(self, start: int, end: int | None = None, *, read_ahead: int = 0) -> Iterator[Found]:
         """Data blocks in file order; the checksums of other blocks are checked as well."""
-        for block in self.file.walk(start, end, read_ahead=read_ahead):
+        for block in self.file.walk_lean(start, end, read_ahead=read_ahead):
             if block.is_data:
-                yield _Found(block)
+                yield Found(block)
+            elif isinstance(block, LargeBlock):
+                block.check()
             else:
                 self.file.check(block)
 
-    def _look_up(self, entries: list[IndexEntry]) -> Iterator[_Found]:
+    def _look_up(self, entries: list[IndexEntry]) -> Iterator[Found]:
         """The data blocks of these entries, from the cache or read together."""
-        found: dict[int, _Found] = {}
+        found: dict[int, Found] = {}
         missing: list[IndexEntry] = []
         for entry in entries:
             cached = self._cache.get(entry.offset)
             if cached is not None and cached[0].size == entry.size:
-                found[entry.offset] = _Found(*cached, remember=True)
+                found[entry.offset] = Found(*cached, remember=True)
             else:
                 missing.append(entry)
         ranges = [(entry.offset, entry.offset + entry.size) for entry in missing]
@@ -426,18 +439,9 @@ class ZsReader(RecordArchive):
         for entry, data in zip(missing, held, strict=True):
             block = self.file.parse_exact(next(fresh) if data is None else data, entry.offset, entry.size)
             self.index.check_level(block, 0)
-            found[entry.offset] = _Found(block, remember=True)
+            found[entry.offset] = Found(block, remember=True)
         for entry in entries:
             yield found[entry.offset]
-
-
-class _Found(NamedTuple):
-    """A data block that may hold records in range; its payload if it was in the cache, `whole` or only its start."""
-
-    block: RawBlock
-    payload: bytes | None = None
-    whole: bool = True
-    remember: bool = False
 
 
 def open_archive(source: Source | Tree, *, limits: Limits = DEFAULT_LIMITS) -> ZsReader:

@@ -11,15 +11,18 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from exhume.codecs.common import Buffer
+from exhume.codecs.passing import Forward
 from exhume.errors import ExhumeError, Span, shorten
 from exhume.findings import Finding
 from exhume.formats.zs import checks
 from exhume.formats.zs.blocks import BlockFile
+from exhume.formats.zs.large import LargeBlock, scan_large
 from exhume.formats.zs.layout import MAX_INDEX_LEVEL, ROOT_LENGTH_AT, ROOT_OFFSET_AT, IndexEntry
 from exhume.native.kernel import MalformedRecordsError, build_uleb128, scan_records
 
@@ -45,9 +48,11 @@ class Edge(NamedTuple):
     last: bool
 
     @classmethod
-    def of(cls, record: memoryview, block: tuple[int, int], *, last: bool) -> Edge:
-        """The edge that holds the first bytes of a record; `block` is the (offset, size) of its block."""
-        return cls(bytes(record[:EDGE_SIZE]), len(record) <= EDGE_SIZE, block, last)
+    def of(cls, record: memoryview | bytes, block: tuple[int, int], *, last: bool, size: int | None = None) -> Edge:
+        """The edge that holds the first bytes of a record; `block` is the (offset, size) of its block, and `size` that
+        of the record, where not all of it is given.
+        """
+        return cls(bytes(record[:EDGE_SIZE]), (len(record) if size is None else size) <= EDGE_SIZE, block, last)
 
 
 class Reach(NamedTuple):
@@ -60,13 +65,19 @@ class Reach(NamedTuple):
     before: Edge | None
 
 
-def _order(left: memoryview, right: memoryview) -> int:
-    """Whether one comes before the other (-1), behind it (1), or both are the same (0); without copies of either."""
-    for at in range(0, min(len(left), len(right)), COMPARED):
-        one, other = bytes(left[at : at + COMPARED]), bytes(right[at : at + COMPARED])
-        if one != other:
-            return (one > other) - (one < other)
-    return (len(left) > len(right)) - (len(left) < len(right))
+def _order(left: Iterable[Buffer], right: Iterable[Buffer]) -> int:
+    """Whether one comes before the other (-1), behind it (1), or both are the same (0); both come in pieces."""
+    one, other = iter(left), iter(right)
+    mine, its = memoryview(b""), memoryview(b"")
+    while True:
+        mine, its = (held or memoryview(next(pieces, b"")) for held, pieces in ((mine, one), (its, other)))
+        size = min(len(mine), len(its), COMPARED)
+        if not size:
+            return (len(mine) > 0) - (len(its) > 0)
+        a, b = bytes(mine[:size]), bytes(its[:size])
+        if a != b:
+            return (a > b) - (a < b)
+        mine, its = mine[size:], its[size:]
 
 
 @dataclass(slots=True)
@@ -116,17 +127,16 @@ class References:
             self._pending -= 1
             yield from self._meet(reference, index, known=False)
 
-    def add_data(self, offset: int, size: int, first: memoryview, last: memoryview) -> Iterator[Finding]:
+    def add_data(self, first: Edge, last: Edge) -> Iterator[Finding]:
         """Adds the first and last record of the data block added last: checks the order of blocks, sets its reach."""
-        block = (offset, size)
-        edge = Edge.of(first, block, last=False)
+        offset, size = first.block
         before = self._before
-        if before is not None and self._compare(bytes(first), before) < 0:
+        if before is not None and self._compare(first, before) < 0:
             yield checks.BLOCK_ORDER.finding(
-                span=self._file.source.span(offset, offset + size), expected=before.head, actual=edge.head
+                span=self._file.source.span(offset, offset + size), expected=before.head, actual=first.head
             )
-        self._before = Edge.of(last, block, last=True)
-        yield from self._resolve(offset, Reach(offset, edge, before))
+        self._before = last
+        yield from self._resolve(offset, Reach(offset, first, before))
 
     def add_unread(self, offset: int) -> Iterator[Finding]:
         """Notes that the block added last cannot be read: nothing is known about its records."""
@@ -206,34 +216,53 @@ class References:
         if parent.open == 0:
             yield from self._resolve(parent.offset, parent.reach or Reach(parent.offset, None, None))
 
-    def _compare(self, key: bytes, edge: Edge) -> int:
-        head = key if edge.whole else key[:EDGE_SIZE]
+    def _compare(self, key: bytes | Edge, edge: Edge) -> int:
+        head, whole = (key.head, key.whole) if isinstance(key, Edge) else (key[:EDGE_SIZE], len(key) <= EDGE_SIZE)
         other = edge.head
-        if head == other and not edge.whole:
-            return _order(memoryview(key), self._record(edge.block, last=edge.last))
+        if head == other and not (whole and edge.whole):
+            mine = self._record(key) if isinstance(key, Edge) else (key,)
+            return _order(mine, self._record(edge))
         return (head > other) - (head < other)
 
-    def _record(self, block: tuple[int, int], *, last: bool) -> memoryview:
-        """The first or last record of a data block, read again."""
-        payload = self._file.payload(self._file.read(*block))
-        scan = scan_records(payload)
-        return memoryview(payload)[slice(*(scan.last if last else scan.first))]
+    def _record(self, edge: Edge) -> Iterator[Buffer]:
+        """The first or last record of a data block, read again, in pieces."""
+        offset, size = edge.block
+        block = None if size > self._file.largest else self._file.read(offset, size)
+        if block is not None:
+            self._file.check(block)
+            payload = self._file.small_payload(block)
+            if payload is not None:
+                scan = scan_records(payload)
+                yield memoryview(payload)[slice(*(scan.last if edge.last else scan.first))]
+                return
+        large = LargeBlock(self._file, offset, size)
+        large.check()
+        found = scan_large(large, len)
+        if found is not None:
+            place = found.last if edge.last else found.first
+            forward = Forward(large.payload())
+            forward.skip(place.start)
+            yield from forward.pieces(place.size)
+
+    def _edge(self, index: int, *, last: bool) -> Edge:
+        """The first or last record of a data block, read again.  Raises what reading it raises."""
+        block = self._starts[index], self._sizes[index]
+        record = Forward(bytes(piece) for piece in self._record(Edge(b"", False, block, last)))
+        return Edge.of(record.peek(EDGE_SIZE + 1), block, last=last)
 
     def _reread(self, index: int) -> Reach:
         """The reach of a data block that was dropped to save memory."""
         start = self._starts[index]
         first = before = None
         try:
-            block = (start, self._sizes[index])
-            first = Edge.of(self._record(block, last=False), block, last=False)
+            first = self._edge(index, last=False)
         except (ExhumeError, MalformedRecordsError):
             return Reach(start, None, None)
         while before is None and index > 0:
             index -= 1
             if self._levels[index] == 0:
-                block = (self._starts[index], self._sizes[index])
                 with suppress(ExhumeError, MalformedRecordsError):
-                    before = Edge.of(self._record(block, last=True), block, last=True)
+                    before = self._edge(index, last=True)
         return Reach(start, first, before)
 
     def finish(self, end: int, *, complete: bool, judge_unreferenced: bool) -> Iterator[Finding]:

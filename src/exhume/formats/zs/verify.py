@@ -15,8 +15,9 @@ from exhume.findings import Finding
 from exhume.formats.zs import checks
 from exhume.formats.zs.blocks import BlockFile
 from exhume.formats.zs.head import read_head
+from exhume.formats.zs.large import LargeBlock, scan_large
 from exhume.formats.zs.layout import MAX_INDEX_LEVEL, SHA256_AT, Header, IndexEntry, RawBlock
-from exhume.formats.zs.references import References
+from exhume.formats.zs.references import Edge, References
 from exhume.io.heap import keep_freed_memory
 from exhume.io.parallel import map_ordered
 from exhume.io.source import Source
@@ -36,25 +37,34 @@ class Examined:
     payload: bytes | None = None
     scan: Scan | None = None
     entries: list[IndexEntry] | None = None
+    large: LargeBlock | None = None
+    """A data block that is too large for memory; it is examined when it is added."""
 
 
-def examine(file: BlockFile, block: RawBlock, *, quick: bool) -> Examined:
+def examine(file: BlockFile, block: RawBlock | LargeBlock, *, quick: bool) -> Examined:
     """Checks one block by itself: checksum, decompression, syntax, order."""
     found = Examined(block.offset, block.size, block.level)
     try:
-        file.check(block)
+        if isinstance(block, LargeBlock):
+            block.check()
+        else:
+            file.check(block)
         if not (block.is_index or block.is_data) or file.decoder is None or (quick and block.is_data):
             return found
-        payload = file.unpack(block)
         if block.is_index:
+            payload = bytes(block.whole()) if isinstance(block, LargeBlock) else file.unpack(block)
             return _examine_index(file, block, payload)
-        return _examine_data(file, block, payload)
+        data = None if isinstance(block, LargeBlock) else file.small_payload(block)
+        if data is None:
+            large = LargeBlock(file, block.offset, block.size)
+            return Examined(block.offset, block.size, block.level, large=large)
+        return _examine_data(file, block, data)
     except ExhumeError as error:
         found.findings.append(Finding.from_error(error))
         return found
 
 
-def _examine_data(file: BlockFile, block: RawBlock, payload: bytes) -> Examined:
+def _examine_data(file: BlockFile, block: RawBlock | LargeBlock, payload: bytes) -> Examined:
     try:
         scan = scan_records(payload)
     except MalformedRecordsError as error:
@@ -74,7 +84,7 @@ def _examine_data(file: BlockFile, block: RawBlock, payload: bytes) -> Examined:
     return Examined(block.offset, block.size, block.level, findings, payload, scan)
 
 
-def _examine_index(file: BlockFile, block: RawBlock, payload: bytes) -> Examined:
+def _examine_index(file: BlockFile, block: RawBlock | LargeBlock, payload: bytes) -> Examined:
     entries = file.index_entries(block, payload)
     findings: list[Finding] = []
     if not entries:
@@ -131,7 +141,7 @@ class _Walk:
         """All findings about blocks."""
         file = self.file
 
-        def work(item: RawBlock | ExhumeError) -> Examined | ExhumeError:
+        def work(item: RawBlock | LargeBlock | ExhumeError) -> Examined | ExhumeError:
             return item if isinstance(item, ExhumeError) else examine(file, item, quick=self.quick)
 
         keep_freed_memory()
@@ -157,17 +167,19 @@ class _Walk:
                 actual=self.digest.hexdigest(),
             )
 
-    def _blocks(self) -> Iterator[RawBlock | ExhumeError]:
+    def _blocks(self) -> Iterator[RawBlock | LargeBlock | ExhumeError]:
         """Yields the blocks, and at last the error if framing ends before the file does."""
         try:
-            yield from self.file.walk(self.start)
+            yield from self.file.walk_lean(self.start)
         except ExhumeError as error:
             yield error
 
     def _add(self, found: Examined) -> Iterator[Finding]:
         references = self.references
         yield from references.add_block(found.offset, found.size, found.level)
-        if found.level == 0:
+        if found.large is not None and found.level == 0:
+            yield from self._add_large(found.large)
+        elif found.level == 0:
             if found.payload is None:
                 self.data_whole = False
             else:
@@ -177,9 +189,39 @@ class _Walk:
             else:
                 view = memoryview(found.payload)
                 first, last = view[slice(*found.scan.first)], view[slice(*found.scan.last)]
-                yield from references.add_data(found.offset, found.size, first, last)
+                block = found.offset, found.size
+                yield from references.add_data(Edge.of(first, block, last=False), Edge.of(last, block, last=True))
         elif found.entries is not None:
             yield from references.add_index(found.offset, found.size, found.level, found.entries)
         elif found.level <= MAX_INDEX_LEVEL:
             self.index_whole = False
             yield from references.add_unread(found.offset)
+
+    def _add_large(self, block: LargeBlock) -> Iterator[Finding]:
+        """Examines the payload of a large data block, and adds it."""
+        whole = True
+        try:
+            found = scan_large(block, self.digest.update)
+        except ExhumeError as error:
+            found, whole = None, error.code in _MALFORMED
+            yield Finding.from_error(error)
+        else:
+            if found is None:
+                yield checks.DATA_EMPTY.finding(span=block.span)
+        self.data_whole &= whole
+        if found is None:
+            yield from self.references.add_unread(block.offset)
+            return
+        if found.previous is not None and found.current is not None:
+            before, here = found.previous, found.current
+            span = self.file.payload_span(block, here.start, here.start + here.size)
+            said = f"record {found.unsorted}"
+            yield checks.RECORD_ORDER.finding(said, span=span, expected=before.head, actual=here.head)
+        place = block.offset, block.size
+        first = Edge.of(found.first.head, place, last=False, size=found.first.size)
+        last = Edge.of(found.last.head, place, last=True, size=found.last.size)
+        yield from self.references.add_data(first, last)
+
+
+_MALFORMED = (checks.RECORD_CUT.code, checks.INTEGER_FORM.code)
+"""Rules about records; the payload itself was decompressed."""

@@ -1,0 +1,345 @@
+"""Payloads that are decompressed piece by piece: memory for one chunk, whatever their size.
+
+`decompress` of the package holds a payload as a whole; here stored bytes come in chunks, and so does the content.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final
+
+from exhume.codecs.common import Buffer, over_budget
+from exhume.counts import counted
+from exhume.errors import CodecError, LimitExceededError, UnsupportedFeatureError
+
+PIECE: Final = 1 << 20
+"""Bytes of content in a piece at most."""
+
+REACH: Final = 1 << 16
+"""Bytes of content that a block of Snappy or LZ4 refers back to; encoders of Snappy reach no further either."""
+
+FEED: Final = 1 << 9
+"""Stored bytes of zstd frames that are decompressed at a time: they become 16 MiB at most."""
+
+
+_CUT: Final = "{}: the stream is cut short"
+
+
+class PayloadStream:
+    """The content of a payload in chunks of at most `PIECE` bytes; it is read once.
+
+    `stored` are its stored bytes in chunks; `max_size` and `size` are those of `decompress`.  Iterating raises
+    `CodecError` for damage, another size, or bytes after the stream; `LimitExceededError` beyond `max_size`; and
+    `UnsupportedFeatureError` for codecs that are not read in chunks.
+    """
+
+    def __init__(
+        self,
+        codec: str,
+        stored: Iterable[Buffer],
+        *,
+        max_size: int,
+        size: int | None = None,
+        trailing: bool = False,
+    ) -> None:
+        self.consumed = 0
+        """Stored bytes that the stream took, once it has ended."""
+        self._codec, self._max_size, self._size, self._trailing = codec, max_size, size, trailing
+        self._stored = iter(stored)
+        if codec not in _READERS:
+            raise UnsupportedFeatureError(f"{codec}: not read in chunks", expected=f"one of {', '.join(_READERS)}")
+
+    def __iter__(self) -> Iterator[bytes]:
+        total = 0
+        for piece in _READERS[self._codec](self):
+            total += len(piece)
+            if total > self._max_size:
+                raise over_budget(self._codec, self._max_size)
+            if self._size is not None and total > self._size:
+                raise self._wrong("more")
+            yield piece
+        if self._size is not None and total != self._size:
+            raise self._wrong(counted(total, "bytes"))
+        left = 0 if self._trailing else sum(map(len, self._stored))
+        if left:
+            raise self._after(left)
+
+    def _wrong(self, actual: str) -> CodecError:
+        said = f"{self._codec}: wrong decompressed size"
+        return CodecError(said, expected=counted(self._size or 0, "bytes"), actual=actual)
+
+    def _after(self, left: int) -> CodecError:
+        return CodecError(
+            f"{self._codec}: bytes after the end of the compressed stream",
+            expected=counted(self.consumed, "bytes"),
+            actual=counted(self.consumed + left, "bytes"),
+        )
+
+    def _fed(self) -> Iterator[bytes]:
+        for piece in self._stored:
+            for at in range(0, len(piece), PIECE):
+                part = bytes(piece[at : at + PIECE])
+                self.consumed += len(part)
+                yield part
+
+    def end(self, unused: int) -> None:
+        """Notes how many of the bytes so far were not used.  Raises `CodecError` if none may follow."""
+        self.consumed -= unused
+        if unused and not self._trailing:
+            raise self._after(unused + sum(map(len, self._stored)))
+
+    def plain(self) -> Iterator[bytes]:
+        """Bytes that are stored as they are."""
+        yield from self._fed()
+
+    def engine(self, make: Callable[[], Any]) -> Iterator[bytes]:
+        """The output of a decompressor with the interface of the standard library.  Raises `CodecError`."""
+        engine = make()
+        for part in self._fed():
+            rest = part
+            while not engine.eof:
+                try:
+                    piece = engine.decompress(rest, PIECE)
+                except Exception as error:  # zlib.error, isal's, lzma.LZMAError, OSError: no common base
+                    raise CodecError(f"{self._codec}: corrupt stream", actual=str(error)) from error
+                rest = getattr(engine, "unconsumed_tail", b"")  # zlib returns what the others keep
+                if piece:
+                    yield piece
+                else:
+                    break
+            if engine.eof:
+                self.end(len(engine.unused_data))
+                return
+        raise CodecError(_CUT.format(self._codec), actual=f"{counted(self.consumed, 'bytes')} without an end")
+
+    def frames(self, one: bool) -> Iterator[bytes]:
+        """The content of zstd frames: of the first, or of all.  Raises `CodecError`."""
+        from exhume.codecs.zstd import zstd_stream
+
+        for used, content, is_end in zstd_stream(self._fed(), FEED):
+            for at in range(0, len(content), PIECE):
+                yield content[at : at + PIECE]
+            if one and is_end:
+                self.end(self.consumed - used)
+                return
+        if one:
+            raise CodecError(_CUT.format(self._codec), actual=f"{counted(self.consumed, 'bytes')} without an end")
+
+    def elements(self, codec: str) -> Iterator[bytes]:
+        """The content of a block of Snappy or LZ4."""
+        return (_snappy if codec == "snappy" else _lz4)(self._fed(), self)
+
+    @property
+    def size(self) -> int | None:
+        """The size of the content that the container states."""
+        return self._size
+
+
+class Forward:
+    """Content that comes in chunks, read forwards; `at` is the place of the next byte."""
+
+    def __init__(self, pieces: Iterable[bytes]) -> None:
+        self._pieces = iter(pieces)
+        self._data, self._from = b"", 0
+        self.at = 0
+
+    def has(self, size: int) -> bool:
+        """Whether this many bytes follow; they are then held."""
+        if len(self._data) - self._from >= size:
+            return True
+        held, have = [self._data[self._from :]], len(self._data) - self._from
+        while have < size and (more := next(self._pieces, None)) is not None:
+            held.append(more)
+            have += len(more)
+        self._data, self._from = b"".join(held), 0
+        return have >= size
+
+    def some(self, size: int) -> bytes:
+        """At least one of the next `size` bytes, nothing at the end."""
+        if not self.has(1):
+            return b""
+        found = self._data[self._from : self._from + min(size, PIECE)]
+        self._from += len(found)
+        self.at += len(found)
+        return found
+
+    def peek(self, size: int) -> bytes:
+        """The next `size` bytes, or all that follow, which stay."""
+        self.has(size)
+        return self._data[self._from : self._from + size]
+
+    def pieces(self, size: int) -> Iterator[bytes]:
+        """The next `size` bytes, or all that follow, in chunks."""
+        while size and (part := self.some(size)):
+            size -= len(part)
+            yield part
+
+    def skip(self, size: int) -> int:
+        """Passes over the next `size` bytes, or all that follow; returns how many there were."""
+        return sum(map(len, self.pieces(size)))
+
+    def number(self, size: int) -> int:
+        """A little-endian number.  Raises `CodecError`."""
+        if not self.has(size):
+            raise CodecError("the block is cut short")
+        found = self._data[self._from : self._from + size]
+        self._from += size
+        self.at += size
+        return int.from_bytes(found, "little")
+
+    def left(self) -> int:
+        """Bytes that are held."""
+        return len(self._data) - self._from
+
+
+class _Window:
+    """Content that was made; the part that can be referred to is kept."""
+
+    def __init__(self) -> None:
+        self._made = bytearray()
+        self._given = 0
+        self.total = 0
+
+    def add(self, data: bytes) -> None:
+        """Adds literals."""
+        self._made += data
+        self.total += len(data)
+
+    def copy(self, offset: int, size: int) -> None:
+        """Adds content that was made before.  Raises `CodecError`, and `LimitExceededError` if it is not there."""
+        made = self._made
+        if not 0 < offset <= self.total:
+            raise CodecError("a copy from before the beginning", actual=offset)
+        if offset > len(made):
+            raise LimitExceededError(
+                "a copy from too far back to be read in chunks (raise the limit payload_size)",
+                expected=f"at most {len(made)}", actual=offset,
+            )  # fmt: skip
+        start = len(made) - offset
+        if offset >= size:
+            made += made[start : start + size]
+        else:
+            made += (made[start:] * (size // offset + 1))[:size]
+        self.total += size
+
+    def full(self) -> Iterator[bytes]:
+        """What can be yielded, once it fills a chunk."""
+        if len(self._made) - self._given >= PIECE:
+            yield from self.rest()
+            del self._made[: max(0, len(self._made) - REACH)]
+            self._given = len(self._made)
+
+    def rest(self) -> Iterator[bytes]:
+        """All that was not yielded."""
+        for at in range(self._given, len(self._made), PIECE):
+            yield bytes(self._made[at : at + PIECE])
+        self._given = len(self._made)
+
+
+_STEP: Final = 1 << 16
+"""Bytes that one long match adds at a time."""
+
+
+def _snappy(pieces: Iterator[bytes], stream: PayloadStream) -> Iterator[bytes]:
+    held, made = Forward(pieces), _Window()
+    stated = shift = 0
+    while True:
+        byte = held.number(1)
+        stated |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            break
+        if shift > 28:
+            raise CodecError("snappy: bad length prefix")
+    while made.total < stated:
+        tag = held.number(1)
+        kind = tag & 3
+        if kind == 0:
+            length = (tag >> 2) + 1
+            if length > 60:
+                length = held.number(length - 60) + 1
+            while length:
+                made.add(part := held.some(length))
+                if not part:
+                    raise CodecError("snappy: the block is cut short")
+                length -= len(part)
+                yield from made.full()
+        elif kind == 1:
+            made.copy(tag >> 5 << 8 | held.number(1), ((tag >> 2) & 7) + 4)
+        else:
+            made.copy(held.number(2 if kind == 2 else 4), (tag >> 2) + 1)
+        yield from made.full()
+    if made.total != stated:
+        raise CodecError("snappy: elements pass the declared length", expected=counted(stated, "bytes"))
+    yield from made.rest()
+    stream.end(held.left())
+
+
+def _lz4(pieces: Iterator[bytes], stream: PayloadStream) -> Iterator[bytes]:
+    held, made = Forward(pieces), _Window()
+
+    def long(length: int) -> int:
+        more = 255 if length == 15 else 0
+        while more == 255:
+            more = held.number(1)
+            length += more
+        return length
+
+    if stream.size is None:
+        raise UnsupportedFeatureError("lz4: a block without its decompressed size cannot be decoded")
+    while held.has(1):
+        token = held.number(1)
+        length = long(token >> 4)
+        while length:
+            made.add(part := held.some(length))
+            if not part:
+                raise CodecError("lz4: the block is cut short")
+            length -= len(part)
+            yield from made.full()
+        if not held.has(1):
+            break
+        offset, size = held.number(2), long(token & 15) + 4
+        while size:
+            made.copy(offset, step := min(size, _STEP))
+            size -= step
+            yield from made.full()
+        yield from made.full()
+    yield from made.rest()
+
+
+def _inflater(wbits: int, flag: str) -> Callable[[], Any]:
+    def make() -> Any:
+        from exhume.codecs.deflate import igzip_lib
+
+        igzip = igzip_lib()
+        return zlib.decompressobj(wbits) if igzip is None else igzip.IgzipDecompressor(getattr(igzip, flag))
+
+    return make
+
+
+def _from_xz(name: str) -> Callable[[], Any]:
+    def make() -> Any:
+        from exhume.codecs import xz
+
+        return getattr(xz, name)()
+
+    return make
+
+
+_READERS: Final[dict[str, Callable[[PayloadStream], Iterator[bytes]]]] = {
+    "none": PayloadStream.plain,
+    "deflate": lambda stream: stream.engine(_inflater(-15, "DECOMP_DEFLATE")),
+    "zlib": lambda stream: stream.engine(_inflater(15, "DECOMP_ZLIB")),
+    "gzip": lambda stream: stream.engine(lambda: zlib.decompressobj(31)),
+    "lzma2": lambda stream: stream.engine(_from_xz("lzma2_decoder")),
+    "lzma": lambda stream: stream.engine(_from_xz("container_decoder")),
+    "bz2": lambda stream: stream.engine(_from_xz("bz2_decoder")),
+    "zstd": lambda stream: stream.frames(False),
+    "zstd-frame": lambda stream: stream.frames(True),
+    "snappy": lambda stream: stream.elements("snappy"),
+    "lz4": lambda stream: stream.elements("lz4"),
+}
+
+SEQUENTIAL: Final = frozenset(_READERS)
+"""The codecs whose payloads are read in chunks."""

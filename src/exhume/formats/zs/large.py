@@ -1,0 +1,235 @@
+"""Blocks and records that are not held in memory: read, checked and passed on in chunks.
+
+A block is large if it, or its payload, takes more than `LARGE` bytes, or than the limit `payload_size`.
+
+Spec: zs.txt, "Blocks"; the rules are in `checks`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from exhume.codecs.checksums import crc64_xz
+from exhume.codecs.passing import PIECE, Forward, PayloadStream
+from exhume.counts import counted
+from exhume.errors import CodecError, ExhumeError, LimitExceededError, Span
+from exhume.findings import Check
+from exhume.formats.zs import checks
+from exhume.formats.zs.layout import MAX_INDEX_LEVEL, parse_checksum
+from exhume.formats.zs.layout_facts import CRC
+from exhume.layout.measured import note_payload
+from exhume.native.kernel import MalformedRecordsError, build_uleb128, scan_records, take_records
+from exhume.native.types import OVERRUN, malformed_records
+
+if TYPE_CHECKING:
+    from exhume.formats.zs.blocks import BlockFile
+
+LARGE: Final = 16 << 20
+"""Bytes of a block, or of its payload, above which it is read in chunks."""
+
+_ALL: Final = 1 << 63
+
+
+class LargeBlock:
+    """A block in its file; see `RawBlock`."""
+
+    def __init__(self, file: BlockFile, offset: int, size: int) -> None:
+        self.file, self.offset, self.size = file, offset, size
+        covered = next(n for n in range(1, size) if len(build_uleb128(size - CRC.size - n)) == n)
+        self._body = offset + covered
+        self.level = file.source.read_at(self._body, 1)[0]
+
+    @property
+    def end(self) -> int:
+        """Offset after the block."""
+        return self.offset + self.size
+
+    @property
+    def is_data(self) -> bool:
+        """Whether the block contains records."""
+        return self.level == 0
+
+    @property
+    def is_index(self) -> bool:
+        """Whether the block contains index entries."""
+        return 1 <= self.level <= MAX_INDEX_LEVEL
+
+    @property
+    def span(self) -> Span:
+        """The place of the block."""
+        return self.file.source.span(self.offset, self.end)
+
+    def checked(self) -> Check:
+        """The block's checksum, computed and compared."""
+        source, stop = self.file.source, self.end - CRC.size
+        stored = parse_checksum(source.read_at(stop, CRC.size))
+        computed: int | None = None
+        for piece in source.chunks(self._body, stop):
+            computed = crc64_xz(piece, computed)
+        return Check.compare(f"0x{stored:016x}", f"0x{computed or 0:016x}")
+
+    def check(self) -> None:
+        """Raises ZS-202 when the block's checksum does not match."""
+        found = self.checked()
+        if found.expected != found.actual:
+            raise checks.BLOCK_CRC.error(span=self.span, expected=found.expected, actual=found.actual)
+
+    def payload(self) -> Iterator[bytes]:
+        """The decompressed payload in chunks, whatever the checksum says.  Raises ZS-103, ZS-307, ZS-308, ZS-501."""
+        file, start, stop = self.file, self._body + 1, self.end - CRC.size
+        if file.decoder is None:
+            raise file.codec_error()
+        budget = file.limits.expansion_budget(stop - start)
+        pieces = file.source.chunks(start, stop)
+        stream = PayloadStream(file.decoder, pieces, max_size=budget, trailing=True)
+        size = 0
+        try:
+            for piece in stream:
+                size += len(piece)
+                yield piece
+        except LimitExceededError as error:
+            raise checks.BOMB.error(span=self.span, expected=f"at most {counted(budget, 'bytes')}") from error
+        except CodecError as error:
+            raise checks.STREAM_CORRUPT.error(error.message, span=self.span, actual=error.actual) from error
+        left = stop - start - stream.consumed
+        if left:
+            raise checks.STREAM_TRAILING.error(span=file.source.span(stop - left, stop), actual=counted(left, "bytes"))
+        note_payload(self.span, size)
+
+    def portions(self, seen: Callable[[bytes], object] = len) -> Iterator[Portion]:
+        """The records: many small ones together, each long one by itself, which its user reads or leaves.
+
+        `seen` is called with each chunk of the payload, those after malformed records included.  Raises ZS-309, ZS-311
+        and what `payload` raises.
+        """
+
+        def told() -> Iterator[bytes]:
+            for piece in self.payload():
+                seen(piece)
+                yield piece
+
+        forward = Forward(told())
+        try:
+            yield from _portions(forward)
+        except MalformedRecordsError as error:
+            for _ in forward.pieces(_ALL):
+                pass
+            raise self.file.records_error(self, error, forward.at) from error
+
+    def whole(self) -> bytearray:
+        """The payload.  Raises what `payload` raises, and ZS-501 above the limit `payload_size`."""
+        held = bytearray()
+        for piece in self.payload():
+            held += piece
+            if len(held) > self.file.limits.payload_size:
+                raise self.too_large(len(held))
+        return held
+
+    def too_large(self, size: int) -> ExhumeError:
+        """ZS-501 for what cannot be passed on in chunks."""
+        most = f"at most {counted(self.file.limits.payload_size, 'bytes')} (limit payload_size)"
+        return checks.BOMB.error(span=self.span, expected=most, actual=size)
+
+
+class Portion(NamedTuple):
+    """Part of a payload: whole records, or the content of one long record of `size` bytes, read from `record`."""
+
+    start: int
+    """Where it starts in the payload."""
+    data: bytes
+    record: Forward | None = None
+    size: int = 0
+
+
+def _portions(forward: Forward) -> Iterator[Portion]:
+    """See `LargeBlock.portions`.  Raises `MalformedRecordsError`."""
+    while window := forward.peek(PIECE):
+        start = forward.at
+        try:
+            end = take_records(window, len(window))
+        except MalformedRecordsError as error:
+            raise MalformedRecordsError(error.reason, start + error.offset, error.length) from None
+        if end:
+            forward.skip(end)
+            yield Portion(start, window[:end])
+            continue
+        found = malformed_records(window, 0)
+        if found.reason != OVERRUN or len(window) < PIECE:
+            raise MalformedRecordsError(found.reason, start, found.length)
+        forward.skip(len(build_uleb128(found.length)))
+        stop = forward.at + found.length
+        yield Portion(forward.at, b"", forward, found.length)
+        forward.skip(stop - forward.at)
+        if forward.at < stop:
+            raise MalformedRecordsError(OVERRUN, start, found.length)
+
+
+class Place(NamedTuple):
+    """A record in a payload, and its first bytes, at most `PIECE`."""
+
+    start: int
+    size: int
+    head: bytes
+
+
+class LargeScan(NamedTuple):
+    """What a pass over a payload found; see `kernel.Scan`."""
+
+    records: int
+    first: Place
+    last: Place
+    unsorted: int = -1
+    previous: Place | None = None
+    current: Place | None = None
+
+
+def scan_large(block: LargeBlock, seen: Callable[[bytes], object]) -> LargeScan | None:
+    """Counts the records of a block and checks their order; None without records.  Raises as `portions` does.
+
+    Where long records begin alike, a second pass over the payload follows the first, one record later.
+    """
+    behind: Forward | None = None
+    first: Place | None = None
+    last: Place | None = None
+    count = 0
+    disorder: tuple[int, Place | None, Place] | None = None
+    for start, data, record, size in block.portions(seen):
+        if record is None:
+            found = scan_records(data)
+            here, after = (Place(start + at, to - at, data[at:to]) for at, to in (found.first, found.last))
+            wrong = last is not None and (here.head, here.size) < (last.head, last.size)
+            inner = (found.unsorted, found.previous, found.current) if found.unsorted >= 0 else None
+        else:
+            here = after = Place(start, size, record.peek(min(size, PIECE))[: min(size, PIECE)])
+            wrong, inner = False, None
+            if last is not None and last.head == here.head and min(last.size, size) > PIECE:
+                behind = behind or Forward(block.payload())
+                behind.skip(last.start + PIECE - behind.at)
+                record.skip(PIECE)
+                wrong = _is_less(record, size - PIECE, behind, last.size - PIECE)
+            elif last is not None:
+                wrong = (here.head, here.size) < (last.head, last.size)
+        if disorder is None and wrong:
+            disorder = count, last, here
+        elif disorder is None and inner is not None:
+            at, *places = inner
+            before, current = (Place(start + low, high - low, data[low:high]) for low, high in places)
+            disorder = count + at, before, current
+        count += 1 if record is not None else found.records
+        first, last = first or here, after
+    if first is None or last is None:
+        return None
+    return LargeScan(count, first, last, *(disorder or ()))
+
+
+def _is_less(one: Forward, size: int, other: Forward, its_size: int) -> bool:
+    """Whether the next `size` bytes come before the next `its_size` of another."""
+    left = min(size, its_size)
+    while left:
+        step = min(left, PIECE)
+        mine, its = b"".join(one.pieces(step)), b"".join(other.pieces(step))
+        if mine != its:
+            return mine < its
+        left -= step
+    return size < its_size
