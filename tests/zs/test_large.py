@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import exhume
+from exhume.codecs.passing import PIECE
 from exhume.errors import ExhumeError
 from exhume.formats.zs import blocks, large, references
 from exhume.limits import Limits
@@ -66,8 +67,9 @@ def test_records_are_the_same(codec: str, tmp_path: Path, tiny: pytest.MonkeyPat
     made = [bytes(chance.choices(b"ab", k=chance.choice((0, 1, 5, 15, 16, 17, 40, 200)))) for _ in range(300)]
     made += [b"b" * 300, b"b" * 300, b"b" * 300 + b"a", b"b" * 320]
     path = tmp_path / "made.zs"
-    with exhume.create(path, "zs", codec=codec, block_size=700) as writer:
-        writer.add_records(sorted(made))  # type: ignore[attr-defined]
+    with exhume.create(path, "zs", codec=codec, block_size=700) as made_writer:
+        writer: Any = made_writer
+        writer.add_records(sorted(made))
     data = path.read_bytes()
     ranges: list[dict[str, bytes]] = [{}, {"prefix": b"b" * 20}, {"start": b"b" * 299}, {"stop": b"b" * 300}]
     ranges += [{"start": a, "stop": b} for a, b in zip(sorted(made)[:40:9], sorted(made)[60::9], strict=False)]
@@ -79,8 +81,8 @@ def test_records_are_the_same(codec: str, tmp_path: Path, tiny: pytest.MonkeyPat
 
 def test_the_order_of_long_records_that_begin_alike() -> None:
     """Records are compared to their ends, also where they are longer than what is held of them."""
-    alike = b"x" * (large.PIECE + 9)
-    rest = b"a" * large.PIECE
+    alike = b"x" * (PIECE + 9)
+    rest = b"a" * PIECE
     for first, second in ((b"a", b""), (b"", b"a"), (b"aa", b"ab"), (b"ab", b"aa"), (rest + b"b", rest), (rest, rest)):
         file = File()
         block = file.data(b"w", alike + first, alike + second, alike + second)
@@ -96,8 +98,9 @@ def test_the_order_of_long_records_that_begin_alike() -> None:
 
 def test_a_long_record_takes_the_memory_of_a_chunk(tmp_path: Path) -> None:
     path = tmp_path / "made.zs"
-    with exhume.create(path, "zs", codec="deflate", level=1) as writer:
-        writer.add_records([b"a", bytes(40 << 20).replace(b"\0", b"b"), b"c"])  # type: ignore[attr-defined]
+    with exhume.create(path, "zs", codec="deflate", level=1) as made:
+        writer: Any = made
+        writer.add_records([b"a", bytes(40 << 20).replace(b"\0", b"b"), b"c"])
 
     class Out:
         size = 0

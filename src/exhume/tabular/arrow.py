@@ -157,7 +157,7 @@ class _Gathering:
         """
         import numpy
 
-        done = 0
+        sizes, done = numpy.asarray(sizes), 0
         for row in numpy.flatnonzero(sizes >= BATCH_BYTES).tolist():
             yield from self._add(batch.slice(done, row - done), sizes[done:row])
             if self.held:
