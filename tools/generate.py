@@ -39,6 +39,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 from exhume.compiler import RefusedError, compile_specs
 from tools import nodejs
 from tools.ksy_stubs import stubs
+from tools.passing import passed
 
 ROOT = nodejs.ROOT
 PACKAGE_DOC = '''"""Parsers compiled from `ksy/` (see `make generated`); never edited by hand.
@@ -68,9 +69,14 @@ DEBUG_STREAM = '''\
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextvars import ContextVar
 from typing import Any
 
 import kaitaistruct
+
+PASSING: ContextVar[Callable[..., bool] | None] = ContextVar("PASSING", default=None)
+"""Takes over the elements of arrays in place of the loops of the parsers; None: the loops run."""
 
 
 class Position(int):
@@ -89,10 +95,15 @@ class KaitaiStream(kaitaistruct.KaitaiStream):  # type: ignore[misc]  # untyped 
 
     def pos(self) -> Position:
         return Position(super().pos(), self)
+
+    def passes(self, owner: Any, name: str, make: Callable[[int, Any], Any], **how: Any) -> bool:
+        """Whether `PASSING` took over an array of `owner`, whose elements `make` parses."""
+        taken = PASSING.get()
+        return taken is not None and taken(self, owner, name, make, **how)
 '''
 DEBUG_DOC = '"""The same parsers, with the position of every field; compiled from `ksy/`, never edited by hand."""\n'
 LOCK_HEAD = "# Written by `make generated`: what exhume_ksy was compiled from and with; merged by union, then sorted.\n"
-GENERATOR = "2"  # raise it when this program changes what comes out for the same specifications
+GENERATOR = "3"  # raise it when this program changes what comes out for the same specifications
 FLAVOURS = ((False, "generated/exhume_ksy"), (True, "generated/exhume_ksy/debug"))
 SPECS = "generated/exhume_ksy/specs"  # the specifications as JSON: what `explain` quotes
 COMPILED = "generated/exhume_ksy"  # `fast/` and `facts/` below it are written by exhume.compiler
@@ -342,7 +353,7 @@ def compiled(root: Path) -> Iterator[dict[str, str]]:
                 if not file.exists():
                     raise GenerateError(f"ksy/{name}.ksy: the compiler wrote no {name}.py; meta/id must be {name}")
                 text = relative_imports(file.read_text(encoding="utf-8"), ids)
-                texts[f"{folder}/{name}.py"] = text.replace(*TRACKED) if debug else text
+                texts[f"{folder}/{name}.py"] = passed(text.replace(*TRACKED)) if debug else text
         texts[f"{COMPILED}/debug/_stream.py"] = DEBUG_STREAM
         yield texts | own_texts(root, texts)
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextvars import ContextVar
 from typing import Any
 
 import kaitaistruct
+
+PASSING: ContextVar[Callable[..., bool] | None] = ContextVar("PASSING", default=None)
+"""Takes over the elements of arrays in place of the loops of the parsers; None: the loops run."""
 
 
 class Position(int):
@@ -23,3 +28,8 @@ class KaitaiStream(kaitaistruct.KaitaiStream):  # type: ignore[misc]  # untyped 
 
     def pos(self) -> Position:
         return Position(super().pos(), self)
+
+    def passes(self, owner: Any, name: str, make: Callable[[int, Any], Any], **how: Any) -> bool:
+        """Whether `PASSING` took over an array of `owner`, whose elements `make` parses."""
+        taken = PASSING.get()
+        return taken is not None and taken(self, owner, name, make, **how)

@@ -55,14 +55,15 @@ class ArkManifest(KaitaiStruct):
         self._debug['v1_columns']['start'] = self._io.pos()
         self._debug['v1_columns']['arr'] = []
         self.v1_columns = []
-        for i in range(self.num_v1_columns):
-            self._debug['v1_columns']['arr'].append({'start': self._io.pos()})
-            _t_v1_columns = ArkManifest.ColumnDeclaration(self._io, self, self._root)
-            try:
-                _t_v1_columns._read()
-            finally:
-                self.v1_columns.append(_t_v1_columns)
-            self._debug['v1_columns']['arr'][i]['end'] = self._io.pos()
+        if not self._io.passes(self, 'v1_columns', lambda i, io: ArkManifest.ColumnDeclaration(io, self, self._root), times=self.num_v1_columns):
+            for i in range(self.num_v1_columns):
+                self._debug['v1_columns']['arr'].append({'start': self._io.pos()})
+                _t_v1_columns = ArkManifest.ColumnDeclaration(self._io, self, self._root)
+                try:
+                    _t_v1_columns._read()
+                finally:
+                    self.v1_columns.append(_t_v1_columns)
+                self._debug['v1_columns']['arr'][i]['end'] = self._io.pos()
 
         self._debug['v1_columns']['end'] = self._io.pos()
         if self.header.groups_follow:
@@ -70,19 +71,20 @@ class ArkManifest(KaitaiStruct):
             self._debug['groups']['start'] = self._io.pos()
             self._debug['groups']['arr'] = []
             self.groups = []
-            i = 0
-            while True:
-                self._debug['groups']['arr'].append({'start': self._io.pos()})
-                _t_groups = ArkManifest.Group(self._io, self, self._root)
-                try:
-                    _t_groups._read()
-                finally:
-                    _ = _t_groups
-                    self.groups.append(_)
-                self._debug['groups']['arr'][len(self.groups) - 1]['end'] = self._io.pos()
-                if (not (_.header.has_more)):
-                    break
-                i += 1
+            if not self._io.passes(self, 'groups', lambda i, io: ArkManifest.Group(io, self, self._root), until=lambda _, io: (not (_.header.has_more))):
+                i = 0
+                while True:
+                    self._debug['groups']['arr'].append({'start': self._io.pos()})
+                    _t_groups = ArkManifest.Group(self._io, self, self._root)
+                    try:
+                        _t_groups._read()
+                    finally:
+                        _ = _t_groups
+                        self.groups.append(_)
+                    self._debug['groups']['arr'][len(self.groups) - 1]['end'] = self._io.pos()
+                    if (not (_.header.has_more)):
+                        break
+                    i += 1
             self._debug['groups']['end'] = self._io.pos()
 
 
@@ -137,14 +139,15 @@ class ArkManifest(KaitaiStruct):
             self._debug['object_types']['start'] = self._io.pos()
             self._debug['object_types']['arr'] = []
             self.object_types = []
-            for i in range(self.num_object_types):
-                self._debug['object_types']['arr'].append({'start': self._io.pos()})
-                _t_object_types = ArkManifest.ObjectDeclaration(self._io, self, self._root)
-                try:
-                    _t_object_types._read()
-                finally:
-                    self.object_types.append(_t_object_types)
-                self._debug['object_types']['arr'][i]['end'] = self._io.pos()
+            if not self._io.passes(self, 'object_types', lambda i, io: ArkManifest.ObjectDeclaration(io, self, self._root), times=self.num_object_types):
+                for i in range(self.num_object_types):
+                    self._debug['object_types']['arr'].append({'start': self._io.pos()})
+                    _t_object_types = ArkManifest.ObjectDeclaration(self._io, self, self._root)
+                    try:
+                        _t_object_types._read()
+                    finally:
+                        self.object_types.append(_t_object_types)
+                    self._debug['object_types']['arr'][i]['end'] = self._io.pos()
 
             self._debug['object_types']['end'] = self._io.pos()
             self._debug['num_splits']['start'] = self._io.pos()
@@ -155,14 +158,15 @@ class ArkManifest(KaitaiStruct):
             self._debug['splits']['start'] = self._io.pos()
             self._debug['splits']['arr'] = []
             self.splits = []
-            for i in range(self.num_splits):
-                self._debug['splits']['arr'].append({'start': self._io.pos()})
-                _t_splits = ArkManifest.SplitDeclaration(self._io, self, self._root)
-                try:
-                    _t_splits._read()
-                finally:
-                    self.splits.append(_t_splits)
-                self._debug['splits']['arr'][i]['end'] = self._io.pos()
+            if not self._io.passes(self, 'splits', lambda i, io: ArkManifest.SplitDeclaration(io, self, self._root), times=self.num_splits):
+                for i in range(self.num_splits):
+                    self._debug['splits']['arr'].append({'start': self._io.pos()})
+                    _t_splits = ArkManifest.SplitDeclaration(self._io, self, self._root)
+                    try:
+                        _t_splits._read()
+                    finally:
+                        self.splits.append(_t_splits)
+                    self._debug['splits']['arr'][i]['end'] = self._io.pos()
 
             self._debug['splits']['end'] = self._io.pos()
             if self.header.groups_follow:
@@ -282,14 +286,15 @@ class ArkManifest(KaitaiStruct):
             self._debug['entries']['start'] = self._io.pos()
             self._debug['entries']['arr'] = []
             self.entries = []
-            for i in range(self.num_entries):
-                self._debug['entries']['arr'].append({'start': self._io.pos()})
-                _t_entries = ArkManifest.MetadataEntry(self._io, self, self._root)
-                try:
-                    _t_entries._read()
-                finally:
-                    self.entries.append(_t_entries)
-                self._debug['entries']['arr'][i]['end'] = self._io.pos()
+            if not self._io.passes(self, 'entries', lambda i, io: ArkManifest.MetadataEntry(io, self, self._root), times=self.num_entries):
+                for i in range(self.num_entries):
+                    self._debug['entries']['arr'].append({'start': self._io.pos()})
+                    _t_entries = ArkManifest.MetadataEntry(self._io, self, self._root)
+                    try:
+                        _t_entries._read()
+                    finally:
+                        self.entries.append(_t_entries)
+                    self._debug['entries']['arr'][i]['end'] = self._io.pos()
 
             self._debug['entries']['end'] = self._io.pos()
             if self.header.groups_follow:
@@ -375,19 +380,20 @@ class ArkManifest(KaitaiStruct):
                 self._debug['groups']['start'] = self._io.pos()
                 self._debug['groups']['arr'] = []
                 self.groups = []
-                i = 0
-                while True:
-                    self._debug['groups']['arr'].append({'start': self._io.pos()})
-                    _t_groups = ArkManifest.ObjectGroup(self._io, self, self._root)
-                    try:
-                        _t_groups._read()
-                    finally:
-                        _ = _t_groups
-                        self.groups.append(_)
-                    self._debug['groups']['arr'][len(self.groups) - 1]['end'] = self._io.pos()
-                    if (not (_.header.has_more)):
-                        break
-                    i += 1
+                if not self._io.passes(self, 'groups', lambda i, io: ArkManifest.ObjectGroup(io, self, self._root), until=lambda _, io: (not (_.header.has_more))):
+                    i = 0
+                    while True:
+                        self._debug['groups']['arr'].append({'start': self._io.pos()})
+                        _t_groups = ArkManifest.ObjectGroup(self._io, self, self._root)
+                        try:
+                            _t_groups._read()
+                        finally:
+                            _ = _t_groups
+                            self.groups.append(_)
+                        self._debug['groups']['arr'][len(self.groups) - 1]['end'] = self._io.pos()
+                        if (not (_.header.has_more)):
+                            break
+                        i += 1
                 self._debug['groups']['end'] = self._io.pos()
 
 
@@ -523,14 +529,15 @@ class ArkManifest(KaitaiStruct):
             self._debug['columns']['start'] = self._io.pos()
             self._debug['columns']['arr'] = []
             self.columns = []
-            for i in range(self.num_columns):
-                self._debug['columns']['arr'].append({'start': self._io.pos()})
-                _t_columns = ArkManifest.ColumnDeclaration(self._io, self, self._root)
-                try:
-                    _t_columns._read()
-                finally:
-                    self.columns.append(_t_columns)
-                self._debug['columns']['arr'][i]['end'] = self._io.pos()
+            if not self._io.passes(self, 'columns', lambda i, io: ArkManifest.ColumnDeclaration(io, self, self._root), times=self.num_columns):
+                for i in range(self.num_columns):
+                    self._debug['columns']['arr'].append({'start': self._io.pos()})
+                    _t_columns = ArkManifest.ColumnDeclaration(self._io, self, self._root)
+                    try:
+                        _t_columns._read()
+                    finally:
+                        self.columns.append(_t_columns)
+                    self._debug['columns']['arr'][i]['end'] = self._io.pos()
 
             self._debug['columns']['end'] = self._io.pos()
             self._debug['original_log_identifier']['start'] = self._io.pos()
@@ -583,14 +590,15 @@ class ArkManifest(KaitaiStruct):
             self._debug['sections']['start'] = self._io.pos()
             self._debug['sections']['arr'] = []
             self.sections = []
-            for i in range(self.num_sections):
-                self._debug['sections']['arr'].append({'start': self._io.pos()})
-                _t_sections = ArkManifest.Section(self._io, self, self._root)
-                try:
-                    _t_sections._read()
-                finally:
-                    self.sections.append(_t_sections)
-                self._debug['sections']['arr'][i]['end'] = self._io.pos()
+            if not self._io.passes(self, 'sections', lambda i, io: ArkManifest.Section(io, self, self._root), times=self.num_sections):
+                for i in range(self.num_sections):
+                    self._debug['sections']['arr'].append({'start': self._io.pos()})
+                    _t_sections = ArkManifest.Section(self._io, self, self._root)
+                    try:
+                        _t_sections._read()
+                    finally:
+                        self.sections.append(_t_sections)
+                    self._debug['sections']['arr'][i]['end'] = self._io.pos()
 
             self._debug['sections']['end'] = self._io.pos()
 
@@ -629,14 +637,15 @@ class ArkManifest(KaitaiStruct):
             self._debug['statistics']['start'] = self._io.pos()
             self._debug['statistics']['arr'] = []
             self.statistics = []
-            for i in range(self.num_statistics):
-                self._debug['statistics']['arr'].append({'start': self._io.pos()})
-                _t_statistics = ArkManifest.SplitObjectStatistics(self._io, self, self._root)
-                try:
-                    _t_statistics._read()
-                finally:
-                    self.statistics.append(_t_statistics)
-                self._debug['statistics']['arr'][i]['end'] = self._io.pos()
+            if not self._io.passes(self, 'statistics', lambda i, io: ArkManifest.SplitObjectStatistics(io, self, self._root), times=self.num_statistics):
+                for i in range(self.num_statistics):
+                    self._debug['statistics']['arr'].append({'start': self._io.pos()})
+                    _t_statistics = ArkManifest.SplitObjectStatistics(self._io, self, self._root)
+                    try:
+                        _t_statistics._read()
+                    finally:
+                        self.statistics.append(_t_statistics)
+                    self._debug['statistics']['arr'][i]['end'] = self._io.pos()
 
             self._debug['statistics']['end'] = self._io.pos()
             if self.header.groups_follow:

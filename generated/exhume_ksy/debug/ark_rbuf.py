@@ -164,19 +164,20 @@ class ArkRbuf(KaitaiStruct):
             self._debug['groups']['start'] = self._io.pos()
             self._debug['groups']['arr'] = []
             self.groups = []
-            i = 0
-            while True:
-                self._debug['groups']['arr'].append({'start': self._io.pos()})
-                _t_groups = ArkRbuf.Group(self._io, self, self._root)
-                try:
-                    _t_groups._read()
-                finally:
-                    _ = _t_groups
-                    self.groups.append(_)
-                self._debug['groups']['arr'][len(self.groups) - 1]['end'] = self._io.pos()
-                if (not (_.header.has_more)):
-                    break
-                i += 1
+            if not self._io.passes(self, 'groups', lambda i, io: ArkRbuf.Group(io, self, self._root), until=lambda _, io: (not (_.header.has_more))):
+                i = 0
+                while True:
+                    self._debug['groups']['arr'].append({'start': self._io.pos()})
+                    _t_groups = ArkRbuf.Group(self._io, self, self._root)
+                    try:
+                        _t_groups._read()
+                    finally:
+                        _ = _t_groups
+                        self.groups.append(_)
+                    self._debug['groups']['arr'][len(self.groups) - 1]['end'] = self._io.pos()
+                    if (not (_.header.has_more)):
+                        break
+                    i += 1
             self._debug['groups']['end'] = self._io.pos()
 
 
@@ -326,14 +327,15 @@ class ArkRbuf(KaitaiStruct):
             self._debug['items']['start'] = self._io.pos()
             self._debug['items']['arr'] = []
             self.items = []
-            for i in range(self.num_items):
-                self._debug['items']['arr'].append({'start': self._io.pos()})
-                _t_items = ArkRbuf.Text(self._io, self, self._root)
-                try:
-                    _t_items._read()
-                finally:
-                    self.items.append(_t_items)
-                self._debug['items']['arr'][i]['end'] = self._io.pos()
+            if not self._io.passes(self, 'items', lambda i, io: ArkRbuf.Text(io, self, self._root), times=self.num_items):
+                for i in range(self.num_items):
+                    self._debug['items']['arr'].append({'start': self._io.pos()})
+                    _t_items = ArkRbuf.Text(self._io, self, self._root)
+                    try:
+                        _t_items._read()
+                    finally:
+                        self.items.append(_t_items)
+                    self._debug['items']['arr'][i]['end'] = self._io.pos()
 
             self._debug['items']['end'] = self._io.pos()
 

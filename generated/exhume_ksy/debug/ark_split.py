@@ -65,16 +65,17 @@ class ArkSplit(KaitaiStruct):
             self._debug['entries']['start'] = self._io.pos()
             self._debug['entries']['arr'] = []
             self.entries = []
-            i = 0
-            while not self._io.is_eof():
-                self._debug['entries']['arr'].append({'start': self._io.pos()})
-                _t_entries = ArkSplit.IndexEntry(self._io, self, self._root)
-                try:
-                    _t_entries._read()
-                finally:
-                    self.entries.append(_t_entries)
-                self._debug['entries']['arr'][len(self.entries) - 1]['end'] = self._io.pos()
-                i += 1
+            if not self._io.passes(self, 'entries', lambda i, io: ArkSplit.IndexEntry(io, self, self._root)):
+                i = 0
+                while not self._io.is_eof():
+                    self._debug['entries']['arr'].append({'start': self._io.pos()})
+                    _t_entries = ArkSplit.IndexEntry(self._io, self, self._root)
+                    try:
+                        _t_entries._read()
+                    finally:
+                        self.entries.append(_t_entries)
+                    self._debug['entries']['arr'][len(self.entries) - 1]['end'] = self._io.pos()
+                    i += 1
 
             self._debug['entries']['end'] = self._io.pos()
 
@@ -131,14 +132,15 @@ class ArkSplit(KaitaiStruct):
             self._debug['type_mappings']['start'] = self._io.pos()
             self._debug['type_mappings']['arr'] = []
             self.type_mappings = []
-            for i in range(self.num_type_mappings):
-                self._debug['type_mappings']['arr'].append({'start': self._io.pos()})
-                _t_type_mappings = ArkSplit.TypeMapping(self._io, self, self._root)
-                try:
-                    _t_type_mappings._read()
-                finally:
-                    self.type_mappings.append(_t_type_mappings)
-                self._debug['type_mappings']['arr'][i]['end'] = self._io.pos()
+            if not self._io.passes(self, 'type_mappings', lambda i, io: ArkSplit.TypeMapping(io, self, self._root), times=self.num_type_mappings):
+                for i in range(self.num_type_mappings):
+                    self._debug['type_mappings']['arr'].append({'start': self._io.pos()})
+                    _t_type_mappings = ArkSplit.TypeMapping(self._io, self, self._root)
+                    try:
+                        _t_type_mappings._read()
+                    finally:
+                        self.type_mappings.append(_t_type_mappings)
+                    self._debug['type_mappings']['arr'][i]['end'] = self._io.pos()
 
             self._debug['type_mappings']['end'] = self._io.pos()
             if self.header.groups_follow:
@@ -265,14 +267,15 @@ class ArkSplit(KaitaiStruct):
         self._debug['_m_index']['start'] = self._io.pos()
         self._debug['_m_index']['arr'] = []
         self._m_index = []
-        for i in range(self.header.num_indexed_items):
-            self._debug['_m_index']['arr'].append({'start': self._io.pos()})
-            _t__m_index = ArkSplit.IndexEntry(self._io, self, self._root)
-            try:
-                _t__m_index._read()
-            finally:
-                self._m_index.append(_t__m_index)
-            self._debug['_m_index']['arr'][i]['end'] = self._io.pos()
+        if not self._io.passes(self, '_m_index', lambda i, io: ArkSplit.IndexEntry(io, self, self._root), times=self.header.num_indexed_items):
+            for i in range(self.header.num_indexed_items):
+                self._debug['_m_index']['arr'].append({'start': self._io.pos()})
+                _t__m_index = ArkSplit.IndexEntry(self._io, self, self._root)
+                try:
+                    _t__m_index._read()
+                finally:
+                    self._m_index.append(_t__m_index)
+                self._debug['_m_index']['arr'][i]['end'] = self._io.pos()
 
         self._debug['_m_index']['end'] = self._io.pos()
         self._io.seek(_pos)

@@ -447,19 +447,20 @@ class ClpKvIr(KaitaiStruct):
             self._debug['tokens']['start'] = self._io.pos()
             self._debug['tokens']['arr'] = []
             self.tokens = []
-            i = 0
-            while True:
-                self._debug['tokens']['arr'].append({'start': self._io.pos()})
-                _t_tokens = ClpKvIr.Token(self._io, self, self._root)
-                try:
-                    _t_tokens._read()
-                finally:
-                    _ = _t_tokens
-                    self.tokens.append(_)
-                self._debug['tokens']['arr'][len(self.tokens) - 1]['end'] = self._io.pos()
-                if  ((_.tag == ClpKvIr.Tags.end_of_stream) or (self._io.is_eof())) :
-                    break
-                i += 1
+            if not self._io.passes(self, 'tokens', lambda i, io: ClpKvIr.Token(io, self, self._root), until=lambda _, io: ((_.tag == ClpKvIr.Tags.end_of_stream) or (io.is_eof()))):
+                i = 0
+                while True:
+                    self._debug['tokens']['arr'].append({'start': self._io.pos()})
+                    _t_tokens = ClpKvIr.Token(self._io, self, self._root)
+                    try:
+                        _t_tokens._read()
+                    finally:
+                        _ = _t_tokens
+                        self.tokens.append(_)
+                    self._debug['tokens']['arr'][len(self.tokens) - 1]['end'] = self._io.pos()
+                    if  ((_.tag == ClpKvIr.Tags.end_of_stream) or (self._io.is_eof())) :
+                        break
+                    i += 1
             self._debug['tokens']['end'] = self._io.pos()
 
 

@@ -375,14 +375,15 @@ class ClpS(KaitaiStruct):
                 self._debug['_m_pieces']['start'] = self._io.pos()
                 self._debug['_m_pieces']['arr'] = []
                 self._m_pieces = []
-                for i in range(((self.ofs_after - 1) // self._parent.stream.len_block - self.num_block) + 1):
-                    self._debug['_m_pieces']['arr'].append({'start': self._io.pos()})
-                    _t__m_pieces = ClpS.Piece(self.ofs_column + 8 * self.num_words, self.ofs_after, self.num_block + i, self._io, self, self._root)
-                    try:
-                        _t__m_pieces._read()
-                    finally:
-                        self._m_pieces.append(_t__m_pieces)
-                    self._debug['_m_pieces']['arr'][i]['end'] = self._io.pos()
+                if not self._io.passes(self, '_m_pieces', lambda i, io: ClpS.Piece(self.ofs_column + 8 * self.num_words, self.ofs_after, self.num_block + i, io, self, self._root), indexed=True, times=((self.ofs_after - 1) // self._parent.stream.len_block - self.num_block) + 1):
+                    for i in range(((self.ofs_after - 1) // self._parent.stream.len_block - self.num_block) + 1):
+                        self._debug['_m_pieces']['arr'].append({'start': self._io.pos()})
+                        _t__m_pieces = ClpS.Piece(self.ofs_column + 8 * self.num_words, self.ofs_after, self.num_block + i, self._io, self, self._root)
+                        try:
+                            _t__m_pieces._read()
+                        finally:
+                            self._m_pieces.append(_t__m_pieces)
+                        self._debug['_m_pieces']['arr'][i]['end'] = self._io.pos()
 
                 self._debug['_m_pieces']['end'] = self._io.pos()
                 self._io.seek(_pos)
@@ -411,14 +412,15 @@ class ClpS(KaitaiStruct):
                 self._debug['_m_words']['start'] = self._io.pos()
                 self._debug['_m_words']['arr'] = []
                 self._m_words = []
-                for i in range(self.num_words):
-                    self._debug['_m_words']['arr'].append({'start': self._io.pos()})
-                    _t__m_words = ClpS.Word(self.ofs_column + 8 * i,  ((self.type_number == 1) or (self.type_number == 12)) , self._io, self, self._root)
-                    try:
-                        _t__m_words._read()
-                    finally:
-                        self._m_words.append(_t__m_words)
-                    self._debug['_m_words']['arr'][i]['end'] = self._io.pos()
+                if not self._io.passes(self, '_m_words', lambda i, io: ClpS.Word(self.ofs_column + 8 * i,  ((self.type_number == 1) or (self.type_number == 12)) , io, self, self._root), indexed=True, times=self.num_words):
+                    for i in range(self.num_words):
+                        self._debug['_m_words']['arr'].append({'start': self._io.pos()})
+                        _t__m_words = ClpS.Word(self.ofs_column + 8 * i,  ((self.type_number == 1) or (self.type_number == 12)) , self._io, self, self._root)
+                        try:
+                            _t__m_words._read()
+                        finally:
+                            self._m_words.append(_t__m_words)
+                        self._debug['_m_words']['arr'][i]['end'] = self._io.pos()
 
                 self._debug['_m_words']['end'] = self._io.pos()
                 self._io.seek(_pos)
@@ -929,14 +931,15 @@ class ClpS(KaitaiStruct):
                 self._debug['_m_columns']['start'] = self._io.pos()
                 self._debug['_m_columns']['arr'] = []
                 self._m_columns = []
-                for i in range(self.num_columns):
-                    self._debug['_m_columns']['arr'].append({'start': self._io.pos()})
-                    _t__m_columns = ClpS.Column(i, self._io, self, self._root)
-                    try:
-                        _t__m_columns._read()
-                    finally:
-                        self._m_columns.append(_t__m_columns)
-                    self._debug['_m_columns']['arr'][i]['end'] = self._io.pos()
+                if not self._io.passes(self, '_m_columns', lambda i, io: ClpS.Column(i, io, self, self._root), indexed=True, times=self.num_columns):
+                    for i in range(self.num_columns):
+                        self._debug['_m_columns']['arr'].append({'start': self._io.pos()})
+                        _t__m_columns = ClpS.Column(i, self._io, self, self._root)
+                        try:
+                            _t__m_columns._read()
+                        finally:
+                            self._m_columns.append(_t__m_columns)
+                        self._debug['_m_columns']['arr'][i]['end'] = self._io.pos()
 
                 self._debug['_m_columns']['end'] = self._io.pos()
                 self._io.seek(_pos)
@@ -987,19 +990,20 @@ class ClpS(KaitaiStruct):
             self._debug['_m_search']['start'] = self._io.pos()
             self._debug['_m_search']['arr'] = []
             self._m_search = []
-            i = 0
-            while True:
-                self._debug['_m_search']['arr'].append({'start': self._io.pos()})
-                _t__m_search = ClpS.SchemaSearch(i, self.schema_id, self._io, self, self._root)
-                try:
-                    _t__m_search._read()
-                finally:
-                    _ = _t__m_search
-                    self._m_search.append(_)
-                self._debug['_m_search']['arr'][len(self._m_search) - 1]['end'] = self._io.pos()
-                if _.is_over:
-                    break
-                i += 1
+            if not self._io.passes(self, '_m_search', lambda i, io: ClpS.SchemaSearch(i, self.schema_id, io, self, self._root), indexed=True, until=lambda _, io: _.is_over):
+                i = 0
+                while True:
+                    self._debug['_m_search']['arr'].append({'start': self._io.pos()})
+                    _t__m_search = ClpS.SchemaSearch(i, self.schema_id, self._io, self, self._root)
+                    try:
+                        _t__m_search._read()
+                    finally:
+                        _ = _t__m_search
+                        self._m_search.append(_)
+                    self._debug['_m_search']['arr'][len(self._m_search) - 1]['end'] = self._io.pos()
+                    if _.is_over:
+                        break
+                    i += 1
             self._debug['_m_search']['end'] = self._io.pos()
             self._io.seek(_pos)
             return getattr(self, '_m_search', None)
@@ -1096,14 +1100,15 @@ class ClpS(KaitaiStruct):
             self._debug['_m_streams']['start'] = self._io.pos()
             self._debug['_m_streams']['arr'] = []
             self._m_streams = []
-            for i in range(self._root.table_metadata.num_streams):
-                self._debug['_m_streams']['arr'].append({'start': self._io.pos()})
-                _t__m_streams = ClpS.Stream(i, self._io, self, self._root)
-                try:
-                    _t__m_streams._read()
-                finally:
-                    self._m_streams.append(_t__m_streams)
-                self._debug['_m_streams']['arr'][i]['end'] = self._io.pos()
+            if not self._io.passes(self, '_m_streams', lambda i, io: ClpS.Stream(i, io, self, self._root), indexed=True, times=self._root.table_metadata.num_streams):
+                for i in range(self._root.table_metadata.num_streams):
+                    self._debug['_m_streams']['arr'].append({'start': self._io.pos()})
+                    _t__m_streams = ClpS.Stream(i, self._io, self, self._root)
+                    try:
+                        _t__m_streams._read()
+                    finally:
+                        self._m_streams.append(_t__m_streams)
+                    self._debug['_m_streams']['arr'][i]['end'] = self._io.pos()
 
             self._debug['_m_streams']['end'] = self._io.pos()
             self._io.seek(_pos)
@@ -1424,14 +1429,15 @@ class ClpS(KaitaiStruct):
             self._debug['_m_sections']['start'] = self._io.pos()
             self._debug['_m_sections']['arr'] = []
             self._m_sections = []
-            for i in range(len(self.file_entries)):
-                self._debug['_m_sections']['arr'].append({'start': self._io.pos()})
-                _t__m_sections = ClpS.Section(i, self._io, self, self._root)
-                try:
-                    _t__m_sections._read()
-                finally:
-                    self._m_sections.append(_t__m_sections)
-                self._debug['_m_sections']['arr'][i]['end'] = self._io.pos()
+            if not self._io.passes(self, '_m_sections', lambda i, io: ClpS.Section(i, io, self, self._root), indexed=True, times=len(self.file_entries)):
+                for i in range(len(self.file_entries)):
+                    self._debug['_m_sections']['arr'].append({'start': self._io.pos()})
+                    _t__m_sections = ClpS.Section(i, self._io, self, self._root)
+                    try:
+                        _t__m_sections._read()
+                    finally:
+                        self._m_sections.append(_t__m_sections)
+                    self._debug['_m_sections']['arr'][i]['end'] = self._io.pos()
 
             self._debug['_m_sections']['end'] = self._io.pos()
             self._io.seek(_pos)
@@ -1465,14 +1471,15 @@ class ClpS(KaitaiStruct):
             self._debug['_m_tables']['start'] = self._io.pos()
             self._debug['_m_tables']['arr'] = []
             self._m_tables = []
-            for i in range(self.table_metadata.num_tables):
-                self._debug['_m_tables']['arr'].append({'start': self._io.pos()})
-                _t__m_tables = ClpS.Table(i, self._io, self, self._root)
-                try:
-                    _t__m_tables._read()
-                finally:
-                    self._m_tables.append(_t__m_tables)
-                self._debug['_m_tables']['arr'][i]['end'] = self._io.pos()
+            if not self._io.passes(self, '_m_tables', lambda i, io: ClpS.Table(i, io, self, self._root), indexed=True, times=self.table_metadata.num_tables):
+                for i in range(self.table_metadata.num_tables):
+                    self._debug['_m_tables']['arr'].append({'start': self._io.pos()})
+                    _t__m_tables = ClpS.Table(i, self._io, self, self._root)
+                    try:
+                        _t__m_tables._read()
+                    finally:
+                        self._m_tables.append(_t__m_tables)
+                    self._debug['_m_tables']['arr'][i]['end'] = self._io.pos()
 
             self._debug['_m_tables']['end'] = self._io.pos()
             self._io.seek(_pos)

@@ -42,16 +42,17 @@ class ClpSDictionaryEntries(KaitaiStruct):
         self._debug['entries']['start'] = self._io.pos()
         self._debug['entries']['arr'] = []
         self.entries = []
-        i = 0
-        while not self._io.is_eof():
-            self._debug['entries']['arr'].append({'start': self._io.pos()})
-            _t_entries = ClpSDictionaryEntries.Entry(self._io, self, self._root)
-            try:
-                _t_entries._read()
-            finally:
-                self.entries.append(_t_entries)
-            self._debug['entries']['arr'][len(self.entries) - 1]['end'] = self._io.pos()
-            i += 1
+        if not self._io.passes(self, 'entries', lambda i, io: ClpSDictionaryEntries.Entry(io, self, self._root)):
+            i = 0
+            while not self._io.is_eof():
+                self._debug['entries']['arr'].append({'start': self._io.pos()})
+                _t_entries = ClpSDictionaryEntries.Entry(self._io, self, self._root)
+                try:
+                    _t_entries._read()
+                finally:
+                    self.entries.append(_t_entries)
+                self._debug['entries']['arr'][len(self.entries) - 1]['end'] = self._io.pos()
+                i += 1
 
         self._debug['entries']['end'] = self._io.pos()
 

@@ -46,14 +46,15 @@ class ClpSMetadata(KaitaiStruct):
         self._debug['packets']['start'] = self._io.pos()
         self._debug['packets']['arr'] = []
         self.packets = []
-        for i in range(self.num_packets):
-            self._debug['packets']['arr'].append({'start': self._io.pos()})
-            _t_packets = ClpSMetadata.Packet(self._io, self, self._root)
-            try:
-                _t_packets._read()
-            finally:
-                self.packets.append(_t_packets)
-            self._debug['packets']['arr'][i]['end'] = self._io.pos()
+        if not self._io.passes(self, 'packets', lambda i, io: ClpSMetadata.Packet(io, self, self._root), times=self.num_packets):
+            for i in range(self.num_packets):
+                self._debug['packets']['arr'].append({'start': self._io.pos()})
+                _t_packets = ClpSMetadata.Packet(self._io, self, self._root)
+                try:
+                    _t_packets._read()
+                finally:
+                    self.packets.append(_t_packets)
+                self._debug['packets']['arr'][i]['end'] = self._io.pos()
 
         self._debug['packets']['end'] = self._io.pos()
 
@@ -199,14 +200,15 @@ class ClpSMetadata(KaitaiStruct):
             self._debug['ranges']['start'] = self._io.pos()
             self._debug['ranges']['arr'] = []
             self.ranges = []
-            for i in range(self.num_ranges):
-                self._debug['ranges']['arr'].append({'start': self._io.pos()})
-                _t_ranges = ClpSMetadata.TimestampRange(self._io, self, self._root)
-                try:
-                    _t_ranges._read()
-                finally:
-                    self.ranges.append(_t_ranges)
-                self._debug['ranges']['arr'][i]['end'] = self._io.pos()
+            if not self._io.passes(self, 'ranges', lambda i, io: ClpSMetadata.TimestampRange(io, self, self._root), times=self.num_ranges):
+                for i in range(self.num_ranges):
+                    self._debug['ranges']['arr'].append({'start': self._io.pos()})
+                    _t_ranges = ClpSMetadata.TimestampRange(self._io, self, self._root)
+                    try:
+                        _t_ranges._read()
+                    finally:
+                        self.ranges.append(_t_ranges)
+                    self._debug['ranges']['arr'][i]['end'] = self._io.pos()
 
             self._debug['ranges']['end'] = self._io.pos()
             self._debug['num_patterns']['start'] = self._io.pos()
@@ -217,14 +219,15 @@ class ClpSMetadata(KaitaiStruct):
             self._debug['patterns']['start'] = self._io.pos()
             self._debug['patterns']['arr'] = []
             self.patterns = []
-            for i in range(self.num_patterns):
-                self._debug['patterns']['arr'].append({'start': self._io.pos()})
-                _t_patterns = ClpSMetadata.TimestampPattern(self._io, self, self._root)
-                try:
-                    _t_patterns._read()
-                finally:
-                    self.patterns.append(_t_patterns)
-                self._debug['patterns']['arr'][i]['end'] = self._io.pos()
+            if not self._io.passes(self, 'patterns', lambda i, io: ClpSMetadata.TimestampPattern(io, self, self._root), times=self.num_patterns):
+                for i in range(self.num_patterns):
+                    self._debug['patterns']['arr'].append({'start': self._io.pos()})
+                    _t_patterns = ClpSMetadata.TimestampPattern(self._io, self, self._root)
+                    try:
+                        _t_patterns._read()
+                    finally:
+                        self.patterns.append(_t_patterns)
+                    self._debug['patterns']['arr'][i]['end'] = self._io.pos()
 
             self._debug['patterns']['end'] = self._io.pos()
 
@@ -303,10 +306,11 @@ class ClpSMetadata(KaitaiStruct):
             self._debug['column_ids']['start'] = self._io.pos()
             self._debug['column_ids']['arr'] = []
             self.column_ids = []
-            for i in range(self.num_column_ids):
-                self._debug['column_ids']['arr'].append({'start': self._io.pos()})
-                self.column_ids.append(self._io.read_s4le())
-                self._debug['column_ids']['arr'][i]['end'] = self._io.pos()
+            if not self._io.passes(self, 'column_ids', lambda i, io: io.read_s4le(), width=4, times=self.num_column_ids):
+                for i in range(self.num_column_ids):
+                    self._debug['column_ids']['arr'].append({'start': self._io.pos()})
+                    self.column_ids.append(self._io.read_s4le())
+                    self._debug['column_ids']['arr'][i]['end'] = self._io.pos()
 
             self._debug['column_ids']['end'] = self._io.pos()
             self._debug['encoding']['start'] = self._io.pos()

@@ -151,14 +151,15 @@ class ClpSMsgpack(KaitaiStruct):
             self._debug['array_items']['start'] = self._io.pos()
             self._debug['array_items']['arr'] = []
             self.array_items = []
-            for i in range(self.num_items):
-                self._debug['array_items']['arr'].append({'start': self._io.pos()})
-                _t_array_items = ClpSMsgpack(self._io, self, self._root)
-                try:
-                    _t_array_items._read()
-                finally:
-                    self.array_items.append(_t_array_items)
-                self._debug['array_items']['arr'][i]['end'] = self._io.pos()
+            if not self._io.passes(self, 'array_items', lambda i, io: ClpSMsgpack(io, self, self._root), times=self.num_items):
+                for i in range(self.num_items):
+                    self._debug['array_items']['arr'].append({'start': self._io.pos()})
+                    _t_array_items = ClpSMsgpack(self._io, self, self._root)
+                    try:
+                        _t_array_items._read()
+                    finally:
+                        self.array_items.append(_t_array_items)
+                    self._debug['array_items']['arr'][i]['end'] = self._io.pos()
 
             self._debug['array_items']['end'] = self._io.pos()
 
@@ -167,14 +168,15 @@ class ClpSMsgpack(KaitaiStruct):
             self._debug['map_items']['start'] = self._io.pos()
             self._debug['map_items']['arr'] = []
             self.map_items = []
-            for i in range(self.num_items):
-                self._debug['map_items']['arr'].append({'start': self._io.pos()})
-                _t_map_items = ClpSMsgpack.MapEntry(self._io, self, self._root)
-                try:
-                    _t_map_items._read()
-                finally:
-                    self.map_items.append(_t_map_items)
-                self._debug['map_items']['arr'][i]['end'] = self._io.pos()
+            if not self._io.passes(self, 'map_items', lambda i, io: ClpSMsgpack.MapEntry(io, self, self._root), times=self.num_items):
+                for i in range(self.num_items):
+                    self._debug['map_items']['arr'].append({'start': self._io.pos()})
+                    _t_map_items = ClpSMsgpack.MapEntry(self._io, self, self._root)
+                    try:
+                        _t_map_items._read()
+                    finally:
+                        self.map_items.append(_t_map_items)
+                    self._debug['map_items']['arr'][i]['end'] = self._io.pos()
 
             self._debug['map_items']['end'] = self._io.pos()
 

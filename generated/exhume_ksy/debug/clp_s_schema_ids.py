@@ -39,14 +39,15 @@ class ClpSSchemaIds(KaitaiStruct):
         self._debug['schemas']['start'] = self._io.pos()
         self._debug['schemas']['arr'] = []
         self.schemas = []
-        for i in range(self.num_schemas):
-            self._debug['schemas']['arr'].append({'start': self._io.pos()})
-            _t_schemas = ClpSSchemaIds.Schema(self._io, self, self._root)
-            try:
-                _t_schemas._read()
-            finally:
-                self.schemas.append(_t_schemas)
-            self._debug['schemas']['arr'][i]['end'] = self._io.pos()
+        if not self._io.passes(self, 'schemas', lambda i, io: ClpSSchemaIds.Schema(io, self, self._root), times=self.num_schemas):
+            for i in range(self.num_schemas):
+                self._debug['schemas']['arr'].append({'start': self._io.pos()})
+                _t_schemas = ClpSSchemaIds.Schema(self._io, self, self._root)
+                try:
+                    _t_schemas._read()
+                finally:
+                    self.schemas.append(_t_schemas)
+                self._debug['schemas']['arr'][i]['end'] = self._io.pos()
 
         self._debug['schemas']['end'] = self._io.pos()
 
@@ -158,16 +159,17 @@ class ClpSSchemaIds(KaitaiStruct):
             self._debug['entries']['arr'] = []
             self._raw_entries = []
             self.entries = []
-            for i in range(self.num_entries):
-                self._debug['entries']['arr'].append({'start': self._io.pos()})
-                self._raw_entries.append(self._io.read_bytes(4))
-                _io__raw_entries = KaitaiStream(BytesIO(self._raw_entries[i]))
-                _t_entries = ClpSSchemaIds.Entry(_io__raw_entries, self, self._root)
-                try:
-                    _t_entries._read()
-                finally:
-                    self.entries.append(_t_entries)
-                self._debug['entries']['arr'][i]['end'] = self._io.pos()
+            if not self._io.passes(self, 'entries', lambda i, io: ClpSSchemaIds.Entry(io, self, self._root), times=self.num_entries, size=lambda: 4):
+                for i in range(self.num_entries):
+                    self._debug['entries']['arr'].append({'start': self._io.pos()})
+                    self._raw_entries.append(self._io.read_bytes(4))
+                    _io__raw_entries = KaitaiStream(BytesIO(self._raw_entries[i]))
+                    _t_entries = ClpSSchemaIds.Entry(_io__raw_entries, self, self._root)
+                    try:
+                        _t_entries._read()
+                    finally:
+                        self.entries.append(_t_entries)
+                    self._debug['entries']['arr'][i]['end'] = self._io.pos()
 
             self._debug['entries']['end'] = self._io.pos()
 

@@ -54,14 +54,15 @@ class ClpSSchemaTree(KaitaiStruct):
         self._debug['nodes']['start'] = self._io.pos()
         self._debug['nodes']['arr'] = []
         self.nodes = []
-        for i in range(self.num_nodes):
-            self._debug['nodes']['arr'].append({'start': self._io.pos()})
-            _t_nodes = ClpSSchemaTree.Node(self._io, self, self._root)
-            try:
-                _t_nodes._read()
-            finally:
-                self.nodes.append(_t_nodes)
-            self._debug['nodes']['arr'][i]['end'] = self._io.pos()
+        if not self._io.passes(self, 'nodes', lambda i, io: ClpSSchemaTree.Node(io, self, self._root), times=self.num_nodes):
+            for i in range(self.num_nodes):
+                self._debug['nodes']['arr'].append({'start': self._io.pos()})
+                _t_nodes = ClpSSchemaTree.Node(self._io, self, self._root)
+                try:
+                    _t_nodes._read()
+                finally:
+                    self.nodes.append(_t_nodes)
+                self._debug['nodes']['arr'][i]['end'] = self._io.pos()
 
         self._debug['nodes']['end'] = self._io.pos()
 

@@ -316,14 +316,15 @@ class ClpSTable(KaitaiStruct):
             self._debug['rows']['start'] = self._io.pos()
             self._debug['rows']['arr'] = []
             self.rows = []
-            for i in range(self.num_values):
-                self._debug['rows']['arr'].append({'start': self._io.pos()})
-                _t_rows = ClpSTable.ClpWord(self._io, self, self._root)
-                try:
-                    _t_rows._read()
-                finally:
-                    self.rows.append(_t_rows)
-                self._debug['rows']['arr'][i]['end'] = self._io.pos()
+            if not self._io.passes(self, 'rows', lambda i, io: ClpSTable.ClpWord(io, self, self._root), times=self.num_values):
+                for i in range(self.num_values):
+                    self._debug['rows']['arr'].append({'start': self._io.pos()})
+                    _t_rows = ClpSTable.ClpWord(self._io, self, self._root)
+                    try:
+                        _t_rows._read()
+                    finally:
+                        self.rows.append(_t_rows)
+                    self._debug['rows']['arr'][i]['end'] = self._io.pos()
 
             self._debug['rows']['end'] = self._io.pos()
             self._debug['num_variables']['start'] = self._io.pos()
@@ -334,10 +335,11 @@ class ClpSTable(KaitaiStruct):
             self._debug['variables']['start'] = self._io.pos()
             self._debug['variables']['arr'] = []
             self.variables = []
-            for i in range(self.num_variables):
-                self._debug['variables']['arr'].append({'start': self._io.pos()})
-                self.variables.append(self._io.read_s8le())
-                self._debug['variables']['arr'][i]['end'] = self._io.pos()
+            if not self._io.passes(self, 'variables', lambda i, io: io.read_s8le(), width=8, times=self.num_variables):
+                for i in range(self.num_variables):
+                    self._debug['variables']['arr'].append({'start': self._io.pos()})
+                    self.variables.append(self._io.read_s8le())
+                    self._debug['variables']['arr'][i]['end'] = self._io.pos()
 
             self._debug['variables']['end'] = self._io.pos()
 
@@ -404,19 +406,21 @@ class ClpSTable(KaitaiStruct):
             self._debug['epochs']['start'] = self._io.pos()
             self._debug['epochs']['arr'] = []
             self.epochs = []
-            for i in range(self.num_values):
-                self._debug['epochs']['arr'].append({'start': self._io.pos()})
-                self.epochs.append(self._io.read_s8le())
-                self._debug['epochs']['arr'][i]['end'] = self._io.pos()
+            if not self._io.passes(self, 'epochs', lambda i, io: io.read_s8le(), width=8, times=self.num_values):
+                for i in range(self.num_values):
+                    self._debug['epochs']['arr'].append({'start': self._io.pos()})
+                    self.epochs.append(self._io.read_s8le())
+                    self._debug['epochs']['arr'][i]['end'] = self._io.pos()
 
             self._debug['epochs']['end'] = self._io.pos()
             self._debug['pattern_ids']['start'] = self._io.pos()
             self._debug['pattern_ids']['arr'] = []
             self.pattern_ids = []
-            for i in range(self.num_values):
-                self._debug['pattern_ids']['arr'].append({'start': self._io.pos()})
-                self.pattern_ids.append(self._io.read_s8le())
-                self._debug['pattern_ids']['arr'][i]['end'] = self._io.pos()
+            if not self._io.passes(self, 'pattern_ids', lambda i, io: io.read_s8le(), width=8, times=self.num_values):
+                for i in range(self.num_values):
+                    self._debug['pattern_ids']['arr'].append({'start': self._io.pos()})
+                    self.pattern_ids.append(self._io.read_s8le())
+                    self._debug['pattern_ids']['arr'][i]['end'] = self._io.pos()
 
             self._debug['pattern_ids']['end'] = self._io.pos()
 
@@ -501,10 +505,11 @@ class ClpSTable(KaitaiStruct):
             self._debug['values']['start'] = self._io.pos()
             self._debug['values']['arr'] = []
             self.values = []
-            for i in range(self.num_values):
-                self._debug['values']['arr'].append({'start': self._io.pos()})
-                self.values.append(self._io.read_f8le())
-                self._debug['values']['arr'][i]['end'] = self._io.pos()
+            if not self._io.passes(self, 'values', lambda i, io: io.read_f8le(), width=8, times=self.num_values):
+                for i in range(self.num_values):
+                    self._debug['values']['arr'].append({'start': self._io.pos()})
+                    self.values.append(self._io.read_f8le())
+                    self._debug['values']['arr'][i]['end'] = self._io.pos()
 
             self._debug['values']['end'] = self._io.pos()
 
@@ -583,23 +588,25 @@ class ClpSTable(KaitaiStruct):
             self._debug['values']['start'] = self._io.pos()
             self._debug['values']['arr'] = []
             self.values = []
-            for i in range(self.num_values):
-                self._debug['values']['arr'].append({'start': self._io.pos()})
-                self.values.append(self._io.read_f8le())
-                self._debug['values']['arr'][i]['end'] = self._io.pos()
+            if not self._io.passes(self, 'values', lambda i, io: io.read_f8le(), width=8, times=self.num_values):
+                for i in range(self.num_values):
+                    self._debug['values']['arr'].append({'start': self._io.pos()})
+                    self.values.append(self._io.read_f8le())
+                    self._debug['values']['arr'][i]['end'] = self._io.pos()
 
             self._debug['values']['end'] = self._io.pos()
             self._debug['formats']['start'] = self._io.pos()
             self._debug['formats']['arr'] = []
             self.formats = []
-            for i in range(self.num_values):
-                self._debug['formats']['arr'].append({'start': self._io.pos()})
-                _t_formats = ClpSTable.FloatFormat(self._io, self, self._root)
-                try:
-                    _t_formats._read()
-                finally:
-                    self.formats.append(_t_formats)
-                self._debug['formats']['arr'][i]['end'] = self._io.pos()
+            if not self._io.passes(self, 'formats', lambda i, io: ClpSTable.FloatFormat(io, self, self._root), times=self.num_values):
+                for i in range(self.num_values):
+                    self._debug['formats']['arr'].append({'start': self._io.pos()})
+                    _t_formats = ClpSTable.FloatFormat(self._io, self, self._root)
+                    try:
+                        _t_formats._read()
+                    finally:
+                        self.formats.append(_t_formats)
+                    self._debug['formats']['arr'][i]['end'] = self._io.pos()
 
             self._debug['formats']['end'] = self._io.pos()
 
@@ -629,10 +636,11 @@ class ClpSTable(KaitaiStruct):
             self._debug['values']['start'] = self._io.pos()
             self._debug['values']['arr'] = []
             self.values = []
-            for i in range(self.num_values):
-                self._debug['values']['arr'].append({'start': self._io.pos()})
-                self.values.append(self._io.read_u8le())
-                self._debug['values']['arr'][i]['end'] = self._io.pos()
+            if not self._io.passes(self, 'values', lambda i, io: io.read_u8le(), width=8, times=self.num_values):
+                for i in range(self.num_values):
+                    self._debug['values']['arr'].append({'start': self._io.pos()})
+                    self.values.append(self._io.read_u8le())
+                    self._debug['values']['arr'][i]['end'] = self._io.pos()
 
             self._debug['values']['end'] = self._io.pos()
 
@@ -660,10 +668,11 @@ class ClpSTable(KaitaiStruct):
             self._debug['values']['start'] = self._io.pos()
             self._debug['values']['arr'] = []
             self.values = []
-            for i in range(self.num_values):
-                self._debug['values']['arr'].append({'start': self._io.pos()})
-                self.values.append(self._io.read_s8le())
-                self._debug['values']['arr'][i]['end'] = self._io.pos()
+            if not self._io.passes(self, 'values', lambda i, io: io.read_s8le(), width=8, times=self.num_values):
+                for i in range(self.num_values):
+                    self._debug['values']['arr'].append({'start': self._io.pos()})
+                    self.values.append(self._io.read_s8le())
+                    self._debug['values']['arr'][i]['end'] = self._io.pos()
 
             self._debug['values']['end'] = self._io.pos()
 
@@ -689,19 +698,21 @@ class ClpSTable(KaitaiStruct):
             self._debug['deltas']['start'] = self._io.pos()
             self._debug['deltas']['arr'] = []
             self.deltas = []
-            for i in range(self.num_values):
-                self._debug['deltas']['arr'].append({'start': self._io.pos()})
-                self.deltas.append(self._io.read_s8le())
-                self._debug['deltas']['arr'][i]['end'] = self._io.pos()
+            if not self._io.passes(self, 'deltas', lambda i, io: io.read_s8le(), width=8, times=self.num_values):
+                for i in range(self.num_values):
+                    self._debug['deltas']['arr'].append({'start': self._io.pos()})
+                    self.deltas.append(self._io.read_s8le())
+                    self._debug['deltas']['arr'][i]['end'] = self._io.pos()
 
             self._debug['deltas']['end'] = self._io.pos()
             self._debug['pattern_ids']['start'] = self._io.pos()
             self._debug['pattern_ids']['arr'] = []
             self.pattern_ids = []
-            for i in range(self.num_values):
-                self._debug['pattern_ids']['arr'].append({'start': self._io.pos()})
-                self.pattern_ids.append(self._io.read_u8le())
-                self._debug['pattern_ids']['arr'][i]['end'] = self._io.pos()
+            if not self._io.passes(self, 'pattern_ids', lambda i, io: io.read_u8le(), width=8, times=self.num_values):
+                for i in range(self.num_values):
+                    self._debug['pattern_ids']['arr'].append({'start': self._io.pos()})
+                    self.pattern_ids.append(self._io.read_u8le())
+                    self._debug['pattern_ids']['arr'][i]['end'] = self._io.pos()
 
             self._debug['pattern_ids']['end'] = self._io.pos()
 

@@ -33,14 +33,15 @@ class ClpSTableMetadata(KaitaiStruct):
         self._debug['streams']['start'] = self._io.pos()
         self._debug['streams']['arr'] = []
         self.streams = []
-        for i in range(self.num_streams):
-            self._debug['streams']['arr'].append({'start': self._io.pos()})
-            _t_streams = ClpSTableMetadata.Stream(self._io, self, self._root)
-            try:
-                _t_streams._read()
-            finally:
-                self.streams.append(_t_streams)
-            self._debug['streams']['arr'][i]['end'] = self._io.pos()
+        if not self._io.passes(self, 'streams', lambda i, io: ClpSTableMetadata.Stream(io, self, self._root), times=self.num_streams):
+            for i in range(self.num_streams):
+                self._debug['streams']['arr'].append({'start': self._io.pos()})
+                _t_streams = ClpSTableMetadata.Stream(self._io, self, self._root)
+                try:
+                    _t_streams._read()
+                finally:
+                    self.streams.append(_t_streams)
+                self._debug['streams']['arr'][i]['end'] = self._io.pos()
 
         self._debug['streams']['end'] = self._io.pos()
         self._debug['num_separate_column_schemas']['start'] = self._io.pos()
@@ -54,14 +55,15 @@ class ClpSTableMetadata(KaitaiStruct):
         self._debug['tables']['start'] = self._io.pos()
         self._debug['tables']['arr'] = []
         self.tables = []
-        for i in range(self.num_tables):
-            self._debug['tables']['arr'].append({'start': self._io.pos()})
-            _t_tables = ClpSTableMetadata.Table(self._io, self, self._root)
-            try:
-                _t_tables._read()
-            finally:
-                self.tables.append(_t_tables)
-            self._debug['tables']['arr'][i]['end'] = self._io.pos()
+        if not self._io.passes(self, 'tables', lambda i, io: ClpSTableMetadata.Table(io, self, self._root), times=self.num_tables):
+            for i in range(self.num_tables):
+                self._debug['tables']['arr'].append({'start': self._io.pos()})
+                _t_tables = ClpSTableMetadata.Table(self._io, self, self._root)
+                try:
+                    _t_tables._read()
+                finally:
+                    self.tables.append(_t_tables)
+                self._debug['tables']['arr'][i]['end'] = self._io.pos()
 
         self._debug['tables']['end'] = self._io.pos()
 

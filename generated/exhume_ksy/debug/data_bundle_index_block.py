@@ -238,16 +238,17 @@ class DataBundleIndexBlock(KaitaiStruct):
             self._debug['rows']['start'] = self._io.pos()
             self._debug['rows']['arr'] = []
             self.rows = []
-            i = 0
-            while not self._io.is_eof():
-                self._debug['rows']['arr'].append({'start': self._io.pos()})
-                _t_rows = DataBundleIndexBlock.Row(i, self._io, self, self._root)
-                try:
-                    _t_rows._read()
-                finally:
-                    self.rows.append(_t_rows)
-                self._debug['rows']['arr'][len(self.rows) - 1]['end'] = self._io.pos()
-                i += 1
+            if not self._io.passes(self, 'rows', lambda i, io: DataBundleIndexBlock.Row(i, io, self, self._root), indexed=True):
+                i = 0
+                while not self._io.is_eof():
+                    self._debug['rows']['arr'].append({'start': self._io.pos()})
+                    _t_rows = DataBundleIndexBlock.Row(i, self._io, self, self._root)
+                    try:
+                        _t_rows._read()
+                    finally:
+                        self.rows.append(_t_rows)
+                    self._debug['rows']['arr'][len(self.rows) - 1]['end'] = self._io.pos()
+                    i += 1
 
             self._debug['rows']['end'] = self._io.pos()
 
@@ -345,10 +346,11 @@ class DataBundleIndexBlock(KaitaiStruct):
         self._debug['_m_restarts']['start'] = self._io.pos()
         self._debug['_m_restarts']['arr'] = []
         self._m_restarts = []
-        for i in range(self.num_restarts):
-            self._debug['_m_restarts']['arr'].append({'start': self._io.pos()})
-            self._m_restarts.append(self._io.read_u4le())
-            self._debug['_m_restarts']['arr'][i]['end'] = self._io.pos()
+        if not self._io.passes(self, '_m_restarts', lambda i, io: io.read_u4le(), width=4, times=self.num_restarts):
+            for i in range(self.num_restarts):
+                self._debug['_m_restarts']['arr'].append({'start': self._io.pos()})
+                self._m_restarts.append(self._io.read_u4le())
+                self._debug['_m_restarts']['arr'][i]['end'] = self._io.pos()
 
         self._debug['_m_restarts']['end'] = self._io.pos()
         self._io.seek(_pos)

@@ -38,16 +38,17 @@ class DataBundleInlineTable(KaitaiStruct):
         self._debug['fields']['start'] = self._io.pos()
         self._debug['fields']['arr'] = []
         self.fields = []
-        i = 0
-        while not self._io.is_eof():
-            self._debug['fields']['arr'].append({'start': self._io.pos()})
-            _t_fields = DataBundleInlineTable.Field(self._io, self, self._root)
-            try:
-                _t_fields._read()
-            finally:
-                self.fields.append(_t_fields)
-            self._debug['fields']['arr'][len(self.fields) - 1]['end'] = self._io.pos()
-            i += 1
+        if not self._io.passes(self, 'fields', lambda i, io: DataBundleInlineTable.Field(io, self, self._root)):
+            i = 0
+            while not self._io.is_eof():
+                self._debug['fields']['arr'].append({'start': self._io.pos()})
+                _t_fields = DataBundleInlineTable.Field(self._io, self, self._root)
+                try:
+                    _t_fields._read()
+                finally:
+                    self.fields.append(_t_fields)
+                self._debug['fields']['arr'][len(self.fields) - 1]['end'] = self._io.pos()
+                i += 1
 
         self._debug['fields']['end'] = self._io.pos()
 
@@ -128,16 +129,17 @@ class DataBundleInlineTable(KaitaiStruct):
             self._debug['fields']['start'] = self._io.pos()
             self._debug['fields']['arr'] = []
             self.fields = []
-            i = 0
-            while not self._io.is_eof():
-                self._debug['fields']['arr'].append({'start': self._io.pos()})
-                _t_fields = DataBundleInlineTable.RowField(self._io, self, self._root)
-                try:
-                    _t_fields._read()
-                finally:
-                    self.fields.append(_t_fields)
-                self._debug['fields']['arr'][len(self.fields) - 1]['end'] = self._io.pos()
-                i += 1
+            if not self._io.passes(self, 'fields', lambda i, io: DataBundleInlineTable.RowField(io, self, self._root)):
+                i = 0
+                while not self._io.is_eof():
+                    self._debug['fields']['arr'].append({'start': self._io.pos()})
+                    _t_fields = DataBundleInlineTable.RowField(self._io, self, self._root)
+                    try:
+                        _t_fields._read()
+                    finally:
+                        self.fields.append(_t_fields)
+                    self._debug['fields']['arr'][len(self.fields) - 1]['end'] = self._io.pos()
+                    i += 1
 
             self._debug['fields']['end'] = self._io.pos()
 

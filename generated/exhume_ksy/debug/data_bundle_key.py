@@ -152,19 +152,20 @@ class DataBundleKey(KaitaiStruct):
                 self._debug['more']['start'] = self._io.pos()
                 self._debug['more']['arr'] = []
                 self.more = []
-                i = 0
-                while True:
-                    self._debug['more']['arr'].append({'start': self._io.pos()})
-                    _t_more = DataBundleKey.Chunk(self._io, self, self._root)
-                    try:
-                        _t_more._read()
-                    finally:
-                        _ = _t_more
-                        self.more.append(_)
-                    self._debug['more']['arr'][len(self.more) - 1]['end'] = self._io.pos()
-                    if _.marker == 0:
-                        break
-                    i += 1
+                if not self._io.passes(self, 'more', lambda i, io: DataBundleKey.Chunk(io, self, self._root), until=lambda _, io: _.marker == 0):
+                    i = 0
+                    while True:
+                        self._debug['more']['arr'].append({'start': self._io.pos()})
+                        _t_more = DataBundleKey.Chunk(self._io, self, self._root)
+                        try:
+                            _t_more._read()
+                        finally:
+                            _ = _t_more
+                            self.more.append(_)
+                        self._debug['more']['arr'][len(self.more) - 1]['end'] = self._io.pos()
+                        if _.marker == 0:
+                            break
+                        i += 1
                 self._debug['more']['end'] = self._io.pos()
 
 

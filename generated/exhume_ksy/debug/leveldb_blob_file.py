@@ -209,16 +209,17 @@ class LeveldbBlobFile(KaitaiStruct):
             self._debug['records']['start'] = self._io.pos()
             self._debug['records']['arr'] = []
             self.records = []
-            i = 0
-            while not self._io.is_eof():
-                self._debug['records']['arr'].append({'start': self._io.pos()})
-                _t_records = LeveldbBlobFile.Record(self._io, self, self._root)
-                try:
-                    _t_records._read()
-                finally:
-                    self.records.append(_t_records)
-                self._debug['records']['arr'][len(self.records) - 1]['end'] = self._io.pos()
-                i += 1
+            if not self._io.passes(self, 'records', lambda i, io: LeveldbBlobFile.Record(io, self, self._root)):
+                i = 0
+                while not self._io.is_eof():
+                    self._debug['records']['arr'].append({'start': self._io.pos()})
+                    _t_records = LeveldbBlobFile.Record(self._io, self, self._root)
+                    try:
+                        _t_records._read()
+                    finally:
+                        self.records.append(_t_records)
+                    self._debug['records']['arr'][len(self.records) - 1]['end'] = self._io.pos()
+                    i += 1
 
             self._debug['records']['end'] = self._io.pos()
 

@@ -119,14 +119,15 @@ class LeveldbFilter(KaitaiStruct):
         self._debug['_m_filters']['start'] = self._io.pos()
         self._debug['_m_filters']['arr'] = []
         self._m_filters = []
-        for i in range(self.num_filters):
-            self._debug['_m_filters']['arr'].append({'start': self._io.pos()})
-            _t__m_filters = LeveldbFilter.Filter(i, self._io, self, self._root)
-            try:
-                _t__m_filters._read()
-            finally:
-                self._m_filters.append(_t__m_filters)
-            self._debug['_m_filters']['arr'][i]['end'] = self._io.pos()
+        if not self._io.passes(self, '_m_filters', lambda i, io: LeveldbFilter.Filter(i, io, self, self._root), indexed=True, times=self.num_filters):
+            for i in range(self.num_filters):
+                self._debug['_m_filters']['arr'].append({'start': self._io.pos()})
+                _t__m_filters = LeveldbFilter.Filter(i, self._io, self, self._root)
+                try:
+                    _t__m_filters._read()
+                finally:
+                    self._m_filters.append(_t__m_filters)
+                self._debug['_m_filters']['arr'][i]['end'] = self._io.pos()
 
         self._debug['_m_filters']['end'] = self._io.pos()
         self._io.seek(_pos)
@@ -151,10 +152,11 @@ class LeveldbFilter(KaitaiStruct):
         self._debug['_m_offsets']['start'] = self._io.pos()
         self._debug['_m_offsets']['arr'] = []
         self._m_offsets = []
-        for i in range(self.num_filters + 1):
-            self._debug['_m_offsets']['arr'].append({'start': self._io.pos()})
-            self._m_offsets.append(self._io.read_u4le())
-            self._debug['_m_offsets']['arr'][i]['end'] = self._io.pos()
+        if not self._io.passes(self, '_m_offsets', lambda i, io: io.read_u4le(), width=4, times=self.num_filters + 1):
+            for i in range(self.num_filters + 1):
+                self._debug['_m_offsets']['arr'].append({'start': self._io.pos()})
+                self._m_offsets.append(self._io.read_u4le())
+                self._debug['_m_offsets']['arr'][i]['end'] = self._io.pos()
 
         self._debug['_m_offsets']['end'] = self._io.pos()
         self._io.seek(_pos)

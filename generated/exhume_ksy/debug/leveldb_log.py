@@ -89,19 +89,20 @@ class LeveldbLog(KaitaiStruct):
                 self._debug['fragments']['start'] = self._io.pos()
                 self._debug['fragments']['arr'] = []
                 self.fragments = []
-                i = 0
-                while True:
-                    self._debug['fragments']['arr'].append({'start': self._io.pos()})
-                    _t_fragments = LeveldbLog.Fragment(self.is_manifest, self._io, self, self._root)
-                    try:
-                        _t_fragments._read()
-                    finally:
-                        _ = _t_fragments
-                        self.fragments.append(_)
-                    self._debug['fragments']['arr'][len(self.fragments) - 1]['end'] = self._io.pos()
-                    if  ((self._io.size() - self._io.pos() < 7) or (_.is_zero_fill)) :
-                        break
-                    i += 1
+                if not self._io.passes(self, 'fragments', lambda i, io: LeveldbLog.Fragment(self.is_manifest, io, self, self._root), given=(self.is_manifest,), until=lambda _, io: ((io.size() - io.pos() < 7) or (_.is_zero_fill))):
+                    i = 0
+                    while True:
+                        self._debug['fragments']['arr'].append({'start': self._io.pos()})
+                        _t_fragments = LeveldbLog.Fragment(self.is_manifest, self._io, self, self._root)
+                        try:
+                            _t_fragments._read()
+                        finally:
+                            _ = _t_fragments
+                            self.fragments.append(_)
+                        self._debug['fragments']['arr'][len(self.fragments) - 1]['end'] = self._io.pos()
+                        if  ((self._io.size() - self._io.pos() < 7) or (_.is_zero_fill)) :
+                            break
+                        i += 1
                 self._debug['fragments']['end'] = self._io.pos()
 
             self._debug['trailer']['start'] = self._io.pos()
@@ -313,16 +314,17 @@ class LeveldbLog(KaitaiStruct):
                 self._debug['_m_timestamp_sizes']['start'] = self._io.pos()
                 self._debug['_m_timestamp_sizes']['arr'] = []
                 self._m_timestamp_sizes = []
-                i = 0
-                while not self._io.is_eof():
-                    self._debug['_m_timestamp_sizes']['arr'].append({'start': self._io.pos()})
-                    _t__m_timestamp_sizes = LeveldbLog.TimestampSize(self._io, self, self._root)
-                    try:
-                        _t__m_timestamp_sizes._read()
-                    finally:
-                        self._m_timestamp_sizes.append(_t__m_timestamp_sizes)
-                    self._debug['_m_timestamp_sizes']['arr'][len(self._m_timestamp_sizes) - 1]['end'] = self._io.pos()
-                    i += 1
+                if not self._io.passes(self, '_m_timestamp_sizes', lambda i, io: LeveldbLog.TimestampSize(io, self, self._root)):
+                    i = 0
+                    while not self._io.is_eof():
+                        self._debug['_m_timestamp_sizes']['arr'].append({'start': self._io.pos()})
+                        _t__m_timestamp_sizes = LeveldbLog.TimestampSize(self._io, self, self._root)
+                        try:
+                            _t__m_timestamp_sizes._read()
+                        finally:
+                            self._m_timestamp_sizes.append(_t__m_timestamp_sizes)
+                        self._debug['_m_timestamp_sizes']['arr'][len(self._m_timestamp_sizes) - 1]['end'] = self._io.pos()
+                        i += 1
 
                 self._debug['_m_timestamp_sizes']['end'] = self._io.pos()
                 self._io.seek(_pos)
@@ -384,18 +386,19 @@ class LeveldbLog(KaitaiStruct):
             self._debug['_m_blocks']['arr'] = []
             self._raw__m_blocks = []
             self._m_blocks = []
-            i = 0
-            while not self._io.is_eof():
-                self._debug['_m_blocks']['arr'].append({'start': self._io.pos()})
-                self._raw__m_blocks.append(self._io.read_bytes(((self._io.size() - self._io.pos()) if self._io.size() - self._io.pos() < 32768 else 32768)))
-                _io__raw__m_blocks = KaitaiStream(BytesIO(self._raw__m_blocks[-1]))
-                _t__m_blocks = LeveldbLog.Block(False, _io__raw__m_blocks, self, self._root)
-                try:
-                    _t__m_blocks._read()
-                finally:
-                    self._m_blocks.append(_t__m_blocks)
-                self._debug['_m_blocks']['arr'][len(self._m_blocks) - 1]['end'] = self._io.pos()
-                i += 1
+            if not self._io.passes(self, '_m_blocks', lambda i, io: LeveldbLog.Block(False, io, self, self._root), given=(False,), size=lambda: ((self._io.size() - self._io.pos()) if self._io.size() - self._io.pos() < 32768 else 32768)):
+                i = 0
+                while not self._io.is_eof():
+                    self._debug['_m_blocks']['arr'].append({'start': self._io.pos()})
+                    self._raw__m_blocks.append(self._io.read_bytes(((self._io.size() - self._io.pos()) if self._io.size() - self._io.pos() < 32768 else 32768)))
+                    _io__raw__m_blocks = KaitaiStream(BytesIO(self._raw__m_blocks[-1]))
+                    _t__m_blocks = LeveldbLog.Block(False, _io__raw__m_blocks, self, self._root)
+                    try:
+                        _t__m_blocks._read()
+                    finally:
+                        self._m_blocks.append(_t__m_blocks)
+                    self._debug['_m_blocks']['arr'][len(self._m_blocks) - 1]['end'] = self._io.pos()
+                    i += 1
 
             self._debug['_m_blocks']['end'] = self._io.pos()
             self._io.seek(_pos)

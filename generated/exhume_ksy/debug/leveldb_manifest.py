@@ -53,18 +53,19 @@ class LeveldbManifest(KaitaiStruct):
             self._debug['_m_blocks']['arr'] = []
             self._raw__m_blocks = []
             self._m_blocks = []
-            i = 0
-            while not self._io.is_eof():
-                self._debug['_m_blocks']['arr'].append({'start': self._io.pos()})
-                self._raw__m_blocks.append(self._io.read_bytes(((self._io.size() - self._io.pos()) if self._io.size() - self._io.pos() < 32768 else 32768)))
-                _io__raw__m_blocks = KaitaiStream(BytesIO(self._raw__m_blocks[-1]))
-                _t__m_blocks = leveldb_log.LeveldbLog.Block(True, _io__raw__m_blocks)
-                try:
-                    _t__m_blocks._read()
-                finally:
-                    self._m_blocks.append(_t__m_blocks)
-                self._debug['_m_blocks']['arr'][len(self._m_blocks) - 1]['end'] = self._io.pos()
-                i += 1
+            if not self._io.passes(self, '_m_blocks', lambda i, io: leveldb_log.LeveldbLog.Block(True, io), given=(True,), size=lambda: ((self._io.size() - self._io.pos()) if self._io.size() - self._io.pos() < 32768 else 32768)):
+                i = 0
+                while not self._io.is_eof():
+                    self._debug['_m_blocks']['arr'].append({'start': self._io.pos()})
+                    self._raw__m_blocks.append(self._io.read_bytes(((self._io.size() - self._io.pos()) if self._io.size() - self._io.pos() < 32768 else 32768)))
+                    _io__raw__m_blocks = KaitaiStream(BytesIO(self._raw__m_blocks[-1]))
+                    _t__m_blocks = leveldb_log.LeveldbLog.Block(True, _io__raw__m_blocks)
+                    try:
+                        _t__m_blocks._read()
+                    finally:
+                        self._m_blocks.append(_t__m_blocks)
+                    self._debug['_m_blocks']['arr'][len(self._m_blocks) - 1]['end'] = self._io.pos()
+                    i += 1
 
             self._debug['_m_blocks']['end'] = self._io.pos()
             self._io.seek(_pos)

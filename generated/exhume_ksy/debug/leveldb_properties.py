@@ -129,16 +129,17 @@ class LeveldbProperties(KaitaiStruct):
             self._debug['properties']['start'] = self._io.pos()
             self._debug['properties']['arr'] = []
             self.properties = []
-            i = 0
-            while not self._io.is_eof():
-                self._debug['properties']['arr'].append({'start': self._io.pos()})
-                _t_properties = LeveldbProperties.Property(i, self._io, self, self._root)
-                try:
-                    _t_properties._read()
-                finally:
-                    self.properties.append(_t_properties)
-                self._debug['properties']['arr'][len(self.properties) - 1]['end'] = self._io.pos()
-                i += 1
+            if not self._io.passes(self, 'properties', lambda i, io: LeveldbProperties.Property(i, io, self, self._root), indexed=True):
+                i = 0
+                while not self._io.is_eof():
+                    self._debug['properties']['arr'].append({'start': self._io.pos()})
+                    _t_properties = LeveldbProperties.Property(i, self._io, self, self._root)
+                    try:
+                        _t_properties._read()
+                    finally:
+                        self.properties.append(_t_properties)
+                    self._debug['properties']['arr'][len(self.properties) - 1]['end'] = self._io.pos()
+                    i += 1
 
             self._debug['properties']['end'] = self._io.pos()
 
@@ -199,10 +200,11 @@ class LeveldbProperties(KaitaiStruct):
         self._debug['_m_restarts']['start'] = self._io.pos()
         self._debug['_m_restarts']['arr'] = []
         self._m_restarts = []
-        for i in range(self.num_restarts):
-            self._debug['_m_restarts']['arr'].append({'start': self._io.pos()})
-            self._m_restarts.append(self._io.read_u4le())
-            self._debug['_m_restarts']['arr'][i]['end'] = self._io.pos()
+        if not self._io.passes(self, '_m_restarts', lambda i, io: io.read_u4le(), width=4, times=self.num_restarts):
+            for i in range(self.num_restarts):
+                self._debug['_m_restarts']['arr'].append({'start': self._io.pos()})
+                self._m_restarts.append(self._io.read_u4le())
+                self._debug['_m_restarts']['arr'][i]['end'] = self._io.pos()
 
         self._debug['_m_restarts']['end'] = self._io.pos()
         self._io.seek(_pos)

@@ -527,14 +527,15 @@ class LeveldbTable(KaitaiStruct):
             self._debug['_m_data_blocks']['start'] = self._io.pos()
             self._debug['_m_data_blocks']['arr'] = []
             self._m_data_blocks = []
-            for i in range(len(self.index.content.entries.entries)):
-                self._debug['_m_data_blocks']['arr'].append({'start': self._io.pos()})
-                _t__m_data_blocks = LeveldbTable.DataBlock(i, self._io, self, self._root)
-                try:
-                    _t__m_data_blocks._read()
-                finally:
-                    self._m_data_blocks.append(_t__m_data_blocks)
-                self._debug['_m_data_blocks']['arr'][i]['end'] = self._io.pos()
+            if not self._io.passes(self, '_m_data_blocks', lambda i, io: LeveldbTable.DataBlock(i, io, self, self._root), indexed=True, times=len(self.index.content.entries.entries)):
+                for i in range(len(self.index.content.entries.entries)):
+                    self._debug['_m_data_blocks']['arr'].append({'start': self._io.pos()})
+                    _t__m_data_blocks = LeveldbTable.DataBlock(i, self._io, self, self._root)
+                    try:
+                        _t__m_data_blocks._read()
+                    finally:
+                        self._m_data_blocks.append(_t__m_data_blocks)
+                    self._debug['_m_data_blocks']['arr'][i]['end'] = self._io.pos()
 
             self._debug['_m_data_blocks']['end'] = self._io.pos()
             self._io.seek(_pos)
@@ -554,14 +555,15 @@ class LeveldbTable(KaitaiStruct):
             self._debug['_m_delta_blocks']['start'] = self._io.pos()
             self._debug['_m_delta_blocks']['arr'] = []
             self._m_delta_blocks = []
-            for i in range(len(self.index.content.entries.entries)):
-                self._debug['_m_delta_blocks']['arr'].append({'start': self._io.pos()})
-                _t__m_delta_blocks = LeveldbTable.DeltaBlock(i, self._io, self, self._root)
-                try:
-                    _t__m_delta_blocks._read()
-                finally:
-                    self._m_delta_blocks.append(_t__m_delta_blocks)
-                self._debug['_m_delta_blocks']['arr'][i]['end'] = self._io.pos()
+            if not self._io.passes(self, '_m_delta_blocks', lambda i, io: LeveldbTable.DeltaBlock(i, io, self, self._root), indexed=True, times=len(self.index.content.entries.entries)):
+                for i in range(len(self.index.content.entries.entries)):
+                    self._debug['_m_delta_blocks']['arr'].append({'start': self._io.pos()})
+                    _t__m_delta_blocks = LeveldbTable.DeltaBlock(i, self._io, self, self._root)
+                    try:
+                        _t__m_delta_blocks._read()
+                    finally:
+                        self._m_delta_blocks.append(_t__m_delta_blocks)
+                    self._debug['_m_delta_blocks']['arr'][i]['end'] = self._io.pos()
 
             self._debug['_m_delta_blocks']['end'] = self._io.pos()
             self._io.seek(_pos)
@@ -657,14 +659,15 @@ class LeveldbTable(KaitaiStruct):
             self._debug['_m_meta_blocks']['start'] = self._io.pos()
             self._debug['_m_meta_blocks']['arr'] = []
             self._m_meta_blocks = []
-            for i in range(len(self.metaindex.content.entries.entries)):
-                self._debug['_m_meta_blocks']['arr'].append({'start': self._io.pos()})
-                _t__m_meta_blocks = LeveldbTable.MetaBlock(i, self._io, self, self._root)
-                try:
-                    _t__m_meta_blocks._read()
-                finally:
-                    self._m_meta_blocks.append(_t__m_meta_blocks)
-                self._debug['_m_meta_blocks']['arr'][i]['end'] = self._io.pos()
+            if not self._io.passes(self, '_m_meta_blocks', lambda i, io: LeveldbTable.MetaBlock(i, io, self, self._root), indexed=True, times=len(self.metaindex.content.entries.entries)):
+                for i in range(len(self.metaindex.content.entries.entries)):
+                    self._debug['_m_meta_blocks']['arr'].append({'start': self._io.pos()})
+                    _t__m_meta_blocks = LeveldbTable.MetaBlock(i, self._io, self, self._root)
+                    try:
+                        _t__m_meta_blocks._read()
+                    finally:
+                        self._m_meta_blocks.append(_t__m_meta_blocks)
+                    self._debug['_m_meta_blocks']['arr'][i]['end'] = self._io.pos()
 
             self._debug['_m_meta_blocks']['end'] = self._io.pos()
             self._io.seek(_pos)
@@ -704,19 +707,20 @@ class LeveldbTable(KaitaiStruct):
             self._debug['_m_search']['start'] = self._io.pos()
             self._debug['_m_search']['arr'] = []
             self._m_search = []
-            i = 0
-            while True:
-                self._debug['_m_search']['arr'].append({'start': self._io.pos()})
-                _t__m_search = LeveldbTable.IndexSearch(i, self._io, self, self._root)
-                try:
-                    _t__m_search._read()
-                finally:
-                    _ = _t__m_search
-                    self._m_search.append(_)
-                self._debug['_m_search']['arr'][len(self._m_search) - 1]['end'] = self._io.pos()
-                if _.is_over:
-                    break
-                i += 1
+            if not self._io.passes(self, '_m_search', lambda i, io: LeveldbTable.IndexSearch(i, io, self, self._root), indexed=True, until=lambda _, io: _.is_over):
+                i = 0
+                while True:
+                    self._debug['_m_search']['arr'].append({'start': self._io.pos()})
+                    _t__m_search = LeveldbTable.IndexSearch(i, self._io, self, self._root)
+                    try:
+                        _t__m_search._read()
+                    finally:
+                        _ = _t__m_search
+                        self._m_search.append(_)
+                    self._debug['_m_search']['arr'][len(self._m_search) - 1]['end'] = self._io.pos()
+                    if _.is_over:
+                        break
+                    i += 1
             self._debug['_m_search']['end'] = self._io.pos()
             self._io.seek(_pos)
 

@@ -83,16 +83,17 @@ class LeveldbVersionEdit(KaitaiStruct):
         self._debug['fields']['start'] = self._io.pos()
         self._debug['fields']['arr'] = []
         self.fields = []
-        i = 0
-        while not self._io.is_eof():
-            self._debug['fields']['arr'].append({'start': self._io.pos()})
-            _t_fields = LeveldbVersionEdit.Field(self._io, self, self._root)
-            try:
-                _t_fields._read()
-            finally:
-                self.fields.append(_t_fields)
-            self._debug['fields']['arr'][len(self.fields) - 1]['end'] = self._io.pos()
-            i += 1
+        if not self._io.passes(self, 'fields', lambda i, io: LeveldbVersionEdit.Field(io, self, self._root)):
+            i = 0
+            while not self._io.is_eof():
+                self._debug['fields']['arr'].append({'start': self._io.pos()})
+                _t_fields = LeveldbVersionEdit.Field(self._io, self, self._root)
+                try:
+                    _t_fields._read()
+                finally:
+                    self.fields.append(_t_fields)
+                self._debug['fields']['arr'][len(self.fields) - 1]['end'] = self._io.pos()
+                i += 1
 
         self._debug['fields']['end'] = self._io.pos()
 
@@ -210,19 +211,20 @@ class LeveldbVersionEdit(KaitaiStruct):
             self._debug['attributes']['start'] = self._io.pos()
             self._debug['attributes']['arr'] = []
             self.attributes = []
-            i = 0
-            while True:
-                self._debug['attributes']['arr'].append({'start': self._io.pos()})
-                _t_attributes = LeveldbVersionEdit.BlobAttribute(self._io, self, self._root)
-                try:
-                    _t_attributes._read()
-                finally:
-                    _ = _t_attributes
-                    self.attributes.append(_)
-                self._debug['attributes']['arr'][len(self.attributes) - 1]['end'] = self._io.pos()
-                if _.tag.value == 0:
-                    break
-                i += 1
+            if not self._io.passes(self, 'attributes', lambda i, io: LeveldbVersionEdit.BlobAttribute(io, self, self._root), until=lambda _, io: _.tag.value == 0):
+                i = 0
+                while True:
+                    self._debug['attributes']['arr'].append({'start': self._io.pos()})
+                    _t_attributes = LeveldbVersionEdit.BlobAttribute(self._io, self, self._root)
+                    try:
+                        _t_attributes._read()
+                    finally:
+                        _ = _t_attributes
+                        self.attributes.append(_)
+                    self._debug['attributes']['arr'][len(self.attributes) - 1]['end'] = self._io.pos()
+                    if _.tag.value == 0:
+                        break
+                    i += 1
             self._debug['attributes']['end'] = self._io.pos()
 
 
@@ -264,19 +266,20 @@ class LeveldbVersionEdit(KaitaiStruct):
             self._debug['attributes']['start'] = self._io.pos()
             self._debug['attributes']['arr'] = []
             self.attributes = []
-            i = 0
-            while True:
-                self._debug['attributes']['arr'].append({'start': self._io.pos()})
-                _t_attributes = LeveldbVersionEdit.BlobAttribute(self._io, self, self._root)
-                try:
-                    _t_attributes._read()
-                finally:
-                    _ = _t_attributes
-                    self.attributes.append(_)
-                self._debug['attributes']['arr'][len(self.attributes) - 1]['end'] = self._io.pos()
-                if _.tag.value == 0:
-                    break
-                i += 1
+            if not self._io.passes(self, 'attributes', lambda i, io: LeveldbVersionEdit.BlobAttribute(io, self, self._root), until=lambda _, io: _.tag.value == 0):
+                i = 0
+                while True:
+                    self._debug['attributes']['arr'].append({'start': self._io.pos()})
+                    _t_attributes = LeveldbVersionEdit.BlobAttribute(self._io, self, self._root)
+                    try:
+                        _t_attributes._read()
+                    finally:
+                        _ = _t_attributes
+                        self.attributes.append(_)
+                    self._debug['attributes']['arr'][len(self.attributes) - 1]['end'] = self._io.pos()
+                    if _.tag.value == 0:
+                        break
+                    i += 1
             self._debug['attributes']['end'] = self._io.pos()
 
 
@@ -700,19 +703,20 @@ class LeveldbVersionEdit(KaitaiStruct):
             self._debug['attributes']['start'] = self._io.pos()
             self._debug['attributes']['arr'] = []
             self.attributes = []
-            i = 0
-            while True:
-                self._debug['attributes']['arr'].append({'start': self._io.pos()})
-                _t_attributes = LeveldbVersionEdit.Attribute(self._io, self, self._root)
-                try:
-                    _t_attributes._read()
-                finally:
-                    _ = _t_attributes
-                    self.attributes.append(_)
-                self._debug['attributes']['arr'][len(self.attributes) - 1]['end'] = self._io.pos()
-                if _.tag.value == 1:
-                    break
-                i += 1
+            if not self._io.passes(self, 'attributes', lambda i, io: LeveldbVersionEdit.Attribute(io, self, self._root), until=lambda _, io: _.tag.value == 1):
+                i = 0
+                while True:
+                    self._debug['attributes']['arr'].append({'start': self._io.pos()})
+                    _t_attributes = LeveldbVersionEdit.Attribute(self._io, self, self._root)
+                    try:
+                        _t_attributes._read()
+                    finally:
+                        _ = _t_attributes
+                        self.attributes.append(_)
+                    self._debug['attributes']['arr'][len(self.attributes) - 1]['end'] = self._io.pos()
+                    if _.tag.value == 1:
+                        break
+                    i += 1
             self._debug['attributes']['end'] = self._io.pos()
 
 
@@ -759,19 +763,20 @@ class LeveldbVersionEdit(KaitaiStruct):
             self._debug['attributes']['start'] = self._io.pos()
             self._debug['attributes']['arr'] = []
             self.attributes = []
-            i = 0
-            while True:
-                self._debug['attributes']['arr'].append({'start': self._io.pos()})
-                _t_attributes = LeveldbVersionEdit.WalAttribute(self._io, self, self._root)
-                try:
-                    _t_attributes._read()
-                finally:
-                    _ = _t_attributes
-                    self.attributes.append(_)
-                self._debug['attributes']['arr'][len(self.attributes) - 1]['end'] = self._io.pos()
-                if _.tag.value == 1:
-                    break
-                i += 1
+            if not self._io.passes(self, 'attributes', lambda i, io: LeveldbVersionEdit.WalAttribute(io, self, self._root), until=lambda _, io: _.tag.value == 1):
+                i = 0
+                while True:
+                    self._debug['attributes']['arr'].append({'start': self._io.pos()})
+                    _t_attributes = LeveldbVersionEdit.WalAttribute(self._io, self, self._root)
+                    try:
+                        _t_attributes._read()
+                    finally:
+                        _ = _t_attributes
+                        self.attributes.append(_)
+                    self._debug['attributes']['arr'][len(self.attributes) - 1]['end'] = self._io.pos()
+                    if _.tag.value == 1:
+                        break
+                    i += 1
             self._debug['attributes']['end'] = self._io.pos()
 
 

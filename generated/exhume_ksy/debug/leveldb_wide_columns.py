@@ -45,27 +45,29 @@ class LeveldbWideColumns(KaitaiStruct):
         self._debug['columns']['start'] = self._io.pos()
         self._debug['columns']['arr'] = []
         self.columns = []
-        for i in range(self.num_columns.value):
-            self._debug['columns']['arr'].append({'start': self._io.pos()})
-            _t_columns = LeveldbWideColumns.Column(self._io, self, self._root)
-            try:
-                _t_columns._read()
-            finally:
-                self.columns.append(_t_columns)
-            self._debug['columns']['arr'][i]['end'] = self._io.pos()
+        if not self._io.passes(self, 'columns', lambda i, io: LeveldbWideColumns.Column(io, self, self._root), times=self.num_columns.value):
+            for i in range(self.num_columns.value):
+                self._debug['columns']['arr'].append({'start': self._io.pos()})
+                _t_columns = LeveldbWideColumns.Column(self._io, self, self._root)
+                try:
+                    _t_columns._read()
+                finally:
+                    self.columns.append(_t_columns)
+                self._debug['columns']['arr'][i]['end'] = self._io.pos()
 
         self._debug['columns']['end'] = self._io.pos()
         self._debug['values']['start'] = self._io.pos()
         self._debug['values']['arr'] = []
         self.values = []
-        for i in range(self.num_columns.value):
-            self._debug['values']['arr'].append({'start': self._io.pos()})
-            _t_values = LeveldbWideColumns.Value(i, self._io, self, self._root)
-            try:
-                _t_values._read()
-            finally:
-                self.values.append(_t_values)
-            self._debug['values']['arr'][i]['end'] = self._io.pos()
+        if not self._io.passes(self, 'values', lambda i, io: LeveldbWideColumns.Value(i, io, self, self._root), indexed=True, times=self.num_columns.value):
+            for i in range(self.num_columns.value):
+                self._debug['values']['arr'].append({'start': self._io.pos()})
+                _t_values = LeveldbWideColumns.Value(i, self._io, self, self._root)
+                try:
+                    _t_values._read()
+                finally:
+                    self.values.append(_t_values)
+                self._debug['values']['arr'][i]['end'] = self._io.pos()
 
         self._debug['values']['end'] = self._io.pos()
 

@@ -66,16 +66,17 @@ class LeveldbWriteBatch(KaitaiStruct):
         self._debug['operations']['start'] = self._io.pos()
         self._debug['operations']['arr'] = []
         self.operations = []
-        i = 0
-        while not self._io.is_eof():
-            self._debug['operations']['arr'].append({'start': self._io.pos()})
-            _t_operations = LeveldbWriteBatch.Operation(self._io, self, self._root)
-            try:
-                _t_operations._read()
-            finally:
-                self.operations.append(_t_operations)
-            self._debug['operations']['arr'][len(self.operations) - 1]['end'] = self._io.pos()
-            i += 1
+        if not self._io.passes(self, 'operations', lambda i, io: LeveldbWriteBatch.Operation(io, self, self._root)):
+            i = 0
+            while not self._io.is_eof():
+                self._debug['operations']['arr'].append({'start': self._io.pos()})
+                _t_operations = LeveldbWriteBatch.Operation(self._io, self, self._root)
+                try:
+                    _t_operations._read()
+                finally:
+                    self.operations.append(_t_operations)
+                self._debug['operations']['arr'][len(self.operations) - 1]['end'] = self._io.pos()
+                i += 1
 
         self._debug['operations']['end'] = self._io.pos()
 

@@ -301,16 +301,17 @@ class Zs(KaitaiStruct):
         self._debug['_m_blocks']['start'] = self._io.pos()
         self._debug['_m_blocks']['arr'] = []
         self._m_blocks = []
-        i = 0
-        while not self._io.is_eof():
-            self._debug['_m_blocks']['arr'].append({'start': self._io.pos()})
-            _t__m_blocks = Zs.Block(self._io, self, self._root)
-            try:
-                _t__m_blocks._read()
-            finally:
-                self._m_blocks.append(_t__m_blocks)
-            self._debug['_m_blocks']['arr'][len(self._m_blocks) - 1]['end'] = self._io.pos()
-            i += 1
+        if not self._io.passes(self, '_m_blocks', lambda i, io: Zs.Block(io, self, self._root)):
+            i = 0
+            while not self._io.is_eof():
+                self._debug['_m_blocks']['arr'].append({'start': self._io.pos()})
+                _t__m_blocks = Zs.Block(self._io, self, self._root)
+                try:
+                    _t__m_blocks._read()
+                finally:
+                    self._m_blocks.append(_t__m_blocks)
+                self._debug['_m_blocks']['arr'][len(self._m_blocks) - 1]['end'] = self._io.pos()
+                i += 1
 
         self._debug['_m_blocks']['end'] = self._io.pos()
         self._io.seek(_pos)

@@ -80,16 +80,17 @@ class ZsDataBlock(KaitaiStruct):
         self._debug['_m_records']['start'] = self._io.pos()
         self._debug['_m_records']['arr'] = []
         self._m_records = []
-        i = 0
-        while not self._io.is_eof():
-            self._debug['_m_records']['arr'].append({'start': self._io.pos()})
-            _t__m_records = ZsDataBlock.Record(self._io, self, self._root)
-            try:
-                _t__m_records._read()
-            finally:
-                self._m_records.append(_t__m_records)
-            self._debug['_m_records']['arr'][len(self._m_records) - 1]['end'] = self._io.pos()
-            i += 1
+        if not self._io.passes(self, '_m_records', lambda i, io: ZsDataBlock.Record(io, self, self._root)):
+            i = 0
+            while not self._io.is_eof():
+                self._debug['_m_records']['arr'].append({'start': self._io.pos()})
+                _t__m_records = ZsDataBlock.Record(self._io, self, self._root)
+                try:
+                    _t__m_records._read()
+                finally:
+                    self._m_records.append(_t__m_records)
+                self._debug['_m_records']['arr'][len(self._m_records) - 1]['end'] = self._io.pos()
+                i += 1
 
         self._debug['_m_records']['end'] = self._io.pos()
         self._io.seek(_pos)

@@ -95,16 +95,17 @@ class ZsIndexBlock(KaitaiStruct):
         self._debug['_m_entries']['start'] = self._io.pos()
         self._debug['_m_entries']['arr'] = []
         self._m_entries = []
-        i = 0
-        while not self._io.is_eof():
-            self._debug['_m_entries']['arr'].append({'start': self._io.pos()})
-            _t__m_entries = ZsIndexBlock.Entry(self._io, self, self._root)
-            try:
-                _t__m_entries._read()
-            finally:
-                self._m_entries.append(_t__m_entries)
-            self._debug['_m_entries']['arr'][len(self._m_entries) - 1]['end'] = self._io.pos()
-            i += 1
+        if not self._io.passes(self, '_m_entries', lambda i, io: ZsIndexBlock.Entry(io, self, self._root)):
+            i = 0
+            while not self._io.is_eof():
+                self._debug['_m_entries']['arr'].append({'start': self._io.pos()})
+                _t__m_entries = ZsIndexBlock.Entry(self._io, self, self._root)
+                try:
+                    _t__m_entries._read()
+                finally:
+                    self._m_entries.append(_t__m_entries)
+                self._debug['_m_entries']['arr'][len(self._m_entries) - 1]['end'] = self._io.pos()
+                i += 1
 
         self._debug['_m_entries']['end'] = self._io.pos()
         self._io.seek(_pos)

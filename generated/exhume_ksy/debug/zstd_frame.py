@@ -55,16 +55,17 @@ class ZstdFrame(KaitaiStruct):
         self._debug['frames']['start'] = self._io.pos()
         self._debug['frames']['arr'] = []
         self.frames = []
-        i = 0
-        while not self._io.is_eof():
-            self._debug['frames']['arr'].append({'start': self._io.pos()})
-            _t_frames = ZstdFrame.Frame(self._io, self, self._root)
-            try:
-                _t_frames._read()
-            finally:
-                self.frames.append(_t_frames)
-            self._debug['frames']['arr'][len(self.frames) - 1]['end'] = self._io.pos()
-            i += 1
+        if not self._io.passes(self, 'frames', lambda i, io: ZstdFrame.Frame(io, self, self._root)):
+            i = 0
+            while not self._io.is_eof():
+                self._debug['frames']['arr'].append({'start': self._io.pos()})
+                _t_frames = ZstdFrame.Frame(self._io, self, self._root)
+                try:
+                    _t_frames._read()
+                finally:
+                    self.frames.append(_t_frames)
+                self._debug['frames']['arr'][len(self.frames) - 1]['end'] = self._io.pos()
+                i += 1
 
         self._debug['frames']['end'] = self._io.pos()
 
@@ -385,19 +386,20 @@ class ZstdFrame(KaitaiStruct):
             self._debug['blocks']['start'] = self._io.pos()
             self._debug['blocks']['arr'] = []
             self.blocks = []
-            i = 0
-            while True:
-                self._debug['blocks']['arr'].append({'start': self._io.pos()})
-                _t_blocks = ZstdFrame.Block(self._io, self, self._root)
-                try:
-                    _t_blocks._read()
-                finally:
-                    _ = _t_blocks
-                    self.blocks.append(_)
-                self._debug['blocks']['arr'][len(self.blocks) - 1]['end'] = self._io.pos()
-                if _.header.is_last:
-                    break
-                i += 1
+            if not self._io.passes(self, 'blocks', lambda i, io: ZstdFrame.Block(io, self, self._root), until=lambda _, io: _.header.is_last):
+                i = 0
+                while True:
+                    self._debug['blocks']['arr'].append({'start': self._io.pos()})
+                    _t_blocks = ZstdFrame.Block(self._io, self, self._root)
+                    try:
+                        _t_blocks._read()
+                    finally:
+                        _ = _t_blocks
+                        self.blocks.append(_)
+                    self._debug['blocks']['arr'][len(self.blocks) - 1]['end'] = self._io.pos()
+                    if _.header.is_last:
+                        break
+                    i += 1
             self._debug['blocks']['end'] = self._io.pos()
             if self.descriptor.has_checksum:
                 pass

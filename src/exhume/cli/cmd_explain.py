@@ -78,7 +78,7 @@ def command(
 
     _refuse_without_effect(ksy)
     asked = any(one is not None for one in (at, span, section, source, depth, ksy)) or whole
-    selection = Selection(section=section, source=source, whole=whole, fields=asked)
+    selection = Selection(section=section, source=source, whole=whole, fields=asked, payloads=at is None)
     if at is not None:
         selection.start, selection.end = at, at + 1
     if span is not None:

@@ -129,7 +129,7 @@ def _rows(tree: Any, depth: int | None, selection: Any, told: set[str]) -> Itera
             continue
         name = "  " * level + node.name
         yield [_offset(node), _size(node), name, node.type, _value(node), _meaning(node, told)]
-        if node.omitted:
+        if node.omitted and (selection is None or selection.window is None or node.span.payload is not None):
             yield ["", "", "  " * (level + 1) + f"… {node.omitted} more", "", "", ""]
 
 

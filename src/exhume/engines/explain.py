@@ -46,7 +46,10 @@ class Selection:
     explained however many there are, up to `damaged`.  Without `fields`, only sections with findings are given with
     fields, and only with those that findings concern.  Sections larger than `parsed` bytes, and further ones that are
     not small when `parsed_in_all` are used up (half of them are kept for sections with findings), are given without
-    their fields.
+    their fields.  Without `payloads`, no payload is decompressed.
+
+    Of arrays, a range has the elements that touch it and one on either side; in payloads, of which no byte lies in the
+    file, the first ones.  One section, and everything with `whole`, has all of them.
     """
 
     section: str | None = None
@@ -59,6 +62,7 @@ class Selection:
     fields: bool = True
     parsed: int = PARSED_SIZE
     parsed_in_all: int = UNBOUNDED
+    payloads: bool = True
 
     def wants(self, section: Section) -> bool:
         """Whether a section is to be explained."""
@@ -76,6 +80,11 @@ class Selection:
             raise QueryError("section and a range exclude each other")
         if self.start is not None or self.end is not None:
             self.start, self.end = self.start or 0, UNBOUNDED if self.end is None else self.end
+
+    @property
+    def window(self) -> tuple[int, int] | None:
+        """The range that elements of arrays have to touch; None: all elements that are shown at all."""
+        return None if self.whole or self.start is None or self.end is None else (self.start, self.end)
 
     @property
     def narrow(self) -> bool:
@@ -181,7 +190,13 @@ def _explain(
         fields = bool(near) or selection.fields
         limit = UNBOUNDED if selection.narrow else min(selection.parsed, max(SMALL, left[bool(near)])) if fields else -1
         explained = explain_section(
-            found, section, whole=selection.narrow, limit=limit, marks=[span for _, span in near if span.size]
+            found,
+            section,
+            whole=selection.narrow and selection.window is None,
+            limit=limit,
+            marks=[span for _, span in near if span.size],
+            window=selection.window,
+            payload=selection.payloads,
         )
         left[bool(near)] -= explained.parsed
         explained.complete = explained.complete and section.kind is not SectionKind.UNREAD and parsed_whole(explained)

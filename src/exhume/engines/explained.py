@@ -97,16 +97,18 @@ def explain_section(
     whole: bool = False,
     limit: int = PARSED_SIZE,
     marks: Sequence[Span] = (),
+    window: tuple[int, int] | None = None,
     payload: bool = True,
 ) -> Explained:
     """Explains one section of a map: its stored bytes, then its payload, unless they are larger than `limit`.
 
-    Array elements that touch `marks` are included at any index.
+    Array elements that touch `marks` are included at any index.  With a `window` of the file, arrays of the stored
+    bytes have only the elements that touch it and one on either side, and those of the payload the first.
     """
     out = Explained(section, note=section.note)
     if section.schema is not None:
         if section.span.size <= limit:
-            out.stored = _stored(found, section, Explainer(section.span, whole=whole, marks=marks))
+            out.stored = _stored(found, section, Explainer(section.span, whole=whole, marks=marks, window=window))
             out.parsed += section.span.size
         else:
             _too_large(out, limit)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import enum
 import functools
 import importlib
-import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -24,8 +23,10 @@ from exhume.counts import counted
 from exhume.errors import Span, shorten
 from exhume.findings import Check
 from exhume.layout.described import FieldDoc, camel, describe_traced, describe_type
+from exhume.layout.elements import Elements, Places, passing
 from exhume.layout.fast import RAISED
 from exhume.layout.kaitai import FAILURES
+from exhume.layout.summaries import instances_of, is_one_line, summary_of
 from exhume.layout.tracing import Many, Named, Traced, named, slot, type_of
 
 DEBUG_PACKAGE = "exhume_ksy.debug"
@@ -106,12 +107,20 @@ class Explainer:
 
     `where` is the window's `Span` (a payload span for decompressed bytes); with `whole`, the tree has every array
     element and every lazy instance, however many there are; without, it has the first elements and those that touch
-    `marks`.
+    `marks`.  With `window`, absolute offsets in the file, it has the elements that touch it, and one on either side.
     """
 
-    def __init__(self, where: Span, *, whole: bool = False, marks: Sequence[Span] = ()) -> None:
+    def __init__(
+        self,
+        where: Span,
+        *,
+        whole: bool = False,
+        marks: Sequence[Span] = (),
+        window: tuple[int, int] | None = None,
+    ) -> None:
         self._where = where
         self._whole = whole
+        self._window = window
         inside = [mark for mark in marks if (mark.payload is None) == (where.payload is None) and mark != where]
         self._marks = sorted((m.start, m.end) if m.payload is None else m.payload for m in inside)
         self._bases: dict[int, int] = {}
@@ -129,11 +138,12 @@ class Explainer:
         cls = debug_class(schema)
         made = cls(*args, stream)
         note = ""
-        try:
-            made._read()  # debug classes do not read themselves
-        except FAILURES as error:
-            note = f"{STOPPED}: {shorten(error, 160)}"
-        return self._tree(schema, made, len(data), note, describe_type(cls))
+        with passing():
+            try:
+                made._read()  # debug classes do not read themselves
+            except FAILURES as error:
+                note = f"{STOPPED}: {shorten(error, 160)}"
+            return self._tree(schema, made, len(data), note, describe_type(cls))
 
     def explain_traced(self, type: Type, read: Callable[[bytes], Any], data: bytes) -> Field:
         """The field tree of `data` by the reader of a type that notes where fields lie (`exhume.layout.tracing`)."""
@@ -207,7 +217,7 @@ class Explainer:
         for name in list(getattr(parsed, "SEQ_FIELDS", ())):
             if name in debug:
                 self._attribute(parsed, name, getattr(parsed, name, None), debug[name], docs, parent)
-        for name in _instances(parsed.__class__):
+        for name in instances_of(parsed.__class__):
             value, failure = self._instance(parsed, name)
             if failure:
                 if _begins_here(debug.get(f"_m_{name}", {}).get("start")):  # the part that was read before it failed
@@ -234,7 +244,7 @@ class Explainer:
         path = f"{parent.path}.{name}"
         made = Field(name, path, doc.type, span, None, doc.doc, doc.doc_ref, checksum=doc.checksum)
         parent.children.append(made)
-        if isinstance(value, (list, Many)) or (isinstance(place.get("arr"), _Places) and place["arr"].many):
+        if isinstance(value, (list, Many, Elements)) or (isinstance(place.get("arr"), _Places) and place["arr"].many):
             self._array(made, value, place.get("arr") or [], doc, docs)
         else:
             self._value(made, value, span, doc, docs)
@@ -258,12 +268,9 @@ class Explainer:
         doc: FieldDoc,
         docs: dict[str, FieldDoc],
     ) -> None:
-        shown = len(values) if self._whole else min(len(values), ARRAY_SHOWN)
-        shown = min(shown, max(0, self._left))
-        self._left -= shown
+        indexes = self._shown(values, places)
+        self._left -= len(indexes)
         made.value = counted(len(values), "elements")
-        marked = [index for index in range(shown, len(places)) if self._is_marked(places[index])] if self._marks else []
-        indexes = [*range(shown), *marked[:ARRAY_SHOWN]]
         made.omitted = len(values) - len(indexes)
         self._nested += 1
         for index in indexes:
@@ -271,9 +278,42 @@ class Explainer:
             span = self._place(place)
             child = Field(f"[{index}]", f"{made.path}[{index}]", doc.type.removesuffix("[]"), span)
             made.children.append(child)
-            self._value(child, values[index], span, doc, docs)
+            try:
+                value = values[index]
+            except FAILURES as error:
+                child.note = f"{STOPPED}: {shorten(error, 160)}"
+                continue
+            self._value(child, value, span, doc, docs)
             self._broken_off(child, place)
         self._nested -= 1
+
+    def _shown(self, values: Sequence[Any], places: Sequence[dict[str, Any]]) -> Sequence[int]:
+        """The numbers of the elements of an array that are shown."""
+        room = max(0, self._left)
+        if self._window is not None and len(places) == len(values) and not getattr(places, "hidden", False):
+            near = list(self._touching(places, *self._window))
+            first, last = (near[0], near[-1] + 1) if near else (0, 0)
+            return range(max(0, first - 1), min(len(values), last + 1))[:room]
+        shown = min(len(values) if self._whole else min(len(values), ARRAY_SHOWN), room)
+        if not self._marks or shown == len(places):
+            return range(shown)
+        marked = {index for mark in self._marks for index in self._touching(places, *mark) if index >= shown}
+        return [*range(shown), *sorted(marked)[:ARRAY_SHOWN]]
+
+    def _touching(self, places: Sequence[dict[str, Any]], start: int, end: int) -> Sequence[int]:
+        """The numbers of the elements that hold any of the bytes `[start, end)` of the file or payload."""
+        if isinstance(places, Places):
+            origin = self._where.start if self._where.payload is None else self._where.payload[0]
+            base = self._bases.get(id(places.stream))
+            return range(0) if base is None else places.touching(start - origin - base, end - origin - base)
+        found = []
+        for index in range(len(places)):
+            span = self._place(places[index])
+            if span is not None:
+                first, last = (span.start, span.end) if span.payload is None else span.payload
+                if first < end and last > start:
+                    found.append(index)
+        return found
 
     def _value(self, made: Field, value: Any, span: Span | None, doc: FieldDoc, docs: dict[str, FieldDoc]) -> None:
         if isinstance(value, (KaitaiStruct, Traced)):
@@ -292,11 +332,11 @@ class Explainer:
             self._nested += 1
             self._children(value, made)
             self._nested -= 1
-            made.value = _summary(value, made, kind.representation)
+            made.value = summary_of(value, made, kind.representation)
             for child in made.children:
                 if child.span is None and child.checksum:  # the name says which value the whole structure stands for
                     made.checksum, child.checksum = child.checksum, ""
-            if _is_one_line(made, kind):
+            if is_one_line(made, kind):
                 made.children = []
         elif isinstance(value, (enum.Enum, Named)):
             number = value.value if isinstance(value, enum.Enum) else int(value)
@@ -319,15 +359,7 @@ class Explainer:
             made.note = f"{STOPPED}: {shorten(error, 160)}"
         self._streams.append(parsed._io)  # noqa: SLF001 - kept as long as its positions
         self._children(parsed, made)
-        made.value = _summary(parsed, made, describe_type(parsed.__class__)[""].representation) or made.value
-
-    def _is_marked(self, place: dict[str, Any]) -> bool:
-        """Whether an element touches any of the marks."""
-        span = self._place(place)
-        if span is None:
-            return False
-        start, end = (span.start, span.end) if span.payload is None else span.payload
-        return any(first < end and last > start for first, last in self._marks)
+        made.value = summary_of(parsed, made, describe_type(parsed.__class__)[""].representation) or made.value
 
     def _relative(self, span: Span) -> int:
         if span.payload is not None and self._where.payload is not None:
@@ -396,74 +428,3 @@ def _qualified(value: Any) -> str:
         names.insert(0, camel(around.id))
         around = around.parent
     return ".".join(names)
-
-
-@functools.cache
-def _instances(cls: Any) -> tuple[str, ...]:
-    """Instances of a generated class, in the order of the specification."""
-    return tuple(name for name, value in vars(cls).items() if isinstance(value, property))
-
-
-_NUMBER = re.compile(r"[usb]\d")
-PLACEHOLDER = re.compile(r"\{([\w.]+)(?::(\w+)(?:[^\w{}][^{}]*)?)?\}")
-
-
-def _is_one_line(made: Field, kind: FieldDoc) -> bool:
-    """Whether a structure only encodes one value: a number, or bytes and the text that they spell."""
-    whole = PLACEHOLDER.fullmatch(kind.representation)
-    if whole is None or kind.is_scalar:
-        return kind.is_scalar
-    derived = any(child.name == whole[1] and child.span is None for child in made.children)
-    return derived and len(made.children) == 2 and not any(child.children for child in made.children)
-
-
-def _represented(made: Field, path: str, form: str | None) -> Any:
-    """The value that a placeholder of a representation stands for; None when it is absent."""
-    at: Field | None = made
-    for name in path.split("."):
-        at = next((child for child in at.children if child.name == name), None) if at is not None else None
-    if at is None:
-        return None
-    value = at.value
-    if isinstance(value, (bytes, bytearray)):
-        return value.hex() if form == "hex" else shorten(bytes(value), 80) if value else ""
-    if isinstance(value, int) and not isinstance(value, bool) and form != "dec" and _NUMBER.match(at.type):
-        width = 2 * at.span.size if at.span is not None and at.span.payload is None else 0
-        return f"0x{value:0{width}x}" if value >= 0 else str(value)
-    if isinstance(value, str) and at.children and at.children[0].name == "[0]":
-        return ("" if form == "sep" else ", ").join(str(child.value) for child in at.children)
-    if isinstance(value, str) and (named := re.fullmatch(r"\d+ \((\w+)\)", value)):
-        return named[1]
-    return value
-
-
-def _empty(value: Any) -> Any:
-    return "" if value is None else value
-
-
-def _summary(value: Any, made: Field, representation: str) -> Any:
-    """The one value that represents a structure: the specification's `-webide-representation`, else its `value`
-    instance, else its `name` (fields distinguished by a number).
-    """
-    if whole := PLACEHOLDER.fullmatch(representation):
-        found = next((child for child in made.children if child.name == whole[1]), None)
-        if found is not None and isinstance(found.value, (int, str)) and not found.children:
-            return found.value
-        return _represented(made, whole[1], whole[2])
-    if representation:
-        # Parameters lie nowhere and are no children.
-        if isinstance(value, Traced):
-            known = {one.id: getattr(value, slot(one.id), None) for one in type_of(value).params}
-        else:
-            known = vars(value)
-        given = {name: one for name, one in known.items() if isinstance(one, int)}
-
-        def told_of(one: re.Match[str]) -> str:
-            found = _represented(made, one[1], one[2])
-            return str(_empty(given.get(one[1]) if found is None else found))
-
-        told = PLACEHOLDER.sub(told_of, representation)
-        return told if PLACEHOLDER.sub("", representation).strip() != told.strip() else None
-    instances = type_of(value).instances if isinstance(value, Traced) else _instances(value.__class__)
-    wanted = "value" if "value" in instances else "name" if "name" in instances else None
-    return next((child.value for child in made.children if child.name == wanted), None)

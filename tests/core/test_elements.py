@@ -1,0 +1,123 @@
+"""Arrays that are passed over have the fields that Kaitai's own loops give them, and cost what is shown of them."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import pytest
+from exhume_ksy.debug._stream import KaitaiStream
+from kaitaistruct import BytesIO
+
+import exhume
+from exhume.engines.explain import Selection
+from exhume.engines.explained import field_to_dict
+from exhume.errors import Span
+from exhume.layout import elements, schema
+from exhume.layout.elements import Elements
+from exhume.layout.schema import Explainer
+
+MANY = 200
+
+
+def tokens() -> bytes:
+    """Tokens of a KV-IR stream: a repetition until a condition holds."""
+    return b"".join(b"\x51" + bytes([number % 128]) + b"\x41\x03abc" for number in range(MANY)) + b"\0"
+
+
+def fragments() -> bytes:
+    """A LevelDB log of 71 blocks: elements of a size of their own, with a parameter."""
+    one = struct.pack("<IHB", 0, 8185, 1) + b"x" * 8185
+    return one * 4 * 70 + one * 3
+
+
+def columns() -> bytes:
+    """Numbers of one width, counted: the ids of the columns of a timestamp range of a clp-s archive."""
+    ids = struct.pack(f"<Q{MANY}i", MANY, *range(MANY))
+    return struct.pack("<Q1s", 1, b"t") + ids + struct.pack("<Bqq", 1, 5, 6)
+
+
+def entries() -> bytes:
+    """Rows of an Ark split: structures to the end of the stream."""
+    return b"".join(struct.pack("<HQQ", number % 7, number, number * 3) for number in range(MANY))
+
+
+SHAPES: dict[str, tuple[str, Callable[[], bytes]]] = {
+    "until": ("clp_kv_ir::units", tokens),
+    "sized": ("leveldb_log", fragments),
+    "numbers": ("clp_s_metadata::timestamp_range", columns),
+    "rows": ("ark_split::entry_list", entries),
+}
+
+
+def tree(name: str, data: bytes, **options: Any) -> dict[str, Any]:
+    explainer = Explainer(Span("x", 0, len(data)), **options)
+    return field_to_dict(explainer.explain(name, data))
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("cut", [0, 1, 5], ids=["whole", "cut by 1", "cut by 5"])
+@pytest.mark.parametrize("whole", [True, False], ids=["all", "first"])
+def test_the_fields_are_those_of_the_loops(shape: str, cut: int, whole: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    name, make = SHAPES[shape]
+    data = make()
+    data = data[: len(data) - cut]
+    found = tree(name, data, whole=whole)
+    monkeypatch.setattr(schema, "passing", nullcontext)
+    assert found == tree(name, data, whole=whole)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_damage_in_an_element_stops_where_the_loops_stop(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    name, make = SHAPES[shape]
+    data = bytearray(make())
+    for at in range(len(data) - len(data) // 4, len(data) - len(data) // 4 + 20):
+        data[at] = 0xFF
+    found = tree(name, bytes(data), whole=True)
+    monkeypatch.setattr(schema, "passing", nullcontext)
+    assert found == tree(name, bytes(data), whole=True)
+
+
+def test_elements_are_parsed_when_they_are_looked_at() -> None:
+    data = tokens()
+    with elements.passing():
+        made = schema.debug_class("clp_kv_ir::units")(KaitaiStream(BytesIO(data)))
+        made._read()
+    found = made.tokens
+    assert isinstance(found, Elements)
+    assert len(found) == 2 * MANY + 1
+    assert found[-1].tag == 0
+    assert [one.tag for one in found[2:4]] == [0x51, 0x41]
+    for _ in range(2):  # parsed once more after others have taken their places
+        assert [one.number1 for one in found if one.tag == 0x51] == [number % 128 for number in range(MANY)]
+    assert found.places[301]["start"] == 150 * 7 + 2
+    assert found.places.touching(150 * 7 + 2, 150 * 7 + 8) == range(301, 303)
+    assert list(found.places.touching(10**6, 10**6 + 1)) == []
+
+
+def test_a_range_has_the_elements_that_touch_it_and_their_neighbours() -> None:
+    data = tokens()
+    found = tree("clp_kv_ir::units", data, window=(150 * 7 + 2, 150 * 7 + 3))
+    (array,) = found["children"]
+    assert [child["name"] for child in array["children"]] == ["[300]", "[301]", "[302]"]
+    assert array["omitted"] == 2 * MANY + 1 - 3
+    numbers = tree("clp_s_metadata::timestamp_range", columns(), window=(17 + 4 * 100, 17 + 4 * 100 + 4))
+    ids = next(child for child in numbers["children"] if child["name"] == "column_ids")
+    assert [child["name"] for child in ids["children"]] == ["[99]", "[100]", "[101]"]
+
+
+def test_a_byte_is_told_without_the_payload(tmp_path: Path) -> None:
+    path = tmp_path / "a.zs"
+    with exhume.create(path, "zs") as writer:
+        records: Any = writer
+        records.add_records(b"%05d" % number for number in range(500))
+    at = next(one.section.span.start for one in exhume.explain(path) if one.section.name == "data-0") + 9
+    (found,) = exhume.explain(path, selection=Selection(start=at, end=at + 1, payloads=False))
+    assert found.stored is not None
+    assert found.payload is None
+    (found,) = exhume.explain(path, selection=Selection(start=at, end=at + 1))
+    assert found.payload is not None
+    assert found.payload.children[0].omitted > 0
