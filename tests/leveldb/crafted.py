@@ -66,6 +66,25 @@ def fragments(records: Iterable[tuple[int, bytes]], number: int | None = None) -
     return bytes(out)
 
 
+def rewrite_options(path: Path, options: Mapping[str, str]) -> None:
+    """Replaces lines of the newest OPTIONS of a database."""
+    file = max(path.glob("OPTIONS-*"))
+    text = file.read_text()
+    for name, value in options.items():
+        replacement = rf"\g<1>{name}=" + value.replace("\\", r"\\")
+        text, count = re.subn(rf"(?m)^(\s*){name}=.*$", replacement, text)
+        assert count, name
+    file.write_text(text)
+
+
+def with_options(path: Path, options: Any, **more: str) -> Any:
+    """The options, and those that rocksdict has no method for; makes the database."""
+    rocksdict = need("rocksdict")
+    rocksdict.Rdict(str(path), options).close()
+    rewrite_options(path, more)
+    return rocksdict.Options.load_latest(str(path))[0]
+
+
 class Crafted:
     """A database that RocksDB made, whose live log and OPTIONS are then ours."""
 
@@ -80,13 +99,7 @@ class Crafted:
         for family in families:
             database.create_column_family(family, rocksdict.Options(raw_mode=True)).close()
         database.close()
-        file = max(path.glob("OPTIONS-*"))
-        text = file.read_text()
-        for name, value in options.items():
-            replacement = rf"\g<1>{name}=" + value.replace("\\", r"\\")
-            text, count = re.subn(rf"(?m)^(\s*){name}=.*$", replacement, text)
-            assert count, name
-        file.write_text(text)
+        rewrite_options(path, options)
 
     @classmethod
     def of(cls, path: Path) -> Crafted:
@@ -94,6 +107,27 @@ class Crafted:
         made = cls.__new__(cls)
         made.path = path
         return made
+
+    @classmethod
+    def stamped(cls, path: Path, order: str) -> Crafted:
+        """An empty one whose keys have timestamps of eight bytes, in the order of bytes or its reverse."""
+        rocksdict = need("rocksdict")
+        options = rocksdict.Options(raw_mode=True)
+        options.create_if_missing(True)
+        rocksdict.Rdict(str(path), options).close()
+        rewrite_options(path, {"comparator": f"{order}.u64ts"})
+        options, families = rocksdict.Options.load_latest(str(path))
+        shutil.rmtree(path)
+        rocksdict.Rdict(str(path), options, column_families=families).close()
+        return cls.of(path)
+
+    def flush(self) -> None:
+        """Lets RocksDB write a table of what it reads in the log."""
+        rocksdict = need("rocksdict")
+        options, families = rocksdict.Options.load_latest(str(self.path))
+        database = rocksdict.Rdict(str(self.path), options, column_families=families)
+        database.flush()
+        database.close()
 
     @property
     def log(self) -> Path:

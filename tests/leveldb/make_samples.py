@@ -92,6 +92,9 @@ def _specifications() -> dict[str, bytes]:
     delta = b"\0" + build_varint(len(one)) + one + Handle(0, 70).build()
     delta += build_varint(3) + build_varint(2) + b"zz" + build_varint(9)
     delta += bytes(4) + (1).to_bytes(4, "little")
+    keyed = b"\0" + build_varint(len(one)) + one + Handle(0, 70).build() + build_bytes(one)
+    keyed += build_varint(3) + build_varint(2) + b"zz" + build_varint(9) + build_bytes(one)
+    keyed += bytes(4) + (1).to_bytes(4, "little")
     bloom = bytes([0x25, 0x10, 0x83, 0x4C, 6])
     filters = bloom + bloom + b"".join(n.to_bytes(4, "little") for n in (0, 5, 10)) + b"\x0b"
     facts = [(b"rocksdb.num.entries", build_varint(6)), (b"rocksdb.raw.key.size", build_varint(300))]
@@ -118,6 +121,7 @@ def _specifications() -> dict[str, bytes]:
         "leveldb_data_block": build_block(entries, 2),
         "leveldb_manifest": build_log([added]) + bytes(100),
         "leveldb_index_delta": delta,
+        "leveldb_index_first_key": keyed,
         "leveldb_filter": filters,
         "leveldb_properties": build_block(facts, 1),
         "leveldb_log": build_log(LOG_RECORDS) + bytes(100),

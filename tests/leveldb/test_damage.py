@@ -235,7 +235,7 @@ CASES: list[tuple[str, Change]] = [
     ("LDB-121", fixed(-8, bytes.fromhex("7378f1c5d0896792"))),
     ("LDB-121", fixed(-8, bytes.fromhex("f09faab3f09faab3"))),
     ("LDB-122", table_of((GOOD[:-1] + b"\x10", KEY))),
-    ("LDB-122", rocks((GOOD, KEY), index=((3).to_bytes(4, "little")))),
+    ("LDB-122", rocks((GOOD, KEY), index=((4).to_bytes(4, "little")))),
     ("LDB-122", rocks((GOOD, KEY), apart=b"\x01")),
     ("LDB-122", rocks((GOOD, KEY), external=(9).to_bytes(4, "little"))),
     ("LDB-109", log(fragment(9, b"\4\0\0\0") + build_log([build_batch(7, [(PUT, b"k", b"v")])]))),

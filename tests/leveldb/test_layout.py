@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from exhume.errors import ExhumeError, Span, StructureError, TruncatedError
+from exhume.errors import ExhumeError, Span, StructureError, TruncatedError, UnsupportedFeatureError
 from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.layout import (
     BLOCK_TRAILER,
@@ -19,13 +19,13 @@ from exhume.formats.leveldb.layout import (
     parse_filter,
     parse_footer,
     parse_handle,
-    parse_index_delta,
     parse_internal_key,
     parse_tail,
     parse_version_edit,
     whole_handle,
     whole_number,
 )
+from exhume.formats.leveldb.layout_index import parse_index_delta, parse_index_first_key
 from exhume.formats.leveldb.model import Footer, TableFile, VersionEdit
 from exhume.formats.leveldb.table_index import BlockIndex
 from exhume.formats.leveldb.wire import MAX_U64, Handle, InternalKey, build_bytes, build_varint
@@ -193,6 +193,34 @@ def test_an_index_of_differences() -> None:
     assert parse_index_delta(data, where(data)) == [
         (b"apple", Handle(10, 70)), (b"appricot", Handle(second, 75)), (b"az", Handle(third, 73)), (b"b", Handle(9, 1)),
     ]  # fmt: skip
+
+
+def test_an_index_of_differences_with_first_keys() -> None:
+    """Behind each handle or difference is the first key of the block, which may be of any length."""
+    entries = entry(0, b"apple", Handle(10, 70).build()) + build_bytes(b"a" * 200)
+    entries += entry(3, b"ricot", varints(2 * 5)) + build_bytes(b"")
+    entries += entry(0, b"b", Handle(9, 1).build()) + build_bytes(b"azure")
+    data = entries + u32(0) + u32(1)
+    assert parse_index_first_key(data, where(data)) == [
+        (b"apple", Handle(10, 70)), (b"appricot", Handle(10 + 70 + BLOCK_TRAILER, 75)), (b"b", Handle(9, 1)),
+    ]  # fmt: skip
+    for wrong, path in (
+        (entry(6, b"x", varints(2)) + build_bytes(b""), "entries[1].entry.len_shared"),
+        (entry(1, b"x", varints(2 * 70 + 1)) + build_bytes(b""), "entries[1].entry.raw_delta"),
+        (entry(1, b"x", varints(2)), "entries.entries[1].first_key.len_data.group0"),
+        (entry(1, b"x", varints(2)) + b"\x05key", "entries.entries[1].first_key.len_data"),
+    ):
+        data = entry(0, b"apple", Handle(10, 70).build()) + build_bytes(b"a") + wrong + u32(0) + u32(1)
+        with pytest.raises(ExhumeError) as caught:
+            parse_index_first_key(data, where(data))
+        assert caught.value.field_path == path
+
+
+@pytest.mark.parametrize("parse", [parse_index_delta, parse_index_first_key])
+def test_an_index_in_another_layout_is_not_read(parse: Any) -> None:
+    data = entry(0, b"a", Handle(10, 70).build()) + build_bytes(b"") + u32(0) + u32(1 | 1 << 28)
+    with pytest.raises(UnsupportedFeatureError):
+        parse(data, where(data))
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from exhume.formats.leveldb.model import Status
 from exhume.formats.leveldb.ranges import json_of
 from exhume.formats.leveldb.reader import LevelDbArchive
 from exhume.formats.leveldb.table import Table
+from exhume.formats.leveldb.table_index import INDEX_TYPE
 from exhume.io.local import LocalTree
 from exhume.io.source import BytesSource
 from exhume.recovery import CarveVerdict
@@ -24,6 +25,7 @@ from exhume.testing.corrupt import flip
 from tests.oracles import need
 from tests.sizes import THOROUGH
 
+from .crafted import with_options
 from .producers import Rows
 
 pytestmark = [pytest.mark.conformance, pytest.mark.slow]
@@ -48,13 +50,16 @@ class Shape(NamedTuple):
         return "-".join(str(one) for one in self)
 
 
+FIRST_KEY = "first_key"
+"""RocksDB's `kBinarySearchWithFirstKey`, which only OPTIONS can choose here."""
+
 CHOICES: dict[str, tuple[Any, ...]] = {
     "version": (2, 3, 4, 5, 6),
     "checksum": ("no_checksum", "crc32c", "xxhash", "xxhash64", "xxh3"),
     "compression": ("none", "snappy", "zlib", "bz2", "lz4", "lz4hc", "zstd"),
     "dictionary": (0, 4096),
     "trained": (0, 1 << 16),
-    "shape_of_index": ("binary_search", "hash_search", "two_level_index_search"),
+    "shape_of_index": ("binary_search", "hash_search", "two_level_index_search", FIRST_KEY),
     "hashed": (False, True),
     "filter": (False, True),
     "block_size": (512, 4096),
@@ -100,7 +105,8 @@ def write(path: Path, shape: Shape) -> Rows:
     table = rocksdict.BlockBasedOptions()
     table.set_format_version(shape.version)
     table.set_checksum_type(getattr(rocksdict.ChecksumType, shape.checksum)())
-    table.set_index_type(getattr(rocksdict.BlockBasedIndexType, shape.shape_of_index)())
+    if shape.shape_of_index != FIRST_KEY:
+        table.set_index_type(getattr(rocksdict.BlockBasedIndexType, shape.shape_of_index)())
     table.set_index_block_restart_interval(3)
     table.set_block_size(shape.block_size)
     table.set_metadata_block_size(256)
@@ -116,7 +122,10 @@ def write(path: Path, shape: Shape) -> Rows:
         options.set_enable_blob_files(True)
         options.set_min_blob_size(40)
         options.set_blob_compression_type(getattr(rocksdict.DBCompressionType, shape.blobs)())
-    database = rocksdict.Rdict(str(path), options)
+    opened = options
+    if shape.shape_of_index == FIRST_KEY:
+        opened = with_options(path, options, index_type="kBinarySearchWithFirstKey")
+    database = rocksdict.Rdict(str(path), opened)
     rng = random.Random(str(shape))
     for number in range(500):
         database[b"k%03d" % rng.randrange(300)] = b"value %d " % number * rng.randrange(20)
@@ -142,6 +151,7 @@ def write(path: Path, shape: Shape) -> Rows:
 
 def test_every_shape(tmp_path: Path) -> None:
     primed = 0
+    indexes: set[int] = set()
     for number, shape in enumerate(shapes()):
         path = tmp_path / str(number)
         rows = write(path, shape)
@@ -153,7 +163,9 @@ def test_every_shape(tmp_path: Path) -> None:
             tables = [database.table(file) for file in database.files if file.kind == "table"]
             primed += sum(bool(table.dictionary) for table in tables)
             assert {_checksum(table) for table in tables} == {shape.checksum}, shape
+            indexes |= {table.properties()[INDEX_TYPE][0] for table in tables}
     assert primed > 5, "dictionaries are never used"
+    assert indexes == {0, 1, 2, 3}
 
 
 @pytest.mark.parametrize("version", [2, 5, 6])
@@ -200,6 +212,11 @@ def test_entities_of_wide_columns(tmp_path: Path) -> None:
         assert [json.loads(line).get("columns") for line in text.splitlines()] == [
             {"": {"text": "default"}, "a": {"text": "1"}, "\\xff": {"text": "2"}}, None, {"x": {"text": "y"}},
         ]  # fmt: skip
+    report = exhume.salvage(tmp_path / "db", tmp_path / "saved")
+    assert (report.recovered, report.lost) == ({"rows": 3}, {"entities with columns": 2})
+    for manifest in (tmp_path / "db").glob("MANIFEST-*"):
+        manifest.unlink()
+    assert exhume.salvage(tmp_path / "db", tmp_path / "more").lost["entities with columns"] == 2
 
 
 def test_tables_are_carved(tmp_path: Path) -> None:

@@ -95,6 +95,8 @@ TILING = {
     "leveldb_footer::sealed_handle": ("leveldb_footer", "read_sealed_handle", ""),
     "leveldb_index_delta::entry_list": ("leveldb_index_delta", "read_entry_list", ""),
     "leveldb_index_delta::entry": ("leveldb_index_delta", "read_entry", ""),
+    "leveldb_index_first_key::entry_list": ("leveldb_index_first_key", "read_entry_list", ""),
+    "leveldb_index_first_key::keyed_entry": ("leveldb_index_first_key", "read_keyed_entry", ""),
     "leveldb_internal_key": ("leveldb_internal_key", "read_leveldb_internal_key", ""),
     "leveldb_log": ("leveldb_log", "read_leveldb_log", "blocks"),
     "leveldb_log::timestamp_size": ("leveldb_log", "read_timestamp_size", ""),

@@ -7,7 +7,7 @@ from libc.stdlib cimport free, realloc
 
 include "_elements.pxi"
 
-SOURCE = '05b602ea18b55f95'
+SOURCE = 'cdbbaebf146a1891'
 """What this was compiled from: a module built from other specifications is not used."""
 
 

@@ -187,6 +187,8 @@ def _valid(rows: LeveldbRows) -> Any:
     import numpy
 
     known = numpy.frombuffer(rows.numbers(STATUS), numpy.int64) != UNRESOLVED
+    if any(extra.unresolved is not None for extra in rows.extras.values()):
+        known = numpy.array([one.known_value is not None for one in versions_of(rows)])
     return None if known.all() else import_pyarrow().py_buffer(numpy.packbits(known, bitorder="little").tobytes())
 
 

@@ -92,9 +92,9 @@ def listed(run: Run, archive: LevelDbArchive, options: dict[str, Any]) -> Iterat
 
     database, everything, jobs = archive.database, options.get("all_versions"), options.get("jobs", 1)
     if everything:
-        return database.map_versions(made, _tell(run), jobs=jobs)
+        return database.map_versions(made, _tell(run), older=False, jobs=jobs)
     database.require_sound()
-    return database.map_versions(made, checks.strict, unreferenced=False, jobs=jobs)
+    return database.map_versions(made, checks.strict, unreferenced=False, older=False, jobs=jobs)
 
 
 def _tell(run: Run) -> Any:
@@ -179,9 +179,7 @@ def _rows(
     if sequence is None:
         found = database.live_rows(start, stop)
     else:
-        found = (
-            (v.key, None if v.status == "unresolved" else v.value) for v in database.state(sequence, unreferenced=True)
-        )
+        found = ((v.key, v.known_value) for v in database.state(sequence, unreferenced=True))
     yield from found
 
 
@@ -212,7 +210,7 @@ def search(run: Run, archives: list[LevelDbArchive], query: str, options: dict[s
             {
                 "target": archive.name,
                 "key": one.key,
-                "value": None if one.status == "unresolved" else one.value,
+                "value": one.known_value,
                 **one.to_dict(),
             }
             for archive, versions in found(versions_of)

@@ -35,6 +35,7 @@ from exhume.formats.leveldb.ranges import (
     Sources,
     is_sound,
     map_rows,
+    settle_older,
     unused_rows,
     versions_of,
 )
@@ -68,13 +69,19 @@ class Database(LiveDatabase):
         """The surveys of tables so far, by file name."""
         return {}
 
-    def versions(self, report: Report = checks.ignore, *, unreferenced: bool = True) -> Iterator[Version]:
+    def versions(
+        self, report: Report = checks.ignore, *, unreferenced: bool = True, older: bool = True
+    ) -> Iterator[Version]:
         """Every version of every key that can be read, with its status.
 
         Live files first, merged by column family and key, newest version first; then, if wanted, the entries of files
-        that the database no longer uses, file by file.  What cannot be read is reported to `report`.
+        that the database no longer uses, file by file.  What cannot be read is reported to `report`.  Versions that are
+        not live have their values too, wherever these are stored, or say in `unresolved` that they cannot be read;
+        without `older` they have what is stored in their place.
         """
-        return itertools.chain.from_iterable(self.map_versions(versions_of, report, unreferenced=unreferenced))
+        return itertools.chain.from_iterable(
+            self.map_versions(versions_of, report, unreferenced=unreferenced, older=older)
+        )
 
     def map_versions(
         self,
@@ -82,18 +89,23 @@ class Database(LiveDatabase):
         report: Report = checks.ignore,
         *,
         unreferenced: bool = True,
+        older: bool = True,
         jobs: int = 1,
     ) -> Iterator[T]:
         """What `make` makes of these versions, as columns of up to some thousand; of an undamaged database (or with
-        `checks.strict`) on `jobs` threads (0: one per core).
+        `checks.strict`) on `jobs` threads (0: one per core).  Without `older`, references and entities that are not
+        live are left as they are stored.
         """
         state = self.live_state(report)
         if self.is_bytewise and (report is checks.strict or self.is_sound(jobs)):
-            yield from map_rows(make, self._sources(state), None, None, jobs)
+            yield from map_rows(make, self._sources(state)._replace(older=older), None, None, jobs)
         else:
-            yield from map(make, self._forensic_rows(state, report))
+            yield from map(make, self._forensic_rows(self._sources(state)._replace(older=older), state, report))
         if unreferenced:
-            yield from map(make, self.unreferenced(report))
+            for rows in self.unreferenced(report):
+                if older:
+                    settle_older(rows, self.resolve_value)
+                yield make(rows)
 
     def is_sound(self, jobs: int = 1) -> bool:
         """Whether everything that reading the live files meets is undamaged; looked at once, on `jobs` threads."""
@@ -113,9 +125,8 @@ class Database(LiveDatabase):
         }
         return Sources(runs, state.last_sequence, state.ranges, self.resolve_value)
 
-    def _forensic_rows(self, state: LiveState, report: Report) -> Iterator[LeveldbRows]:
+    def _forensic_rows(self, sources: Sources, state: LiveState, report: Report) -> Iterator[LeveldbRows]:
         """The versions that can be read in live files, whatever is wrong with them."""
-        sources = self._sources(state)
         for family in state.families:
             order = self.order(family)
             if not order.is_bytewise:
@@ -205,8 +216,9 @@ class Database(LiveDatabase):
         With `unreferenced`, versions in files that the database no longer uses are included.  Compaction drops old
         versions, so a past state may be incomplete.
         """
-        versions = self.versions(report, unreferenced=unreferenced)
-        if sequence is None and not unreferenced:
+        now = sequence is None and not unreferenced
+        versions = self.versions(report, unreferenced=unreferenced, older=not now)
+        if now:
             yield from (v for v in versions if v.status in CURRENT_STATE)
             return
         if unreferenced:
@@ -239,11 +251,9 @@ class Database(LiveDatabase):
     def _resolved_version(self, chain: list[Version]) -> Version:
         """The newest of the versions that make the value of a key, with that value."""
         head = chain[0]
-        if head.value_type == ValueTypes.VALUE or (head.status is Status.LIVE and head.value_type != ValueTypes.MERGE):
+        if head.part[0] == ValueTypes.VALUE:
             return head
-        versions = [
-            (int(ValueTypes.VALUE) if one.status is Status.LIVE else one.value_type, one.value) for one in chain
-        ]
+        versions = [one.part for one in chain]
         value = self.resolve_value(head.column_family, head.key, versions)
         if value is None:
             return head._replace(value=b"", status=Status.UNRESOLVED)

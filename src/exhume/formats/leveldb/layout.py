@@ -24,7 +24,6 @@ from exhume_ksy.fast.leveldb_block_handle import LeveldbBlockHandle, flat_leveld
 from exhume_ksy.fast.leveldb_bytes import LeveldbBytes
 from exhume_ksy.fast.leveldb_filter import read_leveldb_filter
 from exhume_ksy.fast.leveldb_footer import read_leveldb_footer
-from exhume_ksy.fast.leveldb_index_delta import read_leveldb_index_delta
 from exhume_ksy.fast.leveldb_internal_key import read_leveldb_internal_key
 from exhume_ksy.fast.leveldb_log import FragmentData, read_fragment_data
 from exhume_ksy.fast.leveldb_log import flat_fragment as flat_fragment
@@ -51,7 +50,7 @@ from exhume.formats.leveldb.layout_facts import (
     ValueTypes,
 )
 from exhume.formats.leveldb.model import BlobCounts, Footer, TableFile, VersionEdit
-from exhume.formats.leveldb.wire import MAX_SEQUENCE, MAX_U64, Handle, InternalKey
+from exhume.formats.leveldb.wire import MAX_SEQUENCE, Handle, InternalKey
 from exhume.layout.fast import FAILURES, read, reading, refused
 
 NEWEST_VERSION = 7
@@ -125,6 +124,14 @@ def whole_handle(value: bytes) -> Handle | None:
     return Handle(offset, size) if end == len(value) else None
 
 
+def leading_handle(value: bytes) -> Handle | None:
+    """The block handle at the start of `value`, which a first key may follow; None when there is none."""
+    try:
+        return Handle(*flat_leveldb_block_handle(value, 0, len(value))[1:])
+    except LayoutError:
+        return None
+
+
 def whole_number(value: bytes) -> int | None:
     """The variable-length integer that fills `value`; None when it is anything else."""
     try:
@@ -140,7 +147,7 @@ def parse_internal_key(data: bytes) -> InternalKey:
     return InternalKey(bytes(raw.user_key), raw.sequence, raw.value_type)
 
 
-def _check_flags(block: Any, size: int, where: Span) -> None:
+def check_flags(block: Any, size: int, where: Span) -> None:
     """Raises `UnsupportedFeatureError` where a number of restart points that fits says that the block of `size` bytes
     has another layout.
     """
@@ -169,7 +176,7 @@ def parse_tail(block: bytes, where: Span) -> Tail:
     """
     with reading(where):
         raw, _ = read_leveldb_block(block, 0, len(block))
-        _check_flags(raw, len(block), where)
+        check_flags(raw, len(block), where)
         end = raw.ofs_restarts
         if end < 0:
             raise StructureError(
@@ -282,45 +289,6 @@ def parse_filter(payload: bytes, where: Span) -> tuple[int, list[bytes]]:
         if (len(payload) - LeveldbFilter.before_end.ofs_offsets[0] - raw.ofs_offsets) % LeveldbFilter.each.offsets:
             raise StructureError("a filter block without whole offsets", span=where)
         return raw.base_lg, [bytes(one.raw or b"") for one in raw.filters]
-
-
-def parse_index_delta(payload: bytes, where: Span) -> list[tuple[bytes, Handle]]:
-    """`(key, handle)` of every entry of a RocksDB index block with delta-encoded handles; raises `StructureError`.
-
-    Spec: RocksDB block_based/block.h, IndexBlockIter::DecodeCurrentValue.
-    """
-    with reading(where):
-        block = read_leveldb_index_delta(payload, 0, len(payload))[0]
-        _check_flags(block, len(payload), where)
-        found = block.entries.entries
-    out: list[tuple[bytes, Handle]] = []
-    key, handle = b"", Handle(0, 0)
-    suffixes = zip(found.key_suffix_start, found.key_suffix_end, strict=True)
-    for index, (shared, (start, end)) in enumerate(zip(found.len_shared, suffixes, strict=True)):
-        if shared > len(key):
-            raise StructureError(
-                "an index key shares more than there is",
-                span=where.sub(found.at[index], start),
-                field_path=f"entries[{index}].len_shared",
-                expected=f"at most {len(key)}",
-                actual=shared,
-            )
-        key = key[:shared] + payload[start:end]
-        if shared == 0:
-            handle = Handle(found.handle_ofs_block[index], found.handle_len_block[index])
-        else:
-            raw = found.raw_delta[index]
-            size = handle.size + ((raw >> 1) ^ -(raw & 1))
-            handle = Handle(min(handle.stop, MAX_U64), min(size, MAX_U64))  # beyond that there is no file anyway
-        if handle.size < 0:
-            raise StructureError(
-                "a block of negative size",
-                span=where.sub(found.at[index], end),
-                field_path=f"entries[{index}].raw_delta",
-                actual=handle.size,
-            )
-        out.append((key, handle))
-    return out
 
 
 def parse_compression(data: bytes) -> int | None:

@@ -26,6 +26,9 @@ INDIRECT: frozenset[int] = frozenset(
 )
 """Types of versions whose value is not the bytes that they have; `values` resolves them."""
 
+ELSEWHERE = INDIRECT - {ValueTypes.MERGE}
+"""Those of them that have a value by themselves."""
+
 
 def type_name(value_type: int) -> str:
     """The name of a value type, `type-N` for an unknown one."""
@@ -151,9 +154,25 @@ class Version(NamedTuple):
         return self.extra.columns if self.extra is not None else None
 
     @property
+    def timestamp(self) -> int | None:
+        """The timestamp that the stored key ends with, as a number; None where keys have none."""
+        return self.extra.timestamp if self.extra is not None else None
+
+    @property
     def unresolved(self) -> str | None:
         """Why the value cannot be given; None when `value` is the value."""
         return self.extra.unresolved if self.extra is not None else None
+
+    @property
+    def known_value(self) -> bytes | None:
+        """The value; None where it cannot be determined."""
+        return None if self.status is Status.UNRESOLVED or self.unresolved is not None else self.value
+
+    @property
+    def part(self) -> tuple[int, bytes]:
+        """Type and bytes, as a resolver takes them: what is in a blob file or an entity has been read already."""
+        read = self.status is Status.LIVE or (self.value_type in ELSEWHERE and self.known_value is not None)
+        return int(ValueTypes.VALUE) if read else self.value_type, self.value
 
     @property
     def checksum(self) -> Verdict:

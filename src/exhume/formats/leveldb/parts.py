@@ -46,7 +46,7 @@ def items(archive: LevelDbArchive, part: Selection, options: dict[str, Any]) -> 
         return found if part else {**found, "status": str(version.status)}
 
     _restrict(archive, part)
-    return map(row, archive.database.versions(checks.strict, unreferenced=False))
+    return map(row, archive.database.versions(checks.strict, unreferenced=False, older=False))
 
 
 def table(archive: LevelDbArchive, part: Selection, options: dict[str, Any]) -> Any:

@@ -11,6 +11,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from heapq import merge
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from exhume.errors import ExhumeError
@@ -20,7 +21,7 @@ from exhume.formats.leveldb.blocks import codec_name
 from exhume.formats.leveldb.kernel import LeveldbRows
 from exhume.formats.leveldb.keys import key_text
 from exhume.formats.leveldb.merge import RangeDeletion, merge_runs, whole_keys
-from exhume.formats.leveldb.model import PUTS, Extra, Place, Role, Status, ValueTypes, Version, type_name
+from exhume.formats.leveldb.model import ELSEWHERE, PUTS, Extra, Place, Role, Status, ValueTypes, Version, type_name
 from exhume.formats.leveldb.pykernel import judge
 from exhume.formats.leveldb.table import Item, Table
 from exhume.formats.leveldb.values import Resolver, entity_columns
@@ -52,7 +53,8 @@ SEQUENCE, KIND, STATUS, NEWER, AT, PLACE = range(6)
 BEGINNING: State = (None, -1, -1)
 PUT_FLAGS = bytes(kind in PUTS for kind in range(256))
 _STATUSES = tuple(Status)
-UNRESOLVED = _STATUSES.index(Status.UNRESOLVED)
+LIVE, UNRESOLVED = _STATUSES.index(Status.LIVE), _STATUSES.index(Status.UNRESOLVED)
+_DIRECT = bytes(kind for kind in range(256) if kind not in ELSEWHERE)
 _TOP = (1 << 64) - 1
 
 
@@ -67,7 +69,7 @@ class KeyRange(NamedTuple):
 class Sources(NamedTuple):
     """What the versions of live files are made of: for each column family, sorted items of logs and tables, by the
     numbers of their files; with `live`, only live versions are wanted, and their types must be known.  `resolver` makes
-    values of merge operands and references.
+    values of merge operands and references; with `older`, also of those of versions that are not live.
     """
 
     families: dict[int, list[Run]]
@@ -75,6 +77,7 @@ class Sources(NamedTuple):
     deletions: list[RangeDeletion]
     resolver: Resolver
     live: bool = False
+    older: bool = False
 
     def resolve(self, rows: LeveldbRows, state: State = BEGINNING) -> State:
         """Determines the status of each version, and its value; see `LeveldbRows.resolve`.
@@ -102,6 +105,8 @@ class Sources(NamedTuple):
             rows.settle(values, not self.live)
         if self.live:
             rows.choose(True, None, None, None)
+        elif self.older:
+            settle_older(rows, self.resolver)
 
 
 def _keep_columns(rows: LeveldbRows, chains: list[tuple[int, bytes, list[tuple[int, bytes]]]]) -> None:
@@ -113,6 +118,40 @@ def _keep_columns(rows: LeveldbRows, chains: list[tuple[int, bytes, list[tuple[i
     for number, key, versions in entities:
         place = key, sequences[number]
         rows.extras[place] = rows.extras.get(place, Extra())._replace(columns=entity_columns(versions[0][1]))
+
+
+def settle_older(rows: LeveldbRows, resolver: Resolver) -> None:
+    """Gives versions that are not live the values that their references and entities stand for.
+
+    One whose value cannot be read has none, and says so (`Version.unresolved`).
+    """
+    kinds = rows.numbers(KIND)[::8]
+    if not kinds.translate(None, _DIRECT):
+        return
+    statuses, newer, sequences = (array("q", rows.numbers(which)) for which in (STATUS, NEWER, SEQUENCE))
+    keys, stored = _texts(rows, values=False), _texts(rows, values=True)
+    settled: list[tuple[int, bytes | None]] = []
+    for number, kind in enumerate(kinds):
+        if kind not in ELSEWHERE or statuses[number] in (LIVE, UNRESOLVED):
+            continue
+        value = resolver(rows.family, keys[number], [(kind, stored[number])])
+        settled.append((number, value or b""))
+        place = keys[number], sequences[number]
+        extra = rows.extras.get(place, Extra())
+        if value is None:
+            extra = extra._replace(unresolved=f"a value of type {type_name(kind)} that cannot be read")
+        elif kind == ValueTypes.WIDE_COLUMN_ENTITY:
+            extra = extra._replace(columns=entity_columns(stored[number]))
+        if extra != Extra():
+            rows.extras[place] = extra
+    rows.settle(settled, False)
+    rows.mark(list(zip(statuses, newer, strict=True)))
+
+
+def _texts(rows: LeveldbRows, *, values: bool) -> list[bytes]:
+    """The keys of rows, or their values."""
+    data, ends = rows.column(values)
+    return [bytes(data[start:end]) for start, end in pairwise(array("q", ends))]
 
 
 def json_of(rows: LeveldbRows) -> bytes:
@@ -249,6 +288,7 @@ def rows_of(family: int, versions: Iterable[Version]) -> LeveldbRows:
         [(v.key, ~(v.sequence << 8 | v.value_type) & _TOP, 0, v.entry_offset, v.value, v.place) for v in found]
     )
     rows.mark([(_STATUSES.index(v.status), -1 if v.superseded_by is None else v.superseded_by) for v in found])
+    rows.extras = {(v.key, v.sequence): v.extra for v in found if v.extra is not None}
     return rows
 
 

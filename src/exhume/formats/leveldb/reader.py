@@ -26,7 +26,7 @@ from exhume.formats.leveldb.layout_facts import (
     MAGIC_SIZE,
     ROCKSDB_MAGIC,
 )
-from exhume.formats.leveldb.model import CURRENT_STATE, Role, SequenceRule, Status, Version, type_name
+from exhume.formats.leveldb.model import CURRENT_STATE, Role, SequenceRule, Version, type_name
 from exhume.formats.leveldb.ranges import Tally, tally_of
 from exhume.io.source import Source, WindowSource
 from exhume.io.tree import MemoryTree, Tree
@@ -112,7 +112,7 @@ class LevelDbArchive(RecordArchive):
         total = Tally(Counter(), Counter(), Counter(), b"")
         sequences: list[bytes] = []
         found: list[Finding] = []
-        for part in self.database.map_versions(tally_of, checks.collector(found.append), jobs=jobs):
+        for part in self.database.map_versions(tally_of, checks.collector(found.append), older=False, jobs=jobs):
             for sums, counts in zip(total[:3], part[:3], strict=True):
                 sums.update(counts)
             sequences.append(part.sequences)
@@ -149,7 +149,7 @@ class LevelDbArchive(RecordArchive):
     def entries(self) -> Iterator[Entry]:
         """Live rows in key order; raises at the first damage (`versions` continues)."""
         self.database.require_sound()
-        for version in self.database.versions(checks.strict, unreferenced=False):
+        for version in self.database.versions(checks.strict, unreferenced=False, older=False):
             if version.status in CURRENT_STATE:
                 yield version_entry(version)
 
@@ -176,7 +176,7 @@ def version_entry(version: Version) -> Entry:
         kind="row" if version.status in CURRENT_STATE else type_name(version.value_type),
         name=key_text(version.key),
         offset=version.place.offset,
-        size=None if version.status is Status.UNRESOLVED else len(version.value),
+        size=None if version.known_value is None else len(version.value),
         source=version.place.file,
         details=_Details(version),
     )

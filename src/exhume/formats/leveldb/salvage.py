@@ -62,6 +62,8 @@ def _salvage(database: Database, output: Path, mode: SalvageMode, progress: Prog
             for done, version in enumerate(database.versions(collect), 1):
                 file.file.write(json.dumps(_line(version)).encode() + b"\n")
                 report.keep("versions")
+                if version.known_value is None:
+                    report.lose("values that cannot be determined")
                 report.vouch(vouched(version))
                 progress(done, None, "versions")
     else:
@@ -88,7 +90,9 @@ def surviving_rows(
     """
     whole = _has_manifest(database) and not database.errors
     if whole and database.is_sound(jobs):
-        for pairs, verdicts, others in database.map_versions(_sound_rows, collect, unreferenced=False, jobs=jobs):
+        for pairs, verdicts, others in database.map_versions(
+            _sound_rows, collect, unreferenced=False, older=False, jobs=jobs
+        ):
             for what, count in others.items():
                 report.lose(what, count)
             for verdict in verdicts:
@@ -109,6 +113,8 @@ def surviving_rows(
             report.lose("values that cannot be determined")
             continue
         report.vouch(vouched(chain[0]))
+        for what in _left_out(chain[0]):
+            report.lose(what)
         yield key, value
 
 
@@ -156,8 +162,16 @@ def _surviving(versions: Iterable[Version], report: SalvageReport) -> list[Versi
 
 def _value(database: Database, chain: list[Version]) -> bytes | None:
     """The value that versions of a key make; None when it cannot be determined."""
-    versions = [(int(ValueTypes.VALUE) if one.status is Status.LIVE else one.value_type, one.value) for one in chain]
+    versions = [one.part for one in chain]
     return database.resolve_value(0, chain[0].key, versions)
+
+
+def _left_out(version: Version) -> Iterator[str]:
+    """What the output has no place for: columns besides the one that is the value, and the timestamp of the key."""
+    if version.columns is not None and any(version.columns):
+        yield "entities with columns"
+    if version.timestamp is not None:
+        yield "timestamps of keys"
 
 
 def _sound_rows(rows: LeveldbRows) -> tuple[list[tuple[bytes, bytes]], Counter[str], Counter[str]]:
@@ -168,10 +182,11 @@ def _sound_rows(rows: LeveldbRows) -> tuple[list[tuple[bytes, bytes]], Counter[s
     rows.choose(True, None, None, None)
     tally = tally_of(rows)
     unresolved = tally.statuses[Status.UNRESOLVED]
-    if not unresolved:
+    if not unresolved and not rows.extras:
         return rows.pairs(), tally.verdicts, Counter()
     found = [one for one in versions_of(rows) if one.status is Status.LIVE]
-    lost = Counter({"values that cannot be determined": unresolved})
+    lost = Counter(what for one in found for what in _left_out(one))
+    lost += Counter({"values that cannot be determined": unresolved})
     return [(one.key, one.value) for one in found], Counter(str(one.checksum) for one in found), lost
 
 
@@ -185,7 +200,11 @@ def vouched(version: Version) -> Verified:
 
 
 def _line(version: Version) -> dict[str, Any]:
-    return {"key": _bytes(version.key), "value": _bytes(version.value), **version.to_dict()}
+    return {
+        "key": _bytes(version.key),
+        "value": None if version.known_value is None else _bytes(version.value),
+        **version.to_dict(),
+    }
 
 
 def _bytes(data: bytes) -> dict[str, str]:

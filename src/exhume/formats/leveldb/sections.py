@@ -299,18 +299,14 @@ def _blocks(table: Table, footer: Footer) -> list[tuple[str, Handle, str]]:
             schema = "leveldb_data_block"
         if name != "rocksdb.index":
             handles.append((name, handle, schema))
+    of_index = table.index_schema()
     if footer.index_handle is not None:
-        handles.append(("index", footer.index_handle, _index_schema(table)))
+        handles.append(("index", footer.index_handle, of_index))
     elif (index := table.metaindex(checks.ignore).get("rocksdb.index")) is not None:
-        handles.append(("index", index, _index_schema(table)))
+        handles.append(("index", index, of_index))
     for name, handle in table.partitions():
-        handles.append((name, handle, _index_schema(table) if name == "index-part" else ""))
+        handles.append((name, handle, of_index if name == "index-part" else ""))
     return handles
-
-
-def _index_schema(table: Table) -> str:
-    facts = table.properties(checks.ignore) if table.footer and table.footer.family == "rocksdb" else {}
-    return "leveldb_index_delta" if facts.get("rocksdb.index.value.is.delta.encoded") == b"\1" else "leveldb_block"
 
 
 def _contents(

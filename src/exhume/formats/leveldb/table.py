@@ -234,15 +234,16 @@ class Table(IndexedFile):
             yield items[bisect_left(items, (start,)) :] if number == first else items
 
     def range_deletions(self, report: Report) -> list[tuple[bytes, bytes, int]]:
-        """`(first key, key it ends before, sequence)` of RocksDB's range deletion block."""
+        """`(first key, key it ends before, sequence)` of RocksDB's range deletion block.
+
+        Both have the timestamp of the deletion, where keys have one.  Which versions are gone is decided by sequence
+        numbers there too (RocksDB db/range_tombstone_fragmenter.h, `MaxCoveringTombstoneSeqnum`).
+        """
         handle = self.metaindex(checks.ignore).get("rocksdb.range_del")
         block = self.read_block(handle, report) if handle else None
         if block is None:
             return []
         items, _ = self.block_items(block, 0, report)
-        if items and self.comparator.timestamp:
-            report(checks.FEATURE, "range deletions of keys with timestamps", span=block.span)
-            return []
         return [(key, value, (~inverted & (1 << 64) - 1) >> 8) for key, inverted, _, _, value, _ in items]
 
 

@@ -11,7 +11,7 @@ from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import accumulate, chain
-from typing import Any
+from typing import Any, NamedTuple
 
 from exhume.errors import FormatError
 from exhume.findings import Check, CheckOutcome
@@ -20,6 +20,7 @@ from exhume.formats.leveldb.checks import Report
 from exhume.formats.leveldb.comparators import comparator_of
 from exhume.formats.leveldb.kernel import block_handles
 from exhume.formats.leveldb.layout_facts import user_key
+from exhume.formats.leveldb.layout_index import parse_index_delta, parse_index_first_key
 from exhume.formats.leveldb.model import Verdict
 from exhume.formats.leveldb.table_blocks import Block, BlockFile, rule_of
 from exhume.formats.leveldb.wire import Handle
@@ -126,10 +127,20 @@ class BlockIndex(Sequence[tuple[bytes, Handle]]):
             yield self.keys[-1], held
 
 
+class _IndexShape(NamedTuple):
+    """How the index of a table is laid out: `top` is None if there is none that can be read."""
+
+    top: Handle | None = None
+    kind: int = 0
+    is_delta: bool = False
+    has_user_keys: bool = False
+
+
 PROPERTIES = "rocksdb.properties"
 INDEX_TYPE = "rocksdb.block.based.table.index.type"
 TWO_LEVELS = 2
-_INDEX_TYPES = {3: "3, with the first key of each block"}
+FIRST_KEYS = 3
+"""The newest type of index that is read: with the first key of each block."""
 EXTERNAL_VERSION = "rocksdb.external_sst_file.version"
 STAMPED_VERSION = 2
 """The version of tables for ingestion whose entries all have the sequence number of the ingestion."""
@@ -265,34 +276,33 @@ class IndexedFile(BlockFile):
 
     def index(self, report: Report = checks.strict) -> BlockIndex:
         """The data blocks.  Two-level indexes are flattened."""
-        top, delta, bare, nested = self._index_shape(report)
-        if top is None:
+        shape = self._index_shape(report)
+        if shape.top is None:
             return BlockIndex.of(())
-        out = self._index_entries(top, delta, bare, report)
-        if nested:
-            parts = (self._index_entries(part, delta, bare, report) for part in out.handles)
+        out = self._index_entries(shape.top, shape, report)
+        if shape.kind == TWO_LEVELS:
+            parts = (self._index_entries(part, shape, report) for part in out.handles)
             return BlockIndex.of(chain.from_iterable(parts))
         return out
 
-    def _index_shape(self, report: Report) -> tuple[Handle | None, bool, bool, bool]:
-        """`(handle of the top index, handles are delta-encoded, keys are user keys, two levels)`."""
+    def _index_shape(self, report: Report) -> _IndexShape:
         footer = self.footer
         if footer is None:
-            return None, False, False, False
+            return _IndexShape()
         if footer.family == "leveldb":
-            return footer.index_handle, False, False, False
+            return _IndexShape(footer.index_handle)
         is_needed = footer.version >= 3 or footer.index_handle is None
         noting = checks.Noting(report if is_needed else checks.ignore)
         facts = self.properties(noting)
         if noting.unchecked and is_needed:  # they may say that the index is laid out in another way
-            return None, False, False, False
+            return _IndexShape()
         kind = _fixed(facts.get(INDEX_TYPE))
         if not self.check_features(report):
-            return None, False, False, False
-        if kind > TWO_LEVELS:
+            return _IndexShape()
+        if kind > FIRST_KEYS:
             span = self.source.span(0, self.source.size)
-            report(checks.FEATURE, f"an index of type {_INDEX_TYPES.get(kind, kind)}", span=span, field_path=INDEX_TYPE)
-            return None, False, False, False
+            report(checks.FEATURE, f"an index of type {kind}", span=span, field_path=INDEX_TYPE)
+            return _IndexShape()
         top = footer.index_handle
         if top is None:
             top = self.metaindex(report).get("rocksdb.index")
@@ -301,32 +311,41 @@ class IndexedFile(BlockFile):
                 report(checks.HANDLE, "the metaindex names no index", span=span)
         delta = facts.get("rocksdb.index.value.is.delta.encoded", b"") == b"\1"
         bare = facts.get("rocksdb.index.key.is.user.key", b"") == b"\1"
-        return top, delta, bare, kind == TWO_LEVELS
+        return _IndexShape(top, kind, delta, bare)
+
+    def index_schema(self) -> str:
+        """The specification of the blocks of the index."""
+        shape = self._index_shape(checks.ignore)
+        if not shape.is_delta:
+            return "leveldb_block"
+        return "leveldb_index_first_key" if shape.kind == FIRST_KEYS else "leveldb_index_delta"
 
     def partitions(self, report: Report = checks.ignore) -> list[tuple[str, Handle]]:
         """Blocks that only other index blocks name: parts of a two-level index and of a partitioned filter."""
-        top, delta, bare, nested = self._index_shape(report)
+        shape = self._index_shape(report)
         out: list[tuple[str, Handle]] = []
-        if top is not None and nested:
-            out += [("index-part", part) for part in self._index_entries(top, delta, bare, report).handles]
+        if shape.top is not None and shape.kind == TWO_LEVELS:
+            out += [("index-part", part) for part in self._index_entries(shape.top, shape, report).handles]
+        of_filter = shape._replace(kind=0)
         for name, handle in self.metaindex(report).items():
             if name.startswith("partitionedfilter."):
-                out += [("filter-part", part) for part in self._index_entries(handle, delta, bare, report).handles]
+                out += [("filter-part", part) for part in self._index_entries(handle, of_filter, report).handles]
         return out
 
-    def _index_entries(self, handle: Handle, delta: bool, bare: bool, report: Report) -> BlockIndex:
+    def _index_entries(self, handle: Handle, shape: _IndexShape, report: Report) -> BlockIndex:
         block = self.read_block(handle, report)
         if block is None:
             return BlockIndex.of(())
-        cut = bytes if bare else user_key
-        if delta:
+        cut = bytes if shape.has_user_keys else user_key
+        if shape.is_delta:
+            parse = parse_index_first_key if shape.kind == FIRST_KEYS else parse_index_delta
             try:
-                return BlockIndex.of((cut(k), h) for k, h in layout.parse_index_delta(block.data, block.payload_span))
+                return BlockIndex.of((cut(k), h) for k, h in parse(block.data, block.payload_span))
             except FormatError as error:
                 checks.tell(report, rule_of(error), error)
                 return BlockIndex.of(())
         with suppress(FormatError):
-            columns = block_handles(block.data, block.entries_end, self.limits.structure_size, not bare)
+            columns = block_handles(block.data, block.entries_end, self.limits.structure_size, not shape.has_user_keys)
             if columns is not None:
                 return BlockIndex.packed(*columns)
         out = []
