@@ -19,11 +19,11 @@ SRC = ROOT / "src" / "exhume"
 
 ROOMS = {
     "words": "the modules of the root, which all others use: errors, findings, limits, registry, recovery",
-    "native": "the measured hot loops: compiled, or their interpreted twin",
+    "native": "the measured hot loops: compiled, or in pure Python",
     "io": "sources and directories, local and remote; work in parallel; the only place that creates files",
     "codecs": "the only place that inflates and computes checksums",
     "compiler": "from specifications to readers, facts, columns and drawn instances; imports nothing of exhume",
-    "tabular": "Arrow types and batches, datasets, what an export tells of itself",
+    "tabular": "Arrow types and batches, datasets, reports of exports",
     "layout": "the bridge to generated code: values, fields with positions, sections, others' specifications",
     "parts": "an archive in parts, and picklable partitions of it",
     "archive": "what an archive, a member, a writer is",
