@@ -284,15 +284,24 @@ def test_times(epoch: int, pattern: tuple[bytes, int]) -> None:
 @needs_kernel
 @given(st.lists(st.lists(st.integers(0, 50), max_size=20), max_size=5), st.integers(0, 20), st.integers(1, 60))
 def test_merging(keys: list[list[int]], cut: int, size: int) -> None:
+    counts = array("Q", map(len, keys))
+    nothing = array("Q", bytes(8 * len(keys)))
+
     def merge(kernel: ModuleType) -> Any:
         order = kernel.clps_merge_order([i64(*key) for key in keys])
-        programs = [
-            kernel.ClpsProgram([(0, b"%d:" % i), (1, i64(*key)), (0, b"\n")], len(key)) for i, key in enumerate(keys)
-        ]
+        none = array("i", [-1]) * len(keys)
+        tables = kernel.ClpsTables(b"", [], b"", -1, bytes(256), b"", b"", b"", b"", none, nothing, nothing, counts)
+        merged = kernel.ClpsMerged(tables, nothing, [None], -1)
+        odd = merged.odd()
+        assert merged.order({table: i64(*keys[table]) for table in odd}) == order
+        programs = {
+            i: kernel.ClpsProgram([(0, b"%d:" % i), (1, i64(*key)), (0, b"\n")], len(key)) for i, key in enumerate(keys)
+        }
         cut_at = min(cut, len(order))
-        cursors = kernel.clps_count(order, 0, cut_at, len(keys))
-        shown = kernel.clps_render_merged(programs, order, cut_at, len(order), cursors, size)
-        return list(order), cursors, shown
+        cursors = array("q", bytes(8 * len(keys)))
+        merged.advance(order, 0, cut_at, cursors)
+        shown = merged.render(programs, order, cut_at, len(order), cursors, size)
+        return list(order), odd, cursors.tolist(), shown[:2], shown[3]
 
     one, two = both(merge)
     assert one == two

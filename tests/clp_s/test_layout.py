@@ -344,7 +344,7 @@ def test_a_tree() -> None:
         text: [n for n in range(9) if texts[n] == text] for text in texts
     }
     assert found.find("b") == []
-    assert found.has_column == [False, True, False, False, True, False, True, True, True]
+    assert list(found.has_column) == [False, True, False, False, True, False, True, True, True]
 
 
 @pytest.mark.parametrize(
@@ -371,7 +371,7 @@ def test_parents_come_before_their_children() -> None:
     for parent, good in ((-2, False), (-1, True), (0, True), (1, False), (2, False)):
         data = node_bytes((-1, b"", 5), (parent, b"a", 0))
         if good:
-            assert layout.parse_schema_tree(data, FILE)[0].parents == [-1, parent]
+            assert list(layout.parse_schema_tree(data, FILE)[0].parents) == [-1, parent]
             continue
         error = refused(layout.parse_schema_tree, data)
         at = 1000 + 8 + 13

@@ -273,9 +273,11 @@ def clps_read(data: bytes) -> None:
     with contextlib.suppress(ValueError):
         read.ClpsProgram(columns, rows + 1)
     order = read.clps_merge_order([words, variables, words[:16]])
-    read.clps_count(order, 0, len(order), 3)
-    merged = [read.ClpsProgram([(ops.INTEGER, one)], len(one) // 8) for one in (words, variables, words[:16])]
-    read.clps_render_merged(merged, order, 0, len(order), [0, 0, 0], MOST)
+    programs = [read.ClpsProgram([(ops.INTEGER, one)], len(one) // 8) for one in (words, variables, words[:16])]
+    counts, none = array("Q", [one.rows for one in programs]), array("Q", bytes(24))
+    tables = read.ClpsTables(b"", [], b"", -1, bytes(256), b"", b"", b"", b"", array("i", [-1] * 3), none, none, counts)
+    merged = read.ClpsMerged(tables, none, [None], -1)
+    merged.render(dict(enumerate(programs)), order, 0, len(order), array("q", bytes(24)), MOST)
     read.clps_undelta(words)
 
 

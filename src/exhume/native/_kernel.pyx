@@ -8,7 +8,7 @@ from libc.string cimport memchr, memcmp, memcpy, memset
 
 from exhume.native.types import OVERLONG, Scan, malformed_records
 
-VERSION = 37
+VERSION = 38
 
 cdef extern from *:
     """
@@ -65,6 +65,8 @@ include "../formats/clp_s/read/rows.pxi"
 include "../formats/clp_s/read/merging.pxi"
 include "../formats/clp_s/query/native.pxi"
 include "../formats/clp_s/write/native.pxi"
+include "../formats/clp_s/read/together.pxi"
+include "../formats/clp_s/read/merged.pxi"
 include "../formats/clp_s/write/buffers.pxi"
 include "../formats/clp_s/write/scanning.pxi"
 include "../formats/clp_s/write/encoder.pxi"

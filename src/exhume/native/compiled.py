@@ -8,7 +8,7 @@ from typing import Any
 
 from exhume_ksy.fast import ELEMENTS
 
-VERSION = 37
+VERSION = 38
 """Incremented whenever a function in `pykernel` and `_kernel.pyx` is added or changed: both must have one version."""
 
 

@@ -40,7 +40,7 @@ from exhume.errors import ExhumeError
 from exhume.formats.clp_s.layout import COLUMN_TYPES, NodeType
 from exhume.formats.clp_s.read.arrow_columns import ColumnMaker, Part, Rows
 from exhume.formats.clp_s.read.decompressing import Ahead
-from exhume.formats.clp_s.read.records import WITH_VARIABLES, Shared, Windowed
+from exhume.formats.clp_s.read.windowed import WITH_VARIABLES, Shared, Windowed
 from exhume.formats.clp_s.read.windows import columns_of, is_large
 from exhume.io.parallel import map_ordered
 from exhume.tabular.arrow import BATCH_ROWS, check_rows, choose, import_pyarrow

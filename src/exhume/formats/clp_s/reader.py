@@ -9,7 +9,7 @@ Spec: clp_s.txt; what it leaves open: `docs/formats/clp_s.md`.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -33,12 +33,13 @@ from exhume.formats.clp_s.layout import (
     TimestampDictionary,
     TimestampRange,
 )
+from exhume.formats.clp_s.layout_schemas import Schemas
 from exhume.formats.clp_s.read import packets
 from exhume.formats.clp_s.read.columns import Column, Texts
 from exhume.formats.clp_s.read.container import Container
 from exhume.formats.clp_s.read.kernel import ClpsStrings
 from exhume.formats.clp_s.read.places import Place
-from exhume.formats.clp_s.read.tables import Table
+from exhume.formats.clp_s.read.tables import Table, Tables
 from exhume.formats.clp_s.read.template import SchemaLayout
 from exhume.io.cached import cached_property
 from exhume.io.lru import Lru
@@ -56,6 +57,9 @@ if TYPE_CHECKING:
 STREAM_CACHE = 4
 """Decompressed streams kept: tables of one stream are read one after the other, `jobs` threads work on few streams."""
 
+LAYOUTS = 1024
+"""Layouts of schemas kept."""
+
 PARTS_LEAST = 1 << 20
 """Decompressed bytes of a stream below which it is not worth while to leave out any."""
 
@@ -71,7 +75,7 @@ class ClpSArchive(Container):
     def __init__(self, source: Source | Tree, *, limits: Limits = DEFAULT_LIMITS) -> None:
         super().__init__(source, limits=limits)
         self._streams: Lru[int, Buffer | Frames | Beginning | Serial] = Lru(STREAM_CACHE)
-        self._layouts: dict[int, SchemaLayout] = {}
+        self._layouts: Lru[int, SchemaLayout] = Lru(LAYOUTS)
         self._sections: SectionMap | None = None
         self._is_first = threading.Lock()  # held for good by the thread that reads the variables
 
@@ -148,7 +152,7 @@ class ClpSArchive(Container):
         return layout.parse_schema_tree(*self.structure("/schema_tree"))[0]
 
     @cached_property
-    def schemas(self) -> dict[int, Schema]:
+    def schemas(self) -> Schemas:
         """Schemas by id, in stored order.  Raises CLPS-330."""
         return layout.parse_schema_map(*self.structure("/schema_ids"))[0]
 
@@ -158,14 +162,14 @@ class ClpSArchive(Container):
         return layout.parse_table_metadata(*self.structure("/table_metadata"))[0]
 
     @cached_property
-    def tables(self) -> list[Table]:
-        """The tables in stored order, which is the order of `clp-s x`."""
-        return [Table(self, entry) for entry in self.table_metadata.tables]
+    def tables(self) -> Sequence[Table]:
+        """The tables in stored order, which is the order of `clp-s x`; each is made when it is asked for."""
+        return Tables(self, self.table_metadata.tables)
 
     @cached_property
     def num_messages(self) -> int:
         """Number of records in all tables."""
-        return sum(entry.num_messages for entry in self.table_metadata.tables)
+        return sum(self.table_metadata.tables.num_messages)
 
     @cached_property
     def variables(self) -> ClpsStrings:
@@ -212,11 +216,11 @@ class ClpSArchive(Container):
         return self.section_span("/schema_ids")
 
     def schema_layout(self, schema: Schema) -> SchemaLayout:
-        """Columns and runs of a schema, worked out once."""
+        """Columns and runs of a schema, worked out once for the tables that are used at the same time."""
         found = self._layouts.get(schema.schema_id)
-        if found is None or found.schema is not schema:
+        if found is None or found.schema != schema:
             found = SchemaLayout(self.schema_tree, schema, self._schemas_span)
-            self._layouts[schema.schema_id] = found
+            self._layouts.put(schema.schema_id, found)
         return found
 
     def stream_place(self, stream_id: int) -> Place:
@@ -308,12 +312,20 @@ class ClpSArchive(Container):
     def hint_streams(self) -> None:
         """Announces that the streams of all tables will be read, in their order."""
         try:
-            ids = {table.entry.stream_id for table in self.tables if table.entry.problem is None}
-            places = [self.stream_place(stream_id) for stream_id in ids]
+            if not len(self.tables):
+                return
+            count = len(self.table_metadata.streams)
+            places = [self.stream_place(stream_id) for stream_id in self._stream_ids() if stream_id < count]
         except ExhumeError:  # it is raised again where a stream is read
             return
         if places:
             places[0].source.hint(min(place.start for place in places), max(place.end for place in places))
+
+    def _stream_ids(self) -> set[int]:
+        """The streams that tables are in."""
+        if isinstance(self.tables, Tables):
+            return set(self.tables.entries.stream_ids)
+        return {table.entry.stream_id for table in self.tables}
 
     def keep_stream(self, stream_id: int, payload: bytes) -> None:
         """Keeps a stream that was decompressed already for the tables in it."""

@@ -19,7 +19,7 @@ from exhume.findings import Finding
 from exhume.formats.clp_s import checks
 from exhume.formats.clp_s.layout import NodeType, TimestampEncoding
 from exhume.formats.clp_s.read.kernel import clps_disorder
-from exhume.formats.clp_s.read.records import Windowed
+from exhume.formats.clp_s.read.windowed import Windowed
 from exhume.formats.clp_s.read.windows import has_windows, is_large, is_too_large
 
 if TYPE_CHECKING:

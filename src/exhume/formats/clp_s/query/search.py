@@ -22,8 +22,9 @@ from exhume.formats.clp_s.query.requirement import Part, checks_of
 from exhume.formats.clp_s.query.resolve import LITERAL_TYPES
 from exhume.formats.clp_s.query.tree import EscapeError, Expression, Key, parse_column
 from exhume.formats.clp_s.read.decompressing import Ahead
-from exhume.formats.clp_s.read.records import Printed, Shared, Windowed, printed, printed_columns, warm
+from exhume.formats.clp_s.read.printing import warm
 from exhume.formats.clp_s.read.template import Roots
+from exhume.formats.clp_s.read.windowed import Printed, Shared, Windowed, printed, printed_columns
 from exhume.formats.clp_s.read.windows import columns_of
 from exhume.io.cached import cached_property
 from exhume.io.parallel import map_ordered

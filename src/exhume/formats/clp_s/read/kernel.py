@@ -32,14 +32,14 @@ else:
     _implementation = pick("exhume.formats.clp_s.read.pykernel")
 
 ClpsStrings = _implementation.ClpsStrings
+ClpsTables = _implementation.ClpsTables
 ClpsLogTypes = _implementation.ClpsLogTypes
+ClpsMerged = _implementation.ClpsMerged
 ClpsPatterns = _implementation.ClpsPatterns
 ClpsProgram = _implementation.ClpsProgram
 ClpsRepeated = _implementation.ClpsRepeated
-clps_count = _implementation.clps_count
 clps_disorder = _implementation.clps_disorder
 clps_merge_order = _implementation.clps_merge_order
-clps_render_merged = _implementation.clps_render_merged
 clps_undelta = _implementation.clps_undelta
 clps_variables_of = _implementation.clps_variables_of
 
@@ -59,15 +59,15 @@ __all__ = [
     "TEXT",
     "TIME",
     "ClpsLogTypes",
+    "ClpsMerged",
     "ClpsPatterns",
     "ClpsProgram",
     "ClpsRepeated",
     "ClpsStrings",
+    "ClpsTables",
     "Fault",
-    "clps_count",
     "clps_disorder",
     "clps_merge_order",
-    "clps_render_merged",
     "clps_undelta",
     "clps_variables_of",
 ]

@@ -25,6 +25,9 @@ LITERAL, INTEGER, FLOAT, FORMATTED, BOOLEAN, STRING, TEXT, TIME = range(8)
 
 BAD_LOG_TYPE, BAD_STRING, BAD_OFFSET, BAD_FLOAT, BAD_PATTERN, BAD_TIME = range(1, 7)
 
+DONE, FULL, ODD, VARIABLES, LOG_TYPES, ARRAY_TYPES, PATTERNS = range(7)
+"""Why `ClpsTables.render` returns."""
+
 Fault = tuple[int, int, int, int]
 
 _ESCAPES = {c: b"\\u%04x" % c for c in range(0x20)} | {

@@ -40,19 +40,20 @@ from exhume.formats.clp_s.read.program import (
     Fault,
     clps_escape,
 )
+from exhume.formats.clp_s.read.pytables import ClpsMerged, ClpsTables
 from exhume.formats.clp_s.read.pytimes import ClpsPatterns, clps_civil
 
 __all__ = [
     "ClpsLogTypes",
+    "ClpsMerged",
     "ClpsPatterns",
     "ClpsProgram",
     "ClpsStrings",
+    "ClpsTables",
     "clps_civil",
-    "clps_count",
     "clps_decode_float",
     "clps_format_float",
     "clps_merge_order",
-    "clps_render_merged",
     "clps_undelta",
     "clps_variables_of",
 ]
@@ -469,33 +470,3 @@ def clps_merge_order(keys: Sequence[Buffer]) -> array[int]:
         else:
             heapq.heappop(heap)
     return out
-
-
-def clps_count(order: Sequence[int], start: int, stop: int, tables: int) -> list[int]:
-    """How often each table occurs in `order[start:stop]`."""
-    counts = [0] * tables
-    for index in order[start:stop]:
-        counts[index] += 1
-    return counts
-
-
-def clps_render_merged(
-    programs: Sequence[ClpsProgram], order: Sequence[int], start: int, stop: int, cursors: list[int], max_size: int
-) -> tuple[bytes, int, int, Fault | None]:
-    """Rows of several tables in merged order `[start, stop)`: text, next position, table of the fault, fault or None.
-
-    `cursors` holds each table's current row and is moved on.
-    """
-    out: list[bytes] = []
-    size = 0
-    for position in range(start, stop):
-        table = order[position]
-        line = programs[table]._row(cursors[table])  # noqa: SLF001 - same module
-        if isinstance(line, tuple):
-            return b"".join(out), position, table, line
-        cursors[table] += 1
-        out.append(line)
-        size += len(line)
-        if size >= max_size:
-            return b"".join(out), position + 1, -1, None
-    return b"".join(out), stop, -1, None

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from exhume.counts import counted
 from exhume.errors import CodecError, EntryNotFoundError, ExhumeError, LimitExceededError, Span
 from exhume.formats.clp_s import checks
 from exhume.formats.clp_s.layout import Schema, SchemaTree, TableEntry
+from exhume.formats.clp_s.layout_places import TableEntries
 from exhume.formats.clp_s.layout_table import column_ends, needed_columns
 from exhume.formats.clp_s.read.columns import Column, Texts
 from exhume.formats.clp_s.read.render import TableRenderer, build_objects
@@ -23,10 +24,11 @@ if TYPE_CHECKING:
 class Table:
     """One table: cheap to have, nothing is read before `load()`."""
 
-    __slots__ = ("_archive", "entry")
+    __slots__ = ("_archive", "_layout", "entry")
 
     def __init__(self, archive: ClpSArchive, entry: TableEntry) -> None:
         self._archive = archive
+        self._layout: SchemaLayout | None = None
         self.entry = entry
 
     def __repr__(self) -> str:
@@ -70,7 +72,10 @@ class Table:
     @property
     def layout(self) -> SchemaLayout:
         """Columns and array runs of its schema (shared by all tables of the schema)."""
-        return self._archive.schema_layout(self.schema)
+        found = self._layout
+        if found is None:
+            found = self._layout = self._archive.schema_layout(self.schema)
+        return found
 
     @property
     def span(self) -> Span:
@@ -125,6 +130,30 @@ class Table:
             layout, nodes, self.num_messages, lambda start, stop: parts.take(first + start, first + stop), data
         )
         return None if found is None else TableData(self, layout, data, found[0], frozenset(found[1]))
+
+
+class Tables(Sequence[Table]):
+    """The tables of an archive, each made from its entry when it is asked for."""
+
+    def __init__(self, archive: ClpSArchive, entries: TableEntries) -> None:
+        self._archive = archive
+        self.entries = entries
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    @overload
+    def __getitem__(self, index: int) -> Table: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Table]: ...
+    def __getitem__(self, index: int | slice) -> Table | list[Table]:
+        if isinstance(index, slice):
+            return [Table(self._archive, entry) for entry in self.entries[index]]
+        return Table(self._archive, self.entries[index])
+
+    def __iter__(self) -> Iterator[Table]:
+        archive = self._archive
+        return (Table(archive, entry) for entry in self.entries)
 
 
 class TableData:

@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 from exhume.errors import ExhumeError, Span
 from exhume.formats.clp_s import checks
 from exhume.formats.clp_s.layout import ROOT, NodeType, Schema, SchemaTree, is_marker, marker_parts
+from exhume.formats.clp_s.layout_schemas import MOST_SPECS
 
 MAX_STEPS: Final = 1_000_000
 STEPS_PER_ENTRY: Final = 64
@@ -97,6 +98,8 @@ class SchemaLayout:
         key = (index, node, unordered)
         found = self.tree.specs.get(key)
         if found is None:
+            if len(self.tree.specs) >= MOST_SPECS:
+                self.tree.specs.clear()
             found = self.tree.specs[key] = ColumnSpec(index, node, self.tree.types[node], unordered)
         return found
 

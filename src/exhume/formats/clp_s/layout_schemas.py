@@ -1,0 +1,268 @@
+"""The schema tree and the schemas of a clp-s archive, as columns: there may be hundreds of thousands of both.
+
+Spec: clp_s.txt, Merged parse tree and Schema map.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from exhume_ksy.facts.clp_s_schema_ids import Entry
+from exhume_ksy.facts.clp_s_schema_tree import Node
+from exhume_ksy.facts.clp_s_schema_tree import NodeType as NodeType
+from exhume_ksy.facts.clp_s_table import ClpSTable
+from exhume_ksy.fast.clp_s_schema_ids import read_clp_s_schema_ids
+from exhume_ksy.fast.clp_s_schema_tree import read_clp_s_schema_tree
+
+from exhume.errors import Span
+from exhume.formats.clp_s import checks
+from exhume.layout.fast import read
+
+if TYPE_CHECKING:
+    from exhume_ksy.fast.clp_s_schema_ids import SchemaColumns
+
+    from exhume.formats.clp_s.read.template import ColumnSpec
+
+ROOT: Final = -1
+MAX_NODE_ID: Final = (1 << Entry.shift.container_type) - 1
+is_marker = Entry.is_marker
+"""Whether an unordered entry opens a container instead of naming a node."""
+
+COLUMN_TYPES: Final = frozenset(map(NodeType, ClpSTable.cases.columns))
+"""Node types that store a column; all others store nothing."""
+
+MOST_SPECS: Final = 1 << 16
+"""Columns of schemas that are kept to be shared by the next schemas."""
+
+
+def type_name(node_type: int) -> str:
+    """`clp_string`, or `type 77` for a number that has no name."""
+    try:
+        return NodeType(node_type).name.lower()
+    except ValueError:
+        return f"type {node_type}"
+
+
+class SchemaTree:
+    """The merged parse tree.  Node `i` has `parents[i]`, `keys[i]` (raw UTF-8, unescaped) and `types[i]`.
+
+    Built the way upstream builds it: a repeated (parent, key, type) makes no node of its own (`repeated` lists the
+    positions in the file where that happened).
+    """
+
+    __slots__ = ("__dict__", "keys", "parents", "repeated", "specs", "types")
+
+    def __init__(self, parents: Sequence[int], keys: Sequence[bytes], types: Sequence[int]) -> None:
+        self.specs: dict[tuple[int, int, bool], ColumnSpec] = {}
+        """Columns of the schemas by place, node and whether they belong to a structured array; see `MOST_SPECS`."""
+        self.repeated: list[int] = []
+        # Hashes take less than the nodes themselves, and where two are equal, nodes are compared.
+        if len(set(map(hash, zip(parents, keys, types, strict=True)))) < len(keys):
+            seen: set[tuple[int, bytes, int]] = set()
+            for position, triple in enumerate(zip(parents, keys, types, strict=True)):
+                if triple in seen:
+                    self.repeated.append(position)
+                seen.add(triple)
+            left = sorted(set(range(len(keys))).difference(self.repeated))
+            parents, keys = [parents[one] for one in left], [keys[one] for one in left]
+            types = [types[one] for one in left]
+        self.parents: Sequence[int] = parents if isinstance(parents, array) else array("i", parents)
+        self.keys: Sequence[bytes] = keys
+        self.types: Sequence[int] = bytes(types)
+
+    def __len__(self) -> int:
+        return len(self.parents)
+
+    @cached_property
+    def has_column(self) -> bytes:
+        """Whether each node stores a column, as 1 or 0."""
+        return bytes(self.types).translate(bytes(kind in COLUMN_TYPES for kind in range(256)))
+
+    @cached_property
+    def children(self) -> list[list[int]]:
+        """Children of each node in ascending order; the roots are at index -1 (the last list)."""
+        lists: list[list[int]] = [[] for _ in range(len(self.parents) + 1)]
+        for node, parent in enumerate(self.parents):
+            lists[parent].append(node)
+        return lists
+
+    @cached_property
+    def roots(self) -> dict[tuple[bytes, int], int]:
+        """Root nodes by (key, type)."""
+        return {(self.keys[node], self.types[node]): node for node in self.children[ROOT]}
+
+    @property
+    def object_root(self) -> int | None:
+        """The root of the JSON records, the only subtree that upstream prints."""
+        return self.roots.get((b"", NodeType.OBJECT))
+
+    @cached_property
+    def log_event_idx(self) -> int | None:
+        """The node that numbers the records, if log order was recorded."""
+        root = self.roots.get((b"", NodeType.METADATA))
+        if root is None:
+            return None
+        for node in self.children[root]:
+            if self.keys[node] == b"log_event_idx" and self.types[node] in (NodeType.INTEGER, NodeType.DELTA_INTEGER):
+                return node
+        return None
+
+    def path(self, node: int) -> list[int]:
+        """Nodes from the root down to `node`."""
+        nodes = []
+        while node != ROOT:
+            nodes.append(node)
+            node = self.parents[node]
+        return nodes[::-1]
+
+    def find(self, path: str) -> list[int]:
+        """Nodes whose `path_text` is `path`: one per value type that the key has, ascending."""
+        return self._by_path.get(path, [])
+
+    @cached_property
+    def _by_path(self) -> dict[str, list[int]]:
+        texts: list[str] = []
+        found: dict[str, list[int]] = {}
+        for node, parent in enumerate(self.parents):
+            key = self.keys[node].decode("utf-8", "backslashreplace")
+            if parent == ROOT:
+                texts.append(key)
+            else:
+                escaped = key.replace("\\", "\\\\").replace(".", "\\.")
+                # Directly below a root there is no dot: "@" + "key", or just "key".
+                dot = "" if self.parents[parent] == ROOT else "."
+                texts.append(f"{texts[parent]}{dot}{escaped}")
+            found.setdefault(texts[node], []).append(node)
+        return found
+
+    def path_text(self, node: int) -> str:
+        """The path as written in queries: keys joined by dots, after the namespace sign if there is one."""
+        keys, parents = self.keys, self.parents
+        found: list[str] = []
+        while (parent := parents[node]) != ROOT:
+            key = keys[node].decode("utf-8", "backslashreplace")
+            if "\\" in key or "." in key:
+                key = key.replace("\\", "\\\\").replace(".", "\\.")
+            found.append(key)
+            node = parent
+        head, found[:] = keys[node].decode("utf-8", "backslashreplace"), found[::-1]
+        return f"{head}{'.'.join(found)}"
+
+
+def parse_schema_tree(data: bytes, where: Span) -> tuple[SchemaTree, int]:
+    """The schema tree from its decompressed section, and the offset after the last node.
+
+    Raises CLPS-320 (malformed) and CLPS-321 (parent not before child).
+    """
+    raw, at = read(read_clp_s_schema_tree, data, where, checks.BAD_TREE)
+    nodes = raw.nodes
+    for index, parent in enumerate(nodes.parent_id):
+        if not ROOT <= parent < index:
+            start, end = Node.at.parent_id
+            raise checks.BAD_PARENT.error(
+                f"node {index}",
+                span=where.sub(nodes.at[index] + start, nodes.at[index] + end),
+                field_path=f"nodes[{index}].parent_id",
+                expected=f"-1 to {index - 1}",
+                actual=parent,
+            )
+    keys = [data[start:end] for start, end in zip(nodes.key_start, nodes.key_end, strict=True)]
+    parents, types = nodes.parent_id, nodes.type
+    del nodes, raw
+    tree = SchemaTree(parents, keys, types)
+    if tree.repeated:
+        # Ids moved down: parents were checked against file positions, now they must hold for ids too.
+        for node, parent in enumerate(tree.parents):
+            if parent >= node:
+                raise checks.BAD_PARENT.error(f"node {node}", span=where, expected=f"below {node}", actual=parent)
+    return tree, at
+
+
+class Schema(NamedTuple):
+    """Entries `[0, num_ordered)` are leaf nodes in column order, the others lay out structured arrays."""
+
+    schema_id: int
+    entries: Sequence[int]
+    num_ordered: int
+
+    @property
+    def ordered(self) -> Sequence[int]:
+        """Leaf nodes, in the order of their columns."""
+        return self.entries[: self.num_ordered]
+
+    @property
+    def unordered(self) -> Sequence[int]:
+        """Markers and nodes of the structured arrays."""
+        return self.entries[self.num_ordered :]
+
+
+def marker_parts(entry: int) -> tuple[int, int]:
+    """Node type and number of following entries that a marker stands for."""
+    return Entry.container_type(entry), Entry.num_beneath(entry)
+
+
+def pack_marker(node_type: int, length: int) -> int:
+    """The marker for a container of that many entries."""
+    return node_type << Entry.shift.container_type | length << Entry.shift.num_beneath
+
+
+class Schemas(Mapping[int, Schema]):
+    """The schemas by their ids, in stored order, each made when it is asked for."""
+
+    def __init__(self, columns: SchemaColumns) -> None:
+        self.columns = columns
+        """Where each stored schema is, and what it consists of."""
+        ids = columns.schema_id
+        count = len(ids)
+        self.repeated: list[int] = []
+        """Ids that are stored again; the last schema counts."""
+        self._places: Mapping[int, int] | None = None
+        self._dense = array("i")
+        if count and min(ids) >= 0 and max(ids) < 2 * count + 64:
+            dense = array("i", [-1]) * (max(ids) + 1)
+            for place, schema_id in enumerate(ids):
+                dense[schema_id] = place
+            if dense.count(-1) == len(dense) - count:
+                self._dense = dense
+                return
+        places: dict[int, int] = {}
+        for place, schema_id in enumerate(ids):
+            if schema_id in places:
+                self.repeated.append(schema_id)
+            places[schema_id] = place
+        self._places = places
+
+    def place(self, schema_id: int) -> int:
+        """The position of a schema among those that are stored; -1 where there is none of that id."""
+        if self._places is not None:
+            return self._places.get(schema_id, -1)
+        return self._dense[schema_id] if 0 <= schema_id < len(self._dense) else -1
+
+    def __getitem__(self, schema_id: int) -> Schema:
+        place = self.place(schema_id)
+        if place < 0:
+            raise KeyError(schema_id)
+        entries = tuple(self.columns.entries_value(place).tolist())
+        return Schema(schema_id, entries, self.columns.num_ordered[place])
+
+    def __contains__(self, schema_id: object) -> bool:
+        return isinstance(schema_id, int) and self.place(schema_id) >= 0
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.columns.schema_id if self._places is None else self._places)
+
+    def __len__(self) -> int:
+        return len(self.columns) if self._places is None else len(self._places)
+
+
+def parse_schema_map(data: bytes, where: Span) -> tuple[Schemas, list[int], int]:
+    """Schemas by id in file order, ids that occur twice (the last one counts), and the offset after the last one.
+
+    Raises CLPS-330.
+    """
+    raw, at = read(read_clp_s_schema_ids, memoryview(data), where, checks.BAD_SCHEMA_MAP)
+    schemas = Schemas(raw.schemas)
+    return schemas, schemas.repeated, at

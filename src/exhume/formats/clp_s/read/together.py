@@ -1,0 +1,142 @@
+"""Many small tables printed by one call of the kernel, without an object of Python for each of them.
+
+There may be hundreds of thousands of tables of one record each.  The kernel is given the schema tree, the schemas and
+the places of the tables as columns, and makes what a table needs to be printed when it comes to it.  Where a table is
+unusual (structured arrays, keys stored twice) or damaged, it stops, and the table is printed as a large one is, which
+reports what is wrong.
+"""
+
+from __future__ import annotations
+
+import threading
+from array import array
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import islice
+from typing import TYPE_CHECKING, Final
+
+from exhume.errors import ExhumeError
+from exhume.formats.clp_s.layout_table import SIZED_INSIDE, WIDTHS
+from exhume.formats.clp_s.read import kernel
+from exhume.formats.clp_s.read.program import ARRAY_TYPES, DONE, FULL, LOG_TYPES, ODD, PATTERNS, VARIABLES
+from exhume.formats.clp_s.read.render import CHUNK_SIZE
+
+if TYPE_CHECKING:
+    from exhume.codecs.common import Buffer
+    from exhume.formats.clp_s.layout_places import TableEntries
+    from exhume.formats.clp_s.reader import ClpSArchive
+
+MOST_TABLES: Final = 4096
+"""Tables that one thread prints at a time."""
+
+ROW_BYTES: Final = bytes(sum(WIDTHS.get(kind, ())) for kind in range(256))
+"""By node type, the bytes that a column takes for each row; of text columns, those before the variables."""
+
+assert all(ROW_BYTES[kind] for kind in SIZED_INSIDE), "texts have words"
+
+
+class Together:
+    """The tables of an archive for the kernel.  Raises what keeps the schema tree or the schemas from being read."""
+
+    def __init__(self, archive: ClpSArchive) -> None:
+        tree, schemas = archive.schema_tree, archive.schemas
+        entries: TableEntries = archive.table_metadata.tables
+        self._archive = archive
+        self.entries = entries
+        self._lock = threading.Lock()
+        self._supplied: dict[int, bool] = {}
+        columns = schemas.columns
+        root = tree.object_root
+        self.rows = entries.num_messages
+        """Records of each table; none of those that are not among the archive's `tables`, as in a partition."""
+        chosen = archive.tables
+        self._first = chosen[0].index if len(chosen) else 0
+        self._stop = self._first + len(chosen)
+        if len(chosen) < len(entries):
+            self.rows = array("Q", [0]) * len(entries)
+            for table in chosen:
+                self.rows[table.index] = table.num_messages
+        self.tables = kernel.ClpsTables(
+            tree.parents,
+            tree.keys,
+            tree.types,
+            -1 if root is None else root,
+            ROW_BYTES,
+            columns.view,
+            columns.entries_value_start,
+            columns.num_entries,
+            columns.num_ordered,
+            array("i", map(schemas.place, entries.schema_ids)),
+            entries.starts,
+            entries.ends,
+            self.rows,
+        )
+
+    def runs(self, size: int, rows: int) -> Iterator[tuple[int, int]]:
+        """The tables in stored order, as half-open ranges: a table alone, or tables of one stream that have less than
+        `size` bytes and at most `rows` rows together.
+        """
+        entries, counts = self.entries, self.rows
+        streams = self._archive.table_metadata.streams
+        most = self._archive.limits.payload_size
+        is_held = [stream.size <= most for stream in streams]
+        first, held, many, current = self._first, 0, 0, -1
+        columns = (entries.stream_ids, entries.starts, entries.ends, counts)
+        places = zip(*(islice(column, self._first, self._stop) for column in columns), strict=True)
+        for index, (stream, start, end, count) in enumerate(places, self._first):
+            if stream >= len(is_held) or not is_held[stream] or end - start > size or count > rows or end == start:
+                if first < index:
+                    yield first, index
+                yield index, index + 1
+                first, held, many, current = index + 1, 0, 0, -1
+                continue
+            held += end - start
+            many += count
+            if first < index and (stream != current or held > size or many > rows or index - first >= MOST_TABLES):
+                yield first, index
+                first, held, many = index, end - start, count
+            current = stream
+        if first < self._stop:
+            yield first, self._stop
+
+    def supply(self, what: int) -> bool:
+        """Hand the kernel what it stopped for.  False where it cannot be read, which printing the table reports."""
+        if what not in self._supplied:
+            texts = self._archive.texts
+            with suppress(ExhumeError):
+                if what == VARIABLES:
+                    texts.escaped_variables  # noqa: B018 - threads read it together, so without the lock
+            with self._lock:
+                if what not in self._supplied:
+                    self._supplied[what] = False
+                    with suppress(ExhumeError):
+                        if what == VARIABLES:
+                            self.tables.supply_variables(texts.variables, texts.escaped_variables)
+                        elif what == LOG_TYPES:
+                            self.tables.supply_log_types(texts.log_types)
+                        elif what == ARRAY_TYPES:
+                            self.tables.supply_array_types(texts.array_types)
+                        else:
+                            assert what == PATTERNS
+                            self.tables.supply_patterns(texts.patterns.kernel)
+                        self._supplied[what] = True
+        return self._supplied[what]
+
+    def printed(self, first: int, stop: int) -> Iterator[bytes | tuple[int, int]]:
+        """The text of the records of a run of tables, in chunks; instead of some, the table and the row from which on
+        it is to be printed otherwise.
+        """
+        entries, rows = self.entries, self.rows
+        payload: Buffer = b""
+        with suppress(ExhumeError):  # reported for each table
+            payload = self._archive.stream_payload(entries.stream_ids[first])
+        table, row = first, 0
+        while table < stop:
+            text, table, row, why = self.tables.render(payload, table, row, stop, CHUNK_SIZE)
+            if text:
+                yield text
+            if why in (DONE, FULL) or (why != ODD and self.supply(why)):
+                continue
+            if rows[table]:
+                yield table, row
+            table, row = table + 1, 0
