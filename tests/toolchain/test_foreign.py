@@ -438,9 +438,12 @@ def test_what_is_large_is_explained_when_asked(tmp_path: Path, exhume_cli: Any) 
     spec, file = tmp_path / "one.ksy", tmp_path / "file.bin"
     spec.write_text(SEQ + "[{id: a, size-eos: true}]", encoding="utf-8")
     file.write_bytes(bytes((8 << 20) + 1))
+    assert b"8388609    a " in exhume_cli("explain", "--ksy", spec, file).out
+    texts = "[{id: a, type: strz, encoding: ASCII, repeat: expr, repeat-expr: 2}, {id: b, size-eos: true}]"
+    spec.write_text(SEQ + texts, encoding="utf-8")  # a list of which all elements would be kept
     asked = b"large: its fields are given when this section, or all, is asked for"
     assert asked in exhume_cli("explain", "--ksy", spec, file).out
-    assert b"8388609    a " in exhume_cli("explain", "--ksy", spec, file, "--all").out
+    assert b"8388607    b " in exhume_cli("explain", "--ksy", spec, file, "--all").out
 
 
 def test_compile_writes_a_package_that_needs_nothing_else(tmp_path: Path, exhume_cli: Any) -> None:

@@ -78,7 +78,9 @@ def command(
 
     _refuse_without_effect(ksy)
     asked = any(one is not None for one in (at, span, section, source, depth, ksy)) or whole
-    selection = Selection(section=section, source=source, whole=whole, fields=asked, payloads=at is None)
+    selection = Selection(
+        section=section, source=source, whole=whole, fields=asked, payloads=at is None, stream=html is None
+    )
     if at is not None:
         selection.start, selection.end = at, at + 1
     if span is not None:
@@ -106,7 +108,7 @@ def command(
         seen = _Seen([] if first is None else itertools.chain([first], explained))
         if run.machine:
             head = {"target": target, "format": archive.format}
-            run.items("explain", head, "sections", (item.to_dict() for item in seen))
+            run.items("explain", head, "sections", seen)
         elif outcome is Outcome.NO:
             run.say(f"range {span} is outside the archive")
         elif asked:
@@ -163,6 +165,7 @@ class _Seen:
         for item in self._items:
             self.complete = self.complete and item.complete
             yield item
+            self.complete = self.complete and item.is_complete  # of what was made while it was printed
 
 
 def _page(

@@ -122,15 +122,21 @@ def tell_fields(run: Run, item: Any, depth: int | None, selection: Any, told: se
 
 def _rows(tree: Any, depth: int | None, selection: Any, told: set[str]) -> Iterator[list[str]]:
     """The fields of a tree that are asked for, a row each."""
-    for level, node in tree.walk():
-        if depth is not None and level > depth:
-            continue
+    for level, node in _walk(tree, depth):
         if selection is not None and selection.start is not None and not _touches(node, selection):
             continue
         name = "  " * level + node.name
         yield [_offset(node), _size(node), name, node.type, _value(node), _meaning(node, told)]
         if node.omitted and (selection is None or selection.window is None or node.span.payload is not None):
             yield ["", "", "  " * (level + 1) + f"… {node.omitted} more", "", "", ""]
+
+
+def _walk(node: Any, depth: int | None, level: int = 0) -> Iterator[tuple[int, Any]]:
+    """A field and those below it to a depth, outermost first."""
+    yield level, node
+    if depth is None or level < depth:
+        for child in node.children:
+            yield from _walk(child, depth, level + 1)
 
 
 def _touches(node: Any, selection: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
 import time
@@ -163,23 +164,33 @@ class Run:
 
         self.out.text(dumps({"schema": f"exhume.{verb}/1", **_named(body)}, pretty=pretty) + "\n")
 
-    def items(self, verb: str, head: Mapping[str, Any], key: str, items: Iterable[Mapping[str, Any]]) -> None:
-        """Prints many items: one document holding a list (`--json`, streamed), or one line each (`--ndjson`)."""
+    def items(self, verb: str, head: Mapping[str, Any], key: str, items: Iterable[Any]) -> None:
+        """Prints many items: one document holding a list (`--json`, streamed), or one line each (`--ndjson`).
+
+        An item is a mapping, or has `json_pieces`, which gives its text.
+        """
         from exhume.io.jsonout import dumps
 
-        head = _named(head)
+        head = {"schema": f"exhume.{verb}/1", **_named(head)}
+        opening = dumps(head)
         if self.ndjson:
             for item in items:
-                self.out.text(dumps({"schema": f"exhume.{verb}/1", **head, **item}) + "\n")
+                if not hasattr(item, "json_pieces"):
+                    self.out.text(dumps({**head, **item}) + "\n")
+                    continue
+                self.out.text(f"{opening[:-1]},")
+                for number, piece in enumerate(item.json_pieces()):
+                    self.out.text(piece if number else piece[1:])
+                self.out.text("\n")
             return
         further = iter(items)
         first = next(further, None)  # what goes wrong with the first one leaves nothing half printed
-        opening = dumps({"schema": f"exhume.{verb}/1", **head})
         self.out.text(f'{opening[:-1]},"{key}":[')
-        if first is not None:
-            self.out.text(dumps(first))
-        for item in further:
-            self.out.text(",\n" + dumps(item))
+        for number, item in enumerate([] if first is None else itertools.chain([first], further)):
+            if number:
+                self.out.text(",\n")
+            for piece in _pieces(item):
+                self.out.text(piece)
         self.out.text("]}\n")
 
     def severity(self, severity: Severity) -> str:
@@ -207,6 +218,13 @@ class Run:
     def progress(self, label: str) -> ProgressBar:
         """A progress bar on standard error for work that lasts over a second, on a terminal only."""
         return ProgressBar(label, shown=not self.quiet and sys.stderr.isatty())
+
+
+def _pieces(item: Any) -> Iterable[str]:
+    """The JSON of an item: a mapping, or what gives its own text in pieces."""
+    from exhume.io.jsonout import dumps
+
+    return item.json_pieces() if hasattr(item, "json_pieces") else (dumps(item),)
 
 
 COLOURS = {"error": "red", "unchecked": "magenta", "warning": "yellow", "note": "blue"}

@@ -40,8 +40,8 @@ ANNOTATIONS = frozenset(("dict",))
 """Names of Python that only say of which type something is, which nothing evaluates."""
 
 HELPERS = frozenset({
-    "FAILURES", "LayoutError", "Run", "Stream", "Structure", "Traced", "View", "all_taken", "bits", "ended", "failed",
-    "find",
+    "FAILURES", "Lazily", "LayoutError", "Run", "Stream", "Structure", "Traced", "View", "all_taken", "bits", "ended",
+    "failed", "find",
     "inflated", "joined", "keep", "keep_instance", "multiplied", "named", "native", "new", "number", "numbers",
     "processed", "read_outside", "rotated", "shifted", "short", "taken", "weighed", "xored",
 })  # fmt: skip
@@ -50,7 +50,8 @@ HELPERS = frozenset({
 _KNOWN = BUILTINS | HELPERS | ANNOTATIONS
 
 METHODS = frozenset((
-    "append", "find", "from_bytes", "hold", "is_eof", "over", "pos", "rstrip", "size", "with_traceback", "within",
+    "add", "add_rows", "append", "begin", "find", "from_bytes", "hold", "is_eof", "over", "pos", "rstrip", "size",
+    "with_traceback", "within",
 ))  # fmt: skip
 """Methods that generated code calls, of whatever."""
 
@@ -59,8 +60,8 @@ TAKEN = frozenset(("append", "get", "unpack_from"))
 
 ATTRIBUTES = frozenset({
     "PARTIALS", "PLACES", "Struct", "_big", "_fields", "_inside", "_io", "_parent", "_reader", "_root",
-    "_run", "_value2member_map_", "at", "base", "end", "extent", "io", "left", "parent", "path", "problem", "resume_at",
-    "root", "steps", "stop", "view",
+    "_run", "_value2member_map_", "at", "base", "end", "extent", "io", "left", "parent", "path", "places", "problem",
+    "resume_at", "root", "steps", "stop", "view",
 })  # fmt: skip
 """Attributes that no specification declares: those of readers' own values, and of errors."""
 
@@ -80,6 +81,9 @@ BASES = frozenset(("Traced", "_IntEnum", "_Structure"))
 
 OURS = frozenset(("__init__.py", "_layout.py"))
 """Modules of a package that no specification has a part in."""
+
+PLAIN = "_Plain_"
+"""What the names of the modules begin with whose readers take no notes, in those whose readers do."""
 
 
 def declared(model: Model) -> frozenset[str]:
@@ -240,9 +244,18 @@ class _Audit:
             raise _refused(f"the function {node.name}", node)
 
     def look_at_class(self, node: ast.ClassDef) -> None:
-        known = all(isinstance(one, ast.Name) and one.id in BASES for one in node.bases)
+        known = all(
+            one.id in BASES if isinstance(one, ast.Name) else self._is_plain(one, node.name) for one in node.bases
+        )
         if node.keywords or node.decorator_list or not known:
             raise _refused(f"the class {node.name}", node)
+
+    def _is_plain(self, of: ast.expr, name: str) -> bool:
+        """Whether an expression is what has a name in a module whose readers take no notes."""
+        match of:
+            case ast.Attribute(value=ast.Name(id=module), attr=found) if module.startswith(PLAIN):
+                return found == name and module.removeprefix(PLAIN) in self.modules and name in self.readers
+        return False
 
     def look_at_format(self, node: ast.FormattedValue) -> None:
         if node.conversion != -1 or node.format_spec is not None:
@@ -258,6 +271,8 @@ class _Audit:
             known = HELPERS
         elif level == 1 and module == "_given":
             known = GIVEN
+        elif level == 1 and module == "_plain":
+            known = self.modules
         else:
             known = self.readers if level == 1 and module in self.modules else ()
         if not set(names) <= set(known):
@@ -266,11 +281,15 @@ class _Audit:
     def _is_attribute(self, of: ast.expr, name: str) -> bool:
         if isinstance(of, ast.Name) and of.id == "native":
             return True
-        if isinstance(of, ast.Name) and of.id.startswith("_") and of.id[1:] in self.modules:
+        if isinstance(of, ast.Name) and self._is_module(of.id):
             return name in self.readers
         if name not in self.attributes and composed(name, self.names):
             self.attributes |= {name}
         return name in self.attributes
+
+    def _is_module(self, name: str) -> bool:
+        """Whether a name is that of a module beside this one."""
+        return any(name.startswith(lead) and name.removeprefix(lead) in self.modules for lead in (PLAIN, "_"))
 
     def _is_called(self, function: ast.expr) -> bool:
         match function:
@@ -280,7 +299,7 @@ class _Audit:
                 return self._is_called(one) and self._is_called(other)
             case ast.Attribute(value=ast.Name(id="native")):
                 return True
-            case ast.Attribute(value=ast.Name(id=of), attr=name) if of.startswith("_") and of[1:] in self.modules:
+            case ast.Attribute(value=ast.Name(id=of), attr=name) if self._is_module(of):
                 return name in self.readers
             case ast.Attribute(value=ast.Name(id="struct"), attr=name):
                 return name == "Struct"

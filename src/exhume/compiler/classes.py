@@ -69,7 +69,10 @@ class Class(Statements):
         if len(set(slots)) < len(slots):
             raise RefusedError("two fields whose names become one", type.where)
         base = self.base
-        if self.foreign:
+        if self.module.beside is not None:
+            with self.module.plain():
+                base = base.replace(")", f", {self.module.name_of(type, type.class_name)})")
+        elif self.foreign:
             base = base.replace(")", f", {self.module.helper('Structure')})") or f"({self.module.helper('Structure')})"
         out = [f"class {type.class_name}{base}:", *written_doc(type.doc or type.where)]
         out.append(f"    __slots__ = ({', '.join(map(repr, slots))}{',' if len(slots) == 1 else ''})")

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 
 from exhume.compiler import budgets
 from exhume.compiler import expressions as ex
+from exhume.compiler.audit import PLAIN
+from exhume.compiler.beside import Beside
 from exhume.compiler.check import takes
 from exhume.compiler.encodings import text_encoding
 from exhume.compiler.fixed import fixed_size, spare_bits, type_size
@@ -61,9 +64,15 @@ def _imported(name: str) -> str:
 class Module:
     """What the readers of one specification share: imports and constants, found while they are written."""
 
-    def __init__(self, schema: Type, needs: dict[Type, Needs], *, traced: bool = False) -> None:
+    def __init__(
+        self, schema: Type, needs: dict[Type, Needs], *, traced: bool = False, beside: Beside | None = None
+    ) -> None:
         self.schema = schema
         self.traced = traced
+        self.beside = beside
+        self.reads_plain = False
+        """Whether names of classes and readers are at present those `beside`."""
+        self.plains: set[str] = set()
         self.written = 0
         """Characters of all expressions."""
         self.needs = needs
@@ -102,6 +111,7 @@ class Module:
         if self.given:
             head.append(f"from ._given import {', '.join(sorted(self.given))}")
         head += [f"from . import {id} as _{id}" for id in sorted(self.modules)]
+        head += [f"from ._plain import {id} as {PLAIN}{id}" for id in sorted(self.plains)]
         head += import_lines(self.imports)
         head.append("")
         if self.later:
@@ -112,6 +122,13 @@ class Module:
     def foreign(self) -> bool:
         """Whether the specification is not one of exhume's own."""
         return self.schema.model.foreign
+
+    @contextlib.contextmanager
+    def plain(self) -> Iterator[None]:
+        """Names are those of readers that take no notes, where there are such beside these."""
+        before, self.reads_plain = self.reads_plain, self.beside is not None
+        yield
+        self.reads_plain = before
 
     def helper(self, name: str) -> str:
         """A function of `_layout` by its name, imported."""
@@ -129,6 +146,9 @@ class Module:
 
     def name_of(self, type: Type, name: str) -> str:
         """The local name of a class or reader, which is imported if it belongs to another specification."""
+        if self.reads_plain:
+            self.plains.add(type.root.id)
+            return f"{PLAIN}{type.root.id}.{name}"
         if type.root is not self.schema and self.foreign:  # as a module, since others may import each other
             self.modules.add(type.root.id)
             return f"_{type.root.id}.{name}"
@@ -334,7 +354,8 @@ class Code(abc.ABC):
         ):
             classes = self.module.helper("Structure")  # of another type it may have the same members
         elif isinstance(one, Structure):
-            classes = self.module.name_of(one.type, one.type.class_name)
+            with self.module.plain():  # which those that take notes are made from
+                classes = self.module.name_of(one.type, one.type.class_name)
         else:
             classes = CLASSES.get(family(one), "")
             if family(one) == "stream":

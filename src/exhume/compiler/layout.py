@@ -314,12 +314,19 @@ class BudgetError(LayoutError):
 class Run:
     """What is left of the budgets of one reading: `steps`, and the bytes that may be `held`."""
 
-    __slots__ = ("held", "most", "size", "steps")
+    __slots__ = ("again", "held", "most", "size", "steps")
 
     def __init__(self, size: int) -> None:
         self.size = size
+        self.again: Any = None
         self.steps = self.most = <STEPS> + <STEPS_PER_BYTE> * size
         self.held = <HELD> + <HELD_PER_BYTE> * size
+
+    def second(self) -> Run:
+        """The budgets of reading again what is shown: the same ones, once for all lists that one reading found."""
+        if self.again is None:
+            self.again = Run(self.size)
+        return self.again
 
     def over(self, at: int, path: str = "") -> BudgetError:
         """The error for more steps than there are."""

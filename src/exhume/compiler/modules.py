@@ -10,8 +10,9 @@ its position.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
+from exhume.compiler.beside import Beside, beside_of
 from exhume.compiler.classes import Class
 from exhume.compiler.code import Module
 from exhume.compiler.columns import scan_text
@@ -23,9 +24,9 @@ from exhume.compiler.reader import Reader
 from exhume.compiler.traced import TracedClass, TracedReader
 
 
-def module_text(schema: Type, needs: dict[Type, Needs], *, traced: bool) -> str:
+def module_text(schema: Type, needs: dict[Type, Needs], *, traced: bool, beside: Beside | None = None) -> str:
     """The module of one specification."""
-    module = Module(schema, needs, traced=traced)
+    module = Module(schema, needs, traced=traced, beside=beside)
     parts = [part for type in schema.all() for part in _parts(module, type)]
     if module.foreign and not traced:
         parts.append("\n".join(_names(schema)))
@@ -60,7 +61,12 @@ def _names(schema: Type) -> Iterator[str]:
             yield f"{type.parent.class_name}.{type.plain_name} = {type.class_name}"
 
 
-def module_texts(model: Model, *, traced: bool = False) -> dict[str, str]:
-    """Every module by the id of its specification; `traced` readers remember where each field lies."""
+def module_texts(model: Model, *, traced: bool = False, plain: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Every module by the id of its specification; `traced` readers remember where each field lies.
+
+    With `plain`, the texts of the readers that do not, they read lists by those, and elements only where they are
+    shown.
+    """
     needs = find_needs(model)
-    return {id: module_text(schema, needs, traced=traced) for id, schema in model.schemas.items()}
+    beside = None if plain is None else beside_of(model, plain)
+    return {id: module_text(schema, needs, traced=traced, beside=beside) for id, schema in model.schemas.items()}

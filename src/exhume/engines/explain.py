@@ -49,7 +49,9 @@ class Selection:
     their fields.  Without `payloads`, no payload is decompressed.
 
     Of arrays, a range has the elements that touch it and one on either side; in payloads, of which no byte lies in the
-    file, the first ones.  One section, and everything with `whole`, has all of them.
+    file, the first ones.  One section, and everything with `whole`, has all of them.  With `stream`, long lists of a
+    file that a foreign specification describes can be looked at once: their elements are made then
+    (`exhume.layout.trees`).
     """
 
     section: str | None = None
@@ -63,6 +65,7 @@ class Selection:
     parsed: int = PARSED_SIZE
     parsed_in_all: int = UNBOUNDED
     payloads: bool = True
+    stream: bool = False
 
     def wants(self, section: Section) -> bool:
         """Whether a section is to be explained."""
@@ -197,6 +200,8 @@ def _explain(
             marks=[span for _, span in near if span.size],
             window=selection.window,
             payload=selection.payloads,
+            stream=selection.stream,
+            unchecked=unchecked,
         )
         left[bool(near)] -= explained.parsed
         explained.complete = explained.complete and section.kind is not SectionKind.UNREAD and parsed_whole(explained)
@@ -253,11 +258,13 @@ class _Noted:
 
 def _place(item: Explained, near: _Near) -> None:
     """Notes each finding at the innermost field that holds all of its bytes, or else at the section."""
+    if not near:
+        return
     starts = [_range(span)[0] for _, span in near]
     holders: dict[int, Field] = {}
     for tree in item.trees():
         for _, node in tree.walk():  # outermost first
-            if near and node.span is not None:
+            if node.span is not None:
                 start, end = _range(node.span)
                 for at in range(bisect_left(starts, start), bisect_left(starts, end)):
                     if _holds(node.span, near[at][1]):

@@ -8,11 +8,17 @@ from typing import Any
 
 from exhume.errors import ExhumeError, Span, shorten
 from exhume.findings import Check, CheckOutcome, Finding
+from exhume.io.jsonout import dumps
+from exhume.io.mapped import mapped
 from exhume.layout.schema import Explainer, Field
 from exhume.layout.sections import Section, SectionMap
+from exhume.layout.trees import Trees, held
 
 PARSED_SIZE = 8 << 20
 """Larger sections and payloads are summarised, unless requested: debug objects take about 100 bytes per byte."""
+
+
+NARROWED = "elements outside the range were not read: fields that they place inside it are not shown (--all shows them)"
 
 
 @dataclass(slots=True)
@@ -28,6 +34,7 @@ class Explained:
     withheld: bool = False  # whether fields were left out because the section is large
     findings: list[Finding] = field(default_factory=list)  # findings that no single field holds
     data: bytes = field(default=b"", repr=False)  # the decompressed payload that `payload` describes
+    explainer: Explainer | None = field(default=None, repr=False)  # makes elements that are looked at later
 
     def trees(self) -> Iterator[Field]:
         """The field trees that exist: of the stored bytes, of the payload."""
@@ -36,7 +43,12 @@ class Explained:
         if self.payload is not None:
             yield self.payload
 
-    complete: bool = True  # whether everything could be read, decoded and parsed
+    complete: bool = True  # whether everything that was looked at could be read, decoded and parsed
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether everything looked at until now could be read, decoded and parsed."""
+        return self.complete and not (self.explainer is not None and self.explainer.broken)
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
@@ -51,6 +63,11 @@ class Explained:
             out["fields"] = field_to_dict(self.stored)
         if self.payload is not None:
             out["payload"] = field_to_dict(self.payload)
+        return out | self._said()
+
+    def _said(self) -> dict[str, Any]:
+        """Keys of the JSON form other than the trees."""
+        out: dict[str, Any] = {}
         if self.note:
             out["note"] = self.note
         if self.skipped:
@@ -59,9 +76,46 @@ class Explained:
             out["findings"] = [finding.to_dict() for finding in self.findings]
         return out
 
+    def json_pieces(self) -> Iterator[str]:
+        """The text of `to_dict` in JSON, in pieces: elements that are made when they are looked at are not kept."""
+        if not any(map(_has_elements, self.trees())):
+            yield dumps(self.to_dict())
+            return
+        yield f'{{"section":{dumps(self.section.to_dict())}'
+        for key, tree in (("fields", self.stored), ("payload", self.payload)):
+            if tree is not None:
+                yield f',"{key}":'
+                yield from _tree_pieces(tree)
+        rest = dumps(self._said())
+        yield f",{rest[1:]}" if len(rest) > len("{}") else "}"
+
+
+def _has_elements(node: Field) -> bool:
+    return isinstance(node.children, Trees) or any(map(_has_elements, node.children))
+
+
+def _tree_pieces(node: Field) -> Iterator[str]:
+    if not _has_elements(node):
+        yield dumps(field_to_dict(node))
+        return
+    yield f'{dumps(own_values(node))[:-1]},"children":['
+    for number, child in enumerate(node.children):
+        if number:
+            yield ","
+        yield from _tree_pieces(child)
+    yield "]}"
+
 
 def field_to_dict(node: Field) -> dict[str, Any]:
     """A field tree as JSON-able values; absent keys mean "nothing to say"."""
+    out = own_values(node)
+    if node.children:
+        out["children"] = [field_to_dict(child) for child in node.children]
+    return out
+
+
+def own_values(node: Field) -> dict[str, Any]:
+    """A field without those in it as JSON-able values."""
     out: dict[str, Any] = {"name": node.name, "path": node.path, "type": node.type}
     if node.span is not None:
         out |= {"offset": node.span.start, "size": node.span.size}
@@ -77,8 +131,6 @@ def field_to_dict(node: Field) -> dict[str, Any]:
         out["value"] = _plain(node.value)
     if node.omitted:
         out["omitted"] = node.omitted
-    if node.children:
-        out["children"] = [field_to_dict(child) for child in node.children]
     return out
 
 
@@ -99,17 +151,31 @@ def explain_section(
     marks: Sequence[Span] = (),
     window: tuple[int, int] | None = None,
     payload: bool = True,
+    stream: bool = False,
+    unchecked: str = "",
 ) -> Explained:
     """Explains one section of a map: its stored bytes, then its payload, unless they are larger than `limit`.
 
     Array elements that touch `marks` are included at any index.  With a `window` of the file, arrays of the stored
     bytes have only the elements that touch it and one on either side, and those of the payload the first.
+    `stream` is that of `Explainer`; checksums of elements that are made later are not computed if there is a reason in
+    `unchecked`.
     """
     out = Explained(section, note=section.note)
     if section.schema is not None:
-        if section.span.size <= limit:
-            out.stored = _stored(found, section, Explainer(section.span, whole=whole, marks=marks, window=window))
+        if section.span.size <= limit or (section.parse_lazily and limit >= 0):
+            out.explainer = Explainer(
+                section.span,
+                whole=whole,
+                marks=marks,
+                window=window,
+                stream=stream,
+                finish=lambda child: check_fields(section, child, [], unchecked),
+            )
+            out.stored = _stored(found, section, out.explainer)
             out.parsed += section.span.size
+            if out.explainer.narrowed and window is not None and window[1] - window[0] > 1:
+                out.note = f"{out.note}; {NARROWED}" if out.note else NARROWED
         else:
             _too_large(out, limit)
     if not payload or section.payload_schema is None or section.load is None:
@@ -135,9 +201,9 @@ def explain_section(
 
 def _stored(found: SectionMap, section: Section, explainer: Explainer) -> Field:
     source = found.sources[section.span.source]
-    data = source.read_at(section.span.start - source.origin, section.span.size)
     if section.parse is not None:
-        return section.parse(explainer, data)
+        return section.parse(explainer, mapped(source))
+    data = source.read_at(section.span.start - source.origin, section.span.size)
     return explainer.explain(section.schema or "", data, *section.schema_args)
 
 
@@ -163,7 +229,7 @@ def _prune(node: Field) -> bool:
 
 def parsed_whole(item: Explained) -> bool:
     """Whether every structure was parsed completely; call it before findings are placed, which are notes as well."""
-    return not any(node.note for tree in item.trees() for _, node in tree.walk())
+    return not any(node.note for tree in item.trees() for node in held(tree))
 
 
 def check_fields(section: Section, node: Field, around: list[Field], unchecked: str) -> None:
@@ -172,6 +238,8 @@ def check_fields(section: Section, node: Field, around: list[Field], unchecked: 
     if node.checksum:
         node.check = _checked(section, chain, unchecked)
         node.checksum = node.check.algorithm or node.checksum
+    if isinstance(node.children, Trees):  # each is checked when it is made
+        return
     for child in node.children:
         check_fields(section, child, chain, unchecked)
 

@@ -35,7 +35,7 @@ from exhume.layout.fast import RAISED, LayoutError, View, numbers, refused, shor
 from exhume.layout.ksy_files import SpecFiles, one_file
 from exhume.layout.schema import Explainer, Field
 from exhume.layout.sections import Section, SectionMap
-from exhume.layout.tracing import Traced, keep, keep_instance, slot
+from exhume.layout.tracing import Lazily, Traced, keep, keep_instance, slot
 
 _STEP = re.compile(r"(\w+)(?:\[([0-9]+)\])?")
 Reader = Callable[..., tuple[Any, int]]
@@ -160,17 +160,35 @@ class Specification:
         )
 
     @cached_property
-    def traced(self) -> Callable[[bytes], Any]:
-        """The reader of the root that notes where each field lies."""
-        texts = {f"{id}.py": text for id, text in module_texts(self.model, traced=True).items()}
-        module = load(texts | {"__init__.py": "", "_layout.py": ""}, self.id, self.model, self.outside)
+    def traced(self) -> Callable[[View], Any]:
+        """The reader of the root that notes where each field lies; elements of lists are read where they are shown."""
+        return self._traced(self._traced_texts)
+
+    @cached_property
+    def _traced_texts(self) -> Mapping[str, str]:
+        return module_texts(self.model, traced=True, plain=self.texts)
+
+    @property
+    def is_lazy(self) -> bool:
+        """Whether a file of any size can be explained, since of every list only the beginnings are kept."""
+        return not any("[3].append(" in text for text in self._traced_texts.values())
+
+    @cached_property
+    def traced_at_once(self) -> Callable[[View], Any]:
+        """The same with every element of every list read at once, for comparison."""
+        return self._traced(module_texts(self.model, traced=True))
+
+    def _traced(self, readers: Mapping[str, str]) -> Callable[[View], Any]:
+        texts = {f"{id}.py": text for id, text in readers.items()}
+        plain = str(self.module.__package__)
+        module = load(texts | {"__init__.py": "", "_layout.py": ""}, self.id, self.model, self.outside, plain)
         for type in self.model.types():
             of = importlib.import_module(f"{module.__package__}.{type.root.id}")
             getattr(of, type.class_name).TYPE = type
         reader = getattr(module, self.model.schemas[self.id].reader_name)
         return lambda data: reader(data, 0, len(data), *self._around(reader))
 
-    def explain(self, explainer: Explainer, data: bytes) -> Field:
+    def explain(self, explainer: Explainer, data: View) -> Field:
         """The field tree of the whole data; see `exhume.layout.schema`."""
         return explainer.explain_traced(self.model.schemas[self.id], self.traced, data)
 
@@ -239,8 +257,15 @@ class SpecifiedFile:
     def sections(self, *, jobs: int = 1) -> SectionMap:
         """The whole file as one section."""
         span = self._source.span(0, self._source.size)
-        id, parse = self._specification.id, self._specification.explain
-        return SectionMap([(self._source, [Section(id, span, schema=id, parse=parse)])])
+        specification = self._specification
+        section = Section(
+            specification.id,
+            span,
+            schema=specification.id,
+            parse=specification.explain,
+            parse_lazily=specification.is_lazy,
+        )
+        return SectionMap([(self._source, [section])])
 
     def __enter__(self) -> Self:
         return self
@@ -254,6 +279,12 @@ class SpecifiedFile:
 _PACKAGES: dict[str, Mapping[str, str]] = {}
 """The code of the packages that were compiled by this process, audited, by module."""
 _OUTSIDE: dict[str, Outside] = {}
+_PLAIN: dict[str, str] = {}
+"""By package whose readers take notes, that of the same readers without notes."""
+
+
+def _specs(package: str) -> list[str]:
+    return [name for name in _PACKAGES[package] if not name.startswith("_")]
 
 
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -271,9 +302,17 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         if name == "_given":
             vars(module).update(TYPES=_OUTSIDE[package].types, PROCESS=_OUTSIDE[package].process)
             return
+        if name == "_plain":
+            plain = _PLAIN[package]
+            vars(module).update({id: importlib.import_module(f"{plain}.{id}") for id in _specs(plain)})
+            return
+        if name == "_layout" and package in _PLAIN:
+            vars(module).update(vars(importlib.import_module(f"{_PLAIN[package]}._layout")))
+            vars(module).update(Traced=Traced, Lazily=Lazily, keep=keep, keep_instance=keep_instance)
+            return
         if name == "_layout":  # what they raise is what exhume catches
             vars(module).update(LayoutError=LayoutError, View=View, numbers=numbers, short=short)
-            vars(module).update(FAILURES=RAISED, Traced=Traced, keep=keep, keep_instance=keep_instance)
+            vars(module).update(FAILURES=RAISED)
             exec(FOREIGN, vars(module))  # noqa: S102 - a text of ours
             return
         text = _PACKAGES[package][name or "__init__"]
@@ -297,8 +336,10 @@ def _needed(package: str) -> dict[str, Any]:
     return found | {"__build_class__": builtins.__build_class__, "__import__": imported}
 
 
-def load(texts: Mapping[str, str], id: str, model: Model, outside: Outside | None = None) -> ModuleType:
-    """A module of a compiled package, after an audit of its code.
+def load(
+    texts: Mapping[str, str], id: str, model: Model, outside: Outside | None = None, plain: str = ""
+) -> ModuleType:
+    """A module of a compiled package, after an audit of its code; `plain` is the package of its fast readers.
 
     The same texts, with the same objects of the caller's, give the same module.
 
@@ -308,7 +349,7 @@ def load(texts: Mapping[str, str], id: str, model: Model, outside: Outside | Non
     objects = [
         f"{name} {builtins.id(one)}" for table in (outside.types, outside.process) for name, one in table.items()
     ]
-    whole = "\0".join([*(f"{path}\0{texts[path]}" for path in sorted(texts)), *objects])
+    whole = "\0".join([plain, *(f"{path}\0{texts[path]}" for path in sorted(texts)), *objects])
     package = f"exhume_compiled_{hashlib.sha256(whole.encode()).hexdigest()[:32]}"
     if package not in _PACKAGES:
         try:
@@ -317,6 +358,9 @@ def load(texts: Mapping[str, str], id: str, model: Model, outside: Outside | Non
             raise SpecificationError(error.why, field_path=error.where) from None
         _PACKAGES[package] = {path.removesuffix(".py"): text for path, text in texts.items()} | {"_given": ""}
         _OUTSIDE[package] = outside
+        if plain:
+            _PACKAGES[package] = {**_PACKAGES[package], "_plain": ""}
+            _PLAIN[package] = plain
     if _FINDER not in sys.meta_path:
         sys.meta_path.append(_FINDER)
     try:

@@ -18,16 +18,18 @@ from typing import Any
 from exhume_ksy.debug._stream import KaitaiStream, Position
 from kaitaistruct import BytesIO, KaitaiStruct
 
+from exhume.compiler.kinds import structures
 from exhume.compiler.model import Type
 from exhume.counts import counted
 from exhume.errors import Span, shorten
 from exhume.findings import Check
 from exhume.layout.described import FieldDoc, camel, describe_traced, describe_type
 from exhume.layout.elements import Elements, Places, passing
-from exhume.layout.fast import RAISED
+from exhume.layout.fast import RAISED, View
 from exhume.layout.kaitai import FAILURES
 from exhume.layout.summaries import instances_of, is_one_line, summary_of
-from exhume.layout.tracing import Many, Named, Traced, named, slot, type_of
+from exhume.layout.tracing import Beginnings, Lazily, Many, Named, Traced, named, slot, type_of
+from exhume.layout.trees import Even, Placed, Trees, held
 
 DEBUG_PACKAGE = "exhume_ksy.debug"
 
@@ -108,6 +110,9 @@ class Explainer:
     `where` is the window's `Span` (a payload span for decompressed bytes); with `whole`, the tree has every array
     element and every lazy instance, however many there are; without, it has the first elements and those that touch
     `marks`.  With `window`, absolute offsets in the file, it has the elements that touch it, and one on either side.
+
+    Of a file that a foreign specification describes, with `stream`, long lists are `Trees`, which make each tree when
+    it is looked at.  `finish` is called with each of those, and `broken` says whether any was not parsed to its end.
     """
 
     def __init__(
@@ -117,10 +122,17 @@ class Explainer:
         whole: bool = False,
         marks: Sequence[Span] = (),
         window: tuple[int, int] | None = None,
+        stream: bool = False,
+        finish: Callable[[Field], None] | None = None,
     ) -> None:
         self._where = where
         self._whole = whole
         self._window = window
+        self._stream = stream
+        self._finish = finish
+        self.broken = False
+        self.narrowed = False
+        """Whether elements outside of the window, which are not given, may have fields in it."""
         inside = [mark for mark in marks if (mark.payload is None) == (where.payload is None) and mark != where]
         self._marks = sorted((m.start, m.end) if m.payload is None else m.payload for m in inside)
         self._bases: dict[int, int] = {}
@@ -145,7 +157,7 @@ class Explainer:
                 note = f"{STOPPED}: {shorten(error, 160)}"
             return self._tree(schema, made, len(data), note, describe_type(cls))
 
-    def explain_traced(self, type: Type, read: Callable[[bytes], Any], data: bytes) -> Field:
+    def explain_traced(self, type: Type, read: Callable[[View], Any], data: View) -> Field:
         """The field tree of `data` by the reader of a type that notes where fields lie (`exhume.layout.tracing`)."""
         self._base(data, 0)
         self._left = MOST_SHOWN + 4 * len(data)
@@ -201,8 +213,10 @@ class Explainer:
             place["start"] = Position(start, view)
             place |= {} if end is None else {"end": end}
             if type_of(parsed).field(name).repeat and value is not None and not many and end is not None:
-                many = _Even(start, (end - start) // max(1, len(value)), len(value))  # numbers, read all at once
-            place["arr"] = _Places(many, view)
+                many = Even(start, (end - start) // max(1, len(value)), len(value))  # numbers, read all at once
+            place["arr"] = Placed(many, view)
+        if isinstance(value, Lazily):
+            value.reaches = any(reaches(one.type) for one in structures(type_of(parsed).field(name).one))
         self._left -= 1 + len(parent.path) // PATH_SHOWN
         self._attribute(parsed, name, named(value, type_of(parsed), name), place, docs, parent)
         if why:
@@ -244,7 +258,9 @@ class Explainer:
         path = f"{parent.path}.{name}"
         made = Field(name, path, doc.type, span, None, doc.doc, doc.doc_ref, checksum=doc.checksum)
         parent.children.append(made)
-        if isinstance(value, (list, Many, Elements)) or (isinstance(place.get("arr"), _Places) and place["arr"].many):
+        if isinstance(value, (list, Many, Elements, Lazily)) or (
+            isinstance(place.get("arr"), Placed) and place["arr"].many
+        ):
             self._array(made, value, place.get("arr") or [], doc, docs)
         else:
             self._value(made, value, span, doc, docs)
@@ -255,7 +271,8 @@ class Explainer:
         if "start" not in place or "end" in place:
             return
         made.note = STOPPED
-        ends = [child.span for child in made.children if child.span is not None]
+        children = made.children[-1:] if isinstance(made.children, Trees) else made.children
+        ends = [child.span for child in children if child.span is not None]
         if made.span is not None and ends:
             last = max(self._relative_end(span) for span in ends)
             made.span = self._span(self._relative(made.span), max(self._relative(made.span), last))
@@ -272,33 +289,55 @@ class Explainer:
         self._left -= len(indexes)
         made.value = counted(len(values), "elements")
         made.omitted = len(values) - len(indexes)
-        self._nested += 1
-        for index in indexes:
+        depth = self._nested + 1
+
+        def element(index: int) -> Field:
+            before, self._nested = self._nested, depth
             place = places[index] if index < len(places) else {}
             span = self._place(place)
             child = Field(f"[{index}]", f"{made.path}[{index}]", doc.type.removesuffix("[]"), span)
-            made.children.append(child)
-            try:
-                value = values[index]
-            except FAILURES as error:
-                child.note = f"{STOPPED}: {shorten(error, 160)}"
-                continue
-            self._value(child, value, span, doc, docs)
-            self._broken_off(child, place)
-        self._nested -= 1
+            value, failure = _element(values, index)
+            if value is not None or not failure:
+                self._value(child, value, span, doc, docs)
+                self._broken_off(child, place)
+            child.note = f"{STOPPED}: {failure}" if failure else child.note
+            self._nested = before
+            return child
+
+        def finished(index: int) -> Field:
+            child = element(index)
+            self.broken = self.broken or any(node.note for node in held(child))
+            if self._finish is not None:
+                self._finish(child)
+            return child
+
+        if self._stream and isinstance(values, Lazily) and len(indexes) > ARRAY_SHOWN:
+            made.children = Trees(indexes, finished)
+        else:
+            made.children += map(element, indexes)
 
     def _shown(self, values: Sequence[Any], places: Sequence[dict[str, Any]]) -> Sequence[int]:
         """The numbers of the elements of an array that are shown."""
         room = max(0, self._left)
+        if self._window is not None and isinstance(values, Lazily) and not self._is_placed(places):
+            return range(min(len(values), ARRAY_SHOWN, room))
         if self._window is not None and len(places) == len(values) and not getattr(places, "hidden", False):
             near = list(self._touching(places, *self._window))
             first, last = (near[0], near[-1] + 1) if near else (0, 0)
-            return range(max(0, first - 1), min(len(values), last + 1))[:room]
+            self.narrowed = self.narrowed or (isinstance(values, Lazily) and values.reaches and len(near) < len(values))
+            given = range(max(0, first - 1), min(len(values), last + 1))[:room]
+            if places and "end" not in places[len(places) - 1] and len(values) - 1 not in given:
+                return [*given, len(values) - 1]  # which broke off
+            return given
         shown = min(len(values) if self._whole else min(len(values), ARRAY_SHOWN), room)
         if not self._marks or shown == len(places):
             return range(shown)
         marked = {index for mark in self._marks for index in self._touching(places, *mark) if index >= shown}
         return [*range(shown), *sorted(marked)[:ARRAY_SHOWN]]
+
+    def _is_placed(self, places: Sequence[dict[str, Any]]) -> bool:
+        """Whether elements have offsets in the file, as those of decoded bytes have not."""
+        return isinstance(places, Placed) and id(places.view) in self._bases
 
     def _touching(self, places: Sequence[dict[str, Any]], start: int, end: int) -> Sequence[int]:
         """The numbers of the elements that hold any of the bytes `[start, end)` of the file or payload."""
@@ -306,6 +345,10 @@ class Explainer:
             origin = self._where.start if self._where.payload is None else self._where.payload[0]
             base = self._bases.get(id(places.stream))
             return range(0) if base is None else places.touching(start - origin - base, end - origin - base)
+        if isinstance(places, Placed) and isinstance(places.many, Beginnings):
+            base = self._bases.get(id(places.view))
+            start, end = start - self._where.start, end - self._where.start
+            return range(0) if base is None else places.many.touching(start - base, end - base)
         found = []
         for index in range(len(places)):
             span = self._place(places[index])
@@ -381,35 +424,28 @@ class Explainer:
         return self._span(base + start, base + max(int(start), int(end)))
 
 
-@dataclass(frozen=True, slots=True)
-class _Even(Sequence[Any]):
-    """Where each of some elements of one width lies."""
-
-    start: int
-    width: int
-    many: int
-
-    def __len__(self) -> int:
-        return self.many
-
-    def __getitem__(self, index: Any) -> Any:
-        first = self.start + self.width * index
-        return first, first + self.width
+def _element(values: Sequence[Any], index: int) -> tuple[Any, str]:
+    """One element of a list, or as much of it as could be parsed, and why not more."""
+    try:
+        return (values.shown(index) if isinstance(values, Lazily) else values[index]), ""
+    except (*FAILURES, *RAISED) as error:
+        return getattr(error, "partial", None), shorten(error, 160)
 
 
-@dataclass(frozen=True, slots=True)
-class _Places(Sequence[Any]):
-    """The places of elements as the debug classes have them, made when they are looked at."""
-
-    many: Sequence[Any]
-    view: Any
-
-    def __len__(self) -> int:
-        return len(self.many)
-
-    def __getitem__(self, index: Any) -> Any:
-        first, last = self.many[index]
-        return {"start": Position(first, self.view)} | ({} if last is None else {"end": last})
+@functools.cache
+def reaches(type: Type) -> bool:
+    """Whether a structure may have fields outside of its own bytes."""
+    seen, waiting = {type}, [type]
+    while waiting:
+        for one in waiting.pop().fields():
+            if one.value is not None:
+                continue
+            if one.instance:
+                return True
+            inner = {kind.type for kind in structures(one.one)} - seen
+            seen |= inner
+            waiting += inner
+    return False
 
 
 def _begins_here(start: Any) -> bool:

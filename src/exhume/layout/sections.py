@@ -39,8 +39,8 @@ class Section(NamedTuple):
     with `schema_args` / `payload_args` as parameters.  `load()` returns the decompressed payload.  `parent` names an
     enclosing section: only sections without one take part in the tiling.  `check` takes a chain of nested fields, of
     which the last is a checksum, computes it and compares.  `parse` gives the field tree of stored bytes that no schema
-    of exhume describes.  `claims` tells without a field tree whether every stored byte belongs to a field; False says
-    nothing.
+    of exhume describes; `parse_lazily` says that it costs little for a large section.  `claims` tells without a field
+    tree whether every stored byte belongs to a field; False says nothing.
     """
 
     name: str
@@ -54,7 +54,8 @@ class Section(NamedTuple):
     payload_size: int | None = None
     load: Callable[[], bytes] | None = None
     check: Callable[[Sequence[Field]], Check] | None = None
-    parse: Callable[[Explainer, bytes], Field] | None = None
+    parse: Callable[[Explainer, Any], Field] | None = None
+    parse_lazily: bool = False
     parent: str | None = None
     note: str = ""
     claims: Callable[[], bool] | None = None

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import keyword
+from array import array
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
@@ -48,6 +51,78 @@ class Many(Sequence[Any]):
 
     def __getitem__(self, index: Any) -> Any:
         return self.name(self.values[index])
+
+
+class Lazily(Sequence[Any]):
+    """A list of structures of which only the beginnings are kept; `read` reads one that is shown, with notes.
+
+    Where expressions ask for elements, they are held as the fast readers give them: what is shown is read again.
+    """
+
+    def __init__(self, at: int, run: Any, read: Callable[[int, int, Any], tuple[Any, int]]) -> None:
+        self.starts = array("q")
+        self.stop = at
+        self.partial: Any = None
+        """What was read of one more that broke off."""
+        self.places = Beginnings(self)
+        self._run = run
+        self._read = read
+        self._held: list[Any] = []
+        self.begun = False
+        """Whether one more began, at `stop`, and did not end."""
+        self.reaches = True
+        """Whether elements may have fields outside of their own bytes."""
+
+    def __len__(self) -> int:
+        return len(self.starts) + (self.partial is not None)
+
+    def __getitem__(self, index: Any) -> Any:
+        if self._held:
+            return self._held[index]
+        return self.shown(range(len(self))[index])
+
+    def shown(self, index: int) -> Any:
+        """One element with its notes."""
+        if index == len(self.starts):
+            return self.partial
+        return self._read(self.starts[index], index, self._run.second())[0]
+
+    def begin(self, at: int) -> None:
+        """One more begins."""
+        self.stop, self.begun = at, True
+
+    def add(self, start: int, end: int, value: Any = None) -> None:
+        """One is there."""
+        self.starts.append(start)
+        self.stop, self.begun = end, False
+        if value is not None:
+            self._held.append(value)
+
+    def add_rows(self, starts: Sequence[int], end: int) -> None:
+        """Many are there, one after the other."""
+        self.starts.extend(starts)
+        self.stop = end
+
+
+class Beginnings(Sequence[tuple[int, int | None]]):
+    """Where each element of a list lies; None as the end of one that did not end."""
+
+    def __init__(self, of: Lazily) -> None:
+        self._of = of
+
+    def __len__(self) -> int:
+        return len(self._of.starts) + self._of.begun
+
+    def __getitem__(self, index: Any) -> Any:
+        index, starts = range(len(self))[index], self._of.starts
+        if index == len(starts):
+            return self._of.stop, None
+        return starts[index], starts[index + 1] if index + 1 < len(starts) else self._of.stop
+
+    def touching(self, start: int, end: int) -> range:
+        """The elements that have a byte in `[start, end)`, or begin there."""
+        first = max(0, bisect_right(self._of.starts, start) - 1)
+        return range(first, min(len(self), bisect_left(self._of.starts, end) + self._of.begun))
 
 
 def type_of(value: Traced) -> Type:
@@ -102,6 +177,9 @@ def _begun(value: Traced, error: Exception, id: str, begun: Any) -> None:
         told = f"expected {error.expected}, found {error.actual}" if isinstance(error, LayoutError) else str(error)
         places[id].append(shorten(told, 160))
     partial = partials.get(id, getattr(error, "partial", None))
-    if isinstance(begun, list):
+    if isinstance(begun, Lazily):
+        begun = copy.copy(begun)  # what expressions see has no part of an element
+        begun.partial, partial = partial, begun
+    elif isinstance(begun, list):
         partial = begun if partial is None else [*begun, partial]
     partials[id] = partial

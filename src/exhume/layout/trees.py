@@ -1,0 +1,74 @@
+"""Elements of lists in field trees: where each is, and trees that are made when they are looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from exhume_ksy.debug._stream import Position
+
+if TYPE_CHECKING:
+    from exhume.layout.schema import Field
+
+
+@dataclass(frozen=True, slots=True)
+class Even(Sequence[Any]):
+    """Positions of elements of one width."""
+
+    start: int
+    width: int
+    many: int
+
+    def __len__(self) -> int:
+        return self.many
+
+    def __getitem__(self, index: Any) -> Any:
+        first = self.start + self.width * index
+        return first, first + self.width
+
+
+@dataclass(frozen=True, slots=True)
+class Placed(Sequence[Any]):
+    """The places of elements as the debug classes have them, made when they are looked at."""
+
+    many: Sequence[Any]
+    view: Any
+
+    def __len__(self) -> int:
+        return len(self.many)
+
+    def __getitem__(self, index: Any) -> Any:
+        first, last = self.many[index]
+        return {"start": Position(first, self.view)} | ({} if last is None else {"end": last})
+
+
+class Trees(list["Field"]):
+    """The trees of the elements of a list, each made when it is looked at and not kept."""
+
+    def __init__(self, indexes: Sequence[int], make: Callable[[int], Field]) -> None:
+        super().__init__()
+        self._indexes = indexes
+        self._make = make
+
+    def __len__(self) -> int:
+        return len(self._indexes)
+
+    def __bool__(self) -> bool:
+        return len(self._indexes) > 0
+
+    def __iter__(self) -> Iterator[Field]:
+        return map(self._make, self._indexes)
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return list(map(self._make, self._indexes[index]))
+        return self._make(self._indexes[index])
+
+
+def held(node: Field) -> Iterator[Field]:
+    """A field and all below it that are made already."""
+    yield node
+    if not isinstance(node.children, Trees):
+        for child in node.children:
+            yield from held(child)

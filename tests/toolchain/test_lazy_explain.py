@@ -1,0 +1,189 @@
+"""Explaining by somebody else's specification costs what is shown, and shows what reading everything at once would."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exhume.engines.explain import Selection, explain, innermost
+from exhume.errors import Span
+from exhume.layout.foreign import Specification, compile_ksy
+from exhume.layout.schema import Explainer, Field
+from tests.toolchain.test_ksy_language import CASES, Case
+
+ROW = "row: {seq: [{id: n, type: u1}, {id: data, size: n}]}"
+LISTS = [
+    Case("to the end", f"seq: [{{id: rows, type: row, repeat: eos}}]\ntypes: {{{ROW}}}", "0061 0161 0261 62", {}),
+    Case(
+        "counted", f"seq: [{{id: rows, type: row, repeat: expr, repeat-expr: 3}}]\ntypes: {{{ROW}}}", "000161026162", {}
+    ),
+    Case(
+        "until",
+        f"seq: [{{id: rows, type: row, repeat: until, repeat-until: _.n == 0 or _index == 2}}, {{id: z, type: u1}}]\n"
+        f"types: {{{ROW}}}",
+        "01610261620003",
+        {},
+    ),
+    Case(
+        "one of several",
+        "seq: [{id: rows, type: row, repeat: eos}]\n"
+        "types:\n  row: {seq: [{id: k, type: u1}, {id: v, type: {switch-on: k, cases: {1: a, 2: u2, 3: strz}}}]}\n"
+        "  a: {seq: [{id: x, type: b3}, {id: y, type: b5}]}",
+        "0108 02ffff 03616200 0920",
+        {},
+    ),
+    Case(
+        "sized and decoded",
+        "seq: [{id: rows, size: 3, type: row, repeat: expr, repeat-expr: 2},\n"
+        "  {id: coded, size: 3, type: row, process: xor(1), repeat: eos}]\n"
+        "types: {row: {seq: [{id: a, type: u1}, {id: more, type: u1, repeat: eos}]}}",
+        "010203 040506 070809 0a0b0c",
+        {},
+    ),
+    Case(
+        "within each other",
+        "seq: [{id: groups, type: group, repeat: eos}]\n"
+        "types:\n  group: {seq: [{id: n, type: u1}, {id: rows, type: row, repeat: expr, repeat-expr: n}]}\n"
+        "  row: {seq: [{id: of, type: u1, valid: {max: 9}}], instances: {twice: {value: of * _parent.n}}}",
+        "020102 00 03010203 0109",
+        {},
+    ),
+    Case(
+        "elsewhere",
+        "seq: [{id: ofs, type: u1}, {id: n, type: u1}]\n"
+        "instances:\n  rows: {pos: ofs, type: row, repeat: expr, repeat-expr: n}\n  first: {value: 'rows[0].at'}\n"
+        "types: {row: {seq: [{id: at, type: u1}], instances: {body: {pos: at, size: 2, io: _root._io}}}}",
+        "0402 aabb 0207 0102030405",
+        {},
+    ),
+    Case(
+        "asked for by others",
+        "seq: [{id: rows, type: row, repeat: expr, repeat-expr: 3}, {id: rest, size: 'rows[1].n'}]\n"
+        "instances: {many: {value: rows.size}, last: {value: rows.last.n}}\n"
+        f"types: {{{ROW}}}",
+        "01610262620063 64",
+        {},
+    ),
+    Case(
+        "that look at those before",
+        "seq: [{id: rows, type: 'row(_index)', repeat: eos}]\n"
+        "types: {row: {params: [{id: i, type: s4}], seq: [{id: n, type: u1},\n"
+        "  {id: data, size: 'i > 0 ? _parent.rows[i - 1].n : 1'}]}}",
+        "0161 026100 616203 0100000061",
+        {},
+    ),
+    Case(
+        "given as a whole",
+        "seq: [{id: rows, type: row, repeat: eos}]\ninstances: {second: {value: 'rows[1]'}, all: {value: rows}}\n"
+        f"types: {{{ROW}}}",
+        "0161 026162 00",
+        {},
+    ),
+]
+EACH = [*LISTS, *CASES]
+
+
+def compiled(case: Case, folder: Path) -> Specification:
+    file = folder / "one.ksy"
+    file.write_text(case.text, encoding="utf-8")
+    return compile_ksy(file)
+
+
+def told(node: Field) -> tuple[Any, ...]:
+    return node.path, node.type, node.span, repr(node.value), node.meaning, node.note, node.omitted
+
+
+def flat(tree: Field) -> list[tuple[Any, ...]]:
+    return [told(node) for _, node in tree.walk()]
+
+
+def explained(specification: Specification, data: bytes, *, at_once: bool = False, **how: Any) -> Field:
+    explainer = Explainer(Span("x", 0, len(data)), **how)
+    read = specification.traced_at_once if at_once else specification.traced
+    return explainer.explain_traced(specification.model.schemas["one"], read, data)
+
+
+@pytest.mark.parametrize("case", EACH, ids=lambda case: case.id)
+def test_trees_are_those_of_reading_at_once(case: Case, tmp_path: Path) -> None:
+    specification = compiled(case, tmp_path)
+    for cut in range(len(case.bytes) + 1):
+        data = case.bytes[:cut]
+        known = flat(explained(specification, data, at_once=True, whole=True))
+        assert flat(explained(specification, data, whole=True)) == known
+        assert flat(explained(specification, data, whole=True, stream=True)) == known
+
+
+@pytest.mark.parametrize("case", EACH, ids=lambda case: case.id)
+def test_each_offset_is_explained_as_by_reading_at_once(case: Case, tmp_path: Path) -> None:
+    specification = compiled(case, tmp_path)
+    known = explained(specification, case.bytes, at_once=True, whole=True)
+    for at in range(len(case.bytes)):
+        found = explained(specification, case.bytes, window=(at, at + 1))
+        assert [told(node)[:6] for node in innermost([found], at)] == [
+            told(node)[:6] for node in innermost([known], at)
+        ]
+
+
+def test_ranges_have_the_elements_in_them(tmp_path: Path) -> None:
+    specification = compiled(LISTS[0], tmp_path)
+    [found] = explain(b"\1a" * 5, selection=Selection(start=3, end=6), ksy=specification)
+    assert found.stored is not None
+    [rows] = found.stored.children
+    assert ([row.name for row in rows.children], rows.omitted) == (["[0]", "[1]", "[2]", "[3]"], 1)
+    assert found.note == ""
+    specification = compiled(LISTS[6], tmp_path)
+    [found] = explain(LISTS[6].bytes, selection=Selection(start=5, end=7), ksy=specification)
+    assert found.note.startswith("elements outside the range were not read")
+
+
+def test_the_document_is_the_same_in_pieces(tmp_path: Path, exhume_cli: Any) -> None:
+    (tmp_path / "one.ksy").write_text(LISTS[0].text, encoding="utf-8")
+    file = tmp_path / "file.bin"
+    file.write_bytes(b"\1a" * 100 + b"\2")
+    ran = exhume_cli("explain", "--ksy", tmp_path / "one.ksy", file, "--all", "--json")
+    [section] = json.loads(ran.out)["sections"]
+    [whole] = explain(file, selection=Selection(whole=True), ksy=compile_ksy(tmp_path / "one.ksy"))
+    assert section == json.loads(json.dumps(whole.to_dict()))
+    assert ran.code == 3
+    lines = exhume_cli("explain", "--ksy", tmp_path / "one.ksy", file, "--all", "--ndjson")
+    assert {**section, "format": "ksy:one"}.items() <= json.loads(lines.out).items()
+
+
+FAILING = """
+seq: [{id: rows, type: row, repeat: eos}]
+types: {row: {seq: [{id: n, type: u1}], instances: {far: {pos: n * 100, type: u1}}}}
+"""
+
+
+def test_what_fails_while_it_is_printed_decides_about_the_exit_code(tmp_path: Path, exhume_cli: Any) -> None:
+    (tmp_path / "one.ksy").write_text(f"meta: {{id: one}}{FAILING}", encoding="utf-8")
+    for last, code in ((0, 0), (9, 3)):
+        (tmp_path / "file.bin").write_bytes(bytes(99) + bytes([last]))
+        assert (
+            exhume_cli("explain", "--ksy", tmp_path / "one.ksy", tmp_path / "file.bin", "--all", "--json").code == code
+        )
+
+
+def peak(specification: Specification, many: int, **how: Any) -> int:
+    data = b"\1a" * many
+    explained(specification, data[:100], **how)
+    tracemalloc.start()
+    found = explained(specification, data, **how)
+    for _ in itertools.islice(found.walk(), None):
+        pass
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return most
+
+
+@pytest.mark.parametrize("how", [{"window": (200, 201)}, {}, {"stream": True}], ids=["byte", "first", "all"])
+def test_memory_is_where_each_element_begins(tmp_path: Path, how: dict[str, Any]) -> None:
+    specification = compiled(LISTS[0], tmp_path)
+    how = {"whole": "stream" in how, **how}
+    less, more = peak(specification, 1_000, **how), peak(specification, 9_000, **how)
+    assert (more - less) / 8_000 < 40  # bytes; an object with its notes takes a thousand
