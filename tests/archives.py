@@ -22,7 +22,7 @@ def _is_archive(path: Path) -> bool:
 
 
 def real_archives() -> list[Path]:
-    """Valid samples of real producers: those of the repository, and those that lie beside it."""
+    """Valid samples of real producers: those of the repository, and those next to it."""
     found = REAL.glob("caf/*.caf")
     found += [path for path in REAL.glob("zs/*.zs") if path.name.startswith(("good", "letters", "tiny", "words"))]
     found += REAL.glob("clp_s/*/*/archive*.clps")

@@ -271,7 +271,7 @@ _BUILDERS: dict[str, Callable[[], Named]] = {
 }  # fmt: skip
 FORMATS = tuple(_BUILDERS)
 CONTENT = {"caf": SalvageMode.FILES, "databundle": SalvageMode.FILES}
-"""In which mode salvage gives the contents; records for the others."""
+"""The mode in which salvage writes the contents; records for the others."""
 MOST = 25
 """Findings that are kept of one archive; the rest are counted."""
 
@@ -279,10 +279,9 @@ MOST = 25
 def describe(format: str, case: Broken, folder: Path) -> Iterator[tuple[str, Any]]:
     """What `verify` finds in a broken archive, then what `salvage` makes of it, as JSON; `folder` is for files.
 
-    None stands for what goes without saying: the number of findings when all are told, those of `--quick` when they
-    are the same.
+    None stands for the usual case: the number of findings if all are listed, those of `--quick` if they are the same.
     """
-    # What is written here need not outlive a power failure, and random names would not be the same twice.
+    # Files written here need not survive a power failure, and random names would not be the same twice.
     quiet = patch("os.fsync"), patch("uuid.uuid4", counted_guids(1))
     with chdir(folder), quiet[0], quiet[1], case.target(Path("archive")) as target:
         found = list(exhume.verify(target, format=format, limits=case.limits))

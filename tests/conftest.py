@@ -24,7 +24,7 @@ settings.load_profile(PROFILE)
 
 
 BULK = 10
-"""Of a test that is marked `bulk`, every tenth set of parameters is not slow."""
+"""Every tenth set of parameters of a test marked `bulk` is not slow."""
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses
@@ -53,7 +53,7 @@ def samples() -> Path:
 
 @pytest.fixture(scope="session")
 def real_samples() -> RealSamples:
-    """Archives that other programs made: those of the repository, then those that lie beside it."""
+    """Archives that other programs made: those of the repository, then those next to it."""
     return REAL
 
 
@@ -71,7 +71,7 @@ class Ran:
 
 @pytest.fixture
 def exhume_cli(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ran]:
-    """Runs the command line in this process: `exhume_cli("verify", path, input=b"…")` gives code, out, err."""
+    """Runs the command line in this process: `exhume_cli("verify", path, input=b"…")` returns code, out, err."""
 
     def run(*args: object, input: bytes | None = None) -> Ran:
         import io

@@ -21,7 +21,7 @@ def load(name: str) -> dict[str, Any]:
 
 
 def closed(schema: Any) -> Any:
-    """The schema without room for keys that it does not name: later versions may add some, this one must not."""
+    """The schema with only the keys that it names: later versions may add some, this one must not."""
     if isinstance(schema, dict):
         made = {key: closed(value) for key, value in schema.items()}
         return made | {"additionalProperties": False} if "properties" in schema else made

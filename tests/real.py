@@ -1,9 +1,9 @@
-"""Archives that other programs made: those of the repository, and more of them where they lie beside it.
+"""Archives that other programs made: those of the repository, and more of them if there are some next to it.
 
-`tests/samples/real/` holds small archives that the formats' own tools made of inputs of ours; its `manifest.json` says
-of each which program, which version and which command line, and has the digests of its files.  A `shared/samples`
-beside the repository, or the folder that `EXHUME_MORE_SAMPLES` names, laid out the same way, adds cases that the
-repository does not carry.
+`tests/samples/real/` contains small archives that the formats' own tools made from our inputs; its `manifest.json`
+lists for each the program, the version and the command line, and the digests of its files.  A `shared/samples` next to the
+repository, or the folder that `EXHUME_MORE_SAMPLES` names, in the same layout, adds cases that are not in the
+repository.
 """
 
 from __future__ import annotations

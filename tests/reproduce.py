@@ -1,7 +1,7 @@
-"""One archive by every writer, with every codec and its default level: what they hold, and their bytes as digests.
+"""One archive by every writer, with every codec and its default level: their content, and their bytes as digests.
 
     python -m tests.reproduce [--jobs N]      # prints the digests of what this machine writes
-    python -m tests.reproduce --write         # makes the table tests/digests.json anew (make digests; needs qemu-user)
+    python -m tests.reproduce --write         # rewrites the table tests/digests.json (make digests; needs qemu-user)
 
 The inputs are the same everywhere, and so must the archives be: see docs/trust.md, "The same bytes on every machine".
 """
@@ -94,14 +94,14 @@ def events() -> Iterator[str]:
 
 
 def members() -> dict[str, bytes]:
-    """Files of all sizes, names that sort differently by locale, and sizes beyond one record."""
+    """Files of all sizes, names whose order depends on the locale, and sizes beyond one record."""
     chance = random.Random(7)
     found = {f"many/{n:03d}.txt": f"file {n}\n".encode() * chance.randrange(200) for n in range(60)}
     found |= {"B/upper": b"1" * 5000, "a/lower": chance.randbytes(3000), "ä/umlaut": b"\0" * 200_000, "ı/dotless": b"i"}
     return found | {"large.log": b"".join(b"%d %s\n" % (n, chance.randbytes(4).hex().encode()) for n in range(30_000))}
 
 
-# What is made of them
+# The archives
 
 
 def command(*words: object) -> None:
@@ -161,7 +161,7 @@ def write_log(path: Path, codec: str) -> None:
 
 
 def isal_digest() -> str:
-    """Digest of what the one level gives whose bytes depend on the processor."""
+    """Digest of the output of the one level whose bytes depend on the processor."""
     from exhume.formats.zs.encode import compressor
 
     compress = compressor("deflate", "isal")
@@ -183,7 +183,7 @@ def digest(path: Path) -> str:
 
 
 def content(path: Path) -> str:
-    """SHA-256 over what an archive holds, however it is stored."""
+    """SHA-256 over the content of an archive, however it is stored."""
     found = hashlib.sha256()
     for name, data in items(path):
         found.update(b"%d\0%d\0" % (len(name), len(data)) + name + data)
@@ -257,7 +257,7 @@ def main() -> None:
     """Prints the report, or writes the table."""
     parser = argparse.ArgumentParser(description="What every writer writes, as digests.")
     parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--write", action="store_true", help="make tests/digests.json anew")
+    parser.add_argument("--write", action="store_true", help="rewrite tests/digests.json")
     options = parser.parse_args()
     found = report(options.jobs, contents=options.write)
     if not options.write:

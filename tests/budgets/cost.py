@@ -49,7 +49,7 @@ def bomb(path: Path) -> None:
 
 
 def stream(path: Path) -> None:
-    """A KV-IR stream of 500 texts of 2 MiB inside one zstd frame."""
+    """A KV-IR stream of 500 strings of 2 MiB inside one zstd frame."""
     units = event([], [(1, build_text(b"long" * (1 << 19)))])
     data = HEAD + user(Tags.NODE_TEXT, b"a") + units * 500 + END
     path.write_bytes(zstandard.ZstdCompressor(level=1).compress(data))
@@ -114,7 +114,7 @@ INPUTS: Mapping[str, tuple[str, Callable[[Path], None]]] = {
     "24,000 columns": ("clp-s", columns),
     "noise full of magic numbers": ("", noise),
 }
-"""What is read: its name, its format where one has to be named, and how it is made."""
+"""The inputs: the name of each, its format where one has to be named, and how it is made."""
 
 UNFIT = {("extract", "names of 2,000 components")}
 """What makes folders too deep for Python's own functions, with which this script counts and removes them."""

@@ -25,7 +25,7 @@ SMALLEST = {
 FORMATS = ("ark", *SMALLEST)
 
 WITHOUT = {"expansion": "expansion_floor", "expansion_floor": "expansion"}
-"""Limits of which only the larger counts: to try one, the other is 0."""
+"""Pairs of limits whose larger one counts: to try one, the other is 0."""
 
 TOP = 1 << 16
 """No small archive needs more of anything."""

@@ -1,4 +1,4 @@
-"""Damaged chunks of which salvage has to make the most: where the index is looked for, and what is told of it."""
+"""Damaged chunks for salvage: where it searches for the index, and what it reports about it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _picture(size: int) -> bytes:
 
 
 def _spread(apart: int) -> bytes:
-    """Entries without the start of an index, so many bytes apart."""
+    """Entries without the start of an index, `apart` bytes from each other."""
     first, second = b'"a":{"start_byte":0,"end_byte":20}', b'"b":{"start_byte":20,"end_byte":64}'
     return DATA + first + b"#" * apart + second + b"}}"
 

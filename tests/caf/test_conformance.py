@@ -97,7 +97,7 @@ def test_malformed_chunks_are_told(malformed_corpus: Corpus) -> None:
         assert all("\n" not in str(finding) for finding in findings)
         severities = {finding.severity for finding in findings}
         if expected["verdict"] == "reject":
-            # Another version is not damage, and of a handful of bytes nothing says that they are a CAF.
+            # Another version is not damage, and a few bytes cannot be identified as a CAF.
             unknown = name in ("version-2.caf", "zero-bytes.caf", "three-bytes.caf")
             assert (Severity.UNCHECKED if unknown else Severity.ERROR) in severities, name
             with pytest.raises(ExhumeError) as caught:

@@ -237,7 +237,7 @@ def test_batches_hold_every_member_once(
     shutil.rmtree(spot)
 
 
-# --- the batch functions and their twins ------------------------------------------------------------------------------
+# --- the batch functions, compiled and not ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("write", [batchio.write_files, batchio.py_write_files])

@@ -1,4 +1,4 @@
-"""The index parser: strict, exact offsets, and its fast twins agree with it on every input."""
+"""The index parser: strict, exact offsets, and its fast forms agree with it on every input."""
 
 from __future__ import annotations
 

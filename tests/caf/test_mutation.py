@@ -1,4 +1,4 @@
-"""Truncation at every length and a flip of every byte of index and footer: told, or a documented don't-care.
+"""Truncation at every length and a flip of every byte of index and footer: reported, or a documented don't-care.
 
 The one don't-care: a flip inside a name that leaves valid JSON only renames a file, and the format has no checksum.
 Nothing may crash, and no member may read bytes that its range does not name.

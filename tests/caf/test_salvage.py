@@ -221,7 +221,7 @@ def test_offsets_in_notes_and_spans_are_those_of_the_image(tmp_path: Path) -> No
 
 
 def test_a_torn_first_entry_at_the_end_of_an_image(tmp_path: Path) -> None:
-    """The writer died inside its first entry: what stands before the index is kept, wherever the chunk lies."""
+    """The writer died inside its first entry: the data before the index are kept, at any offset of the chunk."""
     torn = DATA + b'{"format_version":"1.0","files":{"a":{"st'
     report = salvage(b"#" * 1000 + torn, tmp_path / "out", format="caf", offset=1000)
     assert [(f.span.start, f.span.end, f.fate) for f in report.spans] == [
@@ -230,7 +230,7 @@ def test_a_torn_first_entry_at_the_end_of_an_image(tmp_path: Path) -> None:
 
 
 def test_members_say_what_they_are() -> None:
-    """Where a name was not what the entry says, the member tells why."""
+    """If a member's name differs from its entry, its note gives the reason."""
     twice = recover(BytesSource(BROKEN["duplicate-name"][1]))
     assert [(m.name, m.note) for m in twice.members] == [
         ("y", ""), ("x", ""), ("x (first occurrence)", "hidden by a later entry of the same name"),
@@ -262,12 +262,12 @@ def test_an_index_is_found_wherever_windows_end(monkeypatch: pytest.MonkeyPatch,
 
 
 def _torn(*entries: tuple[str, int, int]) -> bytes:
-    """An index that breaks behind these entries."""
+    """An index that breaks after these entries."""
     return index_of(*entries)[:-2] + b",!"
 
 
 def test_of_two_torn_indexes_the_one_with_more_entries_counts() -> None:
-    """Entries behind the break of the first are counted there as well; where that is all it has, the last counts."""
+    """Entries after the break of the first are counted there as well; if that is all it has, the last counts."""
     first, second = _torn(("a", 0, 10), ("b", 10, 20)), _torn(("c", 20, 64))
     found = recover(BytesSource(DATA + first + second))
     assert [(m.name, m.start, m.end) for m in found.members] == [("a", 0, 10), ("b", 10, 20), ("c", 20, 64)]

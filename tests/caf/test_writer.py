@@ -1,4 +1,4 @@
-"""Writing chunks: what goes in comes out, limits hold, failures leave nothing behind."""
+"""Writing chunks: what goes in comes out, limits hold, failures leave no files."""
 
 from __future__ import annotations
 

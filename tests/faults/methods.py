@@ -1,4 +1,4 @@
-"""Every method by which an archive is read, for tests that ask all of them: what each gives can be compared."""
+"""Every method that reads an archive, for tests that call all of them: their results can be compared."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ _OWN: dict[str, dict[str, Method]] = {
 
 
 def methods(archive: str) -> dict[str, Method]:
-    """The methods of one of `ARCHIVES`, each as a function of the archive that gives something to compare."""
+    """The methods of one of `ARCHIVES`, each as a function of the archive that returns something to compare."""
     return _ALL | _OWN[archive.partition(",")[0]]
 
 

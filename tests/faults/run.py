@@ -3,8 +3,8 @@
     python -m tests.faults.run [--kill] [--every N] [--json] [WORD ...]    # tasks whose label has all the words
     python -m tests.faults.run --write                                     # make faults
 
-After each fault what is on the disk is judged: nothing, what was there before, or all that a run without a fault
-writes; never anything else under its final name, and no temporary file unless the process was killed.  The kernel's
+After each fault the disk is checked: nothing, the previous state, or all that a run without a fault writes; never
+anything else under its final name, and no temporary file unless the process was killed.  The kernel's
 loops over small files run interpreted, so that their calls are seen.
 """
 
@@ -45,7 +45,7 @@ State = dict[str, str]
 """What is in a folder: the digest of each file by its name, `/` for a directory."""
 
 TEMPORARY = re.compile(r"(^|/)\.[^/]*\.part(/|$)|-journal$")
-"""Names that nobody takes for a finished output."""
+"""Names that cannot be confused with a finished output."""
 
 EMPTY_CATALOG = "an empty catalog"
 
@@ -90,7 +90,7 @@ class Bench:
         self.task = task
 
     def fresh(self) -> None:
-        """Empties what is written into, but for what the task wants to find there."""
+        """Empties the output folders, except for the files that the task expects."""
         for path in (self.out, self.scratch):
             shutil.rmtree(path, ignore_errors=True)
             path.mkdir()
@@ -123,7 +123,7 @@ class Bench:
         return (int(result or 0), said), ResourceWarning(str(leaks[0].message)) if leaks else None
 
     def state(self) -> State:
-        """What is there now: outputs, and what was forgotten in the folder of temporary files."""
+        """The current files: outputs, and leftovers in the folder of temporary files."""
         return state(self.out) | {f"/tmp/{name}": each for name, each in state(self.scratch).items()}
 
 
@@ -139,7 +139,7 @@ def interpreted() -> Iterator[None]:
 
 
 def judge(task: Task, before: State, after: State, found: State, *, killed: bool) -> str | None:
-    """What is wrong with what a fault left behind; None when nothing is."""
+    """What is wrong with the state after a fault; None if nothing is."""
     left = {name for name in found if TEMPORARY.search(name) or name.startswith("/tmp/")}
     if left and not killed:
         return f"left behind: {', '.join(left)}"
@@ -177,7 +177,7 @@ def faults(calls: Counter[str], every: int, *, kill: bool) -> list[tuple[str, in
 
 @contextlib.contextmanager
 def frozen() -> Iterator[None]:
-    """Has the collector of garbage look only among what is made from now on: that is what a fault may leave."""
+    """Limits the garbage collector to objects made from now on: those that a fault may leave."""
     gc.collect()
     gc.freeze()
     try:
@@ -234,7 +234,7 @@ def _failed(bench: Bench, disk: Disk, before: State, usual: tuple[int, str], aft
         return f"{leaked} descriptors left open"
     if disk.how == SHORT and told != usual:
         return f"did not go on after less than it asked for: {told}"
-    if told[0] in (0, 3):  # it says how much there is of it
+    if told[0] in (0, 3):  # it reports how much it has
         if found == after or told != usual:
             return None
         return f"says that all is as it should be, but {sorted(set(after.items()) ^ set(found.items()))} is not"

@@ -20,9 +20,9 @@ EXAMPLES = ROOT / "examples"
 class Task:
     """One thing to write: words with `{i}`, the folder of inputs, and `{o}`, the folder to write into.
 
-    `before` prepares what lies in the folder already.  `tree`: files appear one after the other, each complete in
-    itself, so that some of them are an honest outcome too; a killed process says that they are not all.  `apart`: the
-    same, but nothing says so: the outputs are not parts of one thing.  `log`: written in
+    `before` prepares the folder.  `tree`: files appear one at a time, each complete in itself, so that some of them are
+    a valid outcome too; a killed process leaves the mark that they are not all.  `apart`: the same, without the mark:
+    the outputs are not parts of one thing.  `log`: written in
     place, so that a killed process leaves something, which must not verify.
     """
 

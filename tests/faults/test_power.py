@@ -48,7 +48,7 @@ class Recorder(Disk):
 
 
 def broken_promises(events: list[tuple[str, str, str]], out: Path) -> list[str]:
-    """What may be lost although a name says that it is there."""
+    """The files that may be lost although their names exist."""
     dirty: set[str] = set()
     nameless: set[str] = set()
     wrong = []

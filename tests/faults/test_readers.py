@@ -1,4 +1,4 @@
-"""Reading from a failing disk: every read fails or is short once, and is told; what was read before and after is right.
+"""Reading from a failing disk: every read fails or is short once, and is reported; all other data are right.
 
 Spec: none; docs/trust.md, "Failing disks".
 """
@@ -24,7 +24,7 @@ WAYS = ("EIO", EMPTY, SHORT)
 
 
 def about(archive: Path, error: ExhumeError) -> bool:
-    """Whether an error says which bytes of which file of an archive could not be read."""
+    """Whether an error names the file of an archive and the bytes that could not be read."""
     span = error.span
     if span is None or span.end <= span.start:
         return False
@@ -32,7 +32,7 @@ def about(archive: Path, error: ExhumeError) -> bool:
 
 
 def outcome(archive: Path, method: Any, opened: Any, usual: Any, disk: Disk) -> str | None:
-    """What is wrong with what a method gives on a failing disk."""
+    """What is wrong with the result of a method on a failing disk."""
     try:
         with disk:
             got = method(opened)
@@ -42,14 +42,14 @@ def outcome(archive: Path, method: Any, opened: Any, usual: Any, disk: Disk) -> 
         return None if about(archive, error) else f"does not name the bytes: {error}"
     if got == usual:
         return None
-    told = any(words in str(got) for words in ("EX-6", os.strerror(errno.EIO), "short read"))  # of what goes on
+    told = any(words in str(got) for words in ("EX-6", os.strerror(errno.EIO), "short read"))  # the cause
     return None if told else "gives something else, and says nothing"
 
 
 @pytest.mark.parametrize(("archive", "name"), every_method(), ids=lambda value: value)
 @pytest.mark.bulk
 def test_every_read_fails_once(archive: str, name: str, samples: Path) -> None:
-    """The error names the bytes, and asking again gives the answer: nothing was kept of what failed."""
+    """The error names the bytes, and a second call succeeds: nothing was kept of the failed read."""
     path, method = samples / ARCHIVES[archive], methods(archive)[name]
     for _ in range(2):  # the first may import
         with exhume.open(path) as opened, Disk() as disk:

@@ -1,4 +1,4 @@
-"""Ctrl-C at any moment: the process ends, says so, and leaves nothing, what was there before, or all of it.
+"""Ctrl-C at any moment: the process ends, says so, and leaves nothing, the previous state, or all of its output.
 
     python -m tests.faults.test_signals [ROUNDS]     # make signals: how long they took to end, into docs/trust.md
 
@@ -119,7 +119,7 @@ def _cpu(pid: int) -> float:
 
 
 def rounds(task: Task, folder: Path, count: int, seed: int) -> Iterator[tuple[Ending, str | None]]:
-    """Interrupts a task at random moments; how each ended, and what is wrong with what was left."""
+    """Interrupts a task at random moments; yields how each run ended, and what is wrong with its leftovers."""
     bench = run.Bench(folder, task)
     bench.fresh()
     before = bench.state()

@@ -1,4 +1,4 @@
-"""One archive and many threads, forked and spawned processes: every reader method gives what one thread gets.
+"""One archive and many threads, forked and spawned processes: every reader method returns what one thread gets.
 
 Spec: none; docs/trust.md, "Threads, processes and signals".
 """
@@ -37,7 +37,7 @@ def hasty() -> Iterator[None]:
 @pytest.mark.slow
 @pytest.mark.usefixtures("hasty")
 def test_eight_threads_on_one_archive(name: str, samples: Path) -> None:
-    """Each thread calls every method, in an order of its own, of an archive that nobody has asked before."""
+    """Each thread calls every method, in an order of its own, of a newly opened archive."""
     path, calls = samples / ARCHIVES[name], methods(name)
     usual = answers(path, name)
     for round in range(size(2, 40)):
@@ -65,7 +65,7 @@ def test_eight_threads_on_one_archive(name: str, samples: Path) -> None:
 
 
 def answers(path: Path, name: str) -> dict[str, Any]:
-    """What every method gives, each of an archive of its own."""
+    """The result of every method, each on an archive of its own."""
     found = {}
     for method, call in methods(name).items():
         with exhume.open(path) as archive:

@@ -1,4 +1,4 @@
-"""Writing to a failing disk: every call fails once, in every way; what is there afterwards is nothing, old or complete.
+"""Writing to a failing disk: every call fails once, in every way; the output is then absent, old or complete.
 
 Spec: none; docs/trust.md, "Failing disks".
 """

@@ -1,4 +1,4 @@
-"""Whether somebody looks on while the tests run."""
+"""Whether a tracer is active while the tests run."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ SAMPLES = Path(__file__).parents[1] / "samples"
 class Subject(NamedTuple):
     """An archive: its format, its path below the samples, and whether checksums cover all of its content.
 
-    Of a larger one, only one of so many damages is tried, from the first on: `share`.
+    For a larger one, only one of `share` damages is tried, starting with the first.
     """
 
     format: str

@@ -57,7 +57,7 @@ def unpacked(text: str) -> str:
 
 
 def usual(subject: Subject) -> str:
-    """What an archive holds; raises `AssertionError` when anything is said about it as it is."""
+    """The content of an archive; raises `AssertionError` if the undamaged archive has findings."""
     target = target_of(subject.files())
     assert not list(exhume.verify(target, format=subject.format))
     with exhume.open(target, format=subject.format) as archive:
@@ -129,7 +129,7 @@ def summary(outcomes: Outcomes) -> str:
 
 
 def details(outcomes: Outcomes, format: str) -> str:
-    """The table of the fields of a format of which not every flipped bit is found, all its archives together."""
+    """The table of a format's fields in which some flipped bits are not found, over all its archives."""
     sums: dict[str, Counter[str]] = {}
     for name, subject in SUBJECTS.items():
         if subject.format == format:

@@ -1,4 +1,4 @@
-"""What every flipped bit, cut and sector comes to: as the documentation says, and never a lie.
+"""The outcome of every flipped bit, cut and sector: as documented, and never a wrong answer.
 
 Spec: none; docs/trust.md, "Every bit".
 """
@@ -17,7 +17,7 @@ from tests.sizes import THOROUGH, size
 from tools.blocks import read_block
 
 APPENDED = {("leveldb", "cuts"): 10, ("leveldb", "sectors"): 2}
-"""Logs and manifests are appended to: cut between records, or zeroed to their end, they are shorter, not damaged."""
+"""Logs and manifests are appended to: truncated between records, or with a zeroed tail, they are not damaged."""
 
 OUTCOMES = run.known()
 
@@ -50,7 +50,7 @@ def test_every_archive_is_known() -> None:
 
 
 def test_nothing_crashes_and_nothing_lies() -> None:
-    """Where checksums cover the content, no damage changes it unnoticed, but where the format cannot tell."""
+    """Where checksums cover the content, no damage changes it unnoticed, except where the format has no check."""
     unnoticed: dict[tuple[str, str], int] = {}
     for name, subject in SUBJECTS.items():
         for kind in run.KINDS:

@@ -67,8 +67,8 @@ WHY: dict[str, dict[str, str]] = {
 
 
 def why(format: str, field: str) -> tuple[str, str]:
-    """The pattern that a field matches, and the reason.  Raises `KeyError` when nothing says why."""
+    """The pattern that a field matches, and the reason.  Raises `KeyError` if there is no reason."""
     for pattern, reason in WHY[format].items():
         if re.match(pattern, field):
             return pattern, reason
-    raise KeyError(f"{format}: nothing says why flipped bits of {field!r} are not found")
+    raise KeyError(f"{format}: no reason why flipped bits of {field!r} are not found")

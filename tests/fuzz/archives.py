@@ -1,4 +1,4 @@
-"""Archives of which one file is the input: what the verbs of the command line are run on."""
+"""Archives with one file taken from the input, on which the verbs of the command line run."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ WHOLE = {"zs": b"\1\0", "caf": b"\2\0", "clp_s": b"\3\0", "clp_kv_ir": b"\4\0"}
 
 
 class Folder:
-    """A folder of its own with a copy of each sample; `given` gives the archive that an input stands for."""
+    """A folder of its own with a copy of each sample; `given` returns the archive that an input stands for."""
 
     def __init__(self, place: Path) -> None:
         self.place = place
@@ -57,7 +57,7 @@ class Folder:
     def with_archive(self, data: bytes, work: Callable[[Path, str], object]) -> None:
         """Does something with the archive that an input stands for, and its format ("" where that is not given).
 
-        Raises `AssertionError` when something is written beside the folder `out`, which is removed.
+        Raises `AssertionError` if something is written outside the folder `out`, which is removed.
         """
         format, sample, name = SLOTS[data[0] % len(SLOTS)] if data else SLOTS[0]
         archive = self.place / (sample or "input")
@@ -69,13 +69,13 @@ class Folder:
         try:
             work(archive, format)
             if (found := self._there()) != beside:
-                raise AssertionError(f"written beside the target: {sorted(found ^ beside)}")
+                raise AssertionError(f"written outside the target: {sorted(found ^ beside)}")
         finally:
             file.write_bytes(before)
             shutil.rmtree(self.out)
 
     def _there(self) -> set[Path]:
-        """What lies where a name with `..` would lead."""
+        """The files where a name with `..` would lead."""
         return {path for folder in (self.place, self.place / "a", self.out.parent) for path in folder.iterdir()} - {
             self.out
         }

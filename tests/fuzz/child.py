@@ -57,14 +57,14 @@ def with_atheris(name: str, seconds: int, place: Path, work: Path) -> None:
     import atheris
 
     if "asan" not in os.environ.get("LD_PRELOAD", ""):  # there the blocks of the kernel are counted instead
-        sys.stderr, said = Path(os.devnull).open("w"), sys.stderr  # of every module that is instrumented it says so
+        sys.stderr, said = Path(os.devnull).open("w"), sys.stderr  # it prints a line per module
         hook = atheris.instrument_imports(include=["exhume", "exhume_ksy"])
         hook.__enter__()
         function = guarded(name, place, SLOWER)
         sys.stderr = said
     else:
         function = guarded(name, place)
-    from tests.fuzz.targets import size_of  # behind the hook: it imports what is to be seen
+    from tests.fuzz.targets import size_of  # after the hook: it imports the modules to instrument
 
     write_corpus(name, work / "corpus")
     options = {
@@ -73,7 +73,7 @@ def with_atheris(name: str, seconds: int, place: Path, work: Path) -> None:
         "print_final_stats": 1,
         "artifact_prefix": f"{work}/", "reload": 0,
     }  # fmt: skip
-    gc.freeze()  # what is there by now is never looked at again
+    gc.freeze()  # existing objects are never examined again
     words = [f"-{key}={value}" for key, value in options.items()]
     atheris.Setup([sys.argv[0], *words, str(work / "corpus")], function)
     atheris.Fuzz()

@@ -99,7 +99,7 @@ Choose = Callable[[int], int]
 
 
 class Grammar:
-    """Expressions, whose choices are made by a function that gives a number below another."""
+    """Expressions, whose choices are made by a function that returns a number below another."""
 
     def __init__(self, choose: Choose) -> None:
         self.choose = choose
@@ -150,7 +150,7 @@ PLAIN = (int, float, str, bytes, memoryview, type(None), array)
 
 
 def is_value(found: Any, depth: int = 3) -> bool:
-    """Whether something is a value of the file: a number, a text, bytes, a structure, a stream, or a list of those."""
+    """Whether something is a value of the file: a number, a string, bytes, a structure, a stream, a list of those."""
     if found is CANARY or isinstance(found, PLAIN) or hasattr(found, "_fields") or hasattr(found, "resume_at"):
         return True
     if isinstance(found, list):
@@ -187,7 +187,7 @@ def compiled(texts: list[str]) -> Specification:
 
 
 def execute(texts: list[str], files: Iterator[bytes]) -> int:
-    """Executes each expression on each file; gives how often. Raises `AssertionError` for what it must not reach."""
+    """Executes each expression on each file and returns the count. Raises `AssertionError` for a forbidden object."""
     specification, count = compiled(texts), 0
     for data in files:
         try:

@@ -66,7 +66,7 @@ class Guard:
             raise BoundError(f"outside of its folder: {self._escaped.pop()}")
 
     def _measure(self, data: bytes) -> None:
-        """Runs once more, to tell what this input takes from what earlier ones left."""
+        """Runs once more, to separate the memory of this input from that of earlier ones."""
         if self._floor:
             _forget_peak()
             start = _peak()
@@ -110,7 +110,7 @@ def _writes(args: tuple[Any, ...]) -> bool:
 
 
 def _lies_outside(path: Any, folder: Path) -> bool:
-    """Whether an absolute path leads elsewhere; what is relative to an open directory is judged by what lies there."""
+    """Whether an absolute path leads elsewhere; paths relative to an open directory are judged by its content."""
     if not isinstance(path, (str, bytes, os.PathLike)):
         return False
     place = Path(os.path.normpath(os.fsdecode(path)))
@@ -122,5 +122,5 @@ def _peak() -> int:
 
 
 def _forget_peak() -> None:
-    """Lets the peak begin anew at what is held now (Linux)."""
+    """Resets the peak to the current memory (Linux)."""
     Path("/proc/self/clear_refs").write_text("5", encoding="ascii")

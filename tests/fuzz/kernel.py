@@ -56,13 +56,13 @@ MOST = 1 << 20
 
 
 class Place(NamedTuple):
-    """Where a version lies, as `LeveldbRows.versions` asks for it."""
+    """The place of a version, as `LeveldbRows.versions` requests it."""
 
     operations: int | None
 
 
 def zs(data: bytes) -> None:
-    """Payloads of data blocks, and texts that become such."""
+    """Payloads of data blocks, and lines that become such."""
     with contextlib.suppress(kernel.MalformedRecordsError):
         kernel.scan_records(data)
     with contextlib.suppress(kernel.MalformedRecordsError):
@@ -128,7 +128,7 @@ TYPES = [
 
 
 def ark_messages(data: bytes) -> None:
-    """A message of each type: where the kernel vouches for it, it prints what the decoder makes of it."""
+    """A message of each type: if the kernel accepts it, it prints the same as the decoder."""
     for decoder, program, columns in TYPES:
         programs: list[Any] = [program, *[None] * 255]
         odd = ark_kernel.ark_check([data], bytes(1), programs)
@@ -185,7 +185,7 @@ GENERATED: list[Generated] = [
     for name, found in vars(importlib.import_module(f"exhume_ksy.fast.{module.name}")).items()
     if name.startswith(("scan_", "flat_"))
 ]
-"""What reads single elements and columns of them in compiled code, and where it reads none, the twin of that."""
+"""Compiled readers of single elements and columns, and where there are none, the pure-Python ones."""
 SCHEMAS = {found.__module__.rpartition(".")[2]: bytes([number, 0, 0]) for number, found in enumerate(GENERATED)}
 """The specifications that these readers come from, and the bytes that choose one of each."""
 
@@ -282,7 +282,7 @@ def clps_read(data: bytes) -> None:
 
 
 def clps_query(data: bytes) -> None:
-    """Masks of columns, and patterns over texts."""
+    """Masks of columns, and patterns over strings."""
     if len(data) < 4:
         return
     how, cut, text, rest = data[0], data[1] * 8, data[2], data[3:]
@@ -316,7 +316,7 @@ def _encoder(how: int) -> Any:
 
 
 def _built(encoder: Any) -> None:
-    """Asks an encoder for all that it holds."""
+    """Reads all tables of an encoder."""
     encoder.nodes_list(), encoder.time_nodes_list()
     for which in range(3):
         encoder.entries(which, 0, encoder.dictionary(which)[1])
@@ -395,7 +395,7 @@ def _filled(rows: int, kinds: bytes, columns: list[Any]) -> None:
 
 
 def kv_ir_write(data: bytes) -> None:
-    """Lines of JSON; the units that are made of them can be read to their end."""
+    """Lines of JSON; the units made of them can be read completely."""
     for names in (None, (AUTO.encode(), USER.encode())):
         encoder = KvIrEncoder({}, {}, names)
         assert encoder.feed(data, 0) <= len(data)
@@ -405,7 +405,7 @@ def kv_ir_write(data: bytes) -> None:
 
 
 def seeds(name: str) -> Iterator[bytes]:
-    """What the targets here begin with besides instances: texts, and words of small numbers."""
+    """Seeds of the targets here in addition to instances: strings, and words of small numbers."""
     numbers = struct.pack("<6Q", 0, 1, 2, 1 << 62, 0x213A010000000000, 0x1080000000013A)
     if name in ("clps_read", "clps_query"):
         for how in range(8):

@@ -43,7 +43,7 @@ KERNEL_TESTS = (
     "tests/leveldb/test_sections.py", "tests/zs/test_kernel.py", "tests/caf/test_index.py",
     "tests/toolchain/test_fast.py",
 )  # fmt: skip
-"""Tests that compare the kernel with its twins."""
+"""Tests that compare the kernel with its pure-Python form."""
 
 
 class Row(NamedTuple):
@@ -55,7 +55,7 @@ class Row(NamedTuple):
 
 
 def compile_kernel() -> None:
-    """Compiles the kernel and the generated readers with sanitizers, beside a copy of all that is interpreted.
+    """Compiles the kernel and the generated readers with sanitizers, next to a copy of the interpreted modules.
 
     Raises `subprocess.CalledProcessError` when that fails.
     """
@@ -87,7 +87,7 @@ def sanitized_environment() -> dict[str, str]:
     return {
         **os.environ,
         "LD_PRELOAD": " ".join(map(str, [SANITIZED / "edges.so", *own, *of_gcc])),
-        # What the interpreter holds at its end is no leak; the library that counts blocks has to come first.
+        # Memory that the interpreter keeps at exit is not a leak; the library that counts blocks has to come first.
         "ASAN_OPTIONS": "detect_leaks=0:verify_asan_link_order=0:allocator_may_return_null=1:quarantine_size_mb=32"
         ":malloc_context_size=1",
         "UBSAN_OPTIONS": "print_stacktrace=1",

@@ -24,10 +24,10 @@ Function = Callable[[bytes], object]
 
 
 class Target(NamedTuple):
-    """What is fuzzed: `make` is given a folder of its own, and gives the function that takes an input.
+    """One entry to fuzz: `make` takes a folder of its own, and returns the function that takes an input.
 
-    Instances of `schemas` are inputs to begin with, behind the bytes that are given for each; `compiled`: the work is
-    done by compiled code, so that only a kernel that counts its blocks tells the engine what is new.
+    Instances of `schemas` are seeds, after the bytes listed for each; `compiled`: the work is done by compiled code, so
+    that only a kernel that counts its blocks shows new behavior to the engine.
     """
 
     make: Callable[[Path], Function]
@@ -89,7 +89,7 @@ TARGETS: dict[str, Target] = {
     "kernel_data_bundle": _kernel(kernel.data_bundle, {"data_bundle_key": b"\x10"}),
     "kernel_generated": _kernel(kernel.generated, kernel.SCHEMAS),
 }  # fmt: skip
-"""Each entry that takes what somebody else wrote."""
+"""Each entry that takes third-party input."""
 
 
 def size_of(name: str) -> int:

@@ -1,4 +1,4 @@
-"""The fuzzers themselves: what was ever found stays repaired, the bounds hold, and every engine finds what is there."""
+"""The fuzzers themselves: past finds stay repaired, the bounds hold, and every engine finds planted faults."""
 
 from __future__ import annotations
 

@@ -191,9 +191,9 @@ def fsspec_paths(place: Path) -> Function:
 
 
 def ksy(place: Path) -> Function:
-    """A specification of somebody else: compiled, and what it gives is run on some bytes.
+    """A third-party specification: compiled, and its readers run on some bytes.
 
-    Bytes that begin with zero choose expressions from a grammar instead, which are executed beside a canary.
+    Bytes that begin with zero choose expressions from a grammar instead, which are executed with a canary in reach.
     """
     shutil.copytree(ROOT / "tests/toolchain/foreign", place / "foreign")
     file = place / "foreign" / "input.ksy"

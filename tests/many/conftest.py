@@ -48,7 +48,7 @@ def damage(path: Path, at: float = 0.6) -> None:
 
 @pytest.fixture(scope="session")
 def archives(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Twelve ZS files (z03 and z07 damaged), six clp-s archives, six chunks (c4 is none)."""
+    """Twelve ZS files (z03 and z07 damaged), six clp-s archives, six chunks (c4 is not a chunk)."""
     root = tmp_path_factory.mktemp("many")
     for number in range(12):
         make_zs(root / f"z{number:02d}.zs", number)

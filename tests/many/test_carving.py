@@ -93,7 +93,7 @@ def test_threads_find_the_same_wherever_pieces_are_cut(
 
 
 class Failing(BytesSource):
-    """An image whose disk cannot be read behind a byte."""
+    """An image whose disk cannot be read past a byte."""
 
     limit = 1 << 40
 

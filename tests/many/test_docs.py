@@ -1,4 +1,4 @@
-"""The Python of docs/distributed.md runs as it stands."""
+"""The Python of docs/distributed.md runs unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`benchmarks.jobs`: rows are measured only on an idle machine, kept in a file, and told by Amdahl's law."""
+"""`benchmarks.jobs`: rows are measured only on an idle machine, kept in a file, and evaluated by Amdahl's law."""
 
 from __future__ import annotations
 

@@ -136,7 +136,7 @@ def test_what_cannot_be_pickled_is_reported() -> None:
 
 
 def test_units_are_taken_as_they_are_needed() -> None:
-    """One slow unit holds back the results behind it; no more than the window is taken meanwhile."""
+    """One slow unit delays the results after it; no more than the window is taken meanwhile."""
     taken = 0
     slow = threading.Event()
 
@@ -213,7 +213,7 @@ def test_a_process_that_dies_idle_is_replaced() -> None:
 
 
 def served(*messages: bytes) -> list[Any]:
-    """What a worker process answers to messages, one after the other, until its pipe closes or it is dismissed."""
+    """The replies of a worker process to messages, in order, until its pipe closes or it is dismissed."""
     ours, theirs = multiprocessing.Pipe()
     for message in messages:
         ours.send_bytes(message)
@@ -271,7 +271,7 @@ def test_a_process_that_does_not_end_is_killed() -> None:
     worker.pipe, theirs = multiprocessing.Pipe()
     worker.process = stubborn = Stubborn()
     theirs.close()
-    worker.dismiss()  # nobody listens any more
+    worker.dismiss()  # the other end is closed
     assert stubborn.calls == ["join 5", "kill", "join None", "close"]
     worker.pipe, _ = multiprocessing.Pipe()
     assert worker.bury() == "killed by signal 9"

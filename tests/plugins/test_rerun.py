@@ -73,7 +73,7 @@ def test_rerun_imports_a_log_by_its_manifest(samples: Path, tmp_path: Path) -> N
 
 
 def leaves(value: dict[str, Any], lead: str = "") -> list[tuple[str, Any]]:
-    """The numbers and booleans of a message by their path; times and durations are none."""
+    """The numbers and booleans of a message by their path, without times and durations."""
     out: list[tuple[str, Any]] = []
     for name, inner in value.items():
         if isinstance(inner, dict) and "text" not in inner and "index" not in inner and name != "gauges":

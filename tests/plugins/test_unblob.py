@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.conformance("unblob"), pytest.mark.slow]
 
 
 def image_of(samples: Path) -> bytes:
-    """An image with an archive of every format, or what such archives consist of, between bytes that are none."""
+    """An image with an archive of every format, or parts of such archives, between unrelated bytes."""
     parts = [
         "zs/words-none.zs",
         "clp_s/demo.clps",

@@ -58,7 +58,7 @@ def gcs_store() -> Iterator[GcsStore]:
     store: GcsStore | None = None
 
     def download(request: Any, response: Any, storage: Any) -> None:
-        """As the real one: `ifGenerationMatch` is looked at, the generation is told."""
+        """As the real one: checks `ifGenerationMatch`, and reports the generation."""
         wanted = request.query.get("ifGenerationMatch", [None])[0]
         assert store is not None
         store.asked.append((request.get_header("range", ""), wanted))

@@ -1,4 +1,4 @@
-"""A server on loopback that answers with whatever bytes a test gives it, and counts how many of them it could send."""
+"""A server on loopback that responds with arbitrary bytes from a test, and counts how many of them it could send."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a record of a run says of remote objects: what the store tells of them, and digests of what it sent."""
+"""Remote objects in a record of a run: the store's metadata, and digests of the bytes it sent."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def remote(log: Path) -> list[dict[str, Any]]:
 
 
 def check(one: dict[str, Any], data: bytes) -> None:
-    """Every answer has the digest of its bytes, and they are what was read."""
+    """Every response has the digest of its bytes, and they equal the bytes read."""
     assert one["size"] == len(data)
     assert one["fetched_total"] == len(one["fetched"]) > 0
     for answer in one["fetched"]:

@@ -204,12 +204,12 @@ def test_chains(archives: dict[str, Path], tmp_path: Path) -> None:
             f"cafcat://deep/c.txt::{archives['cafcat'].as_uri()}",
             "cafcat://deep/c.txt::memory://chain/catalog.db",
         ):
-            # A catalog in memory does not lie in the folder of its chunks.
+            # A catalog in memory is not in the folder of its chunks.
             more = {"cafcat": {"chunks_in": [str(archives["caf"].parent)]}} if "catalog.db" in url else {}
             with fsspec.open(url, "rb", **more) as file:
                 assert file.read() == FILES["deep/c.txt"], url
             fsspec.get_filesystem_class("caf").clear_instance_cache()
-    # and what exhume opens may itself lie in an archive
+    # and the file that exhume opens may itself be in an archive
     nested = write_files(tmp_path / "outer.caf", "caf", {"in.caf": archives["caf"].read_bytes()})
     with exhume.open(f"caf://in.caf::{nested}") as inner:
         assert isinstance(inner, exhume.MemberArchive)

@@ -1,4 +1,4 @@
-"""Google Cloud Storage (an emulator): exact reads, few requests, and an object that changes is told."""
+"""Google Cloud Storage (an emulator): exact reads, few requests, and changes of an object are reported."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ def claiming(size: str) -> Answer:
 
 
 def huge(request: Request) -> Iterator[bytes]:
-    """An object of almost 8 EB, as it says."""
+    """An object with a stated size of almost 8 EB."""
     size = (1 << 63) - 1
     start, end = request.span(size)
     yield head(

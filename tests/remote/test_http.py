@@ -1,4 +1,4 @@
-"""Reading over HTTP: exact, few requests, and every way a server can be wrong is told."""
+"""Reading over HTTP: exact, few requests, and every way a server can be wrong is reported."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_head_and_tail_are_read_once() -> None:
             assert source.read_at(at, 8) == DATA[at : at + 8]
         for at in (len(DATA) - 4, len(DATA) - 60_000):
             assert source.read_at(at, 4) == DATA[at : at + 4]
-        assert served.gets == 1  # the head came with the answer that told the size
+        assert served.gets == 1  # the head came with the response that stated the size
 
 
 @pytest.mark.parametrize(

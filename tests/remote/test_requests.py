@@ -307,7 +307,7 @@ def test_file_systems_ask_no_more(caf: Path, tmp_path: Path) -> None:
 
 @pytest.fixture
 def several(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pieces of 512 KiB, of which more are always faster."""
+    """Chunks of 512 KiB; more at a time are always faster."""
     monkeypatch.setattr(readahead, "AHEAD", 512 << 10)
     monkeypatch.setattr(readahead, "Pace", lambda: Pace(clock=lambda: 0.0))
     monkeypatch.setattr(source, "RETRY_DELAY", 0.1)

@@ -1,4 +1,4 @@
-"""How often a user waits: requests, and round trips one behind the other, of opening and describing each format.
+"""How often a user waits: requests, and sequential round trips, of opening and describing each format.
 
 Bundle, log and database are larger than what comes with their heads and tails.
 """
@@ -103,7 +103,7 @@ def test_directories_in_a_bucket(format: str, slash: str, store: Store, archives
 @pytest.mark.parametrize(("format", "more"), [("databundle", 1), ("ark", 1), ("leveldb", 0)])
 @pytest.mark.slow
 def test_directories_by_index_pages(format: str, more: int, archives: dict[str, Path]) -> None:
-    """A page tells no sizes, and a directory below is a page of its own: one round trip more for each level."""
+    """A page has no sizes, and a directory below is a page of its own: one round trip more for each level."""
     path = archives[format]
     files = {f"a/{p.relative_to(path).as_posix()}": p.read_bytes() for p in path.rglob("*") if p.is_file()}
     with serving(files) as served:
@@ -162,7 +162,7 @@ def test_verifying_a_bundle_reads_large_pieces(tmp_path: Path, store: Store) -> 
 @pytest.mark.parametrize("path", own_archives() + real_archives(), ids=label)
 @pytest.mark.bulk
 def test_opening_and_describing_is_three_requests_at_most(path: Path, store: Store) -> None:
-    """Of whatever archive; and what `info` then says is what it says locally, or nothing."""
+    """For every archive; and the output of `info` is then the same as locally, or omitted."""
     url = store.put(f"rounds/any/{label(path)}", path) + "/" * path.is_dir()
     opening = sparing(exhume.identify(path)[0].format)
     store.wire.clear()
@@ -366,7 +366,7 @@ def test_what_a_filter_cuts_is_an_estimate(store: Store, tmp_path: Path) -> None
 
 @pytest.mark.slow
 def test_a_log_is_counted_by_its_manifest_where_that_is_asked_for(archives: dict[str, Path], store: Store) -> None:
-    """Whether or not its splits are sound (`verify` finds that); otherwise by the splits, wherever they lie."""
+    """Whether or not its splits are intact (`verify` finds that); otherwise by the splits, in any folder."""
     url = store.put("rounds/counted", archives["ark"]) + "/"
     name = next((archives["ark"] / "splits").iterdir()).name
     damaged = archives["ark"].parent / "damaged"

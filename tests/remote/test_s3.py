@@ -118,10 +118,10 @@ def test_an_object_that_is_overwritten_between_requests(store: Store) -> None:
     with open_target(url, storage_options=store.options) as source:
         assert isinstance(source, Source)
         assert source.read_at(300_000, 10) == data[300_000:300_010]
-        store.pipe("changing", data[::-1])  # as long as before: only its ETag tells
+        store.pipe("changing", data[::-1])  # as long as before: only its ETag differs
         with pytest.raises(SourceChangedError):
             source.read_at(500_000, 10)
-    with open_target(url, storage_options=store.options) as source:  # opened anew, it is what it is now
+    with open_target(url, storage_options=store.options) as source:  # opened again, it has the new content
         assert isinstance(source, Source)
         assert source.read_at(500_000, 10) == data[::-1][500_000:500_010]
         store.pipe("changing", data[:1000])

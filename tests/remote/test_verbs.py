@@ -1,4 +1,4 @@
-"""Every verb that reads, on every sample: out of a bucket it says, writes and exits as it does locally."""
+"""Every verb that reads, on every sample: from a bucket it prints, writes and exits as it does locally."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Both:
         self.done = 0
 
     def run(self, verb: str, *words: object, second: tuple[Path, str] | None = None) -> Ran:
-        """`{out}` among the words is a place to write; what is written there is compared too."""
+        """`{out}` among the words is a place to write; the files written there are compared too."""
         sides: list[tuple[object, object]] = []
         for name, target in (("local", str(self.path)), ("remote", self.url)):
             out = self.folder / name / str(len(list(self.folder.glob(f"{name}/*"))))
@@ -49,7 +49,7 @@ class Both:
 
 
 def plain(text: bytes, names: list[str]) -> bytes:
-    """Output without names, without what depends on their length (aligned columns), and without what runs make anew."""
+    """Output without names, without alignment that depends on their length, and without values that differ by run."""
     for name in sorted(names, key=len, reverse=True):
         text = text.replace(json.dumps(name)[1:-1].encode(), b"@")
         text = text.replace(name.encode(), b"@").replace(name.rsplit("/", 1)[-1].encode() + b"-", b"@-")
@@ -58,7 +58,7 @@ def plain(text: bytes, names: list[str]) -> bytes:
 
 
 def content(path: Path, names: list[str]) -> object:
-    """What was written, by name (identifiers and times that each run makes anew left out)."""
+    """The written files by name (without identifiers and times that differ by run)."""
     if path.is_file():
         return plain(path.read_bytes(), names)
     files = {p.relative_to(path).as_posix(): p.read_bytes() for p in sorted(path.rglob("*")) if p.is_file()}

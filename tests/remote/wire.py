@@ -9,14 +9,14 @@ from contextlib import contextmanager
 
 
 class Wire:
-    """Notes requests; each takes `delay` seconds, so that it shows which were under way at the same time."""
+    """Notes requests; each takes `delay` seconds, so that concurrent ones can be seen."""
 
     def __init__(self) -> None:
         self.delay = 0.0
         self.noted: list[tuple[float, float, str]] = []
         self.under_way = 0
         self.most = 0
-        """The most that were under way at a time."""
+        """The largest number of requests in flight."""
         self._lock = threading.Lock()
 
     @contextmanager
@@ -41,7 +41,7 @@ class Wire:
 
     @property
     def rounds(self) -> int:
-        """The round trips that a caller waits for: the most requests of which each began after the one before ended."""
+        """The round trips that a caller waits for: the longest sequence of requests that did not overlap."""
         count, over = 0, 0.0
         for start, end, _ in sorted(self.noted, key=lambda one: one[1]):
             if start >= over:

@@ -142,7 +142,7 @@ def test_trees_are_embedded(archive_path: Path) -> None:
 
 def test_findings_are_shown(archive_path: Path) -> None:
     data = archive_path.read_bytes()
-    damaged = flip(data, data.index(b'"start_byte":5') + len(b'"start_byte":'), 3)  # 5 becomes 6: a byte nobody claims
+    damaged = flip(data, data.index(b'"start_byte":5') + len(b'"start_byte":'), 3)  # 5 becomes 6: an unclaimed byte
     contents = contents_of(page_of(damaged))
     assert contents["findings"]
 
