@@ -1,7 +1,7 @@
 """Archives that other programs made: those of the repository, and more of them if there are some next to it.
 
 `tests/samples/real/` contains small archives that the formats' own tools made from our inputs; its `manifest.json`
-lists for each the program, the version and the command line, and the digests of its files.  A `shared/samples` next to the
+lists for each the program, the version, the command line and the digests of its files.  A `shared/samples` next to the
 repository, or the folder that `EXHUME_MORE_SAMPLES` names, in the same layout, adds cases that are not in the
 repository.
 """

@@ -1,4 +1,4 @@
-"""What `expected.json` of an Ark sample says, compared with what the reader gives."""
+"""Compares `expected.json` of an Ark sample with the results of the reader."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def plain(value: Any) -> Any:
 
 
 def folded(value: Any) -> Any:
-    """The expected side of the same: texts of NaN and infinities in one spelling."""
+    """The expected side of the same: NaN and infinities in one spelling."""
     if isinstance(value, str) and value.lower() in ("nan", "inf", "-inf", "infinity", "-infinity"):
         return value.lower().replace("infinity", "inf")
     if isinstance(value, dict):

@@ -68,7 +68,7 @@ def streamed(batch: Any) -> bytes:
 
 
 def filled(registry: Registry, name: str, schema: Any, messages: list[bytes]) -> Any:
-    """What the kernel makes of messages; None where it does not vouch for all."""
+    """The columns that the kernel makes of messages; None if it does not accept all of them."""
     made = columns_of(registry, name, schema.names)
     assert made is not None
     programs = [program_for(registry, name)] + [None] * 255
@@ -98,7 +98,7 @@ def schema_of(registry: Registry, name: str, names: list[str] | None = None) -> 
 
 
 def compare(registry: Registry, name: str, schema: Any, messages: list[bytes]) -> bool:
-    """Whether the kernel vouches for all of the messages; what it makes of them is as it should be."""
+    """Whether the kernel accepts all of the messages; its columns are then as they should be."""
     made = filled(registry, name, schema, messages)
     if made is None:
         return False
@@ -218,7 +218,7 @@ IDL = "namespace t; schema Pose { double x; string name; system_time_point at; a
 
 @pytest.fixture(scope="module")
 def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Messages of two channels; of one, every hundredth lacks a group, which the kernel does not vouch for."""
+    """Messages of two channels; every hundredth of one lacks a group, which the kernel does not accept."""
     grouped = Registry({"g::T": Schema("g::T", (Field("a", "uint8"),), (Group(3, (Field("b", "string"),)),))}, {})
     root = tmp_path_factory.mktemp("columns") / "log"
     with exhume.ark.create(root) as writer:
@@ -236,13 +236,13 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def told(log: ArkReader, topic: str, **options: Any) -> tuple[bytes, Counter[str], str]:
-    """The batches, what was lost, and the error."""
+    """The batches, the losses, and the error."""
     lost: Counter[str] = Counter()
     found, error = [], ""
     reader = log.to_arrow(topic=topic, lost=lost, batch_rows=20, **options)
     try:
         for batch in reader:
-            found.append(streamed(batch))  # noqa: PERF401 - there may be an error behind it
+            found.append(streamed(batch))  # noqa: PERF401 - an error may follow
     except ExhumeError as raised:
         error = str(raised)
     return b"".join(found), +lost, error
@@ -283,7 +283,7 @@ def damage(root: Path) -> None:
 
 
 def told_together(log: ArkReader, **options: Any) -> tuple[dict[str, bytes], Counter[str], str]:
-    """The batches of each table that one pass makes, what was lost, and the error."""
+    """The batches of each table that one pass makes, the losses, and the error."""
     lost: Counter[str] = Counter()
     found = log.arrow_together(list(log.arrow_tables()), lost=lost, batch_rows=20, **options)
     assert found is not None
@@ -306,7 +306,7 @@ def told_together(log: ArkReader, **options: Any) -> tuple[dict[str, bytes], Cou
 def test_one_pass_makes_the_tables_of_several(
     log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], damaged: bool
 ) -> None:
-    """With the batches of each by itself, whoever reads the messages, and where pieces are small."""
+    """Equal to the batches of each by itself, with either reader of messages, and in small chunks."""
     monkeypatch.setattr(query, "BATCH_MESSAGES", 64)
     root = shutil.copytree(log, tmp_path / "log")
     if damaged:

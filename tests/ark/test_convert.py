@@ -89,7 +89,7 @@ def test_mcap_and_back(log: Path, tmp_path: Path, exhume_cli: Callable[..., Ran]
 def test_an_mcap_file_of_pieces_has_its_summary(
     log: Path, tmp_path: Path, payload: str, size: int, monkeypatch: pytest.MonkeyPatch, exhume_cli: Callable[..., Ran]
 ) -> None:
-    """Whatever the pieces are, each index says where what it names lies, and the numbers are those of the whole."""
+    """For any size of chunks, each index has the right offsets, and the numbers are those of the whole."""
     reading = pytest.importorskip("mcap.reader")
     monkeypatch.setattr("exhume.formats.ark.mcap_export.PIECE_BYTES", size)
     file = tmp_path / "log.mcap"
@@ -138,7 +138,7 @@ def test_an_mcap_file_without_messages_names_the_channels(
 def test_messages_before_damage_are_in_the_mcap_file_that_ends_there(
     tmp_path: Path, payload: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is written to a pipe keeps all that came before the damage."""
+    """Output to a pipe keeps everything before the damage."""
     reading = pytest.importorskip("mcap.reader")
     with ArkWriter(tmp_path / "log") as log:
         plain = log.channel("/plain", "t::A", "namespace t; schema A { uint32 a; }")

@@ -111,7 +111,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def same(tmp_path: Path, source: Path, codec: str | None, monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes] | str:
-    """What is made in parts, which is what is made in one."""
+    """The output made in parts, which equals the output made at once."""
     parts = made(tmp_path / "parts", source, 2, codec)
     for module in (jsonform, mcap_import):
         monkeypatch.setattr(module, "PART_BYTES", 1 << 30)

@@ -1,4 +1,4 @@
-"""The loops over indexes: the compiled ones and their twins say the same, and what an index says."""
+"""The loops over indexes: compiled and pure ones return the same, as stored in the index."""
 
 from __future__ import annotations
 
@@ -217,7 +217,7 @@ def test_doubles_are_printed_as_python_prints_them() -> None:
 
 
 def printed(registry: Registry, name: str, data: bytes) -> str | None:
-    """The JSON of a message as the kernel prints it; None where it does not vouch for the message."""
+    """The JSON of a message as the kernel prints it; None if it does not accept the message."""
     tables: Any = ([program_for(registry, name)] + [None] * 255, [b',"value":'] * 256)
     text, odd, _ = kernel.ark_json([0], [([data], array("Q", [7]), bytes(1), *tables)], 0, b"}\n")
     assert odd == kernel.ark_check([data], bytes(1), tables[0])
@@ -227,7 +227,7 @@ def printed(registry: Registry, name: str, data: bytes) -> str | None:
 
 
 def plain(registry: Registry, name: str, data: bytes) -> bytes:
-    """The JSON of the value of a message for which the kernel vouches."""
+    """The JSON of the value of a message that the kernel accepts."""
     tables: Any = ([program_for(registry, name)] + [None] * 255, [None] * 256)
     text, odd, _ = kernel.ark_json([0], [([data], array("Q", [7]), bytes(1), *tables)], 1, b"\n")
     assert (odd, text[-1:]) == ([], b"\n")

@@ -42,7 +42,7 @@ AT = 5000
 
 
 def where(data: bytes) -> Span:
-    """Everything lies somewhere in a file."""
+    """A span in a file, at an arbitrary offset."""
     return Span("file", AT, AT + len(data))
 
 
@@ -51,7 +51,7 @@ def group(number: int, body: bytes, head: int = GROUP_LAST) -> bytes:
 
 
 def test_a_mapping_may_have_groups_of_a_later_version() -> None:
-    """The mapping behind it starts where they end."""
+    """The next mapping starts at their end."""
     plain = build_split_header(SPLIT)
     groups = group(1, b"abc", GROUP_LAST | GROUP_MORE) + group(2, b"")
     end = HEADER_SIZE + MAPPING_SIZE
@@ -63,7 +63,7 @@ def test_a_mapping_may_have_groups_of_a_later_version() -> None:
 
 
 def test_a_header_by_place_keeps_what_its_fields_say() -> None:
-    """The version too, whatever it is; a mapping that is cut is none."""
+    """Any version is kept; a truncated mapping is omitted."""
     data = bytearray(build_split_header(SPLIT))
     data[0] = 0
     data[1:3] = (513).to_bytes(2, "little")

@@ -38,7 +38,7 @@ def split_of(path: Path, codec: str, *, final: bool = False, messages: int = 300
 
 
 def carved(data: bytes) -> Carved:
-    """The one split in an image that starts, and goes on, with other bytes."""
+    """The one split in an image that starts, and continues, with other bytes."""
     (found,) = exhume.carve(bytes(CLUSTER) + data + bytes(CLUSTER), only=["ark"])
     assert found.offset == CLUSTER
     return found
@@ -57,11 +57,11 @@ def test_a_whole_split(split: bytes) -> None:
 
 @pytest.mark.parametrize("foreign", list(FOREIGN))
 def test_messages_that_belong_to_something_else(split: bytes, foreign: str) -> None:
-    """Header and index stand; what is behind them is cut, and other clusters follow."""
+    """Header and index are intact; the data after them are truncated, and other clusters follow."""
     for share in (3, 5, 7, 9):
         cut = len(split) * share // 10 // CLUSTER * CLUSTER
         found = carved(split[:cut] + FOREIGN[foreign][: len(split) - cut])
-        if found.verdict is CarveVerdict.WHOLE:  # no message is left that tells how they begin or end
+        if found.verdict is CarveVerdict.WHOLE:  # no message is left that shows how they begin or end
             assert found.proved_by is Proof.NOTHING
             assert cut < len(split) // 2
             continue

@@ -350,7 +350,7 @@ def test_the_checksum_of_the_summary(tmp_path: Path, exhume_cli: Cli) -> None:
 
 
 def by_name(data: bytes) -> dict[str, Any]:
-    """The content of a file without the numbers that a writer gives, and without what an export adds."""
+    """The content of a file without the numbers that a writer assigns, and without additions of an export."""
     found = oracle(data)
     schemas = {0: None} | {number: tuple(rest) for number, *rest in found["schemas"]}
     topics = {number: topic for number, topic, *_ in found["channels"]}

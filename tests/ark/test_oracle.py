@@ -118,7 +118,7 @@ def test_the_oracle_reads_our_manifest(lqs: Oracle) -> None:
     file = parse_serializable_file(data, Span("m", 0, len(data)))
     document = json.loads(file.registry)
     for schema in document["schemas"]:
-        # It knows no optional fields: those of the filter are read as what stands on the wire, absent.
+        # It knows no optional fields: those of the filter are read as encoded, absent.
         for field in schema["fields"]:
             if field.get("attributes", {}).get("optional"):
                 field["type"] = "bool"

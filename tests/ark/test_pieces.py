@@ -1,4 +1,4 @@
-"""Logs in pieces: with several processes everything is as with one, wherever the pieces are cut."""
+"""Logs in chunks: with several processes everything is as with one, wherever the chunks end."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ IDL = "namespace t; schema Pose { double x; string name; system_time_point at; }
 
 @pytest.fixture(scope="module")
 def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """1,200 messages of four channels in two columns of several splits, at times of which many are equal."""
+    """1,200 messages of four channels in two columns of several splits, with many equal times."""
     rng = random.Random(4)
     root = tmp_path_factory.mktemp("pieces") / "log"
     with exhume.ark.create(root) as writer:
@@ -72,7 +72,7 @@ def here(function: Callable[[Any], Any], items: Iterable[Any], jobs: int) -> Ite
 def told(
     log: ArkReader, jobs: int, make: Callable[[Iterable[ArkMessage]], Any] = counted_lines, **query: Any
 ) -> tuple[bytes, list[str], str]:
-    """What is printed of a query, the findings, and the error."""
+    """The output of a query, the findings, and the error."""
     findings: list[Finding] = []
     out: list[bytes] = []
     try:
@@ -262,7 +262,7 @@ def plain_values(log: ArkReader, query: dict[str, Any], findings: list[Finding])
 
 
 def lines_told(lines: Callable[[list[Finding]], Iterator[Lines]]) -> tuple[tuple[bytes, int], list[str]]:
-    """All lines and their number, and what is told of damage."""
+    """All lines and their number, and the findings of damage."""
     findings: list[Finding] = []
     text, count, errors = b"", 0, []
     try:

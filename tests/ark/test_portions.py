@@ -1,4 +1,4 @@
-"""Messages added many at a time become the splits of messages added one after the other."""
+"""Messages added many at a time become the same splits as messages added one at a time."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def guids() -> Callable[[], str]:
 def written(
     root: Path, rows: list[Row], columns: list[str], size: int | None, *, items: int, room: int, flush: bool = False
 ) -> dict[str, bytes] | tuple[str, str]:
-    """The files of a log of these messages, in portions of a size (None: one by one); or the error.
+    """The files of a log of these messages, added in batches of a size (None: one by one); or the error.
 
     Messages of the channel with the number n belong to the column `columns[n]`.
     """

@@ -1,4 +1,4 @@
-"""The bytes of messages, one after another: those of the messages themselves, whether or not each becomes an object."""
+"""The bytes of messages, back to back: those of the messages themselves, whether or not each becomes an object."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def told(log: ArkReader, jobs: int = 1, **asked: Any) -> tuple[bytes, list[str],
     found, error = [], ""
     try:
         for data in read_each(log, RawQuery, asked, findings=findings, jobs=jobs):
-            found.append(data)  # noqa: PERF402 - there may be an error behind it
+            found.append(data)  # noqa: PERF402 - an error may follow
     except ExhumeError as raised:
         error = str(raised)
     return b"".join(found), [str(finding) for finding in findings], error
@@ -59,7 +59,7 @@ def expected(log: ArkReader, **asked: Any) -> tuple[bytes, list[str], str]:
     found, error = [], ""
     try:
         for message in log.messages(**asked, decode=False, findings=findings):
-            found.append(message.data)  # noqa: PERF401 - there may be an error behind it
+            found.append(message.data)  # noqa: PERF401 - an error may follow
     except ExhumeError as raised:
         error = str(raised)
     return b"".join(found), [str(finding) for finding in findings], error
@@ -71,7 +71,7 @@ def expected(log: ArkReader, **asked: Any) -> tuple[bytes, list[str], str]:
 def test_bytes_are_those_of_the_messages(
     damaged: bool, on_error: str, portion: int, log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of all, of some, backwards, and with what is replayed in front; entries and stored bytes may be damaged."""
+    """All, some, backwards, and with latched replay first; entries and stored bytes may be damaged."""
     monkeypatch.setattr(query, "BATCH_MESSAGES", portion)
     root = shutil.copytree(log, tmp_path / "log")
     if damaged:

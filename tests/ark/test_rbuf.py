@@ -78,7 +78,7 @@ def test_damage_never_escapes(made: tuple[Registry, str], data: st.DataObject) -
 @settings(max_examples=35)
 @pytest.mark.slow
 def test_groups_evolve(old: tuple[Registry, str], new: tuple[Registry, str], data: st.DataObject) -> None:
-    """A reader that knows fewer groups skips them; one that knows more gives their defaults."""
+    """A reader that knows fewer groups skips them; one that knows more returns their defaults."""
     registry, name = old
     schema = registry.schema(name)
     if schema.final:

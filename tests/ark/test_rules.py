@@ -1,4 +1,4 @@
-"""Every rule broken on purpose: `verify` names its code and place, reading fails with the same code or goes on."""
+"""Every rule broken on purpose: `verify` names its code and place, reading fails with the same code or continues."""
 
 from __future__ import annotations
 
@@ -217,7 +217,7 @@ def garble(log: Log) -> None:
 
 
 def places(log: Log) -> list[tuple[int, int]]:
-    """Where the messages of the log lie."""
+    """The byte ranges of the log's messages."""
     data = log.split_path.read_bytes()
     entries = layout.iter_entries(data[HEADER : HEADER + 6 * 18])
     return [(start, start + size) for _, start, size, _, _ in entries]
@@ -370,7 +370,7 @@ def test_several_logs_want_a_choice(tmp_path: Path) -> None:
 
 
 def removed_column(log: Log) -> None:
-    """The list of removed columns of the first section holds one."""
+    """The list of removed columns of the first section has one entry."""
     raw = load_file(log).content
     at = 33 + 4 + 1
     assert raw[at : at + 4] == u32(0)
@@ -431,7 +431,7 @@ def test_a_split_that_is_gone_matters_less_where_it_is_hidden(tmp_path: Path, hi
 
 
 def test_overlaps_are_found_in_the_order_of_the_file() -> None:
-    """The index may have another order than the messages, of which the first begins at 0."""
+    """The order of the index may differ from that of the messages; the first message begins at 0."""
     index = ark_index((10, 20), (0, 100), (200, 5), (100, 100), (150, 10))
     assert _overlapping(index, frozenset()) == [0, 4]
     assert _overlapping(index, frozenset({1, 3})) == []

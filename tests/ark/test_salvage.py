@@ -94,7 +94,7 @@ def test_every_split_is_told_of_once(tmp_path: Path) -> None:
 
 
 def test_json_lines(log: Log, tmp_path: Path) -> None:
-    """They hold what the clean log would hold; nothing else is left behind, and the log is not made elsewhere."""
+    """They contain the same as the clean log; there are no other files, and the log is not made elsewhere."""
     made: list[str] = []
     real = os.mkdir
 
@@ -194,7 +194,7 @@ def test_files_that_are_not_of_the_log(log: Log, tmp_path: Path) -> None:
 
 
 def salvaged_file(path: Path, out: Path) -> SalvageReport:
-    """The log of a manifest file: what lies around it was not given."""
+    """The log of a manifest file alone, without the files around it."""
     with LocalTree(path.parent) as tree, tree.source(path.name) as source:
         return salvage(source, out)
 
@@ -437,7 +437,7 @@ def test_two_splits_without_index(tmp_path: Path) -> None:
 
 
 def test_a_split_that_is_cut_within_its_index(log: Log, tmp_path: Path) -> None:
-    """Its header counts six messages, and the index has room for them: that none is there is a loss of six."""
+    """Its header counts six messages, and the index is large enough for them: that none is there is a loss of six."""
     cut(log.split_path, HEADER + 4 * 18)
     report = salvaged(log.root, tmp_path / "out")
     assert report.lost["messages"] == 6
@@ -487,7 +487,7 @@ def test_a_split_alone(log: Log, tmp_path: Path) -> None:
 
 
 def test_a_disk_that_fails_while_a_split_is_rewritten(log: Log, tmp_path: Path) -> None:
-    """It is the disk's error that is told; the file that was begun is closed."""
+    """The disk's error is reported; the unfinished file is closed."""
     lose(log, 1, DATA, SIZE)
     left: list[str] = []
     real = SplitWriter.abandon

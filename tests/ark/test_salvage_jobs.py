@@ -43,7 +43,7 @@ def guid(number: int) -> str:
 
 
 def here(function: Callable[[Any], Any], items: Iterable[Any], jobs: int) -> Iterator[Any]:
-    """Instead of processes: everything here, by functions, items and results that travelled; some items ahead."""
+    """Instead of processes: everything here, with pickled functions, items and results; some items in advance."""
     function = pickle.loads(pickle.dumps(function))
     ahead = list(items) if jobs > 1 else items
     for item in ahead:
@@ -137,7 +137,7 @@ def test_processes(log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_a_split_that_cannot_be_copied_ends_the_salvage(
     jobs: int, log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also where it is copied beside the check of the next ones: nothing is left, and nothing is written any more."""
+    """Even if it is copied during the check of the next ones: no files remain, and nothing more is written."""
     begun: list[str] = []
 
     class Full(AtomicFile):

@@ -1,4 +1,4 @@
-"""Verifying a log in pieces: whatever their size and whoever checks them, it finds what one look at all of it finds."""
+"""Verifying a log in chunks: for any size and any number of workers, the findings are those of a single pass."""
 
 from __future__ import annotations
 
@@ -264,7 +264,7 @@ def test_what_was_wrong_keeps_no_messages(tmp_path: Path, compression: str) -> N
 
 
 def test_messages_are_announced(tmp_path: Path) -> None:
-    """... so that a store behind a network is asked for many at once."""
+    """... so that many are requested from a remote store at once."""
     told: list[tuple[int, int]] = []
 
     class Announced(BytesSource):

@@ -204,7 +204,7 @@ def test_snippet_shows_a_part_and_copies_nothing(tmp_path: Path) -> None:
     with exhume.open(made.path) as part:
         assert isinstance(part, ArkReader)
         assert part.manifest.name == "part"
-        # Latched replay does not reach behind the snippet's own beginning.
+        # Latched replay does not reach before the snippet's own beginning.
         assert [m.time_ns for m in part.messages(start_ns=200) if m.latched] == [180]
         assert [m.time_ns for m in part.messages(start_ns=150) if m.latched] == []
         again = write_snippet(part, stop_ns=200)

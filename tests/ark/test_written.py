@@ -1,4 +1,4 @@
-"""What is written by hand is what the specifications read."""
+"""Handwritten writers produce what the specifications read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`exhume export --to parquet|arrow|csv|jsonl`: what is written reads back, what is lost is counted."""
+"""`exhume export --to parquet|arrow|csv|jsonl`: outputs read back, losses are counted."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def table_of(path: Path, **options: Any) -> Any:
 
 
 def plain(table: Any) -> Any:
-    """A table with values for dictionaries, which are made anew for every chunk."""
+    """A table with values for dictionaries, which differ from chunk to chunk."""
     types = [(field.name, getattr(field.type, "value_type", field.type)) for field in table.schema]
     keep = [
         field.type if pa.types.is_nested(field.type) else kind
@@ -210,7 +210,7 @@ def test_several_tables_need_a_directory(samples: Path, tmp_path: Path, exhume_c
 def test_several_tables_replace_files_of_a_directory_when_asked(
     at_once: int, samples: Path, tmp_path: Path, exhume_cli: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However many of them are written beside each other."""
+    """For any number of tables written in parallel."""
     monkeypatch.setattr(arrow.ArrowFile, "at_once", at_once)
     out = tmp_path / "out"
     command = ["export", samples / "ark/log", "--to", "arrow", "-o", out, "--overwrite"]
@@ -235,7 +235,7 @@ def _fails_at(number: int) -> Callable[..., None]:
 
     def counting(*arguments: Any) -> None:
         if next(calls) == number:
-            raise WriterError("no room")
+            raise WriterError("disk full")
         count(*arguments)
 
     return counting
@@ -329,7 +329,7 @@ def test_row_groups_hold_many_batches(monkeypatch: pytest.MonkeyPatch, tmp_path:
 
 @pytest.fixture
 def small_groups(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """A file of a hundred records, of which three go into a row group."""
+    """A file of a hundred records, three per row group."""
     monkeypatch.setattr(parquet, "GROUP_ROWS", 3)
     with exhume.create(tmp_path / "x.zs", "zs") as writer:
         writer.add_records(b"%03d" % number for number in range(100))
@@ -358,7 +358,7 @@ def test_an_error_of_writing_comes_before_later_ones(
     def batches() -> Iterator[Any]:
         for number in range(9):
             yield pa.record_batch([[number]], schema)
-        raise StructureError("damage behind them")
+        raise StructureError("damage after them")
 
     class Damaged:
         def arrow_tables(self, **options: Any) -> Any:

@@ -1,4 +1,4 @@
-"""`benchmarks.jsonbench` on a small scale: engines and sources give the rows that a loop over the documents gives."""
+"""`benchmarks.jsonbench` on a small scale: engines and sources return the same rows as a loop over the documents."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ def test_clp_s_reads_table_by_table(tmp_path: Path) -> None:
 
 
 def counted_tree(folder: Path) -> tuple[MemoryTree, Callable[[], int]]:
-    """A directory whose files count what is read of them."""
+    """A directory whose files count the bytes read from them."""
     local = LocalTree(folder)
     files: dict[str, Any] = {}
     for name in local.names():

@@ -1,4 +1,4 @@
-"""What each format's table holds, and what is counted when a value does not fit its column."""
+"""The content of each format's table, and the counts of values that do not fit their columns."""
 
 from __future__ import annotations
 

@@ -230,7 +230,7 @@ def test_a_torn_first_entry_at_the_end_of_an_image(tmp_path: Path) -> None:
 
 
 def test_members_say_what_they_are() -> None:
-    """If a member's name differs from its entry, its note gives the reason."""
+    """If a member's name differs from its entry, its note states the reason."""
     twice = recover(BytesSource(BROKEN["duplicate-name"][1]))
     assert [(m.name, m.note) for m in twice.members] == [
         ("y", ""), ("x", ""), ("x (first occurrence)", "hidden by a later entry of the same name"),

@@ -456,7 +456,7 @@ def test_create_command(tree: Path, tmp_path: Path, exhume_cli: Callable[..., An
     packed = (tmp_path / "t.tar").read_bytes()
     assert exhume_cli("create", "caf", "--from-tar", "-", "-o", out, "--overwrite", input=packed).code == 0
     assert members(out) == {"b.txt": b"bee"}
-    # The output lies in the scanned directory and is not archived.
+    # The output is in the scanned directory and is not archived.
     inside = tree / "a" / "self.caf"
     assert exhume_cli("create", "caf", tree / "a", "-o", inside).code == 0
     assert exhume_cli("create", "caf", tree / "a", "-o", inside, "--overwrite").code == 0

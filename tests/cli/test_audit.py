@@ -1,4 +1,4 @@
-"""`--audit` and `exhume audit`: what a record holds, that the chain tells changes, that inputs stay untouched."""
+"""`--audit` and `exhume audit`: the content of a record, the chain that reveals changes, the untouched inputs."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_the_chain(tmp_path: Path, archive: Path, exhume_cli: Cli) -> None:
         ran = exhume_cli("audit", tmp_path / "wrong")
         assert ran.code == 4
         assert words in ran.text
-    log.write_bytes(b"".join(lines[:2]))  # that the end is missing only the digest tells
+    log.write_bytes(b"".join(lines[:2]))  # only the digest shows that the end is missing
     assert exhume_cli("audit", log).code == 0
     ran = exhume_cli("audit", log, "--expect", last)
     assert ran.code == 4
@@ -154,7 +154,7 @@ def test_only_regular_files_hold_records(tmp_path: Path, archive: Path, exhume_c
 
 
 def test_records_of_others_are_not_trusted(tmp_path: Path, exhume_cli: Cli) -> None:
-    """Whoever can write a record can give it a digest that fits."""
+    """A program that can write a record can compute a matching digest."""
     os.mkfifo(tmp_path / "fifo")
     log = tmp_path / "log"
     wrong = (
@@ -342,7 +342,7 @@ def test_what_goes_to_standard_output_has_its_digest(tmp_path: Path, archive: Pa
 
 
 def test_the_bytes_of_a_pipe_are_those_of_the_record(tmp_path: Path, archive: Path) -> None:
-    """In a process of its own, where nothing may go past the digest; a reader that leaves is no error."""
+    """In a process of its own, where nothing may bypass the digest; a reader that disconnects is not an error."""
     log = tmp_path / "log"
     command = [sys.executable, "-m", "exhume", "cat", str(archive), "--audit", str(log), "-q"]
     done = subprocess.run(command, capture_output=True, check=True)

@@ -59,7 +59,7 @@ class Terminal:
         os.write(self.ours, text.encode())
 
     def wait(self, pattern: re.Pattern[str], seconds: float = PATIENCE) -> str:
-        """The first group of the first match in what is printed from here on."""
+        """The first group of the first match in the output from here on."""
         end = time.monotonic() + seconds
         while (found := pattern.search(self.seen)) is None:
             assert time.monotonic() < end, f"nothing like {pattern.pattern} in {self.seen!r}"

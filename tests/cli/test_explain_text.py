@@ -61,7 +61,7 @@ def test_damage_is_shown_with_the_fields_that_it_concerns(tmp_path: Path, sample
 
 
 def test_a_record_is_found_among_many(tmp_path: Path, exhume_cli: Cli) -> None:
-    """The element that a finding concerns is shown wherever it stands in its list."""
+    """The element that a finding concerns is shown at any index of its list."""
     path = tmp_path / "many.zs"
     with exhume.create(path, "zs", codec="none") as writer:
         records: Any = writer
@@ -94,7 +94,7 @@ def test_many_sections_are_summed_up(tmp_path: Path, exhume_cli: Cli) -> None:
 
 
 def test_why_a_section_is_unread_is_said_once(tmp_path: Path, samples: Path, exhume_cli: Cli) -> None:
-    """In the text beside its bytes, and in the details of the page."""
+    """In the text next to its bytes, and in the details of the page."""
     bundle = tmp_path / "bundle"
     shutil.copytree(samples / "data_bundle/zlib", bundle)
     shard = bundle / "shard-00000000"

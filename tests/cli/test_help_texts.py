@@ -145,7 +145,7 @@ def test_the_manual_pages_are_sound() -> None:
 
 
 def test_every_option_that_the_pages_name_is_there() -> None:
-    """`--option` in a page is one of some verb; beside the name of a verb, it is one of that verb."""
+    """`--option` in a page is one of some verb; after the name of a verb, it is one of that verb."""
     known = {
         name: {o for p in c.command.get_params(c) for o in (*p.opts, *p.secondary_opts)} for name, c in VERBS.items()
     }

@@ -119,7 +119,7 @@ def test_every_key_of_other_verbs_is_told(tmp_path: Path, exhume_cli: Cli, sampl
 
 
 DATA = {"value", "record", "user", "auto", "metadata", "plans"}
-"""Keys below which what stands is the archive's own words, or a plan of the format."""
+"""Keys whose values are the archive's own data, or a plan of the format."""
 
 
 @pytest.mark.parametrize("verb", sorted(CALLS))

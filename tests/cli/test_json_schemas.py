@@ -71,7 +71,7 @@ def test_what_is_wrong_is_refused(exhume_cli: Cli, samples: Path) -> None:
 
 
 def documents(text: str) -> Iterator[dict[str, Any]]:
-    """The documents that stand one after another."""
+    """The documents of an output, in order."""
     decoder = json.JSONDecoder()
     while text := text.lstrip():
         document, end = decoder.raw_decode(text)

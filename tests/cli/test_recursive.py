@@ -26,7 +26,7 @@ DEEP = "a/b/c/d/e/log"
 
 @pytest.fixture
 def evidence(tmp_path: Path, samples: Path) -> Path:
-    """Broken ZS files, an Ark log six levels down, a bundle with a stranger in it, a database, and what is none."""
+    """Broken ZS files, an Ark log six levels down, a bundle with a foreign file, a database, and unrelated files."""
     root = tmp_path / "evidence"
     shutil.copytree(samples / "ark/log", root / DEEP)
     shutil.copytree(samples / "data_bundle/zlib", root / "bundle")

@@ -30,7 +30,7 @@ def on_terminal(*words: str | Path, **environment: str) -> str:
         while True:
             try:
                 piece = os.read(ours, 1 << 16)
-            except OSError:  # Linux: nobody writes any more
+            except OSError:  # Linux: all writers have closed it
                 break
             if not piece:
                 break
@@ -90,7 +90,7 @@ def test_an_output_that_is_there_is_replaced_only_where_that_can_be_asked_for(
 
 
 def test_messages_of_the_library_name_no_options() -> None:
-    """Its users have arguments; whoever types a command is told by `exhume.cli.advice`."""
+    """Its users have arguments; `exhume.cli.advice` names options to users of the command line."""
     import ast
 
     raised = []

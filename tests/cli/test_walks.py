@@ -1,4 +1,4 @@
-"""Pages with scripts, run as they stand: the first ten minutes, the library, the three walks (one with a store)."""
+"""Pages with scripts, run unchanged: the first ten minutes, the library, the three walks (one with a store)."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Planted]
         format = SINGLE_FILE[number % 3]
         path = folder / f"{number}"
         MAKERS[format](path, rng)
-        # A CAF keeps its table of contents at the end: what is left of a cut one is plain data, which nothing marks.
+        # A CAF keeps its table of contents at the end: a truncated one is plain data without any mark.
         plant(format, path.read_bytes(), cut=number % 3 != 0 and number % 9 < 3)
     for path in own_archives():
         for file in [path] if path.is_file() else sorted(p for p in path.rglob("*") if p.is_file()):
@@ -201,7 +201,7 @@ def test_the_verb(image: tuple[Path, list[Planted]], exhume_cli: Cli, tmp_path: 
 @pytest.mark.parametrize("how", [(), ("--jobs", 2, "--span", 900)], ids=["one pass", "in spans"])
 @pytest.mark.slow
 def test_offsets_are_those_of_the_image(how: tuple[Any, ...], exhume_cli: Cli, tmp_path: Path) -> None:
-    """What is found behind `--offset` is reported, and written, from where it lies in the image."""
+    """Archives found after `--offset` are reported, and written, with their offsets in the image."""
     with exhume.create(tmp_path / "caf", "caf") as writer:
         members: Any = writer
         members.add_bytes("a/b", b"x" * 300)
@@ -241,7 +241,7 @@ CLUSTER = 4096
 @pytest.mark.parametrize("format", ["zs", "clp-s"])
 @pytest.mark.slow
 def test_fragmented_archives_are_partial(format: str, gap: bytes, tmp_path: Path, exhume_cli: Cli) -> None:
-    """A file system put other clusters in the middle of a file: what comes before them verifies and is told."""
+    """A file system put other clusters in the middle of a file: the part before them verifies and is reported."""
     rng = random.Random(7)
     with exhume.create(tmp_path / "whole", format, **({"min_table_size": 1} if format == "clp-s" else {})) as writer:
         any_writer: Any = writer
@@ -290,7 +290,7 @@ def the_archive(raw: bytes, format: str) -> Carved:
 
 
 def test_what_a_verdict_rests_on(tmp_path: Path) -> None:
-    """Of every format: the checksums of its contents, their structure, or nothing."""
+    """For every format: the checksums of its contents, their structure, or nothing."""
     caf = the_archive((OWN / "caf" / "sorted.caf").read_bytes(), "caf")
     assert (caf.verdict, caf.proved_by, caf.note) == (CarveVerdict.INCOMPLETE, Proof.NOTHING, STRUCTURE_ONLY)
     empty = the_archive((OWN / "caf" / "empty.caf").read_bytes(), "caf")

@@ -194,7 +194,7 @@ def test_files_of_a_bundle(sound: dict[str, Path], tmp_path: Path) -> None:
 
 
 def test_a_row_that_no_longer_counts_is_not_checked(sound: dict[str, Path], tmp_path: Path) -> None:
-    """A newer row of the second file stands in the log; the one in the table says nothing any more."""
+    """The log has a newer row of the second file; the one in the table no longer counts."""
     files = files_of(sound["databundle"])
     with exhume.open(sound["databundle"], format="databundle") as archive:
         bundle: Any = archive

@@ -252,7 +252,7 @@ def test_steps_give_what_the_whole_gives(codec: str, isal: bool, monkeypatch: py
 
 @pytest.mark.parametrize("codec", ["deflate", "zlib", "gzip", "lzma", "lzma2"])
 def test_a_compressor_that_is_not_there(codec: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """None stands in for another: what is written would depend on what is installed."""
+    """None replaces another: the output would depend on the installation."""
     xz._encoder.cache_clear()
     monkeypatch.setitem(sys.modules, "deflate", None)
     monkeypatch.setitem(sys.modules, "cramjam", None)
@@ -335,7 +335,7 @@ SKIPPABLE = b"\x50\x2a\x4d\x18" + (5).to_bytes(4, "little") + b"aside"
 
 @pytest.mark.parametrize("size", [1, 1000, 1 << 20])
 def test_compressed_files_are_read_whole(size: int) -> None:
-    """Frames and members one after the other are one content, in pieces of at most `size` bytes."""
+    """Consecutive frames and members are one content, in chunks of at most `size` bytes."""
     data = random.Random(1).randbytes(3000) + bytes(40_000)
     frame = zstandard.compress(data)
     stored = {b"": b"", data: data, frame + SKIPPABLE + frame: data * 2, gzip.compress(data) * 2: data * 2}

@@ -24,7 +24,7 @@ Spec = dict[str, Any]
 
 
 def by_fields(archive: Any, patch: pytest.MonkeyPatch) -> FieldCoverage:
-    """The same, of which every section tells by its field tree."""
+    """The same, computed from the field tree of every section."""
     with patch.context() as patched:
         patched.setattr(engine, "claimed", lambda *_: False)
         found = archive.sections()

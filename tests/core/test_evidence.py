@@ -94,7 +94,7 @@ def test_workers_searched_it_and_the_whole_is_compared_all_the_same(
 
 def test_verify_compares_it_and_info_says_that_it_does_not(image: Path, tmp_path: Path, exhume_cli: Cli) -> None:
     damaged = bytearray(image.read_bytes())
-    damaged[3783] ^= 0x10  # behind both archives, where libewf reads on
+    damaged[3783] ^= 0x10  # after both archives, where libewf reads on
     (tmp_path / "damaged.E01").write_bytes(damaged)
     where = ("--offset", 0x8000, "--length", 862)
     ran = exhume_cli("verify", image, *where)

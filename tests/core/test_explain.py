@@ -1,4 +1,4 @@
-"""Explain: every byte has a field or a known kind, every field's bytes are where it says."""
+"""Explain: every byte has a field or a known kind, every field's bytes are at its span."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ INTEGER = re.compile(r"[us][1248](le)?")
 ALL = [pytest.param(path, id=label(path)) for path in [*own_archives(), *real_archives()]]
 
 DEAD_BYTES = {"re-added-name.go.caf": 13, "re-added-name.ts.caf": 13, "proto-names.ts.caf": 9}
-"""Bytes that no index entry refers to, left behind by the producer: the documented list of what stays unexplained."""
+"""Bytes that no index entry refers to, left by the producer: the documented list of unexplained bytes."""
 
 pytestmark = pytest.mark.skipif(not ALL, reason="no sample archives")
 

@@ -1,4 +1,4 @@
-"""`help()` of every public name says what goes in, what comes out, what is raised, and shows a use that works."""
+"""`help()` of every public object states arguments, results and errors, and shows a use that works."""
 
 from __future__ import annotations
 

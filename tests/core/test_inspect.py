@@ -162,7 +162,7 @@ def test_info_says_what_it_came_upon(
 
 
 def test_a_scan_of_versions_says_what_it_came_upon(tmp_path: Path, exhume_cli: Cli) -> None:
-    """`info --stats` reads tables and logs; what is wrong in files that are no longer used is no error."""
+    """`info --stats` reads tables and logs; damage in files that are no longer used is not an error."""
     target = tmp_path / "db"
     for name, code in (("000005.ldb", 3), ("000003.log", 0)):
         shutil.rmtree(target, ignore_errors=True)

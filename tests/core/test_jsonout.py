@@ -1,4 +1,4 @@
-"""JSON of long values is written in pieces: together they are the text that is made at once."""
+"""JSON of long values is written in chunks: together they equal the text made at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A limit is no damage: with any limit, an intact archive is `ok` or `incomplete`, and the limit is named."""
+"""A limit is not damage: with any limit, an intact archive is `ok` or `incomplete`, and the limit is named."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SAMPLES = {
 }  # fmt: skip
 NAMES = [name for name in Limits._fields if not name.startswith("output_")]
 WITHOUT = {"expansion": "expansion_floor", "expansion_floor": "expansion"}
-"""Limits of which only the larger counts."""
+"""Pairs of limits whose larger one counts."""
 
 VALUES = (0, 1, 10, 100, 1000)
 

@@ -18,7 +18,7 @@ HOSTILE = "<script>alert(1)</script>\" onload='x' \x1b[31m\u202e & more"
 
 
 class Page(HTMLParser):
-    """Tags and texts; only those of a table, well nested, without links and scripts."""
+    """Tags and text; only those of a table, well nested, without links and scripts."""
 
     def __init__(self, page: str) -> None:
         super().__init__()

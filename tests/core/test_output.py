@@ -265,7 +265,7 @@ def test_copies_ranges(tmp_path: Path) -> None:
 
 
 def half(real: Callable[..., int]) -> Callable[..., int]:
-    """The kernel copies a few bytes, then it says that it cannot."""
+    """The kernel copies a few bytes, then it reports that it cannot."""
     calls = iter(range(100))
 
     def call(in_fd: int, out_fd: int, offset: int, count: int) -> int:

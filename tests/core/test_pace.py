@@ -1,4 +1,4 @@
-"""How many ranges are under way: against servers that are simulated, with a clock of their own."""
+"""The number of ranges in flight: against simulated servers with a clock of their own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ordered maps over threads, and calls beside the caller: what an interruption waits for, where errors are raised."""
+"""Ordered maps over threads, and background calls: what an interruption waits for, where errors are raised."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ VERBS: dict[str, tuple[str, ...]] = {
 """What is run, with its options."""
 
 DESCRIBING = ("info", "list", "explain")
-"""Verbs that say what they could not read beside what they could."""
+"""Verbs that report unreadable parts together with the others."""
 
 Result = tuple[int, bytes, str, dict[str, str]]
 _GUID = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}")
@@ -40,7 +40,7 @@ _GUID = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}")
 
 @pytest.fixture
 def run(exhume_cli: Callable[..., Ran], tmp_path: Path) -> Callable[..., Result]:
-    """Runs a verb on a target; gives the exit code, standard output, the messages and digests of what was written."""
+    """Runs a verb on a target; returns exit code, standard output, messages and digests of the written files."""
     count = 0
 
     def ran(verb: str, target: Path, *more: str) -> Result:

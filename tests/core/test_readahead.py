@@ -1,4 +1,4 @@
-"""Reading ahead: the right bytes whatever is asked, in few requests, never far past what is wanted."""
+"""Prefetching: the right bytes for any request, in few requests, never far past the needed range."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_what_was_promised_is_not_passed() -> None:
     for start in range(100_000, 300_000, 1000):
         assert asked.read(start, start + 1000) == DATA[start : start + 1000]
     assert asked.fetched == [(100_000, 300_000)]
-    assert asked.read(150_000, 150_100, guess=False) == DATA[150_000:150_100]  # again, from behind
+    assert asked.read(150_000, 150_100, guess=False) == DATA[150_000:150_100]  # again, after it
     asked.fetched.clear()
     asked.ahead.load(500_000, 600_000)
     assert asked.fetched == [(500_000, 600_000)]
@@ -131,7 +131,7 @@ PIECE = 1 << 20
 
 
 class Several:
-    """Reads `LARGE` with pieces of `PIECE`, several under way, of which one in `fails` fails."""
+    """Reads `LARGE` with chunks of `PIECE`, several in flight; one in `fails` fails."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, fails: int = 0, most: int = len(LARGE), width: int = 1) -> None:
         monkeypatch.setattr(readahead, "AHEAD", PIECE)
@@ -185,7 +185,7 @@ def test_no_more_is_fetched_ahead_than_was_read(monkeypatch: pytest.MonkeyPatch)
     for at in range(0, 4 * PIECE, PIECE):
         asked.read(at, at + PIECE)
         assert asked.most_ahead <= at + PIECE
-    asked.read(9 * PIECE, 10 * PIECE)  # elsewhere: begins anew
+    asked.read(9 * PIECE, 10 * PIECE)  # elsewhere: begins again
     assert len(asked.fetched) <= 10
     asked.ahead.drop()
     assert not any(run.coming for run in asked.ahead._runs)

@@ -1,7 +1,7 @@
 """The account of a salvage is exact: each byte has one outcome, and nothing goes missing in silence.
 
 Hypothesis damages the files of an archive of each format (truncated, zeroed, flipped, emptied, removed).  Then:
-recovered content is content of the original, where checksums or the kind of damage can tell; content that is missing
+recovered content is content of the original, where checksums or the kind of damage allow a check; content missing
 from the output is named as lost; every byte of the input has exactly one outcome; and zeros are never "recovered" in
 place of content.
 """
@@ -72,7 +72,7 @@ def damages(draw: st.DrawFn) -> list[tuple[str, float, float, int]]:
 
 
 def damaged(files: Files, wanted: list[tuple[str, float, float, int]]) -> Files:
-    """The files with the damages applied, one after another."""
+    """The files with the damages applied in order."""
     found = dict(files)
     for kind, which, where, size in wanted:
         name = sorted(found)[int(which * len(found))]

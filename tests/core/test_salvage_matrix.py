@@ -37,7 +37,7 @@ Damage = Callable[[bytes], bytes]
 
 @dataclass(frozen=True)
 class Item:
-    """Something an archive holds, and the byte ranges of the damaged file that it depends on."""
+    """An item of an archive, and the byte ranges of the damaged file that it depends on."""
 
     value: Any
     needs: tuple[tuple[int, int], ...]
@@ -45,7 +45,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Case:
-    """One format: how to build an archive, which file is damaged, what it holds, how to read what was salvaged."""
+    """One format: how to build an archive, which file is damaged, its content, how to read the salvaged output."""
 
     format: str
     build: Callable[[Path], None]
@@ -60,7 +60,7 @@ class Case:
         return f"{self.format}-{self.part}" if self.part else self.format
 
 
-# -- zs: a record needs its block; everything else is made anew ---------------------------------------------------
+# -- zs: a record needs its block; everything else is rebuilt -----------------------------------------------------
 
 
 def build_zs(path: Path) -> None:
@@ -177,7 +177,7 @@ def content_bundle(path: Path) -> Counter[Any]:
         return Counter((name, bundle.read_member(name)) for name in files)
 
 
-# -- databundle, index: a file needs the block of its row; rows of records are found anew ---------------------------
+# -- databundle, index: a file needs the block of its row; rows of records are found again --------------------------
 
 
 def build_long_bundle(path: Path) -> None:
@@ -298,7 +298,7 @@ BEHIND = {
     "leveldb": (Verified.CHECKSUMS, Verified.NOTHING),
     "ark": (Verified.REREAD, Verified.NOTHING, Verified.UNVERIFIABLE),
 }
-"""What may stand behind what salvage gives back."""
+"""How salvaged content may have been verified."""
 
 SET_APART = ("unreferenced/", "unproven/")
 
@@ -333,7 +333,7 @@ def victim_of(case: Case, path: Path) -> Path:
 
 @dataclass(frozen=True)
 class Built:
-    """An archive of a case: its victim's bytes and what it holds."""
+    """An archive of a case: its victim's bytes and its content."""
 
     case: Case
     path: Path
@@ -410,7 +410,7 @@ def test_every_byte_is_accounted_for(built: Built, tmp_path: Path) -> None:
 
 
 def test_a_clps_archive_survives_damage_of_what_its_records_do_not_use(tmp_path: Path) -> None:
-    """Here the dictionary of arrays, which is empty: a lie about its size must not shift what follows."""
+    """Here the dictionary of arrays, which is empty: an incorrect size must not shift the sections after it."""
     path = tmp_path / "archive"
     build_clps(path)
     data = path.read_bytes()
@@ -436,7 +436,7 @@ KILLED = [
     Case("ark", build_flushed_ark, "splits/*", items_ark, content_ark),
 ]
 NAMES_COME_LAST = ("caf", "databundle")
-"""Formats that write all names behind all contents: what a killed writer leaves has contents only."""
+"""Formats that write all names after all contents: the file of a killed writer has contents only."""
 
 CHILD = """
 import resource, signal, sys

@@ -1,4 +1,4 @@
-"""What `salvage` says stands behind what it wrote: of every format, in every mode, sound and damaged."""
+"""How `salvage` states that its output was verified: for every format, in every mode, intact and damaged."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_members_under_a_damaged_index_are_not_proved(tmp_path: Path) -> None:
     table = next(name for name in files if name.endswith(".sst"))
     report = salvaged(MemoryTree({**files, table: corrupt.flip(files[table], 20)}), tmp_path, format="databundle")
     assert report.verified is REREAD
-    assert report.findings == []  # of the output: what is wrong with the input is told by spans and notes
+    assert report.findings == []  # of the output: spans and notes report the damage of the input
     assert any("DB-" in note or "LEVELDB" in note or "checksum" in note for note in report.notes)
 
 
@@ -121,7 +121,7 @@ def test_pieces_of_a_flat_shard_are_bytes_that_nothing_proves(tmp_path: Path) ->
 
 
 def test_versions_of_blocks_with_a_bad_checksum(tmp_path: Path) -> None:
-    """Lines tell every version that can be read, those of damaged blocks too; a new database has none of them."""
+    """Lines have every readable version, even those of damaged blocks; a new database has none of them."""
     files = tree(OWN / "leveldb" / "small")
     log = "000006.log"  # the live one
     damaged = MemoryTree({**files, log: corrupt.flip(files[log], 0)})

@@ -30,8 +30,8 @@ ENVIRONMENTS: dict[str, tuple[int, dict[str, str]]] = {
 
 
 def unlike(found: dict[str, str], what: str) -> list[str]:
-    """The archives that are not as recorded.  Where a library has another version than the one that made the digest,
-    bytes say nothing: what the archive holds is compared by the test that reads it.
+    """The archives that differ from the record.  If a library's version is not the one that made the digest, bytes
+    cannot be compared: the test that reads the archive compares its content.
     """
     here = libraries()
     known = RECORDED["archives"]

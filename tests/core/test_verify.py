@@ -1,4 +1,4 @@
-"""What `verify` owes to every format: a failing disk is no damage; progress ends; jobs change nothing."""
+"""`verify` for every format: a failing disk is not damage; progress ends; jobs change nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same bytes give the same answer wherever they lie: every hook of every format, on windows into larger files.
+"""The same bytes yield the same result at any offset: every hook of every format, on windows into larger files.
 
 Each sample is read as it is and as a window (a directory: all its files as windows) that starts at `ORIGIN`.  Every
 offset that is reported must then be moved by exactly `ORIGIN`, and nothing else may differ.
@@ -172,13 +172,13 @@ def parts(archive: Archive, format: Format) -> list[Any]:
 
 
 def written(path: Path) -> Any:
-    """What a hook wrote, by name; texts as values, for they may tell where something was."""
+    """The files a hook wrote, by name; text as values, because it may contain offsets."""
     files = [path] if path.is_file() else sorted(p for p in path.rglob("*") if p.is_file())
     return {p.relative_to(path).as_posix(): content(p.read_bytes()) for p in files}
 
 
 def content(data: bytes) -> Any:
-    """JSON lines as values, texts as their words (the chunks of a page unpacked), anything else as its digest."""
+    """JSON lines as values, text as its words (the chunks of a page unpacked), anything else as its digest."""
     if data.startswith(b"<!DOCTYPE"):
         chunks = [zlib.decompress(base64.b64decode(text)) for text in re.findall(rb'id="c\d+">([^<]*)<', data)]
         return [words(data.decode().partition('id="contents">')[2]), *map(content, chunks)]
@@ -193,7 +193,7 @@ def content(data: bytes) -> Any:
 
 
 class Words(list[str]):
-    """A text as its numbers and what is between them, for texts that do not say which numbers are offsets."""
+    """Text as its numbers and the parts between them, for text that does not mark which numbers are offsets."""
 
 
 def words(text: str) -> Words:
@@ -252,14 +252,14 @@ def remove(path: Path) -> None:
 OFFSET = re.compile(
     r"shard-\d+/\w+@\d+|got offset \d+|(?<=offset )\d+|(?<=\(0x)[0-9a-f]+|(?<=@)\d+|(?<=: )\d+(?=\.\.)|(?<=\.\.)\d+"
 )
-"""Offsets in texts: of errors, of the names of sections, and the ranges in a picture.
+"""Offsets in messages: of errors, of the names of sections, and the ranges in a picture.
 
 A record of a shard is called by its offset in the uncompressed stream, and a codec counts in what it was given.
 """
 
 
 def moved(text: str) -> str:
-    """A text with the offsets in it moved."""
+    """Text with its offsets moved."""
 
     def move(match: re.Match[str]) -> str:
         if match.string[match.start() - 3 : match.start()] == "(0x":
@@ -365,7 +365,7 @@ def test_every_hook(sample: Sample, tmp_path: Path, monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize("id", ["caf", "clp-s", "kv-ir", "zs"])
 @pytest.mark.slow
 def test_remote_windows(id: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A URL and an offset: what is read ahead, and from the end, is that of the window."""
+    """A URL and an offset: prefetching, and reading from the end, stay within the window."""
     monkeypatch.setattr("os.fsync", lambda _: None)
     url = "memory://window-contract/image"
 
@@ -410,7 +410,7 @@ QUERIES = {"zs": "a", "clp-s": "*", "kv-ir": "*", "caf": "*", "ark": "*", "level
 @pytest.mark.parametrize("id", sorted(ON_THE_COMMAND_LINE))
 @pytest.mark.slow
 def test_every_verb(id: str, tmp_path: Path, exhume_cli: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A verb says of an archive inside an image what it says of the archive by itself."""
+    """The output of a verb for an archive inside an image equals that for the archive by itself."""
     monkeypatch.setattr("os.fsync", lambda _: None)
     monkeypatch.setattr("exhume.formats.ark.salvage.new_guid", lambda: "00000000-0000-4000-8000-000000000001")
     data = ON_THE_COMMAND_LINE[id].files[""]

@@ -1,4 +1,4 @@
-"""One pass over a shard's records proves the files in it; extraction decodes in batches; damage is told as it was."""
+"""One pass over a shard's records verifies its files; extraction decodes in batches; damage is reported as before."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_no_file_is_read_again(bundle: Path, stretch: int, monkeypatch: pytest.M
     for jobs in (1, 3):
         with DataBundleArchive(LocalTree(bundle)) as archive:
             assert list(archive.verify(jobs=jobs)) == []
-        # Only files without bytes are left, and zeros that are more than a stretch.
+        # Only files without bytes are left, and zeros longer than a chunk.
         assert all(size == 0 or stretch == 1 for size in again)
         again.clear()
 

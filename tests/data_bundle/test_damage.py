@@ -1,4 +1,4 @@
-"""Flips and cuts at every offset, and crafted lies: found with a code and a place, never a traceback, a hang or
+"""Flips and cuts at every offset, and crafted errors: found with a code and a place, never a traceback, a hang or
 wrong bytes.
 """
 
@@ -36,7 +36,7 @@ def findings(files: Files) -> list[Finding]:
 
 
 def read_all(files: Files) -> dict[str, bytes] | None:
-    """What a strict reader gives, None when it refuses anything."""
+    """The content as a strict reader returns it, None if it rejects anything."""
     try:
         with DataBundleArchive(MemoryTree(files)) as archive:
             return {name: archive.read_member(name) for name in archive.names() if archive.stat(name).kind == "file"}
@@ -72,7 +72,7 @@ def test_damage_is_found_or_changes_nothing(samples: Path, case: str, step: int)
 
 
 class Bundle:
-    """A bundle put together row by row, for lies that no writer tells."""
+    """A bundle built row by row, for errors that no writer makes."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -259,7 +259,7 @@ VARIANTS: dict[str, Callable[[Bundle], None]] = {
     "padding cut": set_shard(HEAD + b"hello world"),
     "three rows of no table": both(set_row(b"\x07a", b"?"), set_row(b"", b"?"), set_row(b"\xff\xff", b"?")),
 }  # fmt: skip
-"""More lies, for what several rules together, or the words of a finding, depend on."""
+"""More errors, for cases of several rules together, and for the words of findings."""
 
 
 @pytest.mark.parametrize(("code", "lie"), LIES, ids=[f"{code}-{n}" for n, (code, _) in enumerate(LIES)])

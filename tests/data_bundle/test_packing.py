@@ -1,4 +1,4 @@
-"""Directories packed many files at a time: what is left out is told, and what changed underway is noticed."""
+"""Directories packed many files at a time: omissions are reported, and changes meanwhile are noticed."""
 
 from __future__ import annotations
 

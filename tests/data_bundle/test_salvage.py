@@ -55,7 +55,7 @@ def told(report: SalvageReport, source: str = "shard") -> list[tuple[int, int, s
 
 
 def append(path: Path, *operations: tuple[int, bytes, bytes]) -> int:
-    """More versions of rows, as a database would write them, one after another; returns the next sequence number."""
+    """Appends versions of rows, as a database would write them; returns the next sequence number."""
     with DataBundleArchive(LocalTree(path)) as archive:
         last = archive.database.last_sequence()
     batches = [build_batch(last + n, [one]) for n, one in enumerate(operations, 1)]
@@ -121,7 +121,7 @@ def test_what_was_deleted_on_purpose(written: Path, tmp_path: Path) -> None:
 
 
 def test_an_older_version_that_proves_good(written: Path, tmp_path: Path) -> None:
-    """The newest row of `data/mixed.bin` gives bytes that do not fit: the one before it does."""
+    """The newest row of `data/mixed.bin` leads to bytes that do not match; the one before it leads to matching ones."""
     key = file_key("data/mixed.bin").build()
     with exhume.open(written) as archive:
         assert isinstance(archive, DataBundleArchive)
@@ -192,7 +192,7 @@ def test_a_flat_shard(bundle: Bundle, tmp_path: Path) -> None:
 
 
 def test_the_fate_of_a_shard(bundle: Bundle, tmp_path: Path) -> None:
-    """Header, bytes before the first record, records one by one, bytes behind the last one."""
+    """Header, bytes before the first record, records one by one, bytes after the last one."""
     stored = [zlib.compress(b"hello "), zlib.compress(b"world")]
     first = 64
     second = first + len(stored[0].ljust(32, b"\0"))
@@ -279,7 +279,7 @@ def test_records_that_no_row_places_are_found(bundle: Bundle, tmp_path: Path) ->
 
 
 def test_long_bytes_without_a_name(bundle: Bundle, tmp_path: Path) -> None:
-    """More than a record of the output; and a second shard of the same kind is told of as well."""
+    """More than a record of the output; and a second shard of the same kind is reported as well."""
     del bundle.rows[R], bundle.rows[F]
     bundle.data = bytes(range(256)) * 4500
     bundle.header = ShardHeader(0, 2, 1000, 16, 1)

@@ -397,7 +397,7 @@ def test_create_on_the_command_line(tmp_path: Path, exhume_cli: Callable[..., An
     (tmp_path / "user.json").write_text('{"sub/f.txt": {"type_url": "t/x", "value_hex": "00ff"}}')
     made = exhume_cli("create", "databundle", tree, "-o", tmp_path / "b", "--shards", 2, "--record-size", "4K",
                       "--user-data", tmp_path / "user.json", "--json")  # fmt: skip
-    assert made.code == 3  # the link to a directory was left out, and told
+    assert made.code == 3  # the link to a directory was omitted, and reported
     document = json.loads(made.out)
     assert (document["files"], document["directories"]) == (2, 2)
     assert [s["path"] for s in document["skipped"]] == [str(tree / "loop")]

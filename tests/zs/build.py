@@ -52,7 +52,7 @@ class File:
         return self.start + len(self.body)
 
     def block(self, level: int, payload: bytes, *, stored: bytes | None = None, crc: int | None = None) -> Place:
-        """Appends a block; `stored` replaces what is written for the payload."""
+        """Appends a block; `stored` replaces the stored form of the payload."""
         raw = bytes((level,)) + (payload if stored is None else stored)
         checksum = crc64_xz(raw) if crc is None else crc
         if level == 0:

@@ -1,4 +1,4 @@
-"""Damaged ZS files of which salvage has to make the most: what is lost, what is found, and what leads on."""
+"""Damaged ZS files for salvage: losses, finds, and places where the walk continues."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Tree:
         return data
 
     def unframed(self, *places: Place) -> bytes:
-        """The file with these blocks overwritten by bytes that are no block."""
+        """The file with these blocks overwritten by other bytes."""
         data = bytearray(self.bytes)
         for offset, size in places:
             data[offset : offset + size] = b"\xff" * size
@@ -87,7 +87,7 @@ def _odd_indexes() -> dict[str, bytes]:
 
 
 def _small() -> dict[str, bytes]:
-    """The smallest blocks behind bytes that are none, and no index to name them."""
+    """The smallest blocks after other bytes, without an index that names them."""
     out = {}
     for name, payload in (("a record of no bytes", records(b"")), ("no record", b""), ("one byte", records(b"a"))):
         for size in (1, 2, 7):
@@ -130,7 +130,7 @@ def _repeats() -> dict[str, bytes]:
 
 
 def _twice() -> bytes:
-    """Two blocks of the same bytes in a file of the length that its header says."""
+    """Two blocks of the same bytes in a file of the length in its header."""
     file = File()
     places = [(b"a", file.data(b"a")), (b"a", file.data(b"a"))]
     return file.finish(file.index(1, *places))
@@ -181,7 +181,7 @@ def _payloads() -> dict[str, bytes]:
 
 
 def _between() -> dict[str, bytes]:
-    """Blocks that hold neither records nor entries, and bytes that are no block, between the others."""
+    """Blocks without records and entries, and bytes outside any block, between the others."""
     out = {}
     for level in (63, 64, 255):
         file = File()

@@ -56,7 +56,7 @@ def _over(*blocks: tuple[bytes, ...], keys: tuple[bytes, ...]) -> bytes:
 
 
 def _deflate(stored: bytes, payload: bytes) -> bytes:
-    """A file whose data block holds these stored bytes and whose index is fine."""
+    """A file with these stored bytes in its data block and an intact index."""
     file = File(codec=b"deflate")
     place = file.block(0, payload, stored=stored)
     index = entries((b"", *place))
@@ -247,7 +247,7 @@ def hidden_disorder() -> bytes:
 
 
 def index_first() -> bytes:
-    """A legal file whose index blocks stand before what they refer to."""
+    """A legal file whose index blocks precede their children."""
     sizes = [len(records(*block)) + 10 for block in ((b"a", b"b"), (b"c", b"d"))]
     file = File()
     leaf_size = len(entries((b"", 300, sizes[0]), (b"c", 300, sizes[1]))) + 10

@@ -1,4 +1,4 @@
-"""The kernel: compiled and pure twins do the same, on good and on malformed payloads, and as the schema says."""
+"""The kernel: compiled and pure forms do the same, on good and on malformed payloads, and as in the schema."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def findings(data: bytes) -> list[tuple[Any, ...]]:
 
 
 def said(data: bytes, **bounds: Any) -> list[Any]:
-    """What reading gives: records with their places, the text, counts, the table, or the error."""
+    """The results of reading: records with their places, the text, counts, the table, or the error."""
     out: list[Any] = []
     try:
         with exhume.zs.open(data) as archive:
@@ -80,7 +80,7 @@ def test_records_are_the_same(codec: str, tmp_path: Path, tiny: pytest.MonkeyPat
 
 
 def test_the_order_of_long_records_that_begin_alike() -> None:
-    """Records are compared to their ends, also where they are longer than what is held of them."""
+    """Records are compared completely, even if they are longer than the part kept in memory."""
     alike = b"x" * (PIECE + 9)
     rest = b"a" * PIECE
     for first, second in ((b"a", b""), (b"", b"a"), (b"aa", b"ab"), (b"ab", b"aa"), (rest + b"b", rest), (rest, rest)):

@@ -31,7 +31,7 @@ def test_index_round_trips(entries: list[layout.IndexEntry]) -> None:
     payload = layout.build_index(entries)
     found = layout.parse_index(payload, Span("x", 0, len(payload)))
     assert [(e.key, e.offset, e.size) for e in found] == [(e.key, e.offset, e.size) for e in entries]
-    assert found[:1] == entries[:1]  # the first stands at the start
+    assert found[:1] == entries[:1]  # the first is at the start
 
 
 @pytest.mark.parametrize(

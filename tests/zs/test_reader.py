@@ -220,7 +220,7 @@ def test_cold_remote_search_costs_few_requests(folder: Path) -> None:
 
 
 def _needed(archive: ZsReader, prefix: bytes) -> int:
-    """Data blocks that can hold records with a prefix, as far as first records tell."""
+    """Data blocks that can contain records with a prefix, judging by their first records."""
     with reader(archive.source.read_at(0, archive.source.size)) as copy:
         firsts = list(copy.map_blocks(lambda part: part[0]))
     high = after_prefix(prefix) or b"\xff" * 99
@@ -277,7 +277,7 @@ def test_a_lookup_decodes_as_far_as_it_needs(codec: str, field: bytes) -> None:
         assert list(archive.records(prefix=b"00000101")) == [items[101]]
         assert list(archive.records(prefix=b"00008000")) == [items[8000]]  # more of it
         assert archive._cache.get(archive.header.blocks_offset) == (block, payload, True)
-    # What the checksum vouches for is used up to the damage (a writer's), and reported from there on.
+    # A payload with a correct checksum is used up to the damage (a writer's), and reported from there on.
     with made(damaged) as archive:
         assert list(archive.records(prefix=b"00000100")) == [items[100]]
         with pytest.raises(ExhumeError) as caught:

@@ -1,4 +1,4 @@
-"""Files that the reference implementation wrote, and those of its own test suite, behave as it says they do."""
+"""Files that the reference implementation wrote, and those of its own test suite, behave as it expects."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EXPECTED = REAL.expected("zs")
 VALID = [name for name, entry in EXPECTED.items() if entry["valid"]]
 BROKEN = [name for name in EXPECTED if name not in VALID]
 
-# What each broken file must be called, and where its fault lies.
+# The code of each broken file, and the offset of its fault.
 FAULTS = {
     "bad-codec.zs": ("ZS-103", 72),
     "bad-data-order.zs": ("ZS-320", 106),

@@ -236,7 +236,7 @@ def test_a_source_that_fails_is_not_damage(tmp_path: Path) -> None:
 
 
 def test_the_largest_guess_is_still_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without an index, blocks of up to `LARGEST_GUESS` bytes are found behind damage, wherever a step ends."""
+    """Without an index, blocks of up to `LARGEST_GUESS` bytes are found after damage, wherever a step ends."""
     file = File()
     file.raw(b"\xff" * 5)
     file.data(b"k" * 37)  # its length is 39: level, length and record
@@ -279,14 +279,14 @@ def test_the_codec_and_the_metadata_are_kept(tmp_path: Path) -> None:
 
 
 def test_a_cut_between_two_blocks_is_not_complete(tmp_path: Path) -> None:
-    """No byte that is there is lost then: the length and the SHA-256 in the header tell that something is missing."""
+    """No byte of the file is lost then: the length and the SHA-256 in the header show that something is missing."""
     tree = Tree()
     report, records = rescue(tree.bytes[: tree.data[2][0]], tmp_path)
     assert (len(records), report.complete, report.lost["data blocks"]) == (4, False, 1)
 
 
 def test_nothing_is_lost_when_the_digest_of_the_records_fits(tmp_path: Path) -> None:
-    """What cannot be read behind the records was an index: it is made anew."""
+    """The unreadable part after the records was an index: it is rebuilt."""
     tree = Tree()
     report, records = rescue(tree.without(tree.root), tmp_path)
     assert (len(records), report.complete, report.lost["data blocks"]) == (10, True, 0)
