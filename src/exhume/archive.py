@@ -200,6 +200,9 @@ class Archive(abc.ABC):
 
         return ArchiveDataset(self, options, KEEP_BYTES if keep_bytes is None else keep_bytes)
 
+    wide_tables: ClassVar[bool] = False
+    """Whether `to_arrow` takes `widest`: the number of columns above which rows are maps (`exhume.tabular.wide`)."""
+
     def arrow_tables(self, **options: Any) -> Mapping[str, Callable[[], Any]]:
         """A function that makes the reader of each table, by its name; most formats have one table, named ""."""
         return {"": functools.partial(self.to_arrow, **options)}

@@ -361,6 +361,8 @@ def test_an_error_of_writing_comes_before_later_ones(
         raise StructureError("damage after them")
 
     class Damaged:
+        wide_tables = False
+
         def arrow_tables(self, **options: Any) -> Any:
             return {"one": lambda: pa.RecordBatchReader.from_batches(schema, batches())}
 

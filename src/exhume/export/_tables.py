@@ -22,6 +22,7 @@ from exhume.io.output.stream import binary_output, text_output
 from exhume.io.parallel import Beside
 from exhume.io.processes import map_processes
 from exhume.limits import cpu_count
+from exhume.tabular import wide
 from exhume.tabular.arrow import NESTED, import_pyarrow, text_array
 from exhume.tabular.report import CONTROLS, ESCAPED, ExportReport, escape_controls
 
@@ -40,6 +41,8 @@ class TableFile(ABC):
 
     suffix: ClassVar[str]
     is_text: ClassVar[bool]
+    maps: ClassVar[bool] = False
+    """Whether it can hold rows as maps (`exhume.tabular.wide`)."""
     at_once: ClassVar[int] = 1
     """Number of tables that may be written in parallel: each keeps a batch, or the data that the target gathers."""
     render: ClassVar[Any] = None
@@ -111,6 +114,8 @@ def exporter(kind: type[TableFile]) -> Callable[..., ExportReport]:
         """
         report = ExportReport()
         jobs = options.get("jobs", 1)
+        if kind.maps and archive.wide_tables and not columns:
+            options["widest"] = wide.WIDEST
         tables = archive.arrow_tables(columns=columns or None, lost=report.lost, **options)
         if len(tables) == 1:
             (make,) = tables.values()
@@ -183,6 +188,8 @@ def _copy(
     jobs: int,
 ) -> None:
     reader = make()
+    if wide.is_wide(reader.schema):
+        report.notes.append(wide.NOTE)
     with kind(import_pyarrow(), file, reader.schema, report, jobs) as target:
         for batch, part in _rendered(reader, kind.render, jobs):
             if part is None:
@@ -232,12 +239,16 @@ class _Renderer(NamedTuple):
 def file_names(tables: Mapping[str, Callable[[], Any]], suffix: str) -> dict[str, Callable[[], Any]]:
     """A safe file name for each table: its name with `_` for everything unusual, numbered when two are alike."""
     out: dict[str, Callable[[], Any]] = {}
+    taken: set[str] = set()
+    numbers: dict[str, int] = {}
     for table, make in tables.items():
         base = re.sub(r"[^A-Za-z0-9.-]+", "_", table).strip("_.")[:100] or "table"
-        name, number = f"{base}.{suffix}", 1
-        while name.lower() in {other.lower() for other in out}:
+        name, number = f"{base}.{suffix}", numbers.get(base.lower(), 1)
+        while name.lower() in taken:
             number += 1
             name = f"{base}_{number}.{suffix}"
+        numbers[base.lower()] = number
+        taken.add(name.lower())
         out[name] = make
     return out
 

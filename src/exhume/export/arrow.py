@@ -14,6 +14,7 @@ class ArrowFile(TableFile):
 
     suffix = "arrow"
     is_text = False
+    maps = True
     at_once = 16
 
     def __init__(self, *args: Any) -> None:

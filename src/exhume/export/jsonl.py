@@ -11,6 +11,7 @@ from typing import Any
 
 from exhume.export._tables import TableFile, exporter, json_column
 from exhume.io.jsonout import dump_pieces, dumps
+from exhume.tabular import wide
 from exhume.tabular.arrow import import_pyarrow
 
 ACCEPTS = "tables"
@@ -21,6 +22,8 @@ LARGE = 32 << 20
 
 def lines_of(batch: Any) -> bytes:
     """Return the lines of a batch; the work grows with the values that are present, not with rows times columns."""
+    if wide.is_wide(batch.schema):
+        return wide.lines_of(batch)
     rows: list[list[str]] = [[] for _ in range(batch.num_rows)]
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
         lead = f"{dumps(name)}:"
@@ -48,10 +51,11 @@ class JsonLinesFile(TableFile):
 
     suffix = "jsonl"
     is_text = True
+    maps = True
     render = staticmethod(lines_of)
 
     def write(self, batch: Any) -> None:
-        if batch.nbytes > LARGE:
+        if batch.nbytes > LARGE and not wide.is_wide(self.schema):
             self._write_large(self.schema.names, batch)
         else:
             self.file.write(lines_of(batch))

@@ -22,6 +22,7 @@ class ParquetFile(TableFile):
 
     suffix = "parquet"
     is_text = False
+    maps = True
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)

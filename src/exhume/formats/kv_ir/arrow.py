@@ -16,6 +16,8 @@ added begin with `@`, and come first.
 Arrays are printed anew: with a blank behind each comma and colon, and no escapes but those that JSON needs.
 
 Which keys there are is only known at the end of a stream: it is read twice.  Events that lack a key hold null there.
+
+A stream with more keys than are wanted as columns has rows of maps instead (`exhume.tabular.wide`).
 """
 
 from __future__ import annotations
@@ -25,9 +27,10 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from exhume.errors import ExhumeError
-from exhume.formats.kv_ir.columns import Column, chosen
-from exhume.formats.kv_ir.info import SPACES, paths, walk
+from exhume.formats.kv_ir.columns import Column, chosen, print_array
+from exhume.formats.kv_ir.info import SPACES, escaped, paths, walk
 from exhume.formats.kv_ir.units import How
+from exhume.tabular import wide
 from exhume.tabular.arrow import BATCH_ROWS, check_rows, choose, import_pyarrow, rebatched
 
 if TYPE_CHECKING:
@@ -41,11 +44,13 @@ def to_arrow(
     batch_rows: int = BATCH_ROWS,
     jobs: int = 1,
     lost: Counter[str] | None = None,
+    widest: int | None = None,
 ) -> Any:
     """A streaming `pyarrow.RecordBatchReader`, one row per event; see the module for the types.
 
     So many `jobs` decode portions of the stream beside each other, with the same batches (0: one per core).  A batch
-    has at most `batch_rows` rows, and ends with the row that makes it 16 MiB.
+    has at most `batch_rows` rows, and ends with the row that makes it 16 MiB.  With more than `widest` columns (None:
+    however many), and unless `columns` are named, rows are maps.
 
     Raises `EntryNotFoundError` for a column that no event can have, and `MissingDependencyError` without pyarrow;
     damage is raised behind a batch of the rows before it.
@@ -53,9 +58,11 @@ def to_arrow(
     pa = import_pyarrow()
     check_rows(batch_rows)
     known = columns_of(archive, jobs)
+    counted: Counter[str] = Counter() if lost is None else lost
+    if widest is not None and columns is None and len(known) > widest:
+        return pa.RecordBatchReader.from_batches(wide.schema(), wide.batches(_rows(archive), batch_rows, counted))
     wanted = chosen(known, choose(known, columns))
     schema = wanted.schema
-    counted: Counter[str] = Counter() if lost is None else lost
     damage: list[ExhumeError] = []
 
     def pieces() -> Iterator[tuple[Any, Any]]:
@@ -75,6 +82,23 @@ def to_arrow(
             raise damage[0]
 
     return pa.RecordBatchReader.from_batches(schema, batches())
+
+
+def _rows(archive: KvIrArchive) -> Iterator[list[wide.Pair]]:
+    """The keys that each event has, by their paths."""
+    names: dict[str, str] = {}
+
+    def pairs(value: dict[str, Any], lead: str) -> Iterator[wide.Pair]:
+        for key, one in value.items():
+            if (name := names.get(key)) is None:
+                name = names[key] = escaped(key)
+            if isinstance(one, dict):
+                yield from pairs(one, f"{lead}{name}.")
+            else:
+                yield f"{lead}{name}", print_array(one)[0] if isinstance(one, list) else one
+
+    for auto, user in archive.events():
+        yield [*pairs(auto, "@"), *pairs(user, "")]
 
 
 def columns_of(archive: KvIrArchive, jobs: int = 1) -> dict[str, Column]:

@@ -101,6 +101,11 @@ def collect(archive: KvIrArchive) -> KvIrInfo:
     )
 
 
+def escaped(name: str) -> str:
+    """A name as a part of a path."""
+    return name.replace("\\", "\\\\").replace(".", "\\.")
+
+
 def paths(units: Units, space: str) -> Iterator[tuple[str, str, int]]:
     """Path, type and place in the stream of every key of a tree; a dot or backslash in a name has a backslash before.
 
@@ -108,8 +113,7 @@ def paths(units: Units, space: str) -> Iterator[tuple[str, str, int]]:
     """
     known = [""]
     for parent, type, raw, offset in units.decoder.nodes(space == "auto"):
-        name = raw.decode("utf-8", "backslashreplace")
-        name = name.replace("\\", "\\\\").replace(".", "\\.")
+        name = escaped(raw.decode("utf-8", "backslashreplace"))
         known.append(f"{known[parent]}.{name}" if parent else f"@{name}" if space == "auto" else name)
         yield known[-1], NODES[Tags(type)], offset
 

@@ -45,6 +45,7 @@ class KvIrArchive(RecordArchive):
     """
 
     format = "kv-ir"
+    wide_tables = True
     source: Source
 
     def __init__(self, source: Source, *, limits: Limits = DEFAULT_LIMITS) -> None:
