@@ -1,4 +1,4 @@
-"""A small builder of clp-s archives from their parts, for tests: it writes whatever it is told, right or wrong."""
+"""A small builder of clp-s archives from their parts, for tests: it writes its input unchecked, right or wrong."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def stored(data: bytes) -> bytes:
 
 @dataclass
 class Built:
-    """Parts of an archive; `replace` gives a copy with other parts.
+    """Parts of an archive; `replace` returns a copy with other parts.
 
     `nodes`: (parent, key, type).  `schemas`: (id, ordered entries, unordered entries).  `streams`: per packed stream
     its tables (schema id, rows, column bytes).  `raw` replaces decompressed sections by name (`metadata` too),

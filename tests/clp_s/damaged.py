@@ -1,4 +1,4 @@
-"""Damaged archives of which salvage has to make the most: what of their tables and dictionaries comes back."""
+"""Damaged archives for salvage: the recoverable parts of their tables and dictionaries."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _stored_stream(number: int, stored: bytes | None, cut: int = 0) -> bytes:
 
 
 def _gappy(runs: int) -> bytes:
-    """Every second record is missing, so many times."""
+    """Every second record is missing, `runs` times."""
     return _streams([_table(0, 0, *range(runs + 1), step=2)])
 
 

@@ -20,7 +20,7 @@ RECORDS = [
     b'{"ts":"2024-03-01T12:00:01Z","level":"ERROR","msg":"took 3 ms for job-8","n":-9007199254740993,"o":{"e":{}}}',
     b'{"ts":"2024-03-01T12:00:02Z","level":"INFO","f":2.25,"none":null,"text":"quote \\" and \xc3\xa9","empty":""}',
 ]
-"""What they hold."""
+"""Their content."""
 
 ARCHIVES = {
     "demo": (build.demo(), build.DEMO_TEXT),

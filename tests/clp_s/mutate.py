@@ -1,4 +1,4 @@
-"""Run as a script: damages every byte of an archive in several ways and reads what is left.
+"""Run as a script: damages every byte of an archive in several ways and reads the result.
 
 Prints one JSON object: the CPU seconds of the slowest case, peak memory in MiB, and what was not an `ExhumeError`.
 """

@@ -1,4 +1,4 @@
-"""Arrow batches hold what events() gives, column by column."""
+"""Arrow batches equal the values of events(), column by column."""
 
 from __future__ import annotations
 

@@ -247,7 +247,7 @@ def test_recode_moves_stored_bytes(tmp_path: Path, exhume_cli: Cli) -> None:
     assert exhume_cli("recode", tmp_path / "b", "--single-file", "-o", tmp_path / "c.clps").code == 0
     assert (tmp_path / "c.clps").read_bytes() == single.read_bytes()
     assert exhume_cli("recode", tmp_path / "b", "-o", tmp_path / "d").code == 0
-    assert set(content(tmp_path / "d")) == set(WHOLE)  # compressed anew, in the same form
+    assert set(content(tmp_path / "d")) == set(WHOLE)  # recompressed, in the same form
     with exhume.open(tmp_path / "d") as archive, exhume.open(single) as before:
         assert archive.content_digest() == before.content_digest()
 
@@ -260,7 +260,7 @@ def test_recode_stored_into_a_directory(tmp_path: Path) -> None:
 
 
 def test_a_gap_is_not_moved(tmp_path: Path) -> None:
-    """The list of sections is then made anew, for the files have no place for it."""
+    """The list of sections is then rebuilt, since the files have no place for it."""
 
     def later(files: list[dict[str, Any]]) -> dict[str, Any]:
         return {"files": [{**entry, "o": entry["o"] + 7} for entry in files]}
@@ -361,7 +361,7 @@ def test_create_on_the_command_line(tmp_path: Path, exhume_cli: Cli) -> None:
 
 
 def test_a_folder_of_archives(tmp_path: Path, exhume_cli: Cli) -> None:
-    """It is none itself: what it holds is named, and --recursive takes each with the files that belong to it."""
+    """A folder is not an archive itself: its archives are named, and --recursive takes each with its files."""
     for name in ("one", "two"):
         written(tmp_path / name)
     (tmp_path / "one" / "notes").write_text("?")

@@ -37,7 +37,7 @@ SEEDS = 40
 
 
 def _real() -> dict[str, tuple[Path, list[str]]]:
-    """Inputs that `clp-s` takes and prints again, as the exit codes beside them tell, with what was said about them."""
+    """Inputs that `clp-s` accepts and prints again, according to their recorded exit codes, with its messages."""
     found = {}
     for path in REAL.glob("clp_s/0.5.1/*/input.jsonl"):
         said = json.loads((path.parent / "meta.json").read_text())

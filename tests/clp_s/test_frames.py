@@ -42,7 +42,7 @@ def stored(cuts: tuple[int, ...] = CUTS) -> bytes:
 
 
 def lying(data: bytes, change: int) -> bytes:
-    """A frame that states another size than that of its content."""
+    """A frame whose stated size does not match its content."""
     honest = frame(data)
     width, less = (2, 256) if len(data) < 1 << 16 else (4, 0)
     at = honest.index((len(data) - less).to_bytes(width, "little"))
@@ -338,7 +338,7 @@ def test_archives_of_frames_read_alike(made: Path, tmp_path: Path) -> None:
 
 
 def test_columns_take_the_frames_that_hold_them(made: Path, tmp_path: Path) -> None:
-    """Also those behind columns whose size their bytes tell."""
+    """Including those after columns whose size depends on their bytes."""
     archive = reframed(made, tmp_path / "many.clps")
     [table] = archive.tables
     [node] = archive.schema_tree.find("z")

@@ -1,4 +1,4 @@
-"""The compiled kernel and its pure-Python twin print the same bytes and report the same faults."""
+"""The compiled kernel and its pure-Python form print the same bytes and report the same faults."""
 
 from __future__ import annotations
 
@@ -327,7 +327,7 @@ def test_deltas(values: list[int], total: int) -> None:
 @needs_kernel
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 1 << 20)), max_size=20))
 def test_variables_of_words(words: list[tuple[int, int]]) -> None:
-    """Which variables they refer to, and the words from there on; a log type that does not exist is told."""
+    """Which variables they refer to, and the words from there on; a missing log type is reported."""
     holes = {0: 0, 1: 1, 2: 3}
     stored = u64(*(ident | at << 24 for ident, at in words))
 
@@ -455,7 +455,7 @@ def test_a_repeated_entry_is_found_in_the_same_batch_and_in_later_ones(first: in
 @pytest.mark.parametrize("shares", [1, 2, 3, 16])
 @pytest.mark.parametrize("again", [[], [4], [39_999], [39_999, 39_998, 20_000, 20_001], list(range(100, 40_000, 7))])
 def test_repeated_entries_of_a_dictionary_that_is_looked_at_in_parts(again: list[int], shares: int) -> None:
-    """Of several, in several parts, the one that comes first in the dictionary is told."""
+    """If several parts have repeated entries, the first in the dictionary is reported."""
     entries = [b"%d" % number for number in range(40_000)]
     for at in again:
         entries[at] = b"%d" % (at % 4)
@@ -465,7 +465,7 @@ def test_repeated_entries_of_a_dictionary_that_is_looked_at_in_parts(again: list
 
 @needs_kernel
 def test_entries_made_to_collide_are_told_apart_by_a_set() -> None:
-    """Texts of 8 bytes whose hashes agree in the bits that choose a slot all want the same one."""
+    """Strings of 8 bytes whose hashes agree in the bits that choose a slot all want the same one."""
     inverse = pow(0xFF51AFD7ED558CCD, -1, 1 << 64)
     start = 8 * 0x9E3779B97F4A7C15 % (1 << 64)
 

@@ -1,4 +1,4 @@
-"""The fast twins of the generated classes agree with them on any input, errors included."""
+"""The fast readers agree with the generated classes on any input, errors included."""
 
 from __future__ import annotations
 
@@ -248,7 +248,7 @@ def test_any_packet_unpacks_or_breaks_its_rule(raw: bytes) -> None:
         assert (error.code, error.span) == (checks.BAD_METADATA.code, WHERE)
 
 
-# --- by hand: what code makes of the values, and where it says that something is wrong
+# --- by hand: results of code on the values, and the places of its errors
 
 
 FILE = Span("file", 1000, 2000)
@@ -488,7 +488,7 @@ def test_how_much_a_row_of_a_column_takes() -> None:
 
 
 def test_which_bytes_of_a_table_its_columns_take(tmp_path: Path) -> None:
-    """Those of the columns asked for, and the numbers that tell how long the texts before them are."""
+    """Those of the requested columns, and the lengths of the strings before them."""
     path = tmp_path / "a.clps"
     with exhume.clps.create(path) as writer:
         for number in range(10):
@@ -521,7 +521,7 @@ def test_which_bytes_of_a_table_its_columns_take(tmp_path: Path) -> None:
 
 
 def test_columns_behind_texts_that_come_first() -> None:
-    """The length of the texts stands behind the first ten rows; columns of a structured array are not told apart."""
+    """The length of the strings follows the first ten rows; columns of a structured array are not told apart."""
     texts = (NodeType.CLP_STRING, NodeType.INTEGER)
     fields: Any = SimpleNamespace(nodes=(4, 7), node_types=texts, runs={})
     data = memoryview(build.i64(*[0] * 10) + build.u64(2) + build.i64(1, 2) + build.i64(*range(10)))

@@ -1,4 +1,4 @@
-"""Salvage of archives that lie: counts nobody vouches for cost nothing, and what contradicts itself is left out."""
+"""Salvage of archives with wrong metadata: unconfirmed counts cost nothing, and contradictions are left out."""
 
 from __future__ import annotations
 
@@ -212,7 +212,7 @@ def test_lost_arrays_are_arrays(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("bad", range(3))
 def test_tables_of_one_stream_are_parted_where_they_end(bad: int, tmp_path: Path) -> None:
-    """The one whose order contradicts itself is left out; those before and behind it keep their own bytes."""
+    """The one whose order contradicts itself is left out; those before and after it keep their own bytes."""
     tables = [(0, 2, i64(2 * number, -4 if number == bad else 1) + i64(number, number + 10)) for number in range(3)]
     _, found = salvaged(ORDERED.replace(streams=[tables]), tmp_path)
     assert found == [value for number in range(3) if number != bad for value in (number, number + 10)]
@@ -312,7 +312,7 @@ def is_part(part: Any, whole: Any) -> bool:
 def test_partial_records_are_parts_of_the_original(
     wide: Path, tmp_path: Path, limits: Limits, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Wherever a table is cut: what is left is part of the record in its place, and more than nothing."""
+    """Wherever a table is truncated: the rest is part of the record in its place, and not empty."""
     monkeypatch.setattr("exhume.formats.clp_s.write.frames.LEAST", 1000)
     monkeypatch.setattr("exhume.formats.clp_s.write.frames.MOST", 1000)
     with exhume.open(wide) as archive:

@@ -44,7 +44,7 @@ def test_info_shows_ingestion_units(samples: Path, version: str, exhume_cli: Cal
 
 
 def test_info_shows_the_metadata_of_kv_ir_streams(tmp_path: Path, exhume_cli: Callable[..., Any]) -> None:
-    """What a KV-IR stream says of itself stands beside the three default properties, with values of any kind."""
+    """The metadata of a KV-IR stream are listed with the three default properties, with values of any kind."""
     stream = {"host": "web-1", "pid": 42, "ratio": 0.5, "secure": True, "zone": None, "path": ["a", {"b": 1}]}
     defaults = {"_archive_creator_id": "c", "_file_split_number": 0, "_filename": "a.clp.zst"}
     path = tmp_path / "kv.clps"

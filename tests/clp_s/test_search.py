@@ -1,4 +1,4 @@
-"""Search: the native search's answers on real archives, what is read for them, and bounds on hostile queries."""
+"""Search: the results of native search on real archives, the bytes read for them, and bounds on hostile queries."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_time_bounds(mixed: ClpSArchive) -> None:
     assert not list(mixed.events("*: *", begin_ms=10**13))
 
 
-# --- what is read -----------------------------------------------------------------------------------------------------
+# --- bytes read -------------------------------------------------------------------------------------------------------
 
 
 def reads_tables(path: Path, query: str, **options: Any) -> tuple[bool, int]:
@@ -362,7 +362,7 @@ def test_arrays_are_looked_through_before_they_are_parsed(tmp_path: Path) -> Non
 
 
 def test_reading_ahead_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With one job and with several the same lines come out, also in front of damage, which is raised in its place."""
+    """One job and several print the same lines, even before damage, which is raised in its place."""
     path = tmp_path / "streams.clps"
     with create(path, min_table_size=1) as writer:
         for number in range(6000):

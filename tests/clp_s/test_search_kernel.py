@@ -1,4 +1,4 @@
-"""Wildcards and the search kernel: the compiled functions and their pure twins, against plain definitions."""
+"""Wildcards and the search kernel: the compiled and the pure functions, against plain definitions."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ TEXTS = st.lists(st.sampled_from([b"a", b"b", b"A", b"*", b"?", b"\\", b"1"]), m
 
 
 def by_regex(pattern: bytes, text: bytes, ignore_case: bool) -> bool:
-    """The definition: `*` any bytes, `?` one byte, a backslash protects the byte behind it."""
+    """The definition: `*` any bytes, `?` one byte, a backslash protects the byte after it."""
     regex, at = b"", 0
     while at < len(pattern):
         byte = pattern[at : at + 1]
@@ -108,7 +108,7 @@ def test_buffers_must_fit(kernel: Any) -> None:
         kernel[1].clps_compare_int(bytes(8), "!=", 0)
 
 
-# --- encoded texts ----------------------------------------------------------------------------------------------------
+# --- encoded strings --------------------------------------------------------------------------------------------------
 
 WORDS = st.sampled_from(
     ["took", "12", "7", "-5", "1.25", "007", "id=a1", "E0042", "k=v", "be", "C:\\d", "a*b", "é", "0.5", "x", "\x11"]
@@ -117,7 +117,7 @@ LINES = st.lists(WORDS, min_size=1, max_size=4).map(" ".join).map(str.encode)
 
 
 class Store:
-    """Texts encoded as an archive holds them."""
+    """Strings encoded as in an archive."""
 
     def __init__(self, kernel: Any, texts: list[bytes], dialect: TextDialect) -> None:
         log_types: dict[bytes, int] = {}
@@ -143,7 +143,7 @@ class Store:
 
 
 def search_texts(kernel: Any, texts: list[bytes], pattern: bytes, dialect: TextDialect, ignore_case: bool) -> list[int]:
-    """Which texts the candidates of a pattern find, evaluated as the search does."""
+    """The strings that the candidates of a pattern find, evaluated as the search does."""
     store = Store(kernel, texts, dialect)
 
     def lookup(entries: Any, unescape: bool) -> Any:

@@ -170,7 +170,7 @@ def test_matches_before_a_damaged_array_are_given(jobs: int, monkeypatch: pytest
 
 
 def broken_off(data: bytes) -> bytes:
-    """A frame of which the last quarter is lost."""
+    """A frame whose last quarter is lost."""
     frame = zstd(data)
     whole = len(frame) * 3 // 4 if len(data) > 1 << 20 else len(frame)
     return frame[:whole] + bytes(len(frame) - whole)

@@ -269,7 +269,7 @@ def test_a_bomb_is_refused() -> None:
 
 
 def endless_schema() -> bytes:
-    """4000 arrays that each stand 4000 levels down."""
+    """4000 arrays, each 4000 levels down."""
     depth = 4000
     nodes = [(-1, b"", 5), *((i, b"k", 5) for i in range(depth)), *((depth, b"%d" % i, 9) for i in range(4000))]
     runs = [entry for i in range(4000) for entry in (marker(9, 1), depth + 1 + i)]
@@ -412,7 +412,7 @@ DICTIONARIES_IN_PARTS = {
 
 @pytest.mark.parametrize("entries", DICTIONARIES_IN_PARTS.values(), ids=DICTIONARIES_IN_PARTS)
 def test_a_dictionary_that_is_checked_in_parts(entries: list[bytes], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever the parts and the shares, the first entry that is repeated is told, and the first that is no text."""
+    """For any parts and shares, the first repeated entry is reported, and the first that is not UTF-8."""
     data = tiny(variables=entries).build()
     texts = [not is_text(entry) for entry in entries]
     wanted = [("CLPS-351", f"entries[{at}]") for at, entry in enumerate(entries) if entry in entries[:at]][:1]

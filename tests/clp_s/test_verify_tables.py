@@ -127,7 +127,7 @@ def passing(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def test_a_stream_that_is_nowhere_has_no_frames() -> None:
     def stream_frames(index: int) -> object:
-        raise StructureError(f"stream {index} lies behind the end")
+        raise StructureError(f"stream {index} is past the end")
 
     archive: Any = SimpleNamespace(stream_frames=stream_frames)
     assert verify_tables._has_frames(archive, 0) is False
@@ -136,7 +136,7 @@ def test_a_stream_that_is_nowhere_has_no_frames() -> None:
 def test_of_streams_that_were_passed_through_only_what_was_not_looked_at_is_left(
     passing: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All is well with stream 0, and with its table; the second has a problem, and the third lies in another stream."""
+    """Stream 0 and its table are intact; the second table has a problem, and the third is in another stream."""
     tables: Any = [Large(0, 0, 100), Large(0, 0, 9, problem=1), Large(1, 0, 50, large=False)]
     passed = passing([(0, 100), (70, 50)], *tables)
     for task in passed.tasks():
@@ -170,7 +170,7 @@ def test_streams_that_large_tables_fill_are_passed_through(passing: Any) -> None
 def test_windows_are_looked_at_with_the_row_before_them_until_one_is_not_sound(passing: Any) -> None:
     good, bad, late = Large(0, 0, 100), Large(1, 0, 50), Large(2, 0, 50)
     bad.bad = [12]
-    late.rest = CodecError("a frame that nobody needed")
+    late.rest = CodecError("a frame that no one needed")
     through = passing([(0, 100), (70, 50), (80, 50)], good, bad, late)
     tasks = list(through.tasks())
     assert [task.records for task in tasks] == [10, 10, 5] * 3

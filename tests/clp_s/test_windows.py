@@ -1,4 +1,4 @@
-"""Large tables that are read a window of rows at a time: what is found, printed and told is that of whole tables."""
+"""Large tables that are read a window of rows at a time: output and findings are those of whole tables."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ CUT = 2_000
 PAYLOAD = bytes(range(251)) * 100
 
 
-# ------------------------------------------------------------------------------------------------------- the passage
+# ------------------------------------------------------------------------------------------------------- the frames
 
 
 class Counted:
@@ -148,7 +148,7 @@ def test_frames_that_others_use_stay_whenever_threads_change() -> None:
 
 
 def test_who_would_wait_for_a_frame_decompresses_the_next() -> None:
-    """While one thread is at the frame that both need, the other goes on with the frames that will be needed next, and
+    """While one thread decompresses the frame that both need, the other continues with the frames needed next, and
     no further."""
     counted = Counted([100] * 10)
     passage = counted.passage()
@@ -250,7 +250,7 @@ def stored(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 def written(version_and_arrays: str, folder: Path, cut: int) -> bytes:
-    """An archive with every type of column, in frames of so many bytes."""
+    """An archive with every type of column, in frames of `cut` bytes."""
     version, _, arrays = version_and_arrays.partition(" ")
     path = folder / "one.clps"
     with pytest.MonkeyPatch.context() as patch:
@@ -282,7 +282,7 @@ def everything(stored: bytes, jobs: int, limits: Limits = DEFAULT_LIMITS) -> lis
 
 
 def one_by_one(stored: bytes, limits: Limits = DEFAULT_LIMITS) -> list[Any]:
-    """What reading gives record by record, in both orders; each of an archive that was opened for it."""
+    """The results of reading record by record, in both orders; each from a newly opened archive."""
 
     def opened() -> ClpSArchive:
         return open_archive(BytesSource(stored), limits=limits)
@@ -297,7 +297,7 @@ def one_by_one(stored: bytes, limits: Limits = DEFAULT_LIMITS) -> list[Any]:
 
 
 def verified(stored: bytes, jobs: int, limits: Limits = DEFAULT_LIMITS) -> list[str]:
-    """What `verify` finds, and the records that it says it has gone through last."""
+    """The findings of `verify`, and the last number of records that it reports as done."""
     told = [0]
     with open_archive(BytesSource(stored), limits=limits) as archive:
         found = [str(one) for one in archive.verify(jobs=jobs, progress=lambda done, _total, _unit: told.append(done))]
@@ -392,7 +392,7 @@ def in_frames(data: bytes) -> bytes:
 
 
 def texts(words: list[tuple[int, int]], variables: list[int], **changes: Any) -> Built:
-    """A table of one column of texts with one integer each."""
+    """A table of one column of strings with one integer each."""
     return tiny(
         nodes=[(-1, b"", 5), (0, b"a", 2)],
         schemas=[(0, [1], [])],

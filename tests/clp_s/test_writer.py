@@ -204,7 +204,7 @@ def test_skipping_goes_on_behind_the_bad_line(tmp_path: Path) -> None:
     assert [line for line, _ in seen] == [2, 4, 6, 7, 11]
     assert writer.skipped == 5
     assert sum(writer.reasons.values()) == 5
-    with read(tmp_path / "x") as archive:  # a refused record leaves no key behind
+    with read(tmp_path / "x") as archive:  # a rejected record adds no key
         assert {bytes(key) for key in archive.schema_tree.keys} == {b"", b"log_event_idx", b"i"}
         assert archive.header.original_size == source.stat().st_size
 
@@ -271,7 +271,7 @@ def test_nothing_but_empty_records_needs_log_order(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
     write(tmp_path / "x", [{}, {"a": None}])
     assert events(tmp_path / "x") == [{}, {"a": None}]
-    # Beside other records they share a stream, so that none is empty.
+    # With other records they share a stream, so that none is empty.
     write(tmp_path / "y", [{}, {"a": None}, {"b": "x" * 9}], log_order=False, min_table_size=1)
     with read(tmp_path / "y") as archive:
         assert archive.table_metadata.streams[-1].size > 0

@@ -39,7 +39,7 @@ def decode_float(word: int, dialect: Dialect) -> bytes:
 
 
 def decode(encoded: EncodedText, dialect: Dialect) -> bytes:
-    """The text behind an encoded text, from its stored form alone (dictionary ids are positions in `variables`)."""
+    """The decoded string, from its stored form alone (dictionary ids are positions in `variables`)."""
     out = bytearray()
     stored = iter(
         encode.encode_dictionary_id(position, dialect) if variable.encoded is None else variable.encoded

@@ -1,4 +1,4 @@
-"""The compiled encoder and its twin build the same, refuse the same, and what they build comes back."""
+"""The compiled and the pure encoder build the same, reject the same, and their archives read back."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def state(encoder: Encoder, patterns: TimestampPatterns) -> dict[str, Any]:
 
 
 def feed(encoder: Encoder, data: bytes, *, final: bool, single: bool = False) -> list[tuple[int, int, bool]]:
-    """Everything that encoding some text reports, going on behind what is refused."""
+    """Everything that encoding some text reports, continuing after rejected records."""
     out = []
     at = 0
     while True:
@@ -222,7 +222,7 @@ def test_refused_records_leave_no_trace() -> None:
 def test_records_come_back(
     items: list[dict[str, Any]], version: str, structurize: bool, log_order: bool, target: int
 ) -> None:
-    """Whatever JSON records go in, `events` gives the same values."""
+    """For any JSON records, `events` returns the same values."""
     items = [json.loads(dumps(item).encode("utf-8", "replace")) for item in items]
     with tempfile.TemporaryDirectory() as folder:
         writer = create(

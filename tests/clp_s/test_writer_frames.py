@@ -84,7 +84,7 @@ def test_recoding_cuts_where_writing_does(made: Path, tmp_path: Path, monkeypatc
 
 
 def test_salvage_keeps_the_tables_before_a_damaged_frame(made: Path, tmp_path: Path) -> None:
-    """Both tables lie in one stream, which is the last section; the larger one is the first."""
+    """Both tables are in one stream, which is the last section; the larger one is the first."""
     damaged, out = tmp_path / "damaged", tmp_path / "out"
     damaged.write_bytes(flip(made.read_bytes(), made.stat().st_size - 12))
     for jobs in (1, 2):

@@ -56,7 +56,7 @@ def test_pieces_taken_over_are_as_if_encoded_there(chosen: dict[str, Any], texts
 
 @needs_kernel
 def test_a_piece_that_met_nodes_in_another_order_is_not_taken_over() -> None:
-    """The texts of a record are numbered in the order of its nodes, and that is here `b`, `a`."""
+    """The strings of a record are numbered in the order of its nodes, and that is here `b`, `a`."""
     chosen = {"core": True, "structurize": False, "retain_floats": True, "time_nodes": True, "lossy": True}
     master, worker = (build(make_encoder, {**chosen, "log_order_type": None})[0] for _ in range(2))
     whole = build(PureEncoder, {**chosen, "log_order_type": None})[0]
@@ -146,7 +146,7 @@ def test_several_jobs_write_what_one_writes(
 
 @needs_kernel
 def test_blocks_are_taken_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without this, the test above could not tell that all is encoded in one thread."""
+    """Without this, the test above would pass even if all is encoded in one thread."""
     taken: list[bool] = []
     real = ahead.BlockEncoders.take_over
 

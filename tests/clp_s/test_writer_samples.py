@@ -33,7 +33,7 @@ LOSES = {
     "array-root", "err-lone-surrogate", "err-ts-unparsable", "ts-pat-clash", "ts-pat-prefixed",
     ("0.3.1", "err-ts-str-epoch"), ("0.5.1", "ts-epoch-double"), ("0.5.1", "ts-epoch-ms"), ("0.5.1", "ts-iso-z"),
 }  # fmt: skip
-"""Refused unless loss is allowed: root arrays, half surrogates, times that the format cannot hold."""
+"""Rejected unless loss is allowed: root arrays, lone surrogates, times that the format cannot store."""
 
 KEEPS_MORE = {
     ("0.3.1", "clp-strings"), ("0.3.1", "clp-strings-underflow"), ("0.3.1", "ts-tz-suffix"), ("0.3.1", "ts-zero-frac"),
@@ -41,7 +41,7 @@ KEEPS_MORE = {
     ("0.5.1", "err-ts-unparsable"), ("0.5.1", "ts-epoch-double"), ("0.5.1", "ts-pat-clash"),
     ("0.5.1", "ts-pat-prefixed"),
 }  # fmt: skip
-"""Upstream clamps a number, cuts a time short or gives up; we keep the text."""
+"""Upstream clamps a number, truncates a time or fails; we keep the text."""
 
 OTHER_PATTERNS = {
     ("0.3.1", "ts-pat-prefixed"), ("0.5.1", "ts-epoch-double-plain"), ("0.5.1", "ts-str-epoch-ms"),
@@ -96,7 +96,7 @@ def printed(paths: list[Path], ordered: bool = False) -> bytes:
 
 
 def payloads(path: Path) -> dict[str, Any]:
-    """Decompressed sections and what the metadata says, without what chance decides."""
+    """Decompressed sections and metadata, without random values."""
     with open_archive(FileSource(path)) as archive:
         found: dict[str, Any] = {name: archive.read_section(name) for name in SECTION_NAMES[:2]}
         found["tables"] = [(t.entry.schema_id, t.num_messages, bytes(t.load().data)) for t in archive.tables]

@@ -191,7 +191,7 @@ def fsspec_paths(place: Path) -> Function:
 
 
 def ksy(place: Path) -> Function:
-    """A third-party specification: compiled, and its readers run on some bytes.
+    """A foreign specification: compiled, and its readers run on some bytes.
 
     Bytes that begin with zero choose expressions from a grammar instead, which are executed with a canary in reach.
     """

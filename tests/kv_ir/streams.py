@@ -45,7 +45,7 @@ def event(autos: list[tuple[int, bytes]], users: list[tuple[int, bytes]]) -> byt
 
 
 def apart(log_type: bytes, *variables: int | bytes) -> bytes:
-    """A text that was taken apart."""
+    """A string in encoded form."""
     parts = [build_variable_text(one) if isinstance(one, bytes) else build_variable(one) for one in variables]
     return APART + b"".join(parts) + build_log_type(log_type)
 

@@ -203,7 +203,7 @@ def found(archive: KvIrArchive, names: list[str] | None, **options: Any) -> tupl
 
 @contextmanager
 def kernel(*, twin: bool) -> Iterator[None]:
-    """Small portions, decoded by one of the two kernels."""
+    """Small chunks, decoded by one of the two kernels."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ahead, "PORTION", 24)
         patch.setattr(stream, "PIECE", 100)
@@ -235,7 +235,7 @@ def check(data: bytes, names: list[str] | None = None, batch_rows: int = 65_536)
         with kernel(twin=twin):
             for jobs in (1, 2, 3):
                 made = found(archive, names, batch_rows=batch_rows, jobs=jobs)
-                assert repr(made[0]) == repr(rows)  # as text: NaN is no NaN
+                assert repr(made[0]) == repr(rows)  # as text: NaN differs from itself
                 assert made[1:] == (+lost, failure, sizes)
                 assert columns_of(archive, jobs) == columns_of(archive)
                 for how in (How.CHECK, How.KEYS):
@@ -417,7 +417,7 @@ def filled(make: Any, data: bytes, kinds: bytes, places: tuple[bytes, bytes], ta
     decoder.choose_columns(kinds, *places, print_array)
     answers: list[Any] = []
     at = 0
-    while at >= 0:  # behind an event that is refused those that follow are taken
+    while at >= 0:  # the events after a rejected one are read
         answers.append(decoder.run(data, at, len(data), 0, How.COLUMNS, target))
         sizes, made, lost = decoder.take_columns()
         buffers = [one and (one[0], *(None if part is None else bytes(part) for part in one[1:])) for one in made]

@@ -33,7 +33,7 @@ KEYS = [
     for type, name in ((Tags.NODE_REAL, b"n"), (Tags.NODE_INTEGER, b"n"), (Tags.NODE_TEXT, b"n"),
                        (Tags.NODE_BOOLEAN, b"b"), (Tags.NODE_OBJECT, b"o"))
 ]  # fmt: skip
-"""In each space node 1 is a float, 2 an integer and 3 a text of the same name; 4 a boolean, 5 an object."""
+"""In each space node 1 is a float, 2 an integer and 3 a string of the same name; 4 a boolean, 5 an object."""
 
 WAYS: dict[str, dict[str, Any]] = {
     "as clp-s": {"root": b""},
@@ -79,7 +79,7 @@ def encoded(data: bytes, way: str, decoder: Callable[[], Any], make: Callable[..
 def test_both_kernels_build_the_same(way: str, events: Sequence[tuple[list[Pair], list[Pair]]]) -> None:
     data = b"".join(KEYS) + b"".join(event(of_logger, of_user) for of_logger, of_user in events)
     ours = encoded(data, way, KvIrDecoder, make_encoder)
-    assert repr(ours) == repr(encoded(data, way, pykernel.KvIrDecoder, PureEncoder))  # as text: NaN is no NaN
+    assert repr(ours) == repr(encoded(data, way, pykernel.KvIrDecoder, PureEncoder))  # as text: NaN differs from itself
 
 
 @pytest.mark.parametrize("twin", [False, True])
@@ -91,4 +91,4 @@ def test_floats_are_stored_with_every_digit(space: Callable[..., bytes], twin: b
         event([pair], []) if space is auto else event([], [pair]) for pair in found
     )
     column = encoded(data, "as clp-s", *kernel)["columns"]
-    assert column[8 * len(FLOATS) :] == struct.pack(f"<{len(FLOATS)}d", *FLOATS)  # behind the numbers of the records
+    assert column[8 * len(FLOATS) :] == struct.pack(f"<{len(FLOATS)}d", *FLOATS)  # after the numbers of the records

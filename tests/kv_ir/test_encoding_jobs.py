@@ -40,7 +40,7 @@ STREAM = HEAD + b"".join(KEYS) + user(Tags.NODE_BOOLEAN, b"b", 3) + LOG + END
 
 @pytest.fixture(autouse=True)
 def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Parts of a few events, read in pieces of a few bytes."""
+    """Parts of a few events, read in chunks of a few bytes."""
     monkeypatch.setattr(ahead, "PORTION", 400)
     monkeypatch.setattr(inputs, "PIECE", 700)
     monkeypatch.setattr(ingest, "MAX_PREAMBLE", 300)
@@ -86,7 +86,7 @@ def test_streams_of_the_real_writer(path: Path, tmp_path: Path) -> None:
 
 
 def searched(data: bytes, jobs: int) -> tuple[list[bytes], str]:
-    """The archives in which a stream is searched, small ones, and the error behind them."""
+    """The archives in which a stream is searched, small ones, and the error after them."""
     found: list[bytes] = []
     try:
         found.extend(_bytes(one) for one in archives(open_archive(BytesSource(data)), "@ts", 3000, jobs=jobs))

@@ -1,4 +1,4 @@
-"""Portions of a stream decoded beside each other: everything is as with one job."""
+"""Chunks of a stream decoded in parallel: everything is as with one job."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from tests.kv_ir.test_reading import STREAMS
 
 KEYS = [user(Tags.NODE_INTEGER, b"key %d" % number) for number in range(300)]
 NUMBERED = [unit for number, key in enumerate(KEYS, 1) for unit in (key, event([], [(number, build_integer(number))]))]
-"""Each key becomes known right before the only event that has it."""
+"""Each key is declared right before the only event that has it."""
 
 
 @pytest.fixture(autouse=True)
 def _small_portions(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Portions of a few units, read in pieces of a few bytes."""
+    """Chunks of a few units, read a few bytes at a time."""
     monkeypatch.setattr(ahead, "PORTION", 24)
     monkeypatch.setattr(stream, "PIECE", 100)
     monkeypatch.setattr(stream, "MAX_PREAMBLE", 300)

@@ -23,7 +23,7 @@ from exhume.formats.kv_ir.layout import (
     token_name,
 )
 
-# From the lowest bit: digits behind the point less one (3 bits), digits less one (3), the digits (25), the sign.
+# From the lowest bit: digits after the point less one (3 bits), digits less one (3), the digits (25), the sign.
 DECIMALS = [
     (b"0.5", 5 << 6 | 1 << 3 | 0),
     (b"1.0", 10 << 6 | 1 << 3 | 0),
@@ -49,8 +49,8 @@ def test_decimals_that_do_not_fit_are_not_packed(text: bytes) -> None:
 
 def test_counts_of_digits_that_cannot_be() -> None:
     assert decimal_text(5 << 6, wide=False) == b".5"
-    assert decimal_text(5 << 6 | 1, wide=False) is None  # two digits behind the point, of one
-    assert decimal_text(55 << 6, wide=False) is None  # two digits where one is told
+    assert decimal_text(5 << 6 | 1, wide=False) is None  # two digits after the point, of one
+    assert decimal_text(55 << 6, wide=False) is None  # two digits, but the count is one
 
 
 def test_the_metadata_of_loggers() -> None:

@@ -1,4 +1,4 @@
-"""Blocks of lines encoded beside each other: the stream, or what is wrong with the lines, is that of one job."""
+"""Blocks of lines encoded in parallel: the stream, or the error in the lines, is that of one job."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ AFTER = b"\xaa" * 50
 
 
 def found(data: bytes) -> Carved:
-    """What is found of a stream that lies among other bytes."""
+    """The find for a stream among other bytes."""
     carved = locate(BytesSource(BEFORE + data + AFTER), len(BEFORE))
     assert carved is not None
     return carved

@@ -40,7 +40,7 @@ def oracle() -> Iterator[Oracle]:
 
 
 def text(rng: random.Random) -> str:
-    """A text with or without spaces; now and then a long one."""
+    """A string with or without spaces; some are long."""
     if rng.random() < 0.02:
         return rng.choice(string.ascii_letters) * rng.choice([255, 256, 65_535, 65_536])
     return rng.choice([" ", "", "  ", ","]).join(rng.choices(WORDS, k=rng.randint(0, 6)))

@@ -85,7 +85,7 @@ def assert_same(data: bytes) -> None:
         for make in (KvIrDecoder, pykernel.KvIrDecoder):
             decoder = make()
             at, answers = start, list[Any]()
-            while at >= 0:  # behind an event that is refused those that follow are taken
+            while at >= 0:  # the events after a rejected one are read
                 answers.append((decoder.run(data, at, len(data), 5, how, 1 << 60), repr(decoder.event), decoder.start))
                 _, unit, _, after = answers[-1][0]
                 at = max(unit, after) if after >= 0 else -1
@@ -177,7 +177,7 @@ def test_cut_at_every_byte(wrap: Callable[[bytes], bytes]) -> None:
 
 @pytest.mark.slow
 def test_every_bit_flipped() -> None:
-    """Nothing but our own errors, and both decoders agree; what `verify` tells of each, `tests/flips` knows."""
+    """Only our own errors, and both decoders agree; `tests/flips` checks the findings of `verify` for each."""
     for damage in every_bit(SMALL):
         if damage.offset >= len(HEAD):
             assert_same(damage.change(SMALL))

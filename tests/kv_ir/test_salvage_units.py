@@ -1,4 +1,4 @@
-"""What is left of a damaged stream: which events, which bytes, and what is said of those that are lost."""
+"""The surviving part of a damaged stream: events and bytes, and the report on the lost ones."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def one(number: int) -> bytes:
 
 
 def rescued(data: bytes, tmp_path: Path, **options: Any) -> tuple[SalvageReport, list[Pair]]:
-    """Salvages a stream both ways, which give the same, and reads what was written."""
+    """Salvages a stream both ways, with equal results, and reads the output."""
     for left in tmp_path.glob("out.*"):
         left.unlink()
     report = salvage(BytesSource(data), tmp_path / "out.clp", **options)
@@ -290,7 +290,7 @@ VALUES: dict[str, tuple[int, bytes, object]] = {
 @pytest.mark.parametrize("of", VALUES)
 @pytest.mark.parametrize("tree", ["auto", "user"])
 def test_values_of_every_type_are_stepped_over(tmp_path: Path, of: str, tree: str) -> None:
-    """Keys that become known behind the damage, an event that has them, and further ones."""
+    """Keys declared after the damage, an event that has them, and further ones."""
     type, stored, value = VALUES[of]
     make = auto if tree == "auto" else user
     pair: list[tuple[int, bytes]] = [(2, stored)]
@@ -308,7 +308,7 @@ def test_events_of_no_pairs_are_stepped_over(tmp_path: Path) -> None:
 
 
 def test_keys_of_several_groups_behind_damage_are_told(tmp_path: Path) -> None:
-    """What a group makes known counts for the next ones."""
+    """The declarations of a group count for the next ones."""
     behind = user(Tags.NODE_INTEGER, b"a") + event([], [(2, build_integer(1))])
     behind += user(Tags.NODE_INTEGER, b"b") + event([], [(3, build_integer(2)), (2, build_integer(3))])
     behind += event([], [(2, build_integer(4)), (3, build_integer(5))]) * 2
@@ -320,7 +320,7 @@ def test_keys_of_several_groups_behind_damage_are_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize("tree", ["auto", "user"])
 @pytest.mark.parametrize("unseen", [0, 1, 2, 7])
 def test_keys_lost_unseen_keep_their_numbers(tmp_path: Path, tree: str, unseen: int) -> None:
-    """A new key behind the damage has the highest number of the event behind it; those before it are made up."""
+    """A new key after the damage has the highest number of the event after it; those before it are placeholders."""
     make = auto if tree == "auto" else user
     key = 2 + unseen
     pairs = [(key, build_integer(8))]
@@ -341,7 +341,7 @@ def test_keys_of_both_trees_are_told_by_one_event(tmp_path: Path) -> None:
 
 
 def test_the_trees_are_told_one_after_the_other(tmp_path: Path) -> None:
-    """Keys of the logger may still be unsure where those of the user are told."""
+    """Keys of the logger may still be uncertain where those of the user are determined."""
     behind = user(Tags.NODE_INTEGER, b"y") + event([], [(4, build_integer(1))])
     behind += auto(Tags.NODE_INTEGER, b"x") + event([(3, build_integer(2))], [(4, build_integer(3))])
     behind += user(Tags.NODE_INTEGER, b"z") + event([(3, build_integer(4))], [(5, build_integer(5))])
@@ -351,7 +351,7 @@ def test_the_trees_are_told_one_after_the_other(tmp_path: Path) -> None:
 
 
 def test_new_keys_without_a_number_are_lost_with_their_event(tmp_path: Path) -> None:
-    """An event that has none of the new keys does not tell which numbers they have."""
+    """An event that has none of the new keys does not determine their numbers."""
     before = one(5) + one(6) + one(7)
     orphan = auto(Tags.NODE_INTEGER, b"x") + one(8)
     behind = auto(Tags.NODE_INTEGER, b"w") + event([(3, build_integer(2))], []) + one(9)
@@ -388,7 +388,7 @@ def test_an_event_of_unknown_keys_is_lost_alone(tmp_path: Path) -> None:
 
 
 def test_a_key_without_a_parent_casts_doubt(tmp_path: Path) -> None:
-    """It has a number all the same, which the next new key tells."""
+    """It has a number all the same, which follows from the next new key."""
     orphan = user(Tags.NODE_INTEGER, b"x", parent=1)
     data = (
         HEAD
@@ -429,7 +429,7 @@ WRONG: dict[str, bytes] = {
 
 @pytest.mark.parametrize("what", WRONG)
 def test_what_is_no_unit_is_not_believed(tmp_path: Path, what: str) -> None:
-    """Behind damage nothing that only looks like units is taken; what follows it is."""
+    """After damage, bytes that only look like units are skipped; the units after them are read."""
     for end in (b"\xee", b""):
         behind = one(5) * 3 + END
         data = KNOWN + RUBBISH + WRONG[what] + end + behind
@@ -478,7 +478,7 @@ def test_keys_before_the_end_are_believed(tmp_path: Path) -> None:
 
 
 def test_numbers_that_contradict_each_other_are_not_believed(tmp_path: Path) -> None:
-    """Between two events that follow each other no key becomes known unseen."""
+    """Between two consecutive events no key is declared unseen."""
     first = user(Tags.NODE_INTEGER, b"a") + event([], [(2, build_integer(1))])
     behind = user(Tags.NODE_INTEGER, b"b") + event([], [(7, build_integer(2))]) + one(5) + END
     data = KNOWN + RUBBISH + first + behind
@@ -507,7 +507,7 @@ def test_an_event_of_older_keys_does_not_tell_a_new_one(tmp_path: Path) -> None:
 
 
 def test_a_group_may_be_long(tmp_path: Path) -> None:
-    """Keys in doubt and their event that lie further apart than what is in reach at once."""
+    """Uncertain keys and their event, further apart than the window that is read at once."""
     keys = b"".join(user(Tags.NODE_TEXT, b"key %d" % number + b"x" * 60_000) for number in range(30))
     last = user(Tags.NODE_INTEGER, b"v") + event([], [(32, build_integer(8))])
     assert resumed(tmp_path, one(3) * 3 + keys + last + one(4))[-2:] == [({}, {"v": 8}), ({}, {"n": 4})]
@@ -535,7 +535,7 @@ def test_a_key_in_doubt_that_does_not_end(tmp_path: Path) -> None:
 
 
 def test_an_event_in_doubt_that_does_not_fit_is_lost_alone(tmp_path: Path) -> None:
-    """The keys of the user are told, those of the logger not yet."""
+    """The keys of the user are determined, those of the logger not yet."""
     keys = user(Tags.NODE_INTEGER, b"v")
     wrong = event([], [(2, TRUE)])
     data = KNOWN + RUBBISH + one(5) * 3 + keys + wrong + event([], [(2, build_integer(8))]) + END

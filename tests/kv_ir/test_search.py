@@ -50,7 +50,7 @@ def named(value: Any) -> Any:
 
 
 def canonical(lines: list[bytes]) -> list[str]:
-    """Records in no order, with the six digits behind the point that `clp-s` prints."""
+    """Records in no order, with the six digits after the point that `clp-s` prints."""
 
     def six(value: Any) -> Any:
         if isinstance(value, dict):
@@ -158,7 +158,7 @@ def ordered(lines: list[bytes]) -> list[str]:
 
 
 def test_matches_are_printed_as_events_are(exhume_cli: Cli, tmp_path: Path) -> None:
-    """Every digit of floats that stand together, and those that JSON does not have, as `cat` prints them."""
+    """Every digit of consecutive floats, and those that JSON does not have, as `cat` prints them."""
     floats = [0.1 + 0.2, 1 / 3, 1e300, float("nan"), float("inf"), -float("inf"), -0.0, 12345678.9012345678]
     units = [user(Tags.NODE_REAL, b"x%d" % number) for number in range(len(floats))]
     units += 2 * [event([], [(number, build_real(one)) for number, one in enumerate(floats, 1)])]

@@ -1,4 +1,4 @@
-"""The walk that verifies: what it is told to leave out, what it goes on after, what it lets pass."""
+"""The walk that verifies: options that skip checks, errors it continues after, input it accepts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.kv_ir.streams import HEAD, SMALL, auto, event, user
 
 
 def codes(data: bytes, **options: bool) -> list[str]:
-    """What is found wrong with a stream."""
+    """The codes of a stream's findings."""
     return [finding.code for finding in verify_source(BytesSource(data), **options)]  # type: ignore[arg-type]
 
 

@@ -22,11 +22,11 @@ IN_FAMILY = {DELETE: 4, PUT: 5, MERGE: 6, SINGLE_DELETE: 8, RANGE_DELETE: 14, EN
 """Types of the same operations in a column family that is not the default one."""
 
 Operation = tuple[Any, ...]
-"""A type and its byte strings; a number behind them is the column family."""
+"""A type and its byte strings; a number after them is the column family."""
 
 
 def batch(sequence: int, *operations: Operation, count: int | None = None) -> bytes:
-    """A write batch; `count` is what it says of itself."""
+    """A write batch; `count` is its stated number of operations."""
     body = bytearray()
     for kind, *parts in operations:
         family = parts.pop() if parts and isinstance(parts[-1], int) else 0

@@ -2,7 +2,7 @@
 
     python -m tests.leveldb.make_real CASE...
 
-Each gets the rows that its producer gives back in its `expected.json` (and for the small ones the raw entries that
+Each gets the rows that its producer returns in its `expected.json` (and for the small ones the raw entries that
 dfindexeddb finds), and its entry in the manifest of the samples.
 The informational `LOG` files are left out.
 """

@@ -1,4 +1,4 @@
-"""Damaged databases: every rule is told with its place, the forensic view goes on, nothing outside is opened."""
+"""Damaged databases: every rule is reported with its place, the forensic view continues, nothing outside is opened."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def table_of(
 ) -> Change:
     """Replaces table 5 by one made of `(contents, index key)`, sealed by hand, so that it may be wrong in any way.
 
-    `places` are what the index says of the first blocks.
+    `places` are the index entries of the first blocks.
     """
 
     def change(files: Files) -> None:
@@ -588,7 +588,7 @@ def test_links_out_of_the_directory_are_refused(tmp_path: Path) -> None:
 
 
 def test_sequence_rules() -> None:
-    """dacha gives all operations of a batch one number, and of two writes to one key in a batch the first wins."""
+    """dacha assigns all operations of a batch one number, and of two writes to one key in a batch the first wins."""
     per_operation = [build_batch(7, [(PUT, b"a", b"1"), (PUT, b"a", b"2")]), build_batch(9, [(PUT, b"b", b"")])]
     per_batch = [build_batch(7, [(PUT, b"a", b"1"), (PUT, b"a", b"2")]), build_batch(8, [(PUT, b"b", b"")])]
     files = build_database()
@@ -637,7 +637,7 @@ def test_many_tables_need_few_open_files(tmp_path: Path) -> None:
 
 
 def test_a_current_file_that_opening_need_not_read_is_verified(tmp_path: Path) -> None:
-    """The listing gives it the size that naming the only manifest takes."""
+    """Its size in the listing is that of a file which names the only manifest."""
     files = build_database() | {"CURRENT": b"MANIFEST-000099\n"}
     write_files(tmp_path / "db", files)
     exhume.open(tmp_path / "db").close()

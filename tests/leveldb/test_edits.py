@@ -73,7 +73,7 @@ def test_tags_that_say_nothing_of_tables_are_passed_over(more: bytes) -> None:
 
 @pytest.mark.parametrize("more", [b"\x08\x01", bytes.fromhex("808001 01 41"), bytes.fromhex("f501 01")])
 def test_an_unknown_tag_is_unchecked(more: bytes) -> None:
-    """It is no damage, but nobody knows which tables the database has: strict methods raise."""
+    """It is not damage, but the tables of the database are then unknown: strict methods raise."""
     files = database(table(5, b"t5")[1], more)
     assert codes(files)[0] == "LDB-112"
     assert Verdict.of(exhume.verify(MemoryTree(files), format="leveldb")) is Verdict.INCOMPLETE

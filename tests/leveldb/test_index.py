@@ -1,4 +1,4 @@
-"""The index of a table as columns: what it holds, what is found in it, and that objects are made when asked for."""
+"""The index of a table as columns: its content, searches in it, and objects made only on request."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ AT = 7000
 
 
 def where(data: bytes) -> Span:
-    """Everything lies somewhere in a file."""
+    """A span in a file, at an arbitrary offset."""
     return Span("file", AT, AT + len(data))
 
 
@@ -84,7 +84,7 @@ def test_a_footer_of_rocksdb(version: int, number: int, name: str) -> None:
 
 @pytest.mark.parametrize("version", range(6, NEWEST_VERSION + 1))
 def test_a_sealed_footer(version: int) -> None:
-    """The metaindex lies right before it, and names the index."""
+    """The metaindex directly precedes it, and names the index."""
     sealed = b"\x3e\0\x7a\0" + u32(0x12345678) + u32(0x9ABCDEF0) + u32(40)
     for before in (b"", b"???"):
         tail = before + rocksdb(version, 4, sealed)
@@ -182,7 +182,7 @@ def entry(shared: int, suffix: bytes, rest: bytes) -> bytes:
 
 
 def test_an_index_of_differences() -> None:
-    """Each handle follows the one before it, its size is told as a difference; at a restart it stands whole."""
+    """Each handle follows the one before it, its size is a difference; at a restart it is complete."""
     entries = (
         entry(0, b"apple", Handle(10, 70).build()) + entry(3, b"ricot", varints(2 * 5)) + entry(1, b"z", varints(3))
     )
@@ -196,7 +196,7 @@ def test_an_index_of_differences() -> None:
 
 
 def test_an_index_of_differences_with_first_keys() -> None:
-    """Behind each handle or difference is the first key of the block, which may be of any length."""
+    """Each handle or difference is followed by the first key of the block, which may be of any length."""
     entries = entry(0, b"apple", Handle(10, 70).build()) + build_bytes(b"a" * 200)
     entries += entry(3, b"ricot", varints(2 * 5)) + build_bytes(b"")
     entries += entry(0, b"b", Handle(9, 1).build()) + build_bytes(b"azure")

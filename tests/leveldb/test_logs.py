@@ -236,7 +236,7 @@ def transactions(seed: int) -> list[bytes]:
 @pytest.mark.conformance
 @pytest.mark.parametrize("seed", range(10))
 def test_transactions_as_rocksdb_replays_them(tmp_path: Path, seed: int) -> None:
-    """Prepared ones wait for their commit, which gives them their sequence numbers; over two logs as well."""
+    """Prepared ones wait for their commit, which assigns their sequence numbers; over two logs as well."""
     database = Crafted(tmp_path / "db", allow_2pc="true", merge_operator="stringappend")
     batches = transactions(seed)
     cut = len(batches) // 2 if seed % 2 else 0

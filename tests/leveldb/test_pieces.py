@@ -1,4 +1,4 @@
-"""`verify` looks at the blocks of tables in pieces, on one thread or several, and finds the same in any."""
+"""`verify` checks the blocks of tables in chunks, on one thread or several, with the same findings."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_pieces_of_any_size_show_the_same(tmp_path: Path, monkeypatch: pytest.Mo
     damaged = [whole]
     for name in tables:
         damaged += [{**whole, name: flip(whole[name], at)} for at in range(0, len(whole[name]), 97)]
-    damaged.append({**whole, tables[0]: whole[tables[1]], tables[1]: whole[tables[0]]})  # not what the manifest says
+    damaged.append({**whole, tables[0]: whole[tables[1]], tables[1]: whole[tables[0]]})  # not as in the manifest
     sound = None
     for number, files in enumerate(damaged):
         path = tmp_path / str(number)
@@ -56,7 +56,7 @@ def test_blocks_in_disorder_are_found_across_pieces(tmp_path: Path, monkeypatch:
     with (tmp_path / "a.ldb").open("wb") as file:
         writer = TableWriter(file, "none", block_size=64)
         for letter in b"ba":
-            writer._last = None  # what comes now may sort before what was written
+            writer._last = None  # the next keys may sort before the written ones
             for number in range(40):
                 writer.add(InternalKey(b"%c%02d" % (letter, number), 7, PUT), bytes(20))
         writer.finish()
@@ -86,7 +86,7 @@ INDEX = 3 * FURTHER + METAINDEX.size + layout.BLOCK_TRAILER
 
 
 def told(*places: Handle, metaindex: Handle = METAINDEX) -> list[str]:
-    """What is said of a table of three blocks, which the index says are in these places."""
+    """The findings for a table of three blocks, at these places according to the index."""
     files = build_database()
     blocks = [(block, InternalKey(b"%c" % letter, 1, PUT).build()) for block, letter in BLOCKS]
     said = places or [Handle(number * FURTHER, SIZE) for number in range(3)]

@@ -1,4 +1,4 @@
-"""A database in ranges of its keys gives what it gives as a whole, and several threads print what one prints."""
+"""A database read in ranges of its keys yields the same as a whole, and several threads print what one prints."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def files_of(layers: list[list[tuple[bytes, int, bytes]]]) -> dict[str, bytes]:
 
 
 def one_by_one(patch: pytest.MonkeyPatch) -> None:
-    """Makes every block be read by itself, as the twin of the kernel does."""
+    """Reads every block by itself, as the pure-Python kernel does."""
     patch.setattr(ranges, "COMPILED", False)
     patch.setattr(table, "COMPILED", False)
 
@@ -137,7 +137,7 @@ def test_an_index_that_does_not_separate_its_blocks_loses_nothing(monkeypatch: p
     for number in range(200):
         writer.add(InternalKey(b"%03d" % number, 7, PUT), bytes(20))
     separators = [key for key, _ in writer._index]
-    for place in range(2, len(separators) - 1, 3):  # behind the first keys of the next block, or before the own last
+    for place in range(2, len(separators) - 1, 3):  # after the first keys of the next block, or before the own last
         key = separators[place + 1] if place % 2 else separators[place - 1]
         writer._index[place] = (key, writer._index[place][1])
     writer.finish()
@@ -199,7 +199,7 @@ def test_threads_print_what_one_prints(database: Path, exhume_cli: Cli, monkeypa
         alone, together = exhume_cli(*call), exhume_cli(*call, "--jobs", 2)
         assert (together.code, together.out, together.err) == (alone.code, alone.out, alone.err), call
         assert alone.out or "nothing" in call
-    # Damage is met, and told, as by one thread.
+    # Damage is found, and reported, as by one thread.
     table = database / "000004.sst"
     table.write_bytes(flip(table.read_bytes(), 9000))
     for call in calls:

@@ -31,7 +31,7 @@ LOG, OLD_LOG, TABLE, MANIFEST = "000006.log", "000003.log", "000005.ldb", "MANIF
 
 
 def salvaged(files: Files, folder: Path, **options: Any) -> tuple[SalvageReport, dict[bytes, bytes]]:
-    """The report, and the rows of what was written."""
+    """The report, and the rows of the output."""
     folder.mkdir(exist_ok=True)
     report = salvage(MemoryTree(files), folder / "out", **options)
     with exhume.open(folder / "out", format="leveldb") as archive:
@@ -117,7 +117,7 @@ def test_keys_are_no_file_names(tmp_path: Path) -> None:
 
 
 def test_the_newest_version_that_is_proved_counts(tmp_path: Path) -> None:
-    """Of a log record whose checksum does not fit nothing is believed: no value, and no deletion either."""
+    """Nothing in a log record with a wrong checksum is used: no value, and no deletion either."""
     files = build_database()
     batch = build_batch(7, [(PUT, b"apple", b"forged"), (DELETE, b"damson", b"")])
     data = build_log([batch, build_batch(9, [(PUT, b"elder", b"black")])])
@@ -186,7 +186,7 @@ def test_other_column_families_are_counted_as_lost(tmp_path: Path) -> None:
 
 
 def test_a_range_deletion_deletes_what_is_older(tmp_path: Path) -> None:
-    """And it is no row itself, whatever stands behind it in the order of keys."""
+    """And it is not a row itself, whatever follows it in the order of keys."""
     files = build_database()
     batch = build_batch(7, [(15, b"b", b"d"), (PUT, b"c", b"new")])
     files[LOG] = build_log([batch])

@@ -48,7 +48,7 @@ def run_of(place: int, start: int, given: list[tuple[int, int]]) -> SectionRun:
 def test_a_run_is_what_its_sections_are(
     several: list[tuple[int, list[tuple[int, int]]]], alone: list[tuple[int, int]], size: int, at: int
 ) -> None:
-    """Whatever else lies beside a run, on it, or not behind it because the file ends."""
+    """Whatever else is next to a run, overlaps it, or is missing after it because the file ends."""
     source = BytesSource(bytes(size), "file")
     packed = [run_of(place, start, given) for place, (start, given) in enumerate(several)]
     others = [Section(f"one {start}", Span("file", start, start + extent)) for start, extent in alone]

@@ -1,4 +1,4 @@
-"""What is written is read again, damaged logs lose nothing else, and the compiled kernel equals its twin."""
+"""Written data read back, damaged logs lose nothing else, and the compiled kernel equals the pure-Python one."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ def test_columns_of_entities() -> None:
         b"",
         bytes.fromhex("0201 0163 02") + b"yz",  # another version
         bytes.fromhex("0101 0163 02") + b"y",  # cut
-        bytes.fromhex("0101 0163 02") + b"yzz",  # more than it says
+        bytes.fromhex("0101 0163 02") + b"yzz",  # more than its length
         bytes.fromhex("0102 0163 01 0162 01") + b"yz",  # not sorted
         bytes.fromhex("01ffffffff0f"),
     ):

@@ -152,7 +152,7 @@ def _parameter(type: Any, draw: random.Random) -> Any:
 
 
 def _endless(type: Type, data: bytearray, given: list[Any]) -> bool:
-    """Whether elements of no bytes are repeated, of which Kaitai's reader takes as many as the memory holds."""
+    """Whether elements of no bytes are repeated; Kaitai's reader takes them until the memory is full."""
     try:
         read_whole(type, bytes(data), given)
     except LayoutError as error:

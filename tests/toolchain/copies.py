@@ -5,7 +5,7 @@ spelled out, for slices, magics and the members of enums.
 
     python -m tests.toolchain.copies [FOLDER]
 
-prints what is found, a line each.  The facts that belong in their place are in `exhume_ksy.facts`.
+prints the finds, a line each.  The facts that belong in their place are in `exhume_ksy.facts`.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def enums() -> dict[str, dict[str, int]]:
 
 @cache
 def magics() -> dict[bytes, str]:
-    """The fixed bytes of the specifications, at least two of them that are not all zero, by where they stand."""
+    """The fixed bytes of the specifications, at least two of them that are not all zero, with their places."""
     found: dict[bytes, str] = {}
     for id in spec_ids():
         for name, kind in vars(import_module(f"exhume_ksy.facts.{id}")).items():
@@ -303,13 +303,13 @@ def _files() -> list[str]:
 
 
 def folders() -> list[str]:
-    """Where modules lie; the root is ''."""
+    """The folders of modules; the root is ''."""
     return sorted({file.rpartition("/")[0] for file in _files()})
 
 
 @cache
 def found() -> dict[str, list[Copy]]:
-    """What stands in the modules, by folder."""
+    """The copies in the modules, by folder."""
     out: dict[str, list[Copy]] = {folder: [] for folder in folders()}
     for file in _files():
         look = copies if file.endswith(".py") else native_copies

@@ -29,7 +29,7 @@ from tests.toolchain.refusals import check, is_compiled
 from tools.blocks import read_block, write_block
 
 WHOLE = 100_000
-"""Inputs of a schema from which on the page tells of them."""
+"""Number of inputs of a schema from which on the page lists them."""
 
 DRAWN = 200
 """Instances that are drawn for each schema."""
@@ -79,7 +79,7 @@ def run(schema: str, count: int, drawn: int = DRAWN) -> Row:
         total += 1
         try:
             refused += not check(schema, data, arguments, (False, True) if native else (False,))
-        except Exception as error:  # whatever differs is told with its input
+        except Exception as error:  # any difference is reported with its input
             found.append(f"{schema} {arguments} {data.hex()}: {error!r:.400}")
     return schema, total, native, refused, found
 
@@ -99,7 +99,7 @@ def report(rows: list[Row]) -> str:
 
 
 def recorded() -> dict[str, Row]:
-    """The rows of the table as it stands, by schema."""
+    """The rows of the current table, by schema."""
     found: dict[str, Row] = {}
     for line in read_block("spec-driven.md", "differential").splitlines():
         cells = [cell.strip(" `") for cell in line.split("|")]

@@ -1,7 +1,7 @@
 """Compares the fast readers with Kaitai's own classes: values, what is refused, and where.
 
-The classes with positions (`exhume_ksy.debug`) are the oracle.  Kaitai gives up a lazy instance once and hands out
-what it had the second time; so a comparison ends with the first instance that both refuse.
+The classes with positions (`exhume_ksy.debug`) are the oracle.  Kaitai fails on a lazy instance once and returns the
+partial value the second time; so a comparison ends with the first instance that both reject.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def fast_failures(schema: str) -> Iterator[str]:
 
 
 def _follow(slow: Any, fast: Any, path: str) -> tuple[Any, Any, Any]:
-    """What lies at the end of a path for Kaitai (unless that is None) and for the fast readers, and its kind."""
+    """The value at the end of a path for Kaitai (unless that is None) and for the fast readers, and its kind."""
     kind: Any = None
     for name, index in ksy_facts.STEP.findall(path):
         if index:
@@ -83,7 +83,7 @@ def _follow(slow: Any, fast: Any, path: str) -> tuple[Any, Any, Any]:
                 type = type_of(slow)
                 kind, slow = type.field(name).kind, getattr(slow, name, None)
                 if type.scalar not in (None, name):
-                    return slow, slow, kind  # a part of a number, of which the fast readers keep the value only
+                    return slow, slow, kind  # a part of a number; the fast readers keep only the value
             if hasattr(fast, "__slots__"):
                 fast = getattr(fast, safe(name))
     return slow, fast, kind
@@ -99,9 +99,9 @@ def fast_reader(schema: str) -> Any:
 
 
 def compare_with(plain: Any, type: Type, data: bytes, arguments: list[Any]) -> bool:
-    """Reads `data` by a type of somebody else, and with the class of the oracle, and compares all of it.
+    """Reads `data` by a foreign type, and with the class of the oracle, and compares all of it.
 
-    Says whether it was read to its end.  Raises `DifferenceError`.
+    Returns whether it was read completely.  Raises `DifferenceError`.
     """
     stream = KaitaiStream(BytesIO(data))
     slow = plain(*arguments, stream)
@@ -119,7 +119,7 @@ def compare_with(plain: Any, type: Type, data: bytes, arguments: list[Any]) -> b
         if _elsewhere(type, error, refused):
             return False
         if any("process" in one.raw for each in type.root.all() for one in each.seq) and place is not None:
-            place = (place[0], None)  # what is encoded lies nowhere
+            place = (place[0], None)  # encoded data have no offset
         assert isinstance(error, LayoutError)
         # Columns do not take the bytes of an element first: they name the field at its beginning instead.
         if place is not None and (not f"{error.path}.".startswith(f"{place[0]}.") or place[1] not in (error.at, None)):
@@ -185,7 +185,7 @@ def fast_module(type: Type) -> Any:
 
 
 def broken(slow: Any, error: BaseException, base: int = 0, path: str = "") -> tuple[str, int | None] | None:
-    """The path of the field in which reading broke off, and its position (None for bits, of which Kaitai says none)."""
+    """The path of the field in which reading failed, and its position (None for bits: Kaitai has none)."""
     places = slow._debug
     for name in slow.SEQ_FIELDS:
         place = places.get(name)

@@ -241,7 +241,7 @@ def steps(spec: Path, data: Path) -> Iterator[tuple[str, Callable[[], Any]]]:
 
 
 def cost(name: str) -> dict[str, Any]:
-    """CPU seconds by step, the peak of memory, and what was written to stderr."""
+    """CPU seconds by step, the peak of memory, and the text on stderr."""
     import pyarrow  # noqa: F401 - which takes its time, whatever is done with it
 
     rest, data = HOSTILE[name]

@@ -2,7 +2,7 @@
 
     KAITAI_TESTS=/path/to/kaitai_struct_tests python -m tests.toolchain.kaitai_suite [NAME...]
 
-writes the score into docs/spec-driven.md; with names, it says what came of those.  The specs are unchanged.  The
+writes the score into docs/spec-driven.md; with names, it prints their results.  The specs are unchanged.  The
 package `testformats`, from which they import, is made here, and so is what they expect where classes differ on purpose:
 
 - an absent field is None, where Kaitai's objects have no such attribute (`hasattr`);
@@ -190,7 +190,7 @@ def _in_words_of_kaitai(error: Any, begun: int = 0) -> str:
 
 
 class Debugged:
-    """The root of a specification, read by the readers that note positions once it is told to."""
+    """The root of a specification, read on request by the readers that note positions."""
 
     def __init__(self, specification: Specification, data: bytes) -> None:
         self._specification, self._data = specification, data

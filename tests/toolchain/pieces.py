@@ -33,7 +33,7 @@ def pieces_of(path: Path) -> list[tuple[str, Piece]]:
                 try:
                     payload = section.load()
                 except exhume.ExhumeError:
-                    continue  # one producer writes tables that nobody can read; the format's own tests say which
+                    continue  # one producer writes unreadable tables; the format's own tests name them
                 if len(payload) <= MAX_SIZE:
                     found.append((str(section.payload_schema), (f"{where} payload", payload, section.payload_args)))
     return found

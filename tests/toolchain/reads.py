@@ -148,7 +148,7 @@ def _readers() -> Iterator[tuple[str, Callable[..., Any]]]:
 
 
 class _Watched(bytes):
-    """Bytes that note which of them are taken, so that what is read only when it is asked for is seen too."""
+    """Bytes that note which of them are taken, so that lazy reads are seen too."""
 
     note: Callable[[int, int], None]
 
@@ -217,7 +217,7 @@ def _noted_numbers(schema: str, reads: Reads, view: Any, at: int, size: int, *re
 
 
 @contextmanager
-def recorded() -> Iterator[Reads]:  # noqa: C901 - what is replaced and put back stands side by side
+def recorded() -> Iterator[Reads]:  # noqa: C901 - replacing and restoring belong together
     """What every generated reader, rows and formats of generated fields, and the plain Kaitai classes still in use go
     over.
     """
@@ -320,7 +320,7 @@ def measure(paths: list[Path]) -> dict[str, dict[str, Share]]:
 
 
 def by_schema(found: dict[str, dict[str, Share]]) -> dict[str, Share]:
-    """The same by schema, whatever format it occurs in; without those of which the samples hold nothing."""
+    """The same by schema, in any format; without those that the samples do not contain."""
     total: dict[str, Share] = {}
     for shares in found.values():
         for schema, share in shares.items():
@@ -330,7 +330,7 @@ def by_schema(found: dict[str, dict[str, Share]]) -> dict[str, Share]:
 
 
 def everything(found: dict[str, dict[str, Share]]) -> Share:
-    """The share over all formats, which README gives."""
+    """The share over all formats, as stated in the README."""
     return sum((share for shares in found.values() for share in shares.values()), Share())
 
 

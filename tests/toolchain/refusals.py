@@ -1,6 +1,6 @@
 """What readers give, and what they refuse first, and where: the fast ones, and Kaitai's own.
 
-All of a tree is asked for, in the order of the specification: the fields, then what is read when asked for.
+All of a tree is read, in the order of the specification: the fields, then the instances.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from tests.toolchain.differential import type_of as type_of_object
 from tools.ksy_facts import STEP
 
 Place = tuple[str, int | None]
-"""The path of a field and where it begins (None for bits, of which Kaitai says nothing)."""
+"""The path of a field and its offset (None for bits, for which Kaitai has none)."""
 
 
 def check(schema: str, data: bytes, arguments: list[Any], ways: Iterable[bool] = (True,)) -> bool:

@@ -1,9 +1,8 @@
 """Lengths, counts and places that cannot be true: what follows them is an error, and neither empty nor allocated.
 
 A field that holds such a number is not always wrong by itself, for a file that was cut short is to open as far as it
-goes.  So the error stands at the field, or at the instance that goes where the number says, in Python and in the
-twin of the Web IDE alike.  2^32 more than the true number is what JavaScript takes for the true one when it cuts sizes
-to 32 bits.
+goes.  So the error is at the field, or at the instance that follows the number, in Python and in the parser of the Web
+IDE alike.  2^32 more than the true number is what JavaScript takes for the true one when it truncates sizes to 32 bits.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ SAMPLES = trees.ROOT / "tests" / "samples" / "ksy"
 class Lie(NamedTuple):
     """A file with a number that is not true, and where that shows: paths of the tree, or of the specification.
 
-    JavaScript does not name the field that refuses a number itself; `said` is what it says.
+    JavaScript does not name the field that rejects a number itself; `said` is its message.
     """
 
     title: str
@@ -148,7 +147,7 @@ LIES = [*clp_s(), *ark_split(), *zs(), *leveldb()]
 
 
 def python_errors(schema: str, data: bytes) -> list[str]:
-    """Where reading all of a tree fails in Python, as the twin says it."""
+    """Where reading all of a tree fails in Python, in the form of the JavaScript results."""
     kind = getattr(importlib.import_module(f"exhume_ksy.debug.{schema}"), trees.class_name(schema))
     found: list[str] = []
     seen: set[int] = set()
@@ -182,7 +181,7 @@ def python_errors(schema: str, data: bytes) -> list[str]:
 
 @functools.cache
 def javascript_errors() -> dict[str, str]:
-    """What the twin says of every lie."""
+    """The JavaScript parser's errors for every wrong number."""
     with tempfile.TemporaryDirectory() as folder:
         items = []
         for index, lie in enumerate(LIES):
@@ -194,7 +193,7 @@ def javascript_errors() -> dict[str, str]:
 
 
 def told(errors: str, where: str) -> bool:
-    """Whether an error stands at a place, which ends there unless it ends with a slash."""
+    """Whether an error is at a place, which ends there unless it ends with a slash."""
     return re.search(re.escape(where) + ("" if where.endswith("/") else r"\b"), errors) is not None
 
 
@@ -222,7 +221,7 @@ def test_the_web_ide_says_where_a_number_cannot_be_true(lie: Lie) -> None:
 
 
 def test_what_is_patched_is_what_is_meant() -> None:
-    """The places that the lies are written to hold what the facts say of the true files."""
+    """The patched places of the true files contain the values in the facts."""
     case = next(case for case in ksy_facts.cases("clp_s") if "stored" in case.title)
     assert struct.unpack_from("<Q", case.data, 16)[0] == len(case.data)
     for name in ("clp_s", "clp_s-compressed"):

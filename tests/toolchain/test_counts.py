@@ -22,7 +22,7 @@ COUNT = re.compile(rf" (?:more )?({WORDS})\b(?! (?:of|cannot|hold|are|have|take|
 
 
 def unguarded(source: str) -> Iterator[str]:
-    """The f-strings that put a plural behind a number that may be 1; names in capitals are numbers that are not."""
+    """The f-strings that put a plural after a number that may be 1; names in capitals are numbers that are not."""
     for node in ast.walk(ast.parse(source)):
         for value, text in zip(node.values, node.values[1:], strict=False) if isinstance(node, ast.JoinedStr) else ():
             if (

@@ -1,4 +1,4 @@
-"""`make demo`: every command of the demo does what it says."""
+"""`make demo`: every command of the demo works as described."""
 
 from __future__ import annotations
 

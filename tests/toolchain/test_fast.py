@@ -291,7 +291,7 @@ def _read_up_to_last(kind: Any, held: memoryview) -> list[Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Structures as what they hold."""
+    """Structures as their values."""
     if isinstance(value, list):
         return [_plain(one) for one in value]
     if hasattr(value, "__slots__") and not isinstance(value, (bytes, memoryview)):

@@ -73,7 +73,7 @@ def test_the_public_collection_is_read_as_kaitai_reads_it() -> None:
     assert covered / len(collection.files) > 0.95
 
 
-# What is no specification.
+# Invalid specifications.
 
 
 @pytest.mark.parametrize(
@@ -264,7 +264,7 @@ def harmless() -> dict[str, Any]:
 
 
 def put(spec: dict[str, Any], path: list[Any], value: str) -> dict[str, Any]:
-    """The specification with a text at a place; `*` is a key that is the text itself."""
+    """The specification with a string at a place; `*` is a key that is the string itself."""
     here: Any = spec
     for number, step in enumerate(path[:-1]):
         if isinstance(here, dict) and not isinstance(here.get(step), (dict, list)):
@@ -440,7 +440,7 @@ def test_what_is_large_is_explained_when_asked(tmp_path: Path, exhume_cli: Any) 
     file.write_bytes(bytes((8 << 20) + 1))
     assert b"8388609    a " in exhume_cli("explain", "--ksy", spec, file).out
     texts = "[{id: a, type: strz, encoding: ASCII, repeat: expr, repeat-expr: 2}, {id: b, size-eos: true}]"
-    spec.write_text(SEQ + texts, encoding="utf-8")  # a list of which all elements would be kept
+    spec.write_text(SEQ + texts, encoding="utf-8")  # a list whose elements would all be kept
     asked = b"large: its fields are given when this section, or all, is asked for"
     assert asked in exhume_cli("explain", "--ksy", spec, file).out
     assert b"8388607    b " in exhume_cli("explain", "--ksy", spec, file, "--all").out
@@ -461,7 +461,7 @@ def test_compile_writes_a_package_that_needs_nothing_else(tmp_path: Path, exhume
     assert (refused.code, refused.err) == (1, f"exhume: EX-404: u4 has no byte order, line 2 in {spec} [one.a]\n")
 
 
-# What is read.
+# Reading.
 
 
 def test_compressed_bytes_are_inflated_to_a_bound(compiled: Any) -> None:
@@ -632,7 +632,7 @@ HOSTILE = {
 @pytest.mark.parametrize("what", HOSTILE)
 @pytest.mark.slow
 def test_a_hostile_specification_has_bounds(what: str, tmp_path: Path, exhume_cli: Any) -> None:
-    """Instances that double with each level are told off, as are elements that no byte bounds."""
+    """Instances that double with each level are rejected, as are elements that no byte bounds."""
     (tmp_path / "one.ksy").write_text(HOSTILE[what])
     (tmp_path / "data").write_bytes(bytes(16))
     for words in ((), ("--coverage",), ("--json", "--all")):

@@ -330,11 +330,11 @@ def test_names_are_composed_of_declared_ones() -> None:
         assert not audit.composed(name, names), name
 
 
-# Texts.
+# Strings.
 
 
 def code_of(doc: str) -> str:
-    """The code of a specification in which a text is said about everything."""
+    """The code of a specification with the same doc everywhere."""
     spec = {
         "meta": {"id": "one"},
         "doc": doc,

@@ -563,7 +563,7 @@ def test_bits_of_both_orders_within_a_byte_are_refused(tmp_path: Path, spec: str
         compiled(Case("", spec, "", {}), tmp_path)
 
 
-# What the caller gives.
+# Arguments of the caller.
 
 
 def test_opaque_types_and_routines_are_given(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Explaining by somebody else's specification costs what is shown, and shows what reading everything at once would."""
+"""Explaining by a foreign specification costs what is shown, and shows the same as reading everything at once."""
 
 from __future__ import annotations
 

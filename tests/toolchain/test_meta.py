@@ -48,12 +48,12 @@ def modules() -> list[Path]:
 
 
 def within(name: str, package: str) -> bool:
-    """Says whether a module is a package or lies in it."""
+    """Whether a module is a package or is inside it."""
     return name == package or name.startswith(f"{package}.")
 
 
 def text_of_tests(folder: str) -> str:
-    """Returns the code of a format's tests and the expectations beside its samples, as one text."""
+    """Returns the code of a format's tests and the expectations next to its samples, as one string."""
     files = [*(ROOT / "tests" / folder).rglob("*.py"), *(ROOT / "tests/samples" / folder).rglob("*.json")]
     return "\n".join(file.read_text(encoding="utf-8") for file in sorted(files))
 
@@ -142,7 +142,7 @@ def test_no_format_imports_another(described: registry.Format) -> None:
 
 
 KERNEL = {"native/compiled.py", "native/pykernel.py", "native/types.py"}
-"""The twin of what includes generated code, and what tells whether that is the same code."""
+"""The pure-Python form of modules that include generated code, and the check that it is the same code."""
 
 
 @pytest.mark.slow
@@ -232,7 +232,7 @@ def test_reading_local_archives_imports_nothing_of_the_cloud() -> None:
 @pytest.mark.parametrize("kind", ["file", "directory"])
 @pytest.mark.slow
 def test_recognising_is_light(kind: str) -> None:
-    """What a file or directory is, is told without NumPy, and a whole file without the code of directory formats."""
+    """Formats are identified without NumPy, and those of single files without the code of directory formats."""
     code = (
         "import sys, exhume\nfrom exhume import registry\nfrom exhume.engines.identify import recognise\n"
         "from exhume.io.opening import open_target\nfrom exhume.io.tree import Tree\n"

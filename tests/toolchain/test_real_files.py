@@ -22,8 +22,8 @@ FILES = {
     "leveldb_table": ("data_bundle/**/*.sst", "data_bundle/**/*.ldb", "leveldb/**/*.sst", "leveldb/**/*.ldb"),
     "zs": ("zs/*.zs",),
 }
-# Container schemas that leave bytes to others: those blocks of a table whose place only data in another block tells, in
-# an encoding of its own (RocksDB's index of deltas) or compressed.  What they do not describe comes back as zeros.
+# Container schemas that leave bytes to others: blocks of a table whose place is only in the data of another block, in
+# an encoding of its own (RocksDB's index of deltas) or compressed.  Undescribed bytes come back as zeros.
 PARTLY = {"leveldb_table"}
 MAX_SIZE = 200_000
 MAX_FILES = 40

@@ -1,4 +1,4 @@
-"""Every specification with its samples: in the twin of the Web IDE, in Python, and written back."""
+"""Every specification with its samples: in the parser of the Web IDE, in Python, and written back."""
 
 from __future__ import annotations
 

@@ -132,7 +132,7 @@ def test_the_folder_for_the_public_collection_compiles_as_a_whole(tmp_path: Path
     made = {file.name: file.read_text() for file in (tmp_path / "out").rglob("*.py")}
     assert sorted(made) == sorted(f"{file.stem}.py" for file in written)
     plain, tracked = generate.TRACKED
-    for name, text in made.items():  # what is left out for the collection changes no parser, imports come in any order
+    for name, text in made.items():  # omissions for the collection change no parser, imports come in any order
         ours = (ROOT / "generated" / "exhume_ksy" / "debug" / name).read_text().replace(tracked, plain)
         ours = ours.replace("from . import ", "import ")
         assert sorted(passed(text).splitlines()) == sorted(ours.splitlines()), name
@@ -164,7 +164,7 @@ def test_a_language_without_a_runtime_is_not_counted(monkeypatch: pytest.MonkeyP
 
 
 def shown(schema: str, number: int, name: str) -> list[str]:
-    """The lines that `explain` gives the elements of an array, for the bytes of a fact."""
+    """The lines that `explain` prints for the elements of an array, for the bytes of a fact."""
     data = bytes(ksy_facts.cases(schema)[number].data)
     tree = Explainer(Span("x", 0, len(data))).explain(schema, data)
     (array,) = [field for _, field in tree.walk() if field.name == name and field.children]

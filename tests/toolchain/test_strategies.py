@@ -217,7 +217,7 @@ def test_a_specification_of_others() -> None:
 def test_every_kind_of_rule_is_broken() -> None:
     rules: set[str] = set()
 
-    @settings(max_examples=300, derandomize=True)  # a rule that none of them breaks is no fault of chance
+    @settings(max_examples=300, derandomize=True)  # derandomized: a rule that none of them breaks is not bad luck
     @given(nearly_from_ksy(THING))
     def collect(one: Nearly) -> None:
         rules.add(one.rule)

@@ -26,7 +26,7 @@ pytest.importorskip("yaml")
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A copy of what is written by hand and of what was generated from it."""
+    """A copy of the handwritten and the generated files."""
     built = shutil.ignore_patterns("__pycache__", "*.so", "*.c")
 
     def skipped(folder: str, names: list[str]) -> set[str]:
@@ -97,7 +97,7 @@ def test_mypy_names_all_that_must_follow_a_renamed_field(project: Path) -> None:
 def test_a_field_that_is_added_is_shown_without_further_code(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In objects, in what `explain` prints and gives as JSON, in Arrow tables, and in instances that are drawn."""
+    """In objects, in the text and JSON of `explain`, in Arrow tables, and in drawn instances."""
     pytest.importorskip("pyarrow")
     for name in ("zs_index_block", "uleb128"):
         shutil.copy(ROOT / "ksy" / f"{name}.ksy", tmp_path)

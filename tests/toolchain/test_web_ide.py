@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.node, pytest.mark.xdist_group("twin")]
 
 @functools.cache
 def bundle_results() -> dict[str, dict[str, Any]]:
-    """Returns what the twin makes of every sample opened with its bundle, alone in a folder."""
+    """Returns the parser's result for every sample opened with its bundle, alone in a folder."""
     trees.node_or_skip()
     with tempfile.TemporaryDirectory() as scratch:
         todo = trees.cases()

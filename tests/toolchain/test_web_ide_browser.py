@@ -1,7 +1,7 @@
 """Every specification with its samples in the real Kaitai Web IDE, when `WEBIDE_SITE` names a built one.
 
 The environment variable points to a folder with the page's `index.html`; Chromium is taken from `CHROMIUM` or PATH.
-Samples that need parameters are left to the twin: the page asks for none.
+Samples that need parameters are tested only without a browser: the page has no input for them.
 """
 
 from __future__ import annotations

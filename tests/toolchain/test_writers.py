@@ -30,7 +30,7 @@ from tests.toolchain.refusals import check, type_at
 
 Values = tuple[Any, ...]
 Way = tuple[Callable[[Any], Values | None], Callable[..., bytes]]
-"""What a writer takes of what was read (None for what it never writes), and the writer."""
+"""The values that a writer takes from a parsed structure (None if it never writes it), and the writer."""
 
 
 def zs_header(one: Any) -> Values:

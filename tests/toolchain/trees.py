@@ -58,7 +58,7 @@ def camel(name: str) -> str:
 
 
 def run_twin(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Opens each {"spec", "sample", "args"} in the Node twin of the Web IDE."""
+    """Opens each {"spec", "sample", "args"} in the parser of the Web IDE, in Node.js."""
     command = [*node_or_skip(), str(TWIN)]
     done = subprocess.run(command, input=json.dumps(items), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -67,14 +67,14 @@ def run_twin(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def twin_item(name: str, sample: Path) -> dict[str, Any]:
-    """Returns the twin's input for a case."""
+    """Returns the JavaScript parser's input for a case."""
     args = ksy_lint.arguments(sample, name) or []
     return {"spec": str(ROOT / "ksy" / f"{name}.ksy"), "sample": str(sample), "args": args}
 
 
 @functools.cache
 def twin_results() -> dict[str, dict[str, Any]]:
-    """Returns the twin's result for every sample, by the sample's stem; one Node.js process for all."""
+    """Returns the JavaScript result for every sample, by the sample's stem; one Node.js process for all."""
     todo = cases()
     return {
         case_id(case): result for case, result in zip(todo, run_twin([twin_item(*case) for case in todo]), strict=True)
@@ -82,7 +82,7 @@ def twin_results() -> dict[str, dict[str, Any]]:
 
 
 def python_tree(name: str, data: bytes, args: list[Any]) -> Any:
-    """Parses `data` with the generated Python class and returns the tree in the twin's form."""
+    """Parses `data` with the generated Python class and returns the tree in the JavaScript form."""
     parser = getattr(importlib.import_module(f"exhume_ksy.{name}"), class_name(name))
     return _visit(parser(*args, KaitaiStream(BytesIO(data))), "", {})
 

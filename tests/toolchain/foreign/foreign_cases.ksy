@@ -2,7 +2,7 @@ meta:
   id: foreign_cases
   endian: be
   encoding: ASCII
-doc: Choices by numbers, names and texts, with and without a size.
+doc: Choices by numbers, names and strings, with and without a size.
 seq:
   - id: items
     type: item

@@ -1,6 +1,6 @@
 meta:
   id: foreign_orders
-doc: A byte order that the data tell.
+doc: A byte order that depends on the data.
 seq:
   - id: magic
     size: 2

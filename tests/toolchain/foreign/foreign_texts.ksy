@@ -2,7 +2,7 @@ meta:
   id: foreign_texts
   encoding: UTF-8
   endian: le
-doc: Bytes and texts that something ends or pads.
+doc: Bytes and strings with terminators or padding.
 seq:
   - id: plain
     type: strz
