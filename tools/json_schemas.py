@@ -219,7 +219,7 @@ INSTALLATION = {
     "version!": "text",
     "python!": "text",
     "platform!": "text",
-    "kernel!": ("compiled", "forced", "stale", "absent"),
+    "kernel!": ("compiled", "partial", "forced", "stale", "broken", "absent"),
     "libraries!": "object",
 }
 EXPLAINED = {

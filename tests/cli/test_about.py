@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import importlib.machinery
 import importlib.metadata
+import importlib.util
 import json
 import sys
 import types
+from pathlib import Path
 
 import pytest
-from exhume_ksy.fast import ELEMENTS
+from exhume_ksy.fast import ELEMENTS, _layout
 
 from exhume.cli import about
 from exhume.cli.main import invoke
@@ -36,6 +39,34 @@ def test_the_kernel_is_one_of_this_version_or_none(
     assert _compiled._load() == (module if state == "compiled" else None, state)
     monkeypatch.setenv("EXHUME_PURE", "1")
     assert _compiled._load() == (None, "forced")
+
+
+def test_compiled_code_that_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is there, but cannot be loaded; or only the readers were built from other specifications."""
+    monkeypatch.delenv("EXHUME_PURE", raising=False)
+    there = importlib.machinery.ModuleSpec("there", None)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: there)
+    module = types.ModuleType("exhume.native._kernel")
+    module.VERSION, module.ELEMENTS = _compiled.VERSION, ELEMENTS  # type: ignore[attr-defined]
+    monkeypatch.delattr("exhume.native._kernel", raising=False)
+    monkeypatch.setitem(sys.modules, "exhume.native._kernel", module)
+    monkeypatch.setattr(_layout, "native", None)
+    assert _compiled._load() == (module, "partial")
+    monkeypatch.setattr(_layout, "native", module)
+    assert _compiled._load() == (module, "compiled")
+    monkeypatch.setitem(sys.modules, "exhume.native._kernel", None)
+    assert _compiled._load() == (None, "broken")
+
+
+@pytest.mark.parametrize("state", about.KERNELS)
+@pytest.mark.parametrize("options", [[], ["-v"], ["-v", "-q"]])
+def test_a_command_says_that_compiled_code_is_not_used(
+    state: str, options: list[str], samples: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(_compiled, "STATE", state)
+    assert invoke(["info", str(samples / "zs" / "words-none.zs"), *options]) is Outcome.DONE
+    told = f"exhume: kernel: {about.KERNELS[state]}\n"
+    assert capsys.readouterr().err == (told if state in ("stale", "broken", "partial") and options == ["-v"] else "")
 
 
 @pytest.mark.parametrize("state", about.KERNELS)

@@ -17,6 +17,8 @@ KERNELS = {
     "compiled": "compiled",
     "forced": "interpreted, because EXHUME_PURE is set",
     "stale": "interpreted, because the compiled module was built from an older source: rebuild it with `make kernel`",
+    "broken": "interpreted, because the compiled module cannot be loaded: rebuild it with `make kernel`",
+    "partial": "compiled, except for readers built from older specifications: rebuild them with `make kernel`",
     "absent": "interpreted, because there is no compiled module",
 }
 """The description of each state of the kernel."""

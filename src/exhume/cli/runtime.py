@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
@@ -58,16 +59,28 @@ def _with(function: F, options: Mapping[str, Callable[[Any], Any]]) -> F:
     def wrapper(**kwargs: Any) -> Any:
         audit: str | None = kwargs.pop("audit")
         run = Run(**{key: kwargs.pop(key) for key in options if key != "audit"})
-        if audit is None:
-            return function(run, **kwargs)
-        from exhume.cli.audit import audited
+        try:
+            if audit is None:
+                return function(run, **kwargs)
+            from exhume.cli.audit import audited
 
-        return audited(audit, functools.partial(function, run, **kwargs))
+            return audited(audit, functools.partial(function, run, **kwargs))
+        finally:
+            _tell_kernel(run)
 
     command: Any = wrapper
     for option in reversed(list(options.values())):
         command = option(command)
     return command  # type: ignore[no-any-return]
+
+
+def _tell_kernel(run: Run) -> None:
+    """Says once, on a terminal or with -v, that compiled code is there, but does not fit: all takes much longer."""
+    compiled = sys.modules.get("exhume.native.compiled")
+    if compiled is not None and compiled.STATE in compiled.NOT_USED and (run.verbose or sys.stderr.isatty()):
+        from exhume.cli.about import KERNELS
+
+        run.note(f"kernel: {KERNELS[compiled.STATE]}")
 
 
 __all__ = ["Output", "Run", "common_options", "is_binary", "plain_options"]

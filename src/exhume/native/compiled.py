@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import os
 from typing import Any
 
-from exhume_ksy.fast import ELEMENTS
+from exhume_ksy.fast import ELEMENTS, _layout
 
 VERSION = 38
 """Incremented whenever a function in `pykernel` and `_kernel.pyx` is added or changed: both must have one version."""
@@ -18,16 +19,27 @@ def _load() -> tuple[Any, str]:
     try:
         import exhume.native._kernel as found  # type: ignore[import-not-found, unused-ignore]
     except ImportError:
-        return None, "absent"
+        return None, "absent" if importlib.util.find_spec("exhume.native._kernel") is None else "broken"
     fits = getattr(found, "VERSION", 0) == VERSION and getattr(found, "ELEMENTS", "") == ELEMENTS
-    return (found, "compiled") if fits else (None, "stale")
+    return (found, _state_of_readers()) if fits else (None, "stale")
+
+
+def _state_of_readers() -> str:
+    """`compiled`, or `partial` if the generated readers were compiled from other specifications or cannot be loaded."""
+    if _layout.native is not None or importlib.util.find_spec("exhume_ksy.fast._native") is None:
+        return "compiled"
+    return "partial"
 
 
 _LOADED = _load()
 KERNEL: Any = _LOADED[0]
 """The compiled module; None if it is missing or outdated, or if `EXHUME_PURE=1` forces the pure-Python one."""
 STATE: str = _LOADED[1]
-"""`compiled`, or why pure Python runs: `forced`, `stale` (built from older sources or specifications) or `absent`."""
+"""`compiled`, or why pure Python runs: `forced`, `stale` (built from older sources or specifications), `broken` (cannot be
+loaded) or `absent`.  With `partial` the kernel runs, but the generated readers are interpreted.
+"""
+NOT_USED = frozenset(("stale", "broken", "partial"))
+"""States in which compiled code is there and not used: no one asked for that, so a command reports it."""
 
 
 def pick(twin: str) -> Any:
