@@ -482,8 +482,24 @@ FORMS: dict[str, list[Form]] = {
     ],
     "create": [CREATED],
     "diff": [
-        {"left!": "text", "right!": "text", "equal": "bool", "differences!": [DIFFERENCE]},
-        {**DIFFERENCE, "left": "any", "right": "any", "equal": "bool"},
+        {
+            "left!": "text",
+            "right!": "text",
+            "equal": "bool",
+            "verdict!": VERDICT,
+            "compared!": ("index", "content"),
+            "findings!": ["$finding"],
+            "differences!": [DIFFERENCE],
+        },
+        {
+            **DIFFERENCE,
+            "left": "any",
+            "right": "any",
+            "equal": "bool",
+            "verdict!": VERDICT,
+            "compared!": ("index", "content"),
+            "findings!": ["$finding"],
+        },
     ],
     "error": [ERROR],
     "explain": listed(
@@ -576,6 +592,13 @@ FORMS: dict[str, list[Form]] = {
             "findings!": ["$finding"],
         },
         {**WHERE, **FINDING},
+    ],
+    "total": [
+        {
+            "targets!": "int",
+            "verdict!": VERDICT,
+            "verdicts!": dict.fromkeys(("ok!", "damaged!", "incomplete!"), "int"),
+        }
     ],
     "walk": [dict.fromkeys(("archive!", "part!", "unrecognised!", "link!", "unreadable!"), "int")],
 }

@@ -163,6 +163,11 @@ class Verdict(enum.StrEnum):
             return cls.DAMAGED
         return cls.INCOMPLETE if Severity.UNCHECKED in severities else cls.OK
 
+    @classmethod
+    def of_all(cls, verdicts: Collection[str]) -> Verdict | None:
+        """The verdict on several archives together: the worst of theirs; None without any."""
+        return next((one for one in (cls.DAMAGED, cls.INCOMPLETE, cls.OK) if one in verdicts), None)
+
 
 NO_CHECKSUMS = "this format has no checksums for its content"
 """What is said of every format without them: a changed value that decodes cannot be noticed."""

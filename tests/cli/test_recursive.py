@@ -108,9 +108,14 @@ def test_the_answer_does_not_depend_on_the_number_of_workers(evidence: Path, exh
 def test_documents(evidence: Path, exhume_cli: Cli) -> None:
     found = lines(exhume_cli("verify", "-r", evidence, "--json"))
     forms = Counter(one["schema"] for one in found)
-    assert forms == {"exhume.verify/1": 6, "exhume.file/1": 26, "exhume.walk/1": 1}
+    assert forms == {"exhume.verify/1": 6, "exhume.file/1": 26, "exhume.total/1": 1, "exhume.walk/1": 1}
     assert found[-1] == {
         "schema": "exhume.walk/1", "archive": 6, "part": 18, "unrecognised": 2, "link": 0, "unreadable": 0,
+    }  # fmt: skip
+    verdicts = Counter(one["verdict"] for one in found if one["schema"] == "exhume.verify/1")
+    assert found[-2] == {
+        "schema": "exhume.total/1", "targets": 6, "verdict": "damaged",
+        "verdicts": {"ok": 0, "damaged": 0, "incomplete": 0, **verdicts},
     }  # fmt: skip
     by_name = {one["target"]: one for one in found if one["schema"] == "exhume.file/1"}
     assert by_name[f"{evidence}/bundle/index/CURRENT"] == {

@@ -384,8 +384,18 @@ def test_diff(tmp_path: Path, exhume_cli: Callable[..., Any]) -> None:
     assert exhume_cli("diff", tmp_path / "one", tmp_path / "two").code == 4, "sums are compared as they are stated"
     alone, together = (exhume_cli("diff", "--content", tmp_path / "one", tmp_path / "two", "-j", n) for n in (1, 3))
     assert (alone.code, alone.out, alone.err) == (together.code, together.out, together.err)
-    assert alone.code == 1
+    assert alone.code == 4
     assert "DB-" in alone.err
+    assert "what was compared is damaged" in alone.err
+    told = json.loads(exhume_cli("diff", "--content", "--json", tmp_path / "two", tmp_path / "two").text)
+    assert (told["verdict"], told["equal"], told["compared"]) == ("damaged", None, "content")
+    assert {finding["severity"] for finding in told["findings"]} == {"error"}
+    few = exhume_cli("diff", "--content", "--json", tree, tmp_path / "one", "--limit", "payload_size=1")
+    assert (few.code, json.loads(few.text)["verdict"]) == (3, "incomplete")
+    index = tmp_path / "two" / "index" / "CURRENT"
+    index.write_bytes(b"nothing")
+    gone = exhume_cli("diff", "--json", tmp_path / "one", tmp_path / "two")
+    assert (gone.code, json.loads(gone.text)["equal"], json.loads(gone.text)["verdict"]) == (4, None, "damaged")
 
 
 def test_create_on_the_command_line(tmp_path: Path, exhume_cli: Callable[..., Any]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 from exhume.cli.many import is_glob
 from exhume.cli.outputs import OutputNames
 from exhume.distributed import local
+from exhume.findings import Verdict
 
 Cli = Callable[..., Any]
 
@@ -35,14 +37,20 @@ def test_verify(archives: Path, exhume_cli: Cli, form: list[str]) -> None:
     assert (plain.code, plain.out) == (many.code, many.out)
     assert plain.code == 1  # one target is not there
     if form == ["--json"]:
-        documents = [json.loads(line) for line in plain.text.splitlines()]
+        *documents, total = map(json.loads, plain.text.splitlines())
+        verdicts = {one: sum(document["verdict"] == one for document in documents) for one in Verdict}
+        assert total == {
+            "schema": "exhume.total/1", "targets": len(targets), "verdict": "damaged", "verdicts": verdicts,
+        }  # fmt: skip
         assert [one["target"] for one in documents] == [str(target) for target in targets]
         ok = {Path(one["target"]).name for one in documents if one["ok"]}
         assert ok == {target.name for target in targets} - {"z03.zs", "z07.zs", "c4.caf", "none.zs"}
         lost = next(one for one in documents if one["target"].endswith("none.zs"))
         assert (lost["format"], [finding["code"] for finding in lost["findings"]]) == (None, ["EX-601"])
     assert exhume_cli("verify", *zs(archives)).code == 4
-    assert exhume_cli("verify", *sorted(archives.glob("l*.clps"))).code == 0
+    sound = exhume_cli("verify", *sorted(archives.glob("l*.clps")))
+    assert sound.code == 0
+    assert re.fullmatch(r"total: ok \(\d+ ok\)", sound.text.splitlines()[-1])
 
 
 def test_verify_of_one_target_is_what_it_was(archives: Path, exhume_cli: Cli) -> None:
@@ -69,9 +77,9 @@ def test_globs_over_urls(archives: Path, exhume_cli: Cli) -> None:
     try:
         found = exhume_cli("verify", "--json", "memory://many/z*.zs")
         assert found.code == 4
-        assert len(found.text.splitlines()) == 12
+        assert len(found.text.splitlines()) == 13
         chained = exhume_cli("verify", "--json", f"file://{archives}/z0[12].zs")
-        assert [json.loads(line)["ok"] for line in chained.text.splitlines()] == [True, True]
+        assert [json.loads(line)["verdict"] for line in chained.text.splitlines()] == ["ok"] * 3
         none = exhume_cli("verify", "memory://many/*.nothing")
         assert none.code == 1
         assert "no file or object matches" in none.err

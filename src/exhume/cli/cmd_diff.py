@@ -11,6 +11,9 @@ from exhume.cli.outcome import Outcome
 from exhume.cli.params import Jobs, Verb
 from exhume.cli.render import printable
 from exhume.cli.runtime import Run, common_options
+from exhume.counts import counted
+from exhume.errors import ExhumeError
+from exhume.findings import Finding, Verdict
 
 if TYPE_CHECKING:
     from exhume.formats.data_bundle.diff import Side
@@ -29,28 +32,43 @@ _SIGNS = {"added": "+", "removed": "-", "kind": "!", "content": "M", "user-data"
 def command(run: Run, left: str, right: str, content: bool, jobs: int) -> Outcome:
     """Compare the DataBundle LEFT with the DataBundle or plain directory RIGHT (either may be either).
 
-    Exit code 4 when they differ.  `+` is only in RIGHT, `-` only in LEFT, `M` has other bytes, `U` other user data,
-    `!` is a file here and a directory there.
+    `+` is only in RIGHT, `-` only in LEFT, `M` has other bytes, `U` other user data, `!` is a file here and a directory
+    there.  Sizes and CRC-32C are compared as the index states them; with --content every file is read.  Exit code 4
+    when they differ or a bundle is damaged, and 3 when something could not be read: a limit, an unsupported feature.
     """
     from exhume.formats.data_bundle.diff import compare
 
     run.refuse_part()
-    one, first = _side(run, left, content, jobs)
-    other, second = _side(run, right, content, jobs)
+    problems: list[Finding] = []
+    one, first = _side(run, left, content, jobs, problems)
+    other, second = _side(run, right, content, jobs, problems)
     if not (first or second):
         raise click.UsageError("neither is a bundle")
-    found = list(compare(one, other, user_data=first and second))
+    found = [] if one is None or other is None else list(compare(one, other, user_data=first and second))
+    verdict = Verdict.of(problems)
+    equal = False if found else True if verdict is Verdict.OK else None
     if run.machine:
-        head: dict[str, Any] = {"left": left, "right": right, "equal": not found}
+        head: dict[str, Any] = {
+            "left": left, "right": right, "equal": equal, "verdict": verdict,
+            "compared": "content" if content else "index", "findings": [finding.to_dict() for finding in problems],
+        }  # fmt: skip
         run.items("diff", head, "differences", (difference.to_dict() for difference in found))
     else:
         for difference in found:
             run.say(f"{_SIGNS[difference.change]} {printable(difference.name)}")
-    return Outcome.NO if found else Outcome.DONE
+        for finding in problems:
+            run.note(f"{finding.severity}: {printable(str(finding))}")
+        if problems:
+            run.note(f"what was compared is {verdict}: {counted(len(found), 'differences')}")
+    if found or verdict is Verdict.DAMAGED:
+        return Outcome.NO
+    return Outcome.LOSS if verdict is Verdict.INCOMPLETE else Outcome.DONE
 
 
-def _side(run: Run, target: str, content: bool, jobs: int) -> tuple[dict[str, Side], bool]:
-    """The members of a target, and whether it is a bundle."""
+def _side(
+    run: Run, target: str, content: bool, jobs: int, problems: list[Finding]
+) -> tuple[dict[str, Side] | None, bool]:
+    """The members of a target, None if they cannot be read, and whether it is a bundle; notes what is wrong with it."""
     from exhume.engines.identify import identify
     from exhume.formats.data_bundle.diff import bundle_side, directory_side
     from exhume.formats.data_bundle.reader import open_archive
@@ -62,8 +80,12 @@ def _side(run: Run, target: str, content: bool, jobs: int) -> tuple[dict[str, Si
     if run.as_format == "databundle" or (found and found[0].confidence >= 0.5):
         source = open_target(target, storage_options=run.storage_options)
         if isinstance(source, Tree):
-            with open_archive(source, limits=run.limits) as archive:
-                return bundle_side(archive, content=content, jobs=jobs), True
+            try:
+                with open_archive(source, limits=run.limits) as archive:
+                    return bundle_side(archive, content=content, jobs=jobs, found=problems), True
+            except ExhumeError as error:
+                problems.append(Finding.from_error(error))
+                return None, True
     if not Path(target).is_dir():
         raise click.UsageError(f"neither a bundle nor a directory: {target}")
     return directory_side(target, jobs=jobs), False

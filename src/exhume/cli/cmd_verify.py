@@ -31,7 +31,8 @@ def command(run: Run, targets: tuple[str, ...], many: Many, quick: bool, fail_on
     Continues after each finding.  Exit code 4 if there are errors (or, with --fail-on warning, warnings) or the format
     is unknown, and 3 if something could not be checked: a limit, an unsupported feature, a missing package.  If one of
     several targets cannot be read, that is reported (code EX-6xx), and the exit code is 1.  It is also 1 if the content
-    of an EWF image (.E01) does not have the MD5 that the image stores (--quick does not compute that).
+    of an EWF image (.E01) does not have the MD5 that the image stores (--quick does not compute that).  Of several
+    targets, the total is the worst verdict.
     """
     chosen = many.targets(run, targets)
     options: dict[str, Any] = {"quick": quick, "fail_on": fail_on}
@@ -40,6 +41,7 @@ def command(run: Run, targets: tuple[str, ...], many: Many, quick: bool, fail_on
 
     def failed(target: str, error: ExhumeError) -> None:
         finding = Finding.from_error(error, unread=True)
+        run.tally(Verdict.of([finding]))
         if run.ndjson:
             run.document("verify", {"target": target, "format": None, **finding.to_dict()})
         elif run.json:
@@ -55,7 +57,9 @@ def command(run: Run, targets: tuple[str, ...], many: Many, quick: bool, fail_on
         return each_archive(run, many, "verify", verify_one, chosen.names, failed=failed, **options)
     from exhume.cli.playback import each_target, worst
 
-    return worst(each_target(run, many, "verify", verify_one, chosen, failed=failed, **options))
+    outcomes = each_target(run, many, "verify", verify_one, chosen, failed=failed, **options)
+    run.tell_total()
+    return worst(outcomes)
 
 
 def verify_one(run: Run, target: str, *, quick: bool, fail_on: str, jobs: int = 1) -> Outcome:
@@ -76,6 +80,7 @@ def verify_one(run: Run, target: str, *, quick: bool, fail_on: str, jobs: int = 
                 _say(run, finding)
         sound = check_container(run, source, progress, unless="--quick" if quick else "")
     verdict = verification.verdict
+    run.tally(verdict)
     if run.json:
         checksums = {"checked": list(verification.checked), "unchecked": list(verification.unchecked)}
         result = {"verdict": verdict, "ok": verification.ok, "note": verification.note or None, **checksums}

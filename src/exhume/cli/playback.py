@@ -21,6 +21,7 @@ from exhume.cli.render import printable, shown
 from exhume.cli.run import ProgressBar
 from exhume.cli.runtime import Run
 from exhume.errors import ExhumeError, QueryError
+from exhume.findings import Verdict
 from exhume.redaction import redact
 
 One = Callable[..., Outcome | None]
@@ -56,6 +57,9 @@ class Recorder(Run):
     def note(self, text: str) -> None:
         if not self.quiet:
             self._tell(("note", text))
+
+    def tally(self, verdict: Verdict) -> None:
+        self._tell(("verdict", verdict))
 
     def progress(self, label: str) -> ProgressBar:
         """Shows no progress: the run over all targets has a progress bar of its own."""
@@ -168,6 +172,8 @@ class Player:
             self._begin(*event[1:])
         elif kind == "note":
             self._run.note(event[1])
+        elif kind == "verdict":
+            self._run.tally(event[1])
         elif kind == "document":
             self.end()
             self._run.document(*event[1:])

@@ -70,6 +70,7 @@ def each_archive(
         heading=heading,
         options=options,
     )
+    run.tell_total()
     account.sum_up()
     return worst(outcomes if account.counts[Kind.ARCHIVE] else [*outcomes, Outcome.NO])
 

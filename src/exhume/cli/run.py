@@ -6,6 +6,7 @@ import itertools
 import os
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -15,6 +16,7 @@ from exhume.archive import Archive, Progress, no_progress
 from exhume.cli.render import human_size
 from exhume.counts import counting
 from exhume.errors import WriterError
+from exhume.findings import Verdict
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.redaction import redact
 
@@ -72,11 +74,28 @@ class Run:
         self.out = Output()
         self._sources: dict[str, Source | Tree] = {}
         self._formats: dict[str, str] = {}
+        self.verdicts: Counter[str] = Counter()
+        """How many of several targets have each verdict."""
 
     @property
     def machine(self) -> bool:
         """Whether a program reads standard output."""
         return self.json or self.ndjson
+
+    def tally(self, verdict: Verdict) -> None:
+        """Counts the verdict on a target."""
+        self.verdicts[verdict] += 1
+
+    def tell_total(self) -> None:
+        """Prints the verdict on all targets together, `total: damaged (1 damaged, 2 ok)`; nothing if none has one."""
+        if (verdict := Verdict.of_all(self.verdicts)) is None:
+            return
+        counts = {one: self.verdicts[one] for one in Verdict}
+        if self.machine:
+            self.document("total", {"targets": self.verdicts.total(), "verdict": verdict, "verdicts": counts})
+        else:
+            told = ", ".join(f"{count} {one}" for one, count in counts.items() if count)
+            self.say(f"total: {verdict} ({told})")
 
     def take_source(self, target: str, *, is_image: bool = False) -> Source | Tree:
         """The target for a caller who will close it; see `open_target` for images."""

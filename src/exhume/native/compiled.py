@@ -35,8 +35,8 @@ _LOADED = _load()
 KERNEL: Any = _LOADED[0]
 """The compiled module; None if it is missing or outdated, or if `EXHUME_PURE=1` forces the pure-Python one."""
 STATE: str = _LOADED[1]
-"""`compiled`, or why pure Python runs: `forced`, `stale` (built from older sources or specifications), `broken` (cannot be
-loaded) or `absent`.  With `partial` the kernel runs, but the generated readers are interpreted.
+"""`compiled`, or why pure Python runs: `forced`, `stale` (built from older sources or specifications), `broken` (it is
+there and cannot be loaded) or `absent`.  With `partial` the kernel runs, but the generated readers are interpreted.
 """
 NOT_USED = frozenset(("stale", "broken", "partial"))
 """States in which compiled code is there and not used: no one asked for that, so a command reports it."""

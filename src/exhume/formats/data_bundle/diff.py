@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from exhume.codecs.checksums import crc32c
+from exhume.errors import ExhumeError
+from exhume.findings import Finding
 from exhume.formats.data_bundle.index import FileRow
 from exhume.formats.data_bundle.inputs import walk
 from exhume.formats.data_bundle.reader import DataBundleArchive
@@ -48,24 +50,35 @@ class Difference:
         return out
 
 
-def bundle_side(archive: DataBundleArchive, *, content: bool = False, jobs: int = 1) -> dict[str, Side]:
+def bundle_side(
+    archive: DataBundleArchive, *, content: bool = False, jobs: int = 1, found: list[Finding] | None = None
+) -> dict[str, Side]:
     """The members of a bundle; with `content` every file is read, by `jobs` threads (0: one per core), so that its
     bytes are known to be right.
 
-    Directories without a row of their own count as well.  Raises what is wrong with the first file that is damaged.
+    Directories without a row of their own count as well.  `found` is given what is wrong with files that cannot be
+    read; without it, the first such error is raised.
     """
 
-    def read(part: list[FileRow]) -> None:
+    def read(part: list[FileRow]) -> list[Finding]:
+        wrong: list[Finding] = []
         for row in part:
-            for _ in archive.view.chunks(row):
-                pass
+            try:
+                for _ in archive.view.chunks(row):
+                    pass
+            except ExhumeError as error:
+                if found is None:
+                    raise
+                wrong.append(Finding.from_error(error))
+        return wrong
 
     rows = archive.rows()
     if content:
         files = (row for row in rows.values() if not row.meta.is_directory)
         parts = batched(files, PIECE_MEMBERS, lambda row: row.meta.size, PIECE_BYTES)
-        for _ in map_ordered(read, parts, jobs, leave=True):
-            pass
+        for wrong in map_ordered(read, parts, jobs, leave=True):
+            if found is not None:
+                found += wrong
     out: dict[str, Side] = {}
     for name, row in rows.items():
         _add_parents(out, name)
