@@ -176,6 +176,7 @@ class Structure:
 
     __slots__ = ()
     _fields: tuple[str, ...] = ()
+    _native: Any = None
     _reader: Any = None
     _inside = True
 
@@ -221,7 +222,8 @@ class Structure:
         given = {"io": stream, "parent": parent, "root": root, "big": False, "run": None}
         code = cls._reader.__code__
         around = [given[name] for name in code.co_varnames[3 : code.co_argcount] if name in AROUND]
-        value, stream.at = cls._reader(stream.view, stream.at, stream.end, *around, *arguments)
+        read = cls._native or cls._reader
+        value, stream.at = read(stream.view, stream.at, stream.end, *around, *arguments)
         return value
 
     @property
@@ -275,6 +277,40 @@ def _told(value: Any) -> str:
     if isinstance(value, str):
         return repr(value if len(value) <= 40 else f"{value[:40]}...")
     return f"<{len(value)} elements>" if hasattr(value, "__len__") else str(value)
+
+
+def attach(native: Any, plan: Any, layout: Any, modules: Any, given: Any) -> None:
+    """Puts compiled functions in the place of those of the readers: what `plan` says of each, by their numbers.
+
+    `modules` are the readers, `layout` is the module that they share, and `given` has what the caller gives.
+    """
+    if plan["source"] != [(native.SOURCE,)]:
+        raise ImportError("the extension module was made of something else")
+
+    def found(kind: str, *where: Any) -> Any:
+        if kind == "constant":
+            return where[0]
+        if kind in ("shared", "given"):
+            return getattr(layout if kind == "shared" else given, where[0])
+        value = modules[where[0]]
+        for name in where[1].split("."):
+            value = getattr(value, name)
+        return value if kind == "of" else value._value2member_map_
+
+    owners = [(getattr(modules[id], owner), name) for id, owner, name in plan["slots"]]
+    native.give([found(*one) for one in plan["values"]], owners)
+    for id, owner, name, number, slots in plan["getters"]:
+        cls = getattr(modules[id], owner)
+        setattr(cls, name, native.getter(number, vars(cls)[name], cls, slots))
+    readers = {}
+    for id, name, number, names in plan["readers"]:
+        python = getattr(modules[id], name)
+        readers[python] = native.reader(number, python, names)
+        setattr(modules[id], name, readers[python])
+    for module in modules.values():
+        for one in vars(module).values():
+            if isinstance(one, type) and issubclass(one, Structure) and one._reader in readers:
+                one._native = readers[one._reader]
 
 
 def read_outside(read: Any, view: View, at: int, end: int, *arguments: Any) -> tuple[Any, int]:

@@ -13,6 +13,7 @@ import importlib.machinery
 import os
 import re
 import sys
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -23,6 +24,7 @@ from typing import Any, Self
 from exhume.choices import hint
 from exhume.compiler import Given, RefusedError, compile_foreign
 from exhume.compiler.audit import BUILTINS, IMPORTS, audited
+from exhume.compiler.extension import Extension, extension, package_texts
 from exhume.compiler.layout import FOREIGN
 from exhume.compiler.model import Model, Type
 from exhume.compiler.modules import module_texts
@@ -49,6 +51,7 @@ def compile_ksy(
     imports: Sequence[str | os.PathLike[str]] = (),
     types: Mapping[str, Specification | Reader] | None = None,
     process: Mapping[str, Callable[..., Any]] | None = None,
+    native: bool = False,
 ) -> Specification:
     """Compiles a `.ksy` file, and what it imports, to readers.
 
@@ -61,6 +64,9 @@ def compile_ksy(
             type, and returns a value and how many bytes it took.
         process: Custom `process` routines by their names, each a class as Kaitai's: called with the arguments, it gives
             an object whose `decode` turns bytes into bytes.
+        native: Whether the readers are an extension module, built with the C compiler of this machine (extra `native`)
+            and kept for the next time.  Where that is not possible, a `NativeWarning` says why, and the readers are in
+            Python: they give the same.
 
     Returns:
         The readers: `read`, `to_arrow`, `write_package`, and what `exhume.explain` takes as `ksy`.
@@ -90,7 +96,24 @@ def compile_ksy(
         texts = compile_foreign(found.specs, given)
     except RefusedError as error:
         raise found.refused(error, id) from None
-    return Specification(id, found.specs, texts, given, Outside(readers, process))
+    outside = Outside(readers, process)
+    return Specification(id, found.specs, texts, given, outside, native=native_readers(texts) if native else None)
+
+
+class NativeWarning(UserWarning):
+    """Readers are in Python, although compiled ones were asked for."""
+
+
+def native_readers(texts: Mapping[str, str]) -> tuple[Extension, Path] | None:
+    """The extension module of compiled readers and where it lies; None, with a `NativeWarning`, where there is none."""
+    from exhume.layout import extensions
+
+    made = extension(texts)
+    try:
+        return made, extensions.built(made)
+    except extensions.NotBuiltError as error:
+        warnings.warn(f"interpreted readers: {error}", NativeWarning, stacklevel=3)
+        return None
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,11 +133,25 @@ class Specification:
     texts: Mapping[str, str]
     given: Given = field(default_factory=Given)
     outside: Outside = field(default_factory=Outside)
+    native: tuple[Extension, Path] | None = None
+    """The extension module that the readers are, and where it lies; None for readers in Python."""
 
     @cached_property
     def model(self) -> Model:
         """The specification and what it imports, resolved."""
         return Model(self.specs, foreign=True, given=self.given)
+
+    @property
+    def package(self) -> Mapping[str, bytes]:
+        """The files of a package with these readers, by path: for this Python, if they have an extension module."""
+        texts = {path: text.encode() for path, text in self.texts.items()}
+        if self.native is None:
+            return texts
+        from exhume.layout import extensions
+
+        made, path = self.native
+        more = {name: text.encode() for name, text in package_texts(made).items()}
+        return texts | more | {f"_native{extensions.SUFFIX}": path.read_bytes()}
 
     def to_arrow(self, target: Target, path: str, *arguments: Any) -> Any:
         """A `pyarrow.Table` with a row for each element of the repeated field at a path such as `tables[2].rows`.
@@ -180,7 +217,7 @@ class Specification:
 
     def _traced(self, readers: Mapping[str, str]) -> Callable[[View], Any]:
         texts = {f"{id}.py": text for id, text in readers.items()}
-        plain = str(self.module.__package__)
+        plain = str(load(self.texts, self.id, self.model, self.outside).__package__)
         module = load(texts | {"__init__.py": "", "_layout.py": ""}, self.id, self.model, self.outside, plain)
         for type in self.model.types():
             of = importlib.import_module(f"{module.__package__}.{type.root.id}")
@@ -209,14 +246,14 @@ class Specification:
 
     def _around(self, reader: Any) -> list[Any]:
         """The arguments that describe what is around the root: its stream begins with it, and there is nothing else."""
-        code = reader.__code__
+        code = getattr(reader, "python", reader).__code__
         names = code.co_varnames[3 : code.co_argcount - len(self.specs[self.id].get("params", ()))]
         return [None for _ in names]
 
     @property
     def module(self) -> ModuleType:
         """The module of the root: `read_<type>(view, at, end)` and the classes that they return."""
-        return load(self.texts, self.id, self.model, self.outside)
+        return load(self.texts, self.id, self.model, self.outside, native=self.native)
 
     def read(self, target: Target, *arguments: Any) -> Any:
         """The whole file as one object with the field names of the specification; `arguments` are its parameters.
@@ -287,6 +324,10 @@ def _specs(package: str) -> list[str]:
     return [name for name in _PACKAGES[package] if not name.startswith("_")]
 
 
+_NATIVE: dict[str, Any] = {}
+"""The extension modules of packages that have one."""
+
+
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Finds the modules of packages that were compiled by this process."""
 
@@ -314,6 +355,8 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             vars(module).update(LayoutError=LayoutError, View=View, numbers=numbers, short=short)
             vars(module).update(FAILURES=RAISED)
             exec(FOREIGN, vars(module))  # noqa: S102 - a text of ours
+            if package in _NATIVE:
+                _NATIVE[package].begin(module)
             return
         text = _PACKAGES[package][name or "__init__"]
         vars(module)["__builtins__"] = _needed(package)
@@ -337,10 +380,16 @@ def _needed(package: str) -> dict[str, Any]:
 
 
 def load(
-    texts: Mapping[str, str], id: str, model: Model, outside: Outside | None = None, plain: str = ""
+    texts: Mapping[str, str],
+    id: str,
+    model: Model,
+    outside: Outside | None = None,
+    plain: str = "",
+    native: tuple[Extension, Path] | None = None,
 ) -> ModuleType:
-    """A module of a compiled package, after an audit of its code; `plain` is the package of its fast readers.
+    """A module of a compiled package, after an audit of its code; its readers are those of an extension, if it has one.
 
+    `plain` is the package of the fast readers of readers that take notes.
     The same texts, with the same objects of the caller's, give the same module.
 
     Raises `SpecificationError` for code that is too large for Python, or is not what the compiler writes.
@@ -349,7 +398,7 @@ def load(
     objects = [
         f"{name} {builtins.id(one)}" for table in (outside.types, outside.process) for name, one in table.items()
     ]
-    whole = "\0".join([plain, *(f"{path}\0{texts[path]}" for path in sorted(texts)), *objects])
+    whole = "\0".join([plain, *(f"{path}\0{texts[path]}" for path in sorted(texts)), *objects, str(native is not None)])
     package = f"exhume_compiled_{hashlib.sha256(whole.encode()).hexdigest()[:32]}"
     if package not in _PACKAGES:
         try:
@@ -361,6 +410,31 @@ def load(
         if plain:
             _PACKAGES[package] = {**_PACKAGES[package], "_plain": ""}
             _PLAIN[package] = plain
+        if native is not None:
+            return _load_native(package, id, native)
+    return _import(package, id)
+
+
+def _load_native(package: str, id: str, native: tuple[Extension, Path]) -> ModuleType:
+    """The same, once the extension module is there."""
+    from exhume.layout import extensions
+
+    made, path = native
+    try:
+        _NATIVE[package] = extensions.loaded(path, package)
+    except extensions.NotBuiltError as error:
+        warnings.warn(f"interpreted readers: {error}", NativeWarning, stacklevel=4)
+        return _import(package, id)
+    module = _import(package, id)
+    ids = [one for one in _PACKAGES[package] if one not in ("__init__", "_layout", "_given")]
+    layout = _import(package, "_layout")
+    layout.attach(
+        _NATIVE[package], made.plan, layout, {one: _import(package, one) for one in ids}, _import(package, "_given")
+    )
+    return module
+
+
+def _import(package: str, id: str) -> ModuleType:
     if _FINDER not in sys.meta_path:
         sys.meta_path.append(_FINDER)
     try:

@@ -1,0 +1,135 @@
+"""The part of every extension module that is C: how bytes become numbers and text, and where objects keep their fields.
+
+Reads are checked by their callers (`need`, `spans`); an object's fields lie where its class says, which is asked once.
+"""
+
+from __future__ import annotations
+
+C = r"""
+#include <stdint.h>
+#include <string.h>
+#include <stdlib.h>
+#include <structmember.h>
+#include <pythread.h>
+#define FARTHEST ((int64_t)1 << 62)
+#define PLACE ((int64_t)1 << 56)
+#define l1(p) ((uint8_t)*(p))
+#define b1(p) l1(p)
+static inline uint16_t l2(const uint8_t *p) { return (uint16_t)(p[0] | p[1] << 8); }
+static inline uint16_t b2(const uint8_t *p) { return (uint16_t)(p[1] | p[0] << 8); }
+static inline uint32_t l4(const uint8_t *p) { return (uint32_t)l2(p) | (uint32_t)l2(p + 2) << 16; }
+static inline uint32_t b4(const uint8_t *p) { return (uint32_t)b2(p + 2) | (uint32_t)b2(p) << 16; }
+static inline uint64_t l8(const uint8_t *p) { return (uint64_t)l4(p) | (uint64_t)l4(p + 4) << 32; }
+static inline uint64_t b8(const uint8_t *p) { return (uint64_t)b4(p + 4) | (uint64_t)b4(p) << 32; }
+static inline double as_float(uint32_t word) { float value; memcpy(&value, &word, 4); return value; }
+static inline double as_double(uint64_t word) { double value; memcpy(&value, &word, 8); return value; }
+static inline int fits(Py_ssize_t n, Py_ssize_t at, Py_ssize_t size) { return at >= 0 && size <= n - at; }
+static inline int spans(Py_ssize_t n, Py_ssize_t at, Py_ssize_t stop) {
+    return at >= 0 && at <= stop && stop <= n;
+}
+/* The slot of a class at an offset. */
+#define SLOT(object, offset) (*(PyObject **)((char *)(object) + (offset)))
+static PyObject *slot_get(PyObject *object, Py_ssize_t offset, PyObject *name) {
+    PyObject *found = SLOT(object, offset);
+    if (found == NULL) { PyErr_SetObject(PyExc_AttributeError, name); return NULL; }
+    Py_INCREF(found);
+    return found;
+}
+static inline void slot_put(PyObject *object, Py_ssize_t offset, PyObject *value) {
+    PyObject *before = SLOT(object, offset);
+    Py_XINCREF(value);
+    SLOT(object, offset) = value;
+    Py_XDECREF(before);
+}
+static Py_ssize_t slot_offset(PyObject *type, PyObject *name) {
+    PyObject *found;
+    Py_ssize_t offset = -1;
+    if (!PyType_Check(type)) { PyErr_SetString(PyExc_TypeError, "no class"); return -1; }
+    found = PyObject_GetItem(((PyTypeObject *)type)->tp_dict, name);
+    if (found == NULL) return -1;
+    if (Py_TYPE(found) == &PyMemberDescr_Type) {
+        PyMemberDef *member = ((PyMemberDescrObject *)found)->d_member;
+        if (member->type == T_OBJECT_EX) offset = member->offset;
+    }
+    Py_DECREF(found);
+    if (offset < 0) PyErr_SetObject(PyExc_TypeError, name);
+    return offset;
+}
+static PyObject *slot_make(PyObject *type) { return PyType_GenericAlloc((PyTypeObject *)type, 0); }
+/* The bytes of an object: of `bytes`, or of a view of bytes in a row.  Whoever holds the object holds them. */
+static int bytes_of(PyObject *view, const uint8_t **p, Py_ssize_t *n) {
+    if (PyBytes_CheckExact(view)) {
+        *p = (const uint8_t *)PyBytes_AS_STRING(view);
+        *n = PyBytes_GET_SIZE(view);
+        return 1;
+    }
+    if (PyMemoryView_Check(view)) {
+        Py_buffer buffer;
+        int known;
+        if (PyObject_GetBuffer(view, &buffer, PyBUF_SIMPLE) < 0) { PyErr_Clear(); return 0; }
+        known = PyMemoryView_GET_BUFFER(view)->itemsize == 1;
+        *p = (const uint8_t *)buffer.buf;
+        *n = buffer.len;
+        PyBuffer_Release(&buffer);
+        return known;
+    }
+    return 0;
+}
+/* Whether bytes are text in UTF-8, as Python decodes it: no surrogates, nothing longer than it has to be. */
+static int is_utf8(const uint8_t *p, const uint8_t *end) {
+    while (p < end) {
+        uint8_t one = *p;
+        if (one < 0x80) { p++; continue; }
+        if (one < 0xC2 || one > 0xF4) return 0;
+        if (one < 0xE0) {
+            if (end - p < 2 || (p[1] & 0xC0) != 0x80) return 0;
+            p += 2;
+        } else if (one < 0xF0) {
+            if (end - p < 3 || (p[1] & 0xC0) != 0x80 || (p[2] & 0xC0) != 0x80) return 0;
+            if ((one == 0xE0 && p[1] < 0xA0) || (one == 0xED && p[1] > 0x9F)) return 0;
+            p += 3;
+        } else {
+            if (end - p < 4 || (p[1] & 0xC0) != 0x80 || (p[2] & 0xC0) != 0x80 || (p[3] & 0xC0) != 0x80) return 0;
+            if ((one == 0xF0 && p[1] < 0x90) || (one == 0xF4 && p[1] > 0x8F)) return 0;
+            p += 4;
+        }
+    }
+    return 1;
+}
+static int is_ascii(const uint8_t *p, const uint8_t *end) {
+    for (; p < end; p++) if (*p > 127) return 0;
+    return 1;
+}
+static PyObject *decoded(const uint8_t *p, Py_ssize_t n, int how, PyObject *encoding) {
+    const char *name;
+    if (how == 1) return PyUnicode_DecodeUTF8((const char *)p, n, "strict");
+    if (how == 2) return PyUnicode_DecodeASCII((const char *)p, n, "strict");
+    if (how == 3) return PyUnicode_DecodeLatin1((const char *)p, n, "strict");
+    name = PyUnicode_AsUTF8(encoding);
+    return name == NULL ? NULL : PyUnicode_Decode((const char *)p, n, name, "strict");
+}
+static inline int put_word(PyObject *object, Py_ssize_t offset, long long value) {
+    PyObject *made = PyLong_FromLongLong(value);
+    if (made == NULL) return -1;
+    slot_put(object, offset, made);
+    Py_DECREF(made);
+    return 0;
+}
+static inline int put_unsigned(PyObject *object, Py_ssize_t offset, unsigned long long value) {
+    PyObject *made = PyLong_FromUnsignedLongLong(value);
+    if (made == NULL) return -1;
+    slot_put(object, offset, made);
+    Py_DECREF(made);
+    return 0;
+}
+/* What an enum has for a number; the number itself where it has nothing. */
+static PyObject *member_of(PyObject *map, PyObject *number) {
+    PyObject *found = PyDict_GetItemWithError(map, number);
+    if (found == NULL) {
+        if (PyErr_Occurred()) return NULL;
+        found = number;
+    }
+    Py_INCREF(found);
+    return found;
+}
+"""

@@ -1,0 +1,339 @@
+"""How Python and compiled readers call each other, and how columns are filled: part of every extension module.
+
+Where compiled code gives up, the call from Python that began it asks the interpreted reader instead, with the budgets
+as they were; what that asks is interpreted too, so nothing is tried twice within what was tried twice.
+"""
+
+from __future__ import annotations
+
+CALLS = r'''
+
+cdef inline int step(Run run, int64_t many) except -1:
+    run.steps -= many
+    if run.steps < 0:
+        again()
+    return 0
+
+
+cdef inline int hold(Run run, Py_ssize_t n, Py_ssize_t at, Py_ssize_t stop) except -1:
+    """Takes the bytes of a text from the budget."""
+    if not spans(n, at, stop):
+        again()
+    run.held -= stop - at
+    if run.held < 0:
+        again()
+    return 0
+
+
+cdef struct Call:
+    int64_t steps
+    int64_t held
+    int64_t most
+    Py_ssize_t at
+    Py_ssize_t left
+    int outermost
+    int deep
+
+
+cdef unsigned long active = 0
+"""The thread that is in compiled code; of another one, it is only not known that one call is within another."""
+cdef int interpreting = 0
+"""Whether an interpreted reader was asked: what it asks is interpreted too, so that nothing is tried twice within."""
+cdef int deep = 0
+"""How many structures are within each other."""
+
+cdef enum:
+    DEEPEST = 200
+    NO_THREAD = 0
+
+
+cdef inline int deeper() except -1:
+    global deep
+    deep += 1
+    if deep > DEEPEST:
+        again()
+    return 0
+
+
+cdef inline void shallower() noexcept:
+    global deep
+    deep -= 1
+
+
+cdef bint enter(Call *call, object view, const uint8_t **p, Py_ssize_t *n, object io, object run):
+    """Begins a call from Python; whether it is for compiled code.  Notes what is left, and where reading is."""
+    global active, deep
+    if interpreting or deep >= DEEPEST or (view is not None and not bytes_of(view, p, n)):
+        return False
+    if type(run) is Run:
+        call.steps, call.held, call.most = (<Run> run).steps, (<Run> run).held, (<Run> run).most
+    if type(io) is Stream:
+        call.at, call.left = (<Stream> io).at, (<Stream> io).left
+    call.outermost = active == NO_THREAD
+    call.deep = deep
+    deep += 1
+    if call.outermost:
+        active = PyThread_get_thread_ident()
+    return True
+
+
+cdef inline void leave(Call *call) noexcept:
+    global active, deep
+    deep = call.deep
+    if call.outermost:
+        active = NO_THREAD
+
+
+cdef int fail(Call *call, object io, object run, object error) except -1:
+    """Ends a call that gave up; raises `Again` when it is within another, which gives up as well."""
+    cdef bint within = not call.outermost and active == PyThread_get_thread_ident()
+    leave(call)
+    if type(run) is Run:
+        (<Run> run).steps, (<Run> run).held, (<Run> run).most = call.steps, call.held, call.most
+    if type(io) is Stream:
+        (<Stream> io).at, (<Stream> io).left = call.at, call.left
+    if within or not isinstance(error, (Exception, Again)):
+        raise error
+    return 0
+
+
+cdef object interpreted(object function, tuple given, dict named):
+    """What the interpreted reader says."""
+    global interpreting
+    interpreting += 1
+    try:
+        return function(*given, **named)
+    finally:
+        interpreting -= 1
+
+
+@cython.final
+cdef class Reader:
+    """A compiled reader as Python calls it; where it gives up, the interpreted one is asked."""
+
+    cdef Readable function
+    cdef readonly object python
+    cdef tuple names
+    cdef bint fills
+
+    def __call__(self, object view, object at, object end, *more, **named):
+        cdef Call call
+        cdef const uint8_t *p = NULL
+        cdef Py_ssize_t n = 0, after = 0, i, last = -1
+        cdef list around = [None, None, None, False, None]
+        cdef list rest = []
+        cdef str name
+        for i, name in enumerate(self.names):
+            if i < len(more):
+                one = more[i]
+            elif name in named:
+                one = named[name]
+            else:
+                one = None
+            if name == "io":
+                around[0] = one
+            elif name == "parent" or name == "count":
+                around[1] = one
+            elif name == "root":
+                around[2] = one
+            elif name == "big":
+                around[3] = bool(one)
+            elif name == "run":
+                around[4] = one
+            elif i < len(more):
+                rest.append(one)
+            else:
+                return self.python(view, at, end, *more, **named)
+        if len(more) > len(self.names):
+            return self.python(view, at, end, *more, **named)
+        io, run = around[0], around[4]
+        if enter(&call, view, &p, &n, io, run):
+            try:
+                found = self.function(
+                    view, p, n, place(at), place(end), None if io is None else a_stream(io), around[1], around[2],
+                    around[3], None if run is None else a_run(run), tuple(rest), &after
+                )
+                leave(&call)
+                return found if self.fills else (found, after)
+            except BaseException as error:
+                fail(&call, io, run, error)
+        return interpreted(self.python, (view, at, end, *more), named)
+
+
+@cython.final
+cdef class Getter:
+    """An instance that is read when it is asked for, as Python finds it in a class."""
+
+    cdef Askable function
+    cdef readonly object fget, __doc__
+    cdef PyTypeObject *owner
+    cdef object held
+    cdef Py_ssize_t kept, io, run
+
+    def __get__(self, object value, object owner):
+        cdef Call call
+        if value is None:
+            return self
+        if not PyObject_TypeCheck(value, self.owner):
+            raise TypeError
+        if self.kept >= 0 and SLOT(value, self.kept) != NULL:
+            return <object> SLOT(value, self.kept)
+        io = <object> SLOT(value, self.io) if self.io >= 0 and SLOT(value, self.io) != NULL else None
+        run = <object> SLOT(value, self.run) if self.run >= 0 and SLOT(value, self.run) != NULL else None
+        if enter(&call, None, NULL, NULL, io, run):
+            try:
+                found = self.function(value)
+                leave(&call)
+                return found
+            except BaseException as error:
+                if self.kept >= 0:  # what was read of a list until then
+                    slot_clear(value, self.kept, NULL)
+                fail(&call, io, run, error)
+        return interpreted(self.fget, (value,), {})
+
+
+def reader(int number, python, tuple names):
+    """A compiled reader by its number, with the interpreted one and its arguments."""
+    cdef Reader made = Reader.__new__(Reader)
+    made.function, made.python, made.names = F[number], python, names
+    made.fills = "count" in names and python.__name__.startswith("scan_")
+    return made
+
+
+def getter(int number, python, owner, slots):
+    """A compiled instance by its number, with the interpreted one, its class, and the slots of that."""
+    cdef Getter made = Getter.__new__(Getter)
+    made.function, made.fget, made.__doc__ = G[number], python.fget, python.__doc__
+    made.held = owner
+    made.owner = <PyTypeObject *> owner
+    kept, io, run = slots
+    made.kept = slot_offset(owner, kept) if kept is not None else -1
+    made.io = slot_offset(owner, io) if io is not None else -1
+    made.run = slot_offset(owner, run) if run is not None else -1
+    return made
+
+
+@cython.final
+cdef class Column:
+    """Numbers of one width, which become a typed array."""
+
+    cdef char *data
+    cdef size_t many, room, width
+
+    def __dealloc__(self):
+        free(self.data)
+
+    cdef int grow(self) except -1:
+        cdef size_t room = self.room + (self.room >> 1) + 64
+        cdef char *larger = <char *> realloc(self.data, room * self.width)
+        if larger == NULL:
+            raise MemoryError
+        self.data, self.room = larger, room
+        return 0
+
+    cdef object give(self, object column):
+        """Puts all of them behind what is in an array."""
+        if self.many:
+            column.frombytes(PyMemoryView_FromMemory(self.data, self.many * self.width, 0x100))
+        self.many = 0
+
+
+cdef inline Column column_of(size_t width):
+    cdef Column made = Column.__new__(Column)
+    made.width = width
+    return made
+
+
+cdef inline int push1(Column column, int64_t value, int64_t least, int64_t most) except -1:
+    if not least <= value <= most:
+        again()
+    if column.many == column.room:
+        column.grow()
+    (<uint8_t *> column.data)[column.many] = <uint8_t> value
+    column.many += 1
+    return 0
+
+
+cdef inline int push2(Column column, int64_t value, int64_t least, int64_t most) except -1:
+    if not least <= value <= most:
+        again()
+    if column.many == column.room:
+        column.grow()
+    (<uint16_t *> column.data)[column.many] = <uint16_t> value
+    column.many += 1
+    return 0
+
+
+cdef inline int push4(Column column, int64_t value, int64_t least, int64_t most) except -1:
+    if not least <= value <= most:
+        again()
+    if column.many == column.room:
+        column.grow()
+    (<uint32_t *> column.data)[column.many] = <uint32_t> value
+    column.many += 1
+    return 0
+
+
+cdef inline int push8(Column column, int64_t value) except -1:
+    if column.many == column.room:
+        column.grow()
+    (<int64_t *> column.data)[column.many] = value
+    column.many += 1
+    return 0
+
+
+cdef inline int pushu(Column column, uint64_t value) except -1:
+    return push8(column, <int64_t> value)
+
+
+cdef int pusho(Column column, object value, bint signed) except -1:
+    """A number that is an object: it has its width, or the interpreted reader says what is wrong."""
+    try:
+        if signed:
+            return push8(column, <int64_t> value)
+        return pushu(column, <uint64_t> value)
+    except (OverflowError, TypeError):
+        return again()
+
+
+cdef inline int pushf(Column column, double value) except -1:
+    if column.many == column.room:
+        column.grow()
+    (<float *> column.data)[column.many] = <float> value
+    column.many += 1
+    return 0
+
+
+cdef inline int pushd(Column column, double value) except -1:
+    if column.many == column.room:
+        column.grow()
+    (<double *> column.data)[column.many] = value
+    column.many += 1
+    return 0
+
+
+def begin(layout):
+    """What the module takes the place of in the one that all readers share, before they are loaded."""
+    global cut_short, broken_budget
+    cut_short, broken_budget = layout.LayoutError, layout.BudgetError
+    layout.Run = Run
+    layout.Stream = Stream
+
+
+def give(values, slots):
+    """Takes the values and the offsets that the readers use, by their numbers."""
+    global table, K, O
+    cdef Py_ssize_t i
+    cdef Py_ssize_t *offsets = <Py_ssize_t *> malloc((len(slots) + 1) * sizeof(Py_ssize_t))
+    cdef PyObject **pointers = <PyObject **> malloc((len(values) + 1) * sizeof(PyObject *))
+    if offsets == NULL or pointers == NULL:
+        free(offsets)
+        free(pointers)
+        raise MemoryError
+    for i, (owner, name) in enumerate(slots):
+        offsets[i] = slot_offset(owner, name)
+    table = tuple(values)
+    for i, value in enumerate(table):
+        pointers[i] = <PyObject *> value
+    K, O = pointers, offsets
+'''

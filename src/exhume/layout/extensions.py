@@ -1,0 +1,173 @@
+"""Extension modules of specifications: built with the user's C compiler, kept by what they are made of, and loaded.
+
+The folder is that of the environment variable `EXHUME_CACHE`, else `exhume` in the user's own folder for such files.
+It belongs to the user alone: one that others can write to, or that somebody else owns, is not used.  What is in it is
+named by the SHA-256 of everything that it is made of: the text in Cython, the versions of exhume, Cython and Python,
+the machine, and the compiler's options.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.machinery
+import importlib.util
+import os
+import re
+import shutil
+import stat
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from exhume.compiler.extension import Extension
+
+VERSION = 1
+"""Incremented whenever what is kept, or how it is built, becomes another."""
+SECONDS = 300
+"""For one run of the compiler."""
+SUFFIX = str(sysconfig.get_config_var("EXT_SUFFIX") or ".so")
+
+
+class NotBuiltError(Exception):
+    """There is no extension module, and why, in words that fit behind 'interpreted readers: '."""
+
+
+def cache_folder() -> Path:
+    """The folder of extension modules, made where it is missing.
+
+    Raises `NotBuiltError` where it is not the user's alone.
+    """
+    given = os.environ.get("EXHUME_CACHE")
+    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    folder = Path(given) if given else base / "exhume"
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = folder.lstat()
+    except OSError as error:
+        raise NotBuiltError(f"{folder} cannot be used ({error.strerror})") from None
+    if not is_own(found) or not stat.S_ISDIR(found.st_mode):
+        raise NotBuiltError(f"{folder} is not a folder that only you can write to")
+    return folder
+
+
+def is_own(found: os.stat_result) -> bool:
+    """Whether a file or folder is the user's, and nobody else can write to it."""
+    if not hasattr(os, "getuid"):
+        return True
+    return (
+        found.st_uid == os.getuid()
+        and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+        and not stat.S_ISLNK(found.st_mode)
+    )
+
+
+def options(text: str) -> list[str]:
+    """The options of the compiler: large modules are built with less care, as building is what takes the time."""
+    given = os.environ.get("EXHUME_NATIVE_FLAGS")
+    if given:
+        return given.split()
+    return ["-O2" if len(text) < 100_000 else "-O1", "-g0", "-fwrapv"]
+
+
+def key(extension: Extension) -> str:
+    """What an extension module is made of, as a name."""
+    from Cython import __version__ as cython  # type: ignore[attr-defined, unused-ignore]
+
+    import exhume
+
+    said = (VERSION, exhume.__version__, cython, sys.version, SUFFIX, sysconfig.get_platform(), _compiler())
+    whole = "\0".join([*map(str, said), *options(extension.text), extension.text])
+    return hashlib.sha256(whole.encode()).hexdigest()[:40]
+
+
+def _compiler() -> list[str]:
+    return (os.environ.get("CC") or str(sysconfig.get_config_var("CC") or "cc")).split()
+
+
+def built(extension: Extension) -> Path:
+    """The extension module of that text, from the folder or built now.
+
+    Raises `NotBuiltError` where it cannot be built: without Cython (extra `native`) or a C compiler, and where the
+    folder is not to be trusted.
+    """
+    try:
+        name = key(extension)
+    except ImportError:
+        raise NotBuiltError("Cython is not installed (pip install 'exhume[native]')") from None
+    folder = cache_folder()
+    path = folder / f"{name}{SUFFIX}"
+    try:
+        if is_own(path.lstat()):
+            return path
+        raise NotBuiltError(f"{path} is not yours alone")
+    except FileNotFoundError:
+        pass
+    with tempfile.TemporaryDirectory(prefix="build-", dir=folder) as scratch:
+        made = build(extension.text, Path(scratch))
+        made.chmod(0o700)
+        made.replace(path)
+    return path
+
+
+def build(text: str, folder: Path) -> Path:
+    """Builds an extension module in a folder.  Raises `NotBuiltError`."""
+    if os.name == "nt":
+        raise NotBuiltError("they are not built on this system")
+    compiler = _compiler()
+    if shutil.which(compiler[0]) is None:
+        raise NotBuiltError(f"there is no C compiler ({compiler[0]})")
+    source, made = folder / "_native.pyx", folder / f"_native{SUFFIX}"
+    source.write_text(text, encoding="utf-8")
+    cython = [sys.executable, "-m", "cython", "-3", "--no-docstrings", "-o", "_native.c", source.name]
+    _run(cython, folder, "Cython")
+    include = [
+        f"-I{path}" for path in dict.fromkeys([sysconfig.get_path("include"), sysconfig.get_path("platinclude")])
+    ]
+    shared = ["-bundle", "-undefined", "dynamic_lookup"] if sys.platform == "darwin" else ["-shared"]
+    _run([*compiler, *shared, "-fPIC", *options(text), *include, "_native.c", "-o", made.name], folder, compiler[0])
+    return made
+
+
+def _run(command: list[str], folder: Path, what: str) -> None:
+    try:
+        done = subprocess.run(  # noqa: S603 - the compiler that built this Python
+            command, cwd=folder, capture_output=True, text=True, timeout=SECONDS, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise NotBuiltError(f"{what} did not run ({type(error).__name__})") from None
+    if done.returncode:
+        said = next((line for line in done.stderr.splitlines() if re.match(r"\S+:\d+:", line) or "rror:" in line), "")
+        raise NotBuiltError(f"{what} failed{': ' if said else ''}{said[:200]}")
+
+
+_LOADED: set[Path] = set()
+"""Extension modules that this process has loaded, each for one package."""
+
+
+def loaded(path: Path, package: str) -> Any:
+    """The extension module at a path, as the module `_native` of a package.
+
+    A module is for one package: for another it is loaded from a copy.  Raises `NotBuiltError`.
+    """
+    if path in _LOADED:
+        with tempfile.TemporaryDirectory(prefix="load-", dir=path.parent) as scratch:
+            copy = Path(scratch) / path.name
+            shutil.copy2(path, copy)
+            return _loaded(copy, package)
+    _LOADED.add(path)
+    return _loaded(path, package)
+
+
+def _loaded(path: Path, package: str) -> ModuleType:
+    name = f"{package}._native"
+    loader = importlib.machinery.ExtensionFileLoader(name, str(path))
+    try:
+        module = importlib.util.module_from_spec(importlib.machinery.ModuleSpec(name, loader, origin=str(path)))
+        loader.exec_module(module)
+    except ImportError as error:
+        raise NotBuiltError(f"the extension module cannot be loaded ({error})"[:200]) from None
+    return module

@@ -1,0 +1,165 @@
+"""Extension modules: they give what interpreted readers give, and have nothing of a specification in their text."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from exhume_ksy.fast._layout import LayoutError
+
+from exhume.compiler.extension import extension
+from exhume.compiler.extension.vocabulary import look_at
+from exhume.compiler.refusal import RefusedError
+from exhume.layout import extensions
+from exhume.layout.foreign import NativeWarning, Specification, compile_ksy
+from tests.compiler import specs
+from tests.toolchain.natively import compared, difference
+
+compiler = pytest.mark.skipif(shutil.which("cc") is None and shutil.which("gcc") is None, reason="no C compiler")
+PAIRS = """meta: {id: pairs}
+seq: [{id: many, type: u1}, {id: pairs, type: pair, repeat: expr, repeat-expr: many}]
+types: {pair: {seq: [{id: key, type: u1}, {id: value, type: u1}]}}
+"""
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder for extension modules, which are built in a hurry."""
+    folder = tmp_path_factory.mktemp("extensions")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("EXHUME_CACHE", str(folder))
+        patch.setenv("EXHUME_NATIVE_FLAGS", "-O0 -g0 -fwrapv")
+        yield folder
+
+
+@pytest.fixture(scope="module")
+def every(cache: Path) -> Specification:
+    """The golden specifications in one extension module."""
+    return compile_ksy(specs.EVERY, native=True)
+
+
+@pytest.fixture
+def pairs(tmp_path: Path) -> Path:
+    file = tmp_path / "pairs.ksy"
+    file.write_text(PAIRS, encoding="utf-8")
+    return file
+
+
+@compiler
+@pytest.mark.slow
+@pytest.mark.parametrize("file", specs.files(), ids=lambda file: file.stem)
+def test_compiled_readers_give_what_interpreted_ones_give(file: Path, every: Specification) -> None:
+    plain = Specification(file.stem, every.specs, every.texts, every.given, every.outside)
+    native = Specification(file.stem, every.specs, every.texts, every.given, every.outside, every.native)
+    many, found = compared(plain, native, 12)
+    assert not found
+    assert many > 20
+
+
+def test_every_reader_of_the_golden_specifications_has_a_compiled_form() -> None:
+    assert extension(compile_ksy(specs.EVERY).texts).left == ()
+
+
+@compiler
+def test_numbers_that_do_not_fit_the_machine_are_reckoned_with_as_they_are(every: Specification) -> None:
+    plain = compile_ksy(specs.GOLDEN / "computed.ksy")
+    native = Specification("computed", every.specs, every.texts, every.given, every.outside, every.native)
+    most = b"\xff" * 16 + b"1234"
+    assert difference(plain, native, most, []) == ""
+    assert native.read(most).product == (2**32 - 1) * -1 * (2**64 - 1)
+    with pytest.raises(LayoutError, match=r"far"):
+        native.read(most).far  # noqa: B018 - it lies where no file reaches
+
+
+@compiler
+def test_an_extension_module_is_built_once_and_found_again(cache: Path, pairs: Path) -> None:
+    first = compile_ksy(pairs, native=True)
+    assert first.native is not None
+    built = first.native[1].stat().st_mtime_ns
+    again = compile_ksy(pairs, native=True)
+    assert again.native is not None
+    assert again.native[1].stat().st_mtime_ns == built
+    assert [pair.value for pair in again.read(bytes([2, 1, 10, 2, 20])).pairs] == [10, 20]
+    assert again.read(bytes([2, 1, 10, 2, 20])).pairs.value.tolist() == [10, 20]
+
+
+@compiler
+def test_a_package_on_disk_reads_with_its_extension_module(cache: Path, pairs: Path, tmp_path: Path) -> None:
+    for path, content in compile_ksy(pairs, native=True).package.items():
+        (tmp_path / "readers" / path).parent.mkdir(exist_ok=True)
+        (tmp_path / "readers" / path).write_bytes(content)
+    code = "from readers.pairs import Pairs, read_pairs as read; print(type(read).__name__, Pairs.from_bytes(b'\\1ab').pairs[0])"  # noqa: E501
+    done = subprocess.run([sys.executable, "-S", "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout == "Reader Pair(key=97, value=98)\n"
+    (tmp_path / "readers" / f"_native{extensions.SUFFIX}").write_bytes(b"of another Python")
+    done = subprocess.run([sys.executable, "-S", "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout == "function Pair(key=97, value=98)\n"
+
+
+def test_without_a_compiler_readers_are_interpreted_and_it_says_why(
+    pairs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CC", "there-is-no-such-compiler")
+    monkeypatch.setenv("EXHUME_CACHE", str(tmp_path / "new"))
+    with pytest.warns(NativeWarning, match="interpreted readers: there is no C compiler"):
+        found = compile_ksy(pairs, native=True)
+    assert found.native is None
+    assert found.read(bytes([1, 5, 6])).pairs[0].value == 6
+
+
+@pytest.mark.skipif(os.name == "nt", reason="modes of POSIX")
+@pytest.mark.parametrize("how", ["open to others", "a link"])
+def test_a_folder_that_others_can_write_to_is_not_used(
+    how: str, pairs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "shared"
+    (tmp_path / "own").mkdir(mode=0o700)
+    folder.symlink_to(tmp_path / "own") if how == "a link" else folder.mkdir()
+    if how != "a link":
+        folder.chmod(0o777)
+    monkeypatch.setenv("EXHUME_CACHE", str(folder))
+    with pytest.warns(NativeWarning, match="not a folder that only you can write to"):
+        assert compile_ksy(pairs, native=True).native is None
+
+
+HOSTILE = """meta: {id: hostile, endian: le, encoding: ASCII}
+doc: 'zebra system("rm"); \\n cdef extern from "unistd.h":'
+seq:
+  - {id: giraffe, type: u1, enum: elephants, doc: "*/ tiger();"}
+  - {id: lion, contents: 'panther'}
+  - {id: wolf, type: str, size: 3, encoding: 'UTF-8'}
+  - {id: cobra, type: python, repeat: eos}
+instances:
+  whale: {value: '"dolphin\\"\\n include \\"shark.pxi\\""'}
+types:
+  python:
+    seq: [{id: ferret, type: u2}, {id: badger, type: str, size: 1}]
+    instances: {otter: {value: 'ferret > 5 ? "beaver" : "weasel"'}}
+enums: {elephants: {1: mammoth}}
+"""
+BEASTS = (
+    "zebra system unistd giraffe elephants tiger lion panther wolf cobra whale dolphin shark python ferret badger otter"
+)
+
+
+def test_no_text_of_a_specification_is_in_an_extension_module(tmp_path: Path) -> None:
+    (tmp_path / "hostile.ksy").write_text(HOSTILE, encoding="utf-8")
+    made = extension(compile_ksy(tmp_path / "hostile.ksy").texts)
+    body = made.text[made.text.index("cdef object f0(") :]
+    assert not re.search("|".join([*BEASTS.split(), "beaver", "weasel", "mammoth"]), body, re.IGNORECASE)
+    assert "mammoth" not in repr(made.plan)
+    assert ("constant", "beaver") in made.plan["values"]
+
+
+@pytest.mark.parametrize(
+    "text", ["v1 = system(v2)", 'v1 = "text"', "import v1", "v1 = #", "cdef extern from *:", "v1 = `v2`", "x = 1", "$"]
+)
+def test_a_text_with_other_words_is_refused(text: str) -> None:
+    with pytest.raises(RefusedError, match="what no extension has"):
+        look_at(text)
