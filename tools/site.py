@@ -48,8 +48,8 @@ EXIT_CODES = {
     Outcome.DONE: "done",
     Outcome.FAILED: "failed: unreadable, an error of the system, nothing survives",
     Outcome.USAGE: "usage: an option, an argument or a combination that does not exist",
-    Outcome.LOSS: "done, with loss: something could not be read, was refused, or does not fit the output",
-    Outcome.NO: "the answer is no: errors found, nothing recognised, nothing matches",
+    Outcome.LOSS: "partial result: something could not be read or checked, was rejected, or does not fit the output",
+    Outcome.NO: "negative result: damage, no match, a difference, or an unrecognized format",
     Outcome.INTERRUPTED: "interrupted (Ctrl-C)",
 }
 

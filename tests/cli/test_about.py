@@ -108,4 +108,4 @@ def test_the_version_alone_is_one_line(capsys: pytest.CaptureFixture[str]) -> No
 @pytest.mark.parametrize("argv", [["-v"], ["-v", "formats"]])
 def test_verbose_belongs_to_a_verb(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert invoke(argv) is Outcome.USAGE
-    assert "-v stands behind the verb" in capsys.readouterr().err
+    assert "put -v after the command" in capsys.readouterr().err

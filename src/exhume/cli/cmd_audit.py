@@ -22,14 +22,14 @@ from exhume.counts import counted
 @click.option("--no-files", is_flag=True, help="Check only the chain of records, not the files that they name.")
 @plain_options
 def command(run: Run, records: str, expect: str | None, digests: str | None, no_files: bool) -> Outcome:
-    """List and verify the records that --audit wrote to FILE.
+    """Verify an audit log: digests, hash chain and recorded files.
 
     Each line must be exactly what exhume wrote: its digest covers every byte, and each record names the digest of the
     record before it. Inputs and outputs are compared with the digests in the record; a file that is missing or changed
     is not ok.
 
     The chain cannot show that records are missing at its end, or that the whole file was replaced. For that, keep the
-    digests that --audit prints outside the file: give the last one with --expect, or all of them, one per line, with
+    digests that --audit prints outside the file: pass the last one with --expect, or all of them, one per line, with
     --digests. Lines of the form "exhume: audit DIGEST" are accepted, so a copy of standard error will do.
 
     \b

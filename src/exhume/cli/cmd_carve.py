@@ -33,8 +33,8 @@ _SUFFIX = {"clp-s": "clps", "zs": "zs", "caf": "caf"}
 @click.command("carve", cls=Verb)
 @click.argument("images", nargs=-1, metavar="IMAGE...")
 @click.option("--only", multiple=True, type=FORMAT, metavar="FORMAT", help="Only this format (repeatable).")
-@click.option("-o", "--output", metavar="DIR", help="Also write what was found below DIR.")
-@click.option("--from", "start", type=SIZE, default=0, help="Offset in IMAGE to start (or go on) at.")
+@click.option("-o", "--output", metavar="DIR", help="Also write the archives found below DIR.")
+@click.option("--from", "start", type=SIZE, default=0, help="Offset in IMAGE to start (or continue) at.")
 @click.option("--to", "stop", type=SIZE, help="Offset in IMAGE to stop before.")
 @click.option(
     "--min-confidence", type=click.FloatRange(0, 1), default=0.5, show_default=True, help="Leave out what is less sure."
@@ -55,13 +55,13 @@ def command(
     min_confidence: float,
     span: int | None,
 ) -> Outcome:
-    """Find archives of all formats inside each IMAGE: a disk image, a memory dump, another archive.
+    """Find archives inside disk images, memory dumps or other files.
 
-    Reports offset, length, format, verdict (whole, partial, damaged, incomplete) and what the verdict is based on.
-    Writes only with -o, where each of several images gets a directory named after it.  With --jobs, threads search an
-    image in pieces; several images, or one with --span or --cluster, are searched in spans by processes: with the same
-    result.  Exit code 4 if nothing is found, 3 if a limit or an unsupported feature prevented a check, 1 if an image or
-    a part of it could not be read.  The first piece of a split raw image (.000, .001, .aa) stands for all of them.
+    Reports offset, length, format, verdict (whole, partial, damaged, incomplete) and the basis of the verdict.  Writes
+    only with -o, where each of several images gets a directory named after it.  With --jobs, threads search an image in
+    chunks; several images, or one with --span or --cluster, are searched in spans by processes, with the same result.
+    Exit code 4 if nothing is found, 3 if a limit or an unsupported feature prevented a check, 1 if an image or a part
+    of it could not be read.  The first segment of a split raw image (.000, .001, .aa) stands for all of them.
 
     A verdict is proved by checksums of the contents; by their structure, where they were decoded or each part of them
     begins or ends as it must; or by nothing, where the format states nothing that the contents could be compared with:

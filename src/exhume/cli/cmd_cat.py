@@ -25,10 +25,10 @@ from exhume.io.source import STREAM_CHUNK
 @recursive_option
 @common_options
 def command(run: Run, target: str, names: tuple[str, ...], recursive: bool, **options: Any) -> Outcome | None:
-    """Print what the archive TARGET holds: members (all, or those named), records, JSON lines or messages.
+    """Print members, records or messages of an archive.
 
-    With --recursive, what each archive in the directory TARGET holds, one after the other; one that cannot be read is
-    reported on standard error, and the exit code is 1.
+    With --recursive, print every archive in the directory TARGET in sequence; one that cannot be read is reported on
+    standard error, and the exit code is 1.
     """
     given = given_options(click.get_current_context())
     if not recursive:
@@ -53,7 +53,7 @@ def cat_one(
     stop: int | None,
     **values: Any,
 ) -> Outcome | None:
-    """Prints what one archive holds.  Raises `click.UsageError` for what it does not have."""
+    """Prints the content of one archive.  Raises `click.UsageError` for unsupported options."""
     ctx = click.get_current_context(silent=True)
     described = recognised_format(run, target)
     mine, opening = split_options(click.Context(command), "cat", described, values, given)
@@ -107,7 +107,7 @@ def print_members(run: Run, archive: MemberArchive, found: Iterable[tuple[str, b
 
 
 def cat_member(run: Run, archive: MemberArchive, name: str, start: int, stop: int | None, jobs: int) -> None:
-    """Prints one member (or part of it) in pieces."""
+    """Prints one member (or part of it) in chunks."""
     size = archive.stat(name).size or 0
     end = size if stop is None else min(stop, size)
     if start == 0 and end == size:

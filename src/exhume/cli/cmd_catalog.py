@@ -1,4 +1,4 @@
-"""`exhume catalog`: which CAF chunk holds which path."""
+"""`exhume catalog`: which CAF chunk contains which path."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @click.group("catalog", cls=Group)
 def command() -> None:
-    """Build, ask and check a catalog of CAF chunks.
+    """Build, query and check a catalog of CAF chunks.
 
     DB is a SQLite file, or a SQLAlchemy URL such as postgresql://host/name (extra: catalog).
     """
@@ -38,7 +38,7 @@ def command() -> None:
 @many_options
 @common_options
 def build(run: Run, database: str, targets: tuple[str, ...], many: Many, add: bool) -> Outcome:
-    """Make the catalog DB describe these chunks; directories and URL prefixes are searched for *.caf.
+    """Add chunks to the catalog DB; directories and URL prefixes are searched for *.caf.
 
     Chunks that cannot be read are reported and left out (exit code 3); a catalog that describes chunks already is
     replaced only when all can be read, and otherwise stays as it was (exit code 1).  Workers read the indexes with
@@ -86,7 +86,7 @@ _CHUNKS_IN = click.option(
 def find(
     run: Run, database: str, patterns: tuple[str, ...], cat: bool, exit_status: bool, chunks_in: tuple[str, ...]
 ) -> Outcome:
-    """Show which chunk contains a path, and where; quote globs (`*` also matches `/`).
+    """Find the chunk and byte range of each path; quote globs (`*` also matches `/`).
 
     A catalog stores the place of each chunk. --cat reads chunks in the directory of DB, or below each --chunks-in; any
     other place is an error (EX-613), and nothing is requested from it.

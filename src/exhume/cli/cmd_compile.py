@@ -20,10 +20,11 @@ from exhume.counts import counted
 @click.option("--overwrite", is_flag=True, help="Replace existing files.")
 @plain_options
 def command(run: Run, spec: str, output: str | None, imports: tuple[str, ...], native: bool, overwrite: bool) -> None:
-    """Compile the Kaitai Struct specification SPEC.ksy to fast readers in Python, which need nothing else.
+    """Compile a .ksy specification to standalone Python readers.
 
-    What is not covered is refused, with the field and the construct.  Needs the extra ksy.  With --native the package
-    has an extension module as well, which reads the same many times as fast; where none can be built, it says why.
+    An unsupported construct is an error that names it and its field.  Needs the extra ksy.  With --native the package
+    has an extension module as well, which reads the same many times as fast; if none can be built, it prints the
+    reason.
     """
     from exhume.io.output.tree import OutputTree
     from exhume.layout.foreign import NativeWarning, compile_ksy

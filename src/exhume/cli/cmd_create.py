@@ -34,7 +34,7 @@ class CreateGroup(Group):
 
 @click.group("create", cls=CreateGroup)
 def command() -> None:
-    """Write a new archive: exhume create FORMAT INPUT... -o TARGET.
+    """Create an archive: exhume create FORMAT INPUT... -o TARGET.
 
     The target appears only when it is complete.
     """

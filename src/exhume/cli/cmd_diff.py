@@ -30,7 +30,7 @@ _SIGNS = {"added": "+", "removed": "-", "kind": "!", "content": "M", "user-data"
 @click.option(cls=Jobs)
 @common_options
 def command(run: Run, left: str, right: str, content: bool, jobs: int) -> Outcome:
-    """Compare the DataBundle LEFT with the DataBundle or plain directory RIGHT (either may be either).
+    """Compare two DataBundles, or a DataBundle with a directory.
 
     `+` is only in RIGHT, `-` only in LEFT, `M` has other bytes, `U` other user data, `!` is a file here and a directory
     there.  Sizes and CRC-32C are compared as the index states them; with --content every file is read.  Exit code 4

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _CHOSEN = ("at", "span", "section", "source", "depth", "whole")
 WITHOUT_EFFECT = {"coverage_": (*_CHOSEN, "html"), "at": ("span", "depth", "whole")}
-"""By the names of parameters: each option with those that have no effect beside it."""
+"""By the names of parameters: each option with those that have no effect with it."""
 
 
 @click.command("explain", cls=Verb)
@@ -62,11 +62,11 @@ def command(
     recursive: Many | None,
     jobs: int | None = None,
 ) -> Outcome:
-    """Explain the archive TARGET: its sections and, field by field, what is damaged.
+    """Show sections, fields, checksums and damage of an archive.
 
-    With --at, --range, --section, --file, --depth or --all, every byte of the part that is asked for: offset, size,
-    field, type, value, meaning, checksum verdict.  The page of --html has the first sections of each sort and the
-    damaged ones; the same options choose others.
+    With --at, --range, --section, --file, --depth or --all, every byte of the requested part: offset, size, field,
+    type, value, meaning, checksum verdict.  The page of --html has the first sections of each kind and the damaged
+    ones; the same options select others.
 
     Decompressed payloads are shown as address spaces of their own ("+offset").  A damaged archive is explained as far
     as it can be read, decoded and parsed, the rest as bytes; exit code 3.
@@ -165,7 +165,7 @@ class _Seen:
         for item in self._items:
             self.complete = self.complete and item.complete
             yield item
-            self.complete = self.complete and item.is_complete  # of what was made while it was printed
+            self.complete = self.complete and item.is_complete  # of items made while printing
 
 
 def _page(

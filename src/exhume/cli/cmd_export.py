@@ -71,7 +71,7 @@ def table_options(described: Format, to: str, given: dict[str, Any]) -> dict[str
 
 
 def split_columns(texts: tuple[str, ...]) -> list[str]:
-    """The names in comma-separated texts; a comma inside a name is escaped by a backslash."""
+    """The names in comma-separated strings; a comma inside a name is escaped by a backslash."""
     return [re.sub(r"\\,", ",", name) for text in texts for name in re.split(r"(?<!\\),", text)]
 
 
@@ -111,9 +111,9 @@ def command(
 ) -> Outcome:
     """Write the content of TARGET in another form.
 
-    With several targets FILE is a directory, new or empty without --overwrite, that gets a file per target, called
-    like it, or a file per channel of one Ark log.  Exit code 3 when values had to be coerced or left out; the counts
-    say which.
+    With several targets FILE is a directory, new or empty without --overwrite, that gets a file per target, named after
+    it, or a file per channel of one Ark log.  Exit code 3 if values had to be coerced or omitted; the counts name the
+    kinds.
     """
     ctx = click.get_current_context()
     chosen = many.targets(run, targets)
@@ -138,7 +138,7 @@ def command(
 
 
 def export_one(run: Run, target: tuple[str, str], *, folder: str, overwrite: bool, **options: Any) -> Outcome:
-    """Exports one of several targets to a name of its own below `folder`, which nobody else writes to."""
+    """Exports one of several targets to a name of its own below `folder`, to which no other process writes."""
     from exhume.io.output.scratch import discard
 
     output = Path(folder) / target[1]

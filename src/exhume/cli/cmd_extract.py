@@ -33,9 +33,9 @@ def command(
     overwrite: bool,
     **values: Any,
 ) -> Outcome:
-    """Write members of TARGET (all, or those named) below a directory.
+    """Extract members to a directory or tar file.
 
-    Names that would lead outside the directory are refused and reported; exit code 3 when anything was left out.
+    Names that would lead outside the directory are rejected and reported; exit code 3 if anything was omitted.
     """
     ctx = click.get_current_context()
     from exhume.engines.extract import extract

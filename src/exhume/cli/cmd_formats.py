@@ -14,7 +14,7 @@ from exhume.registry import formats
 @click.command("formats", cls=Verb)
 @plain_options
 def command(run: Run) -> None:
-    """List the formats with what can be done with each, and say what runs here: the kernel and the libraries."""
+    """List formats and capabilities, and the installed kernel and libraries."""
     rows = []
     for id, described in formats().items():
         can = ["identify", "read", "verify"]

@@ -17,9 +17,9 @@ from exhume.cli.runtime import Run, common_options
 @many_options
 @common_options
 def command(run: Run, targets: tuple[str, ...], many: Many, recursive: bool) -> Outcome:
-    """Say which formats each TARGET looks like, how sure that is, and why.
+    """Identify the format of each TARGET, with confidence and evidence.
 
-    Exit code 4 when nothing recognises one of the targets; of several, one that cannot be read is reported on standard
+    Exit code 4 if the format of a target is not recognized; one of several that cannot be read is reported on standard
     error, and the exit code is 1.
     """
     chosen = many.targets(run, targets)

@@ -25,10 +25,10 @@ from exhume.redaction import redact
 def command(
     run: Run, target: str, stats: bool, recursive: Many | None, jobs: int | None = None, **values: Any
 ) -> Outcome:
-    """Show header, counts, codecs, versions and ranges of the archive TARGET.
+    """Show header, counts, codecs and versions of an archive.
 
-    Of an archive that cannot be read it shows what its header says.  What is wrong with what it reads is told, and the
-    exit code is 3; whether anything else is wrong says verify.
+    If the archive cannot be opened, show the values of its header.  Damage found on the way is reported, with exit code
+    3.  For a full check, run verify.
     """
     if jobs is not None and not stats:
         raise click.UsageError("--jobs is for --recursive and --stats", click.get_current_context(silent=True))
@@ -55,7 +55,7 @@ def info_one(
     if run.machine:
         run.document("info", body)
     else:
-        body.pop("findings", None)  # told in words
+        body.pop("findings", None)  # printed as text
         body.pop("verdict", None)
         for line in key_values(body):
             run.say(line)

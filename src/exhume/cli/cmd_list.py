@@ -1,4 +1,4 @@
-"""`exhume list` (`ls`): what an archive holds."""
+"""`exhume list` (`ls`): the content of an archive."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 @partial(recursive_options, also="With --sections also without it, and of a leveldb.")
 @common_options
 def command(run: Run, target: str, recursive: Many | None, **options: Any) -> Outcome:
-    """List members, blocks, channels or tables of the archive TARGET.
+    """List members, blocks, channels or tables of an archive.
 
-    The sections of a damaged archive are listed as far as they can be told, the rest as unread; exit code 3.
+    The sections of a damaged archive are listed as far as they can be determined, the rest as unread; exit code 3.
     """
     shown = {name: options.pop(name) for name in ("long", "glob", "sections")}
     shown |= {"values": options, "given": given_options(click.get_current_context())}

@@ -21,10 +21,10 @@ from exhume.layout.sections import SectionKind
 def command(
     run: Run, target: str, svg: str | None, png: str | None, overwrite: bool, no_verify: bool, jobs: int
 ) -> Outcome:
-    """Draw TARGET: each file as a strip of its sections, with sizes, compression ratio and damage.
+    """Draw a picture of an archive's sections and damage.
 
-    What cannot be read of a damaged archive is drawn as unread; exit code 3.  It is also 3 if something could not be
-    checked.
+    Each file is a strip of its sections, with sizes and compression ratios.  Unreadable parts of a damaged archive are
+    drawn as unread; exit code 3.  It is also 3 if something could not be checked.
     """
     from exhume.io.output.atomic import AtomicFile
     from exhume.view.map import draw_map, to_png, to_svg

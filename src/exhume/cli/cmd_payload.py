@@ -15,9 +15,9 @@ from exhume.cli.runtime import Run, common_options
 @click.option("--overwrite", is_flag=True, help="Replace an existing file.")
 @common_options
 def command(run: Run, target: str, section: str, output: str | None, overwrite: bool) -> None:
-    """Print one SECTION of TARGET, decompressed: what the payload schemas in ksy/ parse.
+    """Print one decompressed section.
 
-    `exhume list --sections TARGET` names the sections.
+    The output is what the payload schemas in ksy/ parse.  `exhume list --sections TARGET` names the sections.
     """
     from exhume.io.output.atomic import AtomicFile
 

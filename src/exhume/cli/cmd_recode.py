@@ -23,9 +23,10 @@ from exhume.cli.runtime import Run, common_options
 @click.option(cls=Jobs)
 @common_options
 def command(run: Run, target: str, output: str, stored: bool, jobs: int, **values: Any) -> Outcome:
-    """Write TARGET anew at OUT with another codec, level, block or record size; the logical content stays the same.
+    """Recompress an archive and verify that its content is unchanged.
 
-    The result is verified and its content digest compared with the original's before it appears.
+    OUT gets another codec, level, block or record size.  It is verified, and its content digest compared with that of
+    TARGET, before it appears.
     """
     from exhume.engines.recode import recode
 

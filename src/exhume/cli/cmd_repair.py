@@ -17,9 +17,9 @@ from exhume.counts import counted
 @click.option("--log", "log", metavar="GUID", help="Which log of a directory that holds several.")
 @common_options
 def command(run: Run, target: str, name: str | None, log: str | None) -> Outcome | None:
-    """Write a manifest for the damaged or unfinished Ark log TARGET that can be read.
+    """Write a readable manifest for a damaged or unfinished Ark log.
 
-    It lies beside the old one, which stays as it is, as do its splits. Exit code 3 when something was lost.
+    It is created next to the old one, which is not changed, nor are its splits. Exit code 3 if something was lost.
     """
     from exhume.formats.ark.reader import ArkReader
     from exhume.formats.ark.repair import repair_log

@@ -40,12 +40,12 @@ def command(
     report: str | None,
     **values: Any,
 ) -> Outcome:
-    """Rebuild what survives of TARGET at OUT, never in place, and say what was lost and why.
+    """Recover what is intact into a new archive and report all losses.
 
-    With several targets OUT is a new or empty directory that gets an output per target, called like it, and --report
-    is not taken (use --json).  Exit code 3 when anything was lost, 1 when a target could not be read, nothing of it
-    survives, or what was written does not verify.  What stands behind the content of OUT is said beside it: checksums
-    of the original, that it was decoded again, or nothing, where the format has no means to check it.
+    With several targets OUT is a new or empty directory that gets an output per target, named after it, and --report
+    is not available (use --json).  Exit code 3 if anything was lost, 1 if a target could not be read, nothing of it
+    survives, or the output does not verify.  The report states how the content of OUT was verified: by checksums of the
+    original, by decoding it again, or not at all, if the format provides no way to check it.
     """
     from exhume.io.output.atomic import AtomicFile
 
@@ -76,13 +76,13 @@ def command(
 
 
 def salvage_one(run: Run, target: tuple[str, str], *, folder: str, **options: Any) -> Outcome:
-    """Salvages one of several targets to a name of its own below `folder`, which nobody else writes to."""
+    """Salvages one of several targets to a name of its own below `folder`, to which no other process writes."""
     from pathlib import Path
 
     from exhume.io.output.scratch import discard
 
     name, output = target[0], Path(folder) / target[1]
-    # an earlier attempt may have left something behind when its worker died
+    # an earlier attempt may have left files when its worker died
     discard(output)
     document, result = _salvage(run, name, str(output), **options)
     if run.machine:

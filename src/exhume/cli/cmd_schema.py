@@ -13,7 +13,7 @@ from exhume.cli.runtime import Run, plain_options
 @click.option("--bundle", is_flag=True, help="Self-contained: what it imports as nested types (extra: ksy).")
 @plain_options
 def command(run: Run, specification: str | None, bundle: bool) -> None:
-    """Print the Kaitai Struct specification NAME, or list the names of all.
+    """Print a Kaitai Struct specification, or list them.
 
     With --bundle it is one file for the Kaitai Web IDE, or for a compiler of any language.
     """

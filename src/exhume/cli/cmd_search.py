@@ -27,9 +27,9 @@ PRECHECKED = 64
 def command(
     run: Run, targets: tuple[str, ...], query: str, many: Many, recursive: bool, exit_status: bool, **values: Any
 ) -> Outcome | None:
-    """Print what matches QUERY in each TARGET.
+    """Print the records that match QUERY.
 
-    clp-s takes KQL, zs a prefix, ark a topic pattern, leveldb a key prefix.  Of several targets, all of one format, one
+    clp-s takes KQL, zs a prefix, ark a topic pattern, leveldb a key prefix.  Several targets must have one format; one
     that cannot be read is reported on standard error, and the exit code is 1.
     """
     ctx = click.get_current_context()

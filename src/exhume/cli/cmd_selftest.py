@@ -19,11 +19,11 @@ from exhume.counts import counted
 @click.option("--seed", type=int, default=1, show_default=True, help="Which of them are drawn.")
 @plain_options
 def command(run: Run, output: str | None, count: int, seed: int) -> Outcome:
-    """Test this installation on this machine: damaged archives, carving, a failing disk.
+    """Test this installation with damaged archives and simulated disk errors.
 
-    It makes small archives in a temporary directory, damages bits, cuts and sectors of them, hides them in images as
-    the NIST plan for testing carvers names it (contiguous, fragmented, interleaved, truncated, nested, decoys), and
-    lets calls of the system fail while it writes.  Exit code 4 when something does not come out as it must.
+    It makes small archives in a temporary directory, damages bits and sectors of them, truncates them, hides them in
+    images as in the NIST plan for testing carvers (contiguous, fragmented, interleaved, truncated, nested, decoys), and
+    makes system calls fail during writes.  Exit code 4 if a result is not as it must be.
     """
     from exhume.cli.about import about
     from exhume.io.jsonout import dumps

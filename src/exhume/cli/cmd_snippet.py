@@ -22,7 +22,7 @@ from exhume.cli.runtime import Run, common_options
     "--output",
     "output",
     metavar="FILE",
-    help="Where the manifest goes (default: beside the old one).",
+    help="Path of the manifest (default: next to the old one).",
 )
 @common_options
 def command(
@@ -36,7 +36,7 @@ def command(
     log: str | None,
     output: str | None,
 ) -> None:
-    """Write a manifest that shows part of the Ark log TARGET, without copying a message."""
+    """Write a manifest for part of an Ark log, without copying data."""
     from exhume.formats.ark.reader import ArkReader
     from exhume.formats.ark.snippet import write_snippet
 

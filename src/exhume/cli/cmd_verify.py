@@ -26,7 +26,7 @@ from exhume.findings import Finding, Severity, Verdict
 @many_options
 @common_options
 def command(run: Run, targets: tuple[str, ...], many: Many, quick: bool, fail_on: str, recursive: bool) -> Outcome:
-    """Check every rule of the format of each TARGET and report what is broken.
+    """Check every checksum and rule of the format.
 
     Continues after each finding.  Exit code 4 if there are errors (or, with --fail-on warning, warnings) or the format
     is unknown, and 3 if something could not be checked: a limit, an unsupported feature, a missing package.  If one of

@@ -38,7 +38,7 @@ def complete(context: click.Context, param: click.Parameter, incomplete: str) ->
 def _offered(offer: Callable[[click.Context], Iterable[str]], context: click.Context) -> Iterable[str]:
     try:
         yield from offer(context)
-    except Exception:  # noqa: S110 - a shell waits for names; whatever is wrong is told when the verb runs
+    except Exception:  # noqa: S110 - a shell waits for names; the verb reports errors when it runs
         pass
 
 

@@ -1,4 +1,4 @@
-"""What the command line says of the evidence container that an archive lies in."""
+"""What the command line prints about the EWF image that contains an archive."""
 
 from __future__ import annotations
 

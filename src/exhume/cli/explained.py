@@ -80,7 +80,7 @@ def _value(node: Any) -> str:
 
 
 def _meaning(node: Any, told: set[str] | None = None) -> str:
-    """What a field means and whether it is valid.  A text in `told` was printed before and is not repeated."""
+    """The meaning of a field and whether it is valid.  Text in `told` was printed before and is not repeated."""
     words = node.meaning or node.doc
     if told is not None and not node.meaning:
         known = words in told
@@ -95,7 +95,7 @@ def _meaning(node: Any, told: set[str] | None = None) -> str:
 
 
 def tell_fields(run: Run, item: Any, depth: int | None, selection: Any, told: set[str]) -> None:
-    """Prints a section with the fields that are asked for.  A text in `told` was printed before and is not repeated."""
+    """Prints a section with the requested fields.  Text in `told` was printed before and is not repeated."""
     section = item.section
     place = f"{section.span.start}..{section.span.end}"
     codec = f", {section.codec}" if section.codec else ""

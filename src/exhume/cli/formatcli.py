@@ -85,7 +85,7 @@ def given_options(ctx: click.Context) -> frozenset[str]:
 
 
 def refuse_beside(given: Collection[str], name: str, others: Iterable[str]) -> None:
-    """Raises `click.UsageError` for options that have no effect beside the option `name`, when the user gave both."""
+    """Raises `click.UsageError` for options that have no effect with the option `name`, if the user gave both."""
     for other in others if name in given else ():
         if other in given:
             context = click.get_current_context(silent=True)

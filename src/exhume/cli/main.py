@@ -67,10 +67,10 @@ class VerbGroup(Group):
 def main(context: click.Context, version: bool, verbose: bool) -> None:
     """Read, write, verify, explain, salvage and carve clp-s, ZS, Ark, CAF and DataBundle archives.
 
-    Data goes to standard output, and everything said about it to standard error.
+    Data goes to standard output, messages to standard error.
 
     \b
-    Exit codes: 0 done; 1 failed; 2 usage; 3 done, with loss; 4 the answer is no.
+    Exit codes: 0 success; 1 error; 2 usage error; 3 partial result; 4 damage, no match or a difference.
     """
     if version:
         click.echo(f"exhume, version {__version__}")
@@ -80,17 +80,17 @@ def main(context: click.Context, version: bool, verbose: bool) -> None:
             click.echo("\n".join(about().lines()))
         context.exit()
     if verbose:
-        raise UsageError("-v stands behind the verb, or beside --version")
+        raise UsageError("put -v after the command, or use it with --version")
     if context.invoked_subcommand is None:
         raise UsageError("Missing command.")
 
 
 def run() -> NoReturn:
     """The console script: runs the command line and exits with its exit code."""
-    gc.set_threshold(20_000)  # what a verb holds are values without cycles: looking among them costs up to a third
+    gc.set_threshold(20_000)  # values of a verb have no cycles: examining them costs up to 33 %
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # NumPy's threads, unused here, would spin for 0.1 s each
     for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:  # closed by whoever started us (`>&-`)
+        if getattr(sys, name) is None:  # closed by the parent process (`>&-`)
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8"))
     outcome = invoke()
     gc.freeze()  # the interpreter looks for garbage in every module on its way out, several times: spare it that

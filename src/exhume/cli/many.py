@@ -76,7 +76,7 @@ class Many(NamedTuple):
     def run(self, function: Callable[[Any], Any], units: Iterable[Any], **more: Any) -> Iterator[Result]:
         """Calls `exhume.distributed.run` with these options.
 
-        Of remote targets a process has several under way, where there are to be more jobs than cores.
+        A process works on several remote targets at a time, if there are more jobs than cores.
         """
         ordered = iter(units)
         first = list(islice(ordered, 1))

@@ -1,4 +1,4 @@
-"""Outputs of several targets below one directory: their names, and what is left of earlier attempts."""
+"""Outputs of several targets below one directory: their names, and the leftovers of earlier attempts."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ from exhume.redaction import redact
 One = Callable[..., Outcome | None]
 
 ITEM_BREAK = ",\n"
-"""What stands between two items of a list."""
+"""The separator of two items of a list."""
 
 
 class Recorder(Run):

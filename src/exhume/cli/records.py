@@ -124,12 +124,12 @@ def read_digests(path: str) -> list[str]:
 
 
 def check(path: str, *, files: bool = True) -> Iterator[tuple[int, str, dict[str, Any]]]:
-    """Checks a file of records: yields what is found for each record, and for each file that a record names.
+    """Checks a file of records: yields the result for each record, and for each file that a record names.
 
     Yields `(line, "record", facts)` for each record, with `digest`, `run` (what was done, when and with which outcome)
     and, if it is wrong, `problem`; and `(line, "file", facts)`
-    for each of its inputs and outputs, with `state`: `same`, `changed` or `missing`, or `not checked` for what is no
-    file: remote objects, standard input and output. Checking stops at the first line that is not a record.
+    for each of its inputs and outputs, with `state`: `same`, `changed` or `missing`, or `not checked` for anything but
+    files: remote objects, standard input and output. Checking stops at the first line that is not a record.
 
     Raises:
         SourceError: The file cannot be read, or is not a regular file.
@@ -198,7 +198,7 @@ def _files(record: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
 
 
 def _others(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """What a record has digests of that is no file: the role and the name, `-` for standard input and output."""
+    """Digests in a record of anything but files: the role and the name, `-` for standard input and output."""
     for one in record.get("remote", ()):
         if not isinstance(one["name"], str):
             raise TypeError

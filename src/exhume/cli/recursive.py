@@ -76,7 +76,7 @@ def each_archive(
 
 
 def archives_below(run: Run, targets: Iterable[str]) -> list[tuple[str, Found]]:
-    """The archives below the targets, for verbs whose output is data; how many other files there are is told beside it.
+    """The archives below the targets, for verbs whose output is data; the number of other files is reported separately.
 
     They are units for `on_known`.  Raises `click.UsageError` for options that apply to a single archive.
     """

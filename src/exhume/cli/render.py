@@ -72,7 +72,7 @@ _NUMBERS = {int, float, type(None)}
 
 
 def _texts(values: Sequence[Any], types: set[type]) -> Iterable[str]:
-    """The values as texts; a text that comes again is made once."""
+    """The values as strings; a repeated string is made once."""
     if types == {int}:
         return map(str, values)
     if types == {str} and all(map(str.isprintable, values)):

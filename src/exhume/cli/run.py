@@ -124,13 +124,13 @@ class Run:
         return known
 
     def give(self, target: str, source: Source | Tree | None, format: str) -> None:
-        """Tells what is known of a target that someone else looked at: its format, and its source if it is open."""
+        """Registers a target that was examined elsewhere: its format, and its source if it is open."""
         self._formats[target] = format
         if source is not None:
             self._sources[target] = source
 
     def known_format(self, target: str) -> str | None:
-        """The id of the target's format, if `--as` tells it or it was recognised already."""
+        """The id of the target's format, if `--as` names it or it was recognized already."""
         return self.as_format or self._formats.get(target)
 
     def close(self) -> None:
@@ -186,7 +186,7 @@ class Run:
     def items(self, verb: str, head: Mapping[str, Any], key: str, items: Iterable[Any]) -> None:
         """Prints many items: one document holding a list (`--json`, streamed), or one line each (`--ndjson`).
 
-        An item is a mapping, or has `json_pieces`, which gives its text.
+        An item is a mapping, or has `json_pieces`, which yields its text.
         """
         from exhume.io.jsonout import dumps
 
@@ -240,7 +240,7 @@ class Run:
 
 
 def _pieces(item: Any) -> Iterable[str]:
-    """The JSON of an item: a mapping, or what gives its own text in pieces."""
+    """The JSON of an item: a mapping, or an object that yields its own text in chunks."""
     from exhume.io.jsonout import dumps
 
     return item.json_pieces() if hasattr(item, "json_pieces") else (dumps(item),)
@@ -255,7 +255,7 @@ def wants_colour() -> bool:
 
 
 class ProgressBar:
-    """A rich progress bar that appears after `PROGRESS_AFTER` seconds; a context manager that gives the callback."""
+    """A rich progress bar that appears after `PROGRESS_AFTER` seconds; a context manager that returns the callback."""
 
     def __init__(self, label: str, *, shown: bool) -> None:
         self._shown = shown
@@ -387,7 +387,7 @@ def is_binary(data: bytes) -> bool:
 
 
 def _storage_options(assignments: Sequence[str], options: dict[str, Any]) -> dict[str, Any]:
-    """`options` and `KEY=VALUE` texts as options for fsspec; values are JSON where they parse as such, else text."""
+    """`options` and `KEY=VALUE` strings as options for fsspec; values are JSON if they parse as such, else text."""
     if assignments:
         import json
 
