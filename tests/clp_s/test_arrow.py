@@ -171,3 +171,58 @@ def test_rows_before_damage_are_given() -> None:
             rows += batch.to_pylist()
     assert caught.value.code == "CLPS-402"
     assert rows == SHAPES[:10]
+
+
+def maps(table: Any) -> list[dict[str, Any]]:
+    """Each row as one dict, of the maps of all types."""
+    rows: list[dict[str, Any]] = [{} for _ in range(table.num_rows)]
+    for name in table.schema.names:
+        for row, pairs in zip(rows, table.column(name).to_pylist(), strict=True):
+            assert row.keys().isdisjoint(key for key, _ in pairs)
+            row |= pairs
+    return rows
+
+
+def test_rows_of_many_keys_are_maps() -> None:
+    archive = opened(demo())
+    whole = archive.to_arrow().read_all()
+    table = archive.to_arrow(widest=3).read_all()
+    table.validate(full=True)
+    assert table.schema.names == ["integers", "floats", "booleans", "texts", "arrays"]
+    for expected, found in zip(whole.to_pylist(), maps(table), strict=True):
+        expected = {key: value for key, value in expected.items() if value is not None}
+        assert found.keys() == expected.keys()
+        for key in found.keys() - {"ts"}:
+            assert found[key] == expected[key]
+    assert archive.to_arrow(widest=len(whole.schema)).read_all().equals(whole)
+    assert archive.to_arrow(widest=2, columns=["n", "name", "msg"]).schema.names == ["n", "name", "msg"]
+
+
+def test_rows_of_different_keys() -> None:
+    nodes = [(-1, b"", 5), *((0, b"k%d" % number, 0) for number in range(99)), (0, b"last", 3)]
+    built = tiny(
+        nodes=nodes,
+        schemas=[(number, [number + 1], []) for number in range(100)],
+        streams=[[(number, 1, i64(number) if number < 99 else u64(0)) for number in range(100)]],
+        variables=[b'"'],
+    )
+    archive = opened(built)
+    for options in ({}, {"jobs": 2}, {"query": "*"}):
+        reader = archive.to_arrow(widest=10, batch_rows=7, **options)
+        batches = list(reader)
+        assert {batch.num_rows for batch in batches} == {7, 2}
+        found = maps(pa.Table.from_batches(batches))
+        assert found == [*({f"k{number}": number} for number in range(99)), {"last": '"'}]
+
+
+def test_a_value_of_a_map_that_cannot_be_decoded() -> None:
+    built = tiny(
+        nodes=[(-1, b"", 5), (0, b"a", 0), (0, b"b", 3)],
+        schemas=[(0, [1], []), (1, [2], [])],
+        streams=[[(0, 1, i64(5)), (1, 1, u64(9))]],
+        variables=[b"x"],
+    )
+    reader = opened(built).to_arrow(widest=1)
+    assert maps(pa.Table.from_batches([next(reader)])) == [{"a": 5}]
+    with pytest.raises(ExhumeError, match="CLPS"):
+        next(reader)

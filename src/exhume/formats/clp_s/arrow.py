@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -39,16 +39,15 @@ from typing import TYPE_CHECKING, Any, Final
 from exhume.errors import ExhumeError
 from exhume.formats.clp_s.layout import COLUMN_TYPES, NodeType
 from exhume.formats.clp_s.read.arrow_columns import ColumnMaker, Part, Rows
+from exhume.formats.clp_s.read.arrow_wide import Source, wide_rows
 from exhume.formats.clp_s.read.decompressing import Ahead
-from exhume.formats.clp_s.read.windowed import WITH_VARIABLES, Shared, Windowed
-from exhume.formats.clp_s.read.windows import columns_of, is_large
+from exhume.formats.clp_s.read.windowed import WITH_VARIABLES, Shared
 from exhume.io.parallel import map_ordered
+from exhume.tabular import wide
 from exhume.tabular.arrow import BATCH_ROWS, check_rows, choose, import_pyarrow
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.query.search import Search
-    from exhume.formats.clp_s.read.tables import Table, TableData
-    from exhume.formats.clp_s.read.template import SchemaLayout
     from exhume.formats.clp_s.reader import ClpSArchive
 
     Group = list[tuple["Source", Rows]]
@@ -88,6 +87,7 @@ def to_arrow(
     batch_rows: int = BATCH_ROWS,
     lost: Counter[str] | None = None,
     jobs: int = 1,
+    widest: int | None = None,
     **options: Any,
 ) -> Any:
     """A streaming `pyarrow.RecordBatchReader` over all tables, in table order; see the module for the types.
@@ -95,6 +95,9 @@ def to_arrow(
     `columns` selects key paths, in this order.  With a KQL `query`, only tables that can match are read, and only
     matching records are returned; further options are those of `ClpSArchive.search`.  `dictionaries=False` makes
     strings plain large_string.  `jobs` threads make batches (0: one per core), which are those of one.
+
+    With more than `widest` columns (None: never), unless `columns` names some, the rows are maps instead, see
+    `exhume.tabular.wide`; one thread makes them.
 
     Raises `EntryNotFoundError` for a path that no record has, `QueryError`, and `MissingDependencyError` without
     pyarrow; damage is raised by the batch that meets it.
@@ -104,6 +107,10 @@ def to_arrow(
     by_name = {item.name: item for item in _fields(archive)}
     fields = [by_name[name] for name in choose(by_name, columns)]
     nodes = {node for item in fields for node in item.nodes}
+    counted: Counter[str] = Counter() if lost is None else lost
+    if widest is not None and columns is None and len(fields) > widest:
+        pa, rows = import_pyarrow(), wide_rows(archive, _tables(archive, search, nodes), nodes)
+        return pa.RecordBatchReader.from_batches(wide.schema(), wide.batches(rows, batch_rows, counted))
     if jobs != 1 and search is None and "pyarrow" not in sys.modules:  # it takes as long to load
         first = next((table for table in archive.tables if table.num_messages), None)
         if first is not None:
@@ -115,30 +122,21 @@ def to_arrow(
         item.arrow_type = known.setdefault(made, made)  # equal types are one object, by which nulls are shared
         item.mixed = _is_mixed(pa, item)
     schema = pa.schema([pa.field(item.name, item.arrow_type) for item in fields])
-    counted: Counter[str] = Counter() if lost is None else lost
     groups = _groups(_tables(archive, search, nodes), min(batch_rows, max(1, MOST_CELLS // max(1, len(fields)))))
     return pa.RecordBatchReader.from_batches(schema, _batches(pa, archive, groups, fields, schema, counted, jobs))
-
-
-def _layouts(archive: ClpSArchive) -> Iterator[SchemaLayout]:
-    seen: set[int] = set()
-    for table in archive.tables:
-        if table.num_messages and table.entry.problem is None and table.schema_id not in seen:
-            seen.add(table.schema_id)
-            yield table.layout
 
 
 def _fields(archive: ClpSArchive) -> list[ArrowField]:
     """The columns that the records of all tables need, by key path, in tree order."""
     tree = archive.schema_tree
     used: set[int] = set()
-    for layout in _layouts(archive):
-        used.update(
-            node
-            for node in layout.schema.ordered
-            if tree.types[node] in COLUMN_TYPES or tree.types[node] == NodeType.NULL_VALUE
-        )
-        used.update(layout.runs)
+    runs: set[int] = set()
+    for table in archive.tables:
+        if table.num_messages and table.entry.problem is None:
+            used.update(table.layout.schema.ordered)
+            runs.update(table.layout.runs)
+    stored = COLUMN_TYPES | {NodeType.NULL_VALUE}
+    used = {node for node in used if tree.types[node] in stored} | runs
     used.discard(-1 if tree.log_event_idx is None else tree.log_event_idx)
     found: dict[str, ArrowField] = {}
     for node in sorted(used):
@@ -199,27 +197,6 @@ def comparable(archive: ClpSArchive) -> dict[str, str]:
 def _used(fields: Iterable[ArrowField]) -> set[int]:
     """The types of the nodes that feed the columns."""
     return {kind for item in fields for kind in item.types}
-
-
-class Source:
-    """Where rows of a table are taken from: of a large one, from windows of the columns that these nodes have."""
-
-    def __init__(self, data: Shared[TableData], table: Table | None = None, nodes: Collection[int] = ()) -> None:
-        self._data = data
-        self._windowed = Windowed(table) if table is not None and is_large(table) else None
-        self._nodes = nodes
-
-    def part(self, stack: ExitStack, rows: Rows) -> Part:
-        """Some rows of it, until the stack is closed.  Raises what keeps them from being read."""
-        windows = self._windowed.get() if self._windowed is not None and isinstance(rows, range) and rows else None
-        if windows is None:
-            return Part(self._data.get(), rows)
-        found = stack.enter_context(windows.rows(rows[0], rows[-1] + 1))
-        return Part(found.window(columns_of(windows.layout, self._nodes)), range(len(rows)))
-
-    def give_up(self) -> None:
-        """From now on the table is read as a whole, which tells what is wrong with it."""
-        self._windowed = None
 
 
 def _batches(

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import datetime
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from exhume.archive import Entry, Info
-from exhume.errors import ExhumeError
+from exhume.errors import ExhumeError, Span
 from exhume.findings import Finding, each_once
 from exhume.io.tree import Tree
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.layout import TimestampRange
-    from exhume.formats.clp_s.read.tables import Table
     from exhume.formats.clp_s.reader import ClpSArchive
 
 
@@ -144,21 +143,26 @@ def utc_text(milliseconds: float | None) -> str | None:
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def table_entry(archive: ClpSArchive, table: Table) -> Entry:
-    """The listing of one table: place, size, schema, rows and column paths."""
-    details: dict[str, Any] = {
-        "records": table.num_messages,
-        "schema_id": table.schema_id,
-        "stream": table.entry.stream_id,
-        "stream_offset": table.entry.start,
-    }
-    offset, source = None, None
-    try:
-        if table.entry.problem is not None:
-            raise table.entry.problem
-        span = archive.stream_span(table.entry.stream_id)
-        offset, source = span.start, span.source if isinstance(archive.source, Tree) else None
-        details["columns"] = [archive.schema_tree.path_text(spec.node) for spec in table.layout.columns]
-    except ExhumeError as error:
-        details["problem"] = str(error)
-    return Entry("table", None, table.index, offset, table.size, None, source, details)
+def table_entries(archive: ClpSArchive) -> Iterator[Entry]:
+    """The listing of the tables, in stored order: place, size, schema, rows and column paths."""
+    last: tuple[int, Span] | None = None
+    is_tree = isinstance(archive.source, Tree)
+    for table in archive.tables:
+        entry = table.entry
+        details: dict[str, Any] = {
+            "records": entry.num_messages,
+            "schema_id": entry.schema_id,
+            "stream": entry.stream_id,
+            "stream_offset": entry.start,
+        }
+        offset, source = None, None
+        try:
+            if entry.problem is not None:
+                raise entry.problem
+            if last is None or last[0] != entry.stream_id:
+                last = entry.stream_id, archive.stream_span(entry.stream_id)
+            offset, source = last[1].start, last[1].source if is_tree else None
+            details["columns"] = list(map(archive.schema_tree.path_text, table.layout.nodes))
+        except ExhumeError as error:
+            details["problem"] = str(error)
+        yield Entry("table", None, table.index, offset, table.size, None, source, details)

@@ -72,6 +72,8 @@ def open_archive(source: Source | Tree, *, limits: Limits = DEFAULT_LIMITS) -> C
 class ClpSArchive(Container):
     """A clp-s archive in its own nouns: schema tree, schemas, tables, dictionaries, records."""
 
+    wide_tables = True
+
     def __init__(self, source: Source | Tree, *, limits: Limits = DEFAULT_LIMITS) -> None:
         super().__init__(source, limits=limits)
         self._streams: Lru[int, Buffer | Frames | Beginning | Serial] = Lru(STREAM_CACHE)
@@ -101,7 +103,7 @@ class ClpSArchive(Container):
         """The tables, in stored order."""
         from exhume.formats.clp_s import info
 
-        return (info.table_entry(self, table) for table in self.tables)
+        return info.table_entries(self)
 
     def content_digest(self) -> str:
         """SHA-256 over version, metadata and payloads, wherever they lie and however they are compressed."""

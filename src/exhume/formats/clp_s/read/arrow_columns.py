@@ -238,15 +238,11 @@ class ColumnMaker:
     def _printed(self, piece: Piece) -> tuple[bytes, Any]:
         """The texts of a piece, joined, and the length of each."""
         np, data, rows = self.np, piece.part.data, piece.part.rows
-        owners: list[int]
         if piece.column is None:
-            tokens = [Token(Kind.ARRAY), *data.layout.runs[piece.run], CLOSE]
-            ops, owners = operations(tokens, data.column_at, complete=True)
-            # Without the newline that ends a record.
-            ops[-1] = (ops[-1][0], ops[-1][1][:-1])  # type: ignore[index]
+            program, owners = run_program(piece.part, piece.run)
         else:
-            ops, owners = [piece.column.operation(raw=True)], [piece.column.spec.index]
-        program = ClpsProgram(ops, data.num_messages)
+            owners = [piece.column.spec.index]
+            program = ClpsProgram([piece.column.operation(raw=True)], data.num_messages)
         if isinstance(rows, range):
             text, ends, fault = program.spans(rows.start, rows.stop)
             sizes = None if fault is not None else np.diff(np.frombuffer(ends, np.int64))
@@ -256,6 +252,16 @@ class ColumnMaker:
         if fault is not None:
             raise data.column_at(owners[fault[1]]).failure(fault)
         return text, sizes
+
+
+def run_program(part: Part, node: int) -> tuple[ClpsProgram, list[int]]:
+    """What prints the JSON text of a structured array, and for each of its operations the column that it prints."""
+    data = part.data
+    tokens = [Token(Kind.ARRAY), *data.layout.runs[node], CLOSE]
+    ops, owners = operations(tokens, data.column_at, complete=True)
+    # Without the newline that ends a record.
+    ops[-1] = (ops[-1][0], ops[-1][1][:-1])  # type: ignore[index]
+    return ClpsProgram(ops, data.num_messages), owners
 
 
 def _is_utf8(text: bytes) -> bool:
