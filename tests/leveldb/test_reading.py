@@ -9,7 +9,7 @@ from exhume.formats.leveldb import database as module
 from exhume.formats.leveldb.database import Database
 from exhume.formats.leveldb.merge import Level
 from exhume.formats.leveldb.table import Table
-from exhume.formats.leveldb.table_blocks import READ_AHEAD, Block
+from exhume.formats.leveldb.table_blocks import READ_AHEAD
 from exhume.io.source import BytesSource
 from exhume.io.tree import MemoryTree
 from exhume.testing.corrupt import flip
@@ -44,7 +44,7 @@ def test_blocks_before_a_place_that_cannot_be_read_are_read() -> None:
         return data
 
     table = Table(LyingSource(BytesSource(TABLE), lie))
-    found: list[Block | None] = []
+    found: list[object] = []
     with pytest.raises(SourceError):
         found.extend(table.read_blocks([handle for _, handle in index]))
     found.extend(table.read_blocks([handle for _, handle in index if handle.offset > broken]))

@@ -11,8 +11,8 @@ from exhume.counts import counted
 from exhume.errors import CodecError, MissingDependencyError, UnsupportedFeatureError
 
 
-def _snappy_size(data: Buffer) -> tuple[int, int]:
-    """Declared size of a raw Snappy block and the length of that declaration."""
+def snappy_size(data: Buffer) -> tuple[int, int]:
+    """Declared size of a raw Snappy block and the length of that declaration.  Raises `CodecError`."""
     value = shift = 0
     for index, byte in enumerate(data[:5]):
         value |= (byte & 0x7F) << shift
@@ -28,7 +28,7 @@ def snappy_end(data: Buffer) -> tuple[int, int]:
     The block has no end marker: it ends when the declared length is reached, whatever follows.  Raises `CodecError`
     when the elements do not add up to that length.
     """
-    size, at = _snappy_size(data)
+    size, at = snappy_size(data)
     end, out = len(data), 0
     while out < size:
         if at >= end:
@@ -66,7 +66,7 @@ def snappy_end(data: Buffer) -> tuple[int, int]:
 
 def snappy(data: Buffer, max_size: int, size: int | None) -> Decoded:
     """The raw Snappy block at the start of `data`.  Raises `CodecError`, or `LimitExceededError` beyond `max_size`."""
-    stated, _ = _snappy_size(data)
+    stated, _ = snappy_size(data)
     if stated > max_size:
         raise over_budget("snappy", max_size, stated)
     raw = bytes(data)

@@ -23,6 +23,8 @@ FEED: Final = 1 << 9
 """Stored bytes of zstd frames that are decompressed at a time: they become 16 MiB at most."""
 
 
+_ALL: Final = 1 << 63
+
 _CUT: Final = "{}: the stream is cut short"
 
 
@@ -134,6 +136,50 @@ class PayloadStream:
     def size(self) -> int | None:
         """The size of the content that the container states."""
         return self._size
+
+
+class StoredContent:
+    """The content of a payload in memory of its own, decompressed anew for each use.
+
+    `chunks` yields the stored bytes from an offset to another, of `stored` in all.
+    """
+
+    def __init__(
+        self,
+        codec: str,
+        chunks: Callable[[int, int], Iterator[Buffer]],
+        stored: int,
+        *,
+        max_size: int,
+        size: int | None = None,
+    ) -> None:
+        self.codec, self._chunks, self._stored, self._max_size = codec, chunks, stored, max_size
+        self._size = stored if codec == "none" else size
+
+    def pieces(self, start: int = 0, stop: int | None = None) -> Iterator[bytes]:
+        """The bytes `[start, stop)`, or all.  Raises what iterating a `PayloadStream` raises."""
+        if self.codec == "none":
+            stop = self._stored if stop is None else stop
+            yield from map(bytes, self._chunks(start, stop))
+            return
+        whole = self._chunks(0, self._stored)
+        stream = PayloadStream(self.codec, whole, max_size=self._max_size, size=self._size)
+        if start == 0 and stop is None:
+            yield from stream
+            return
+        forward = Forward(stream)
+        forward.skip(start)
+        yield from forward.pieces(_ALL if stop is None else stop - start)
+
+    def tail(self, size: int) -> tuple[int, bytes]:
+        """The size of the content, and its last bytes.  Raises what iterating a `PayloadStream` raises."""
+        if self.codec == "none":
+            return self._stored, b"".join(self.pieces(max(0, self._stored - size)))
+        total, last = 0, b""
+        for piece in self.pieces():
+            total += len(piece)
+            last = (last + piece)[-size:] if len(piece) < size else piece[-size:]
+        return total, last
 
 
 class Forward:

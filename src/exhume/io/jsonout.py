@@ -9,6 +9,8 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from exhume.io.values import LargeValue
+
 SAFE_INTEGER = 1 << 53
 
 PIECE = 3 << 18
@@ -32,6 +34,8 @@ def jsonable(value: Any) -> Any:
         return value if math.isfinite(value) else str(value)
     if isinstance(value, (bytes, bytearray, memoryview)):
         return bytes_value(bytes(value))
+    if isinstance(value, LargeValue):
+        return bytes_value(value.whole())
     if isinstance(value, Mapping):
         return _mapping(value)
     if hasattr(value, "to_dict"):  # before tuples: some are NamedTuples
@@ -115,19 +119,26 @@ def dump_pieces(value: Any) -> Iterator[str]:
         for at in range(0, len(value), PIECE):
             yield json.dumps(value[at : at + PIECE])[1:-1]
         yield '"'
+    elif isinstance(value, LargeValue):
+        yield from _bytes_pieces(value.blocks)
     else:
-        yield from _bytes_pieces(memoryview(value).cast("B"))
+        raw = memoryview(value).cast("B")
+        yield from _bytes_pieces(lambda size: (raw[at : at + size] for at in range(0, len(raw), size)))
 
 
 def _is_long(value: Any) -> bool:
-    if isinstance(value, (str, bytes, bytearray, memoryview)):
+    if isinstance(value, (str, bytes, bytearray, memoryview, LargeValue)):
         return len(value) > PIECE
     if isinstance(value, Mapping):
         return any(map(_is_long, value.values()))
     return isinstance(value, (list, tuple)) and not hasattr(value, "to_dict") and any(map(_is_long, value))
 
 
-def _bytes_pieces(raw: memoryview) -> Iterator[str]:
+Blocks = Callable[[int], Iterator[bytes | memoryview]]
+"""Yields the bytes of a value in blocks of a size."""
+
+
+def _bytes_pieces(raw: Blocks) -> Iterator[str]:
     """The text of `bytes_value`."""
     try:
         for _ in _decoded(raw, "strict"):
@@ -140,12 +151,13 @@ def _bytes_pieces(raw: memoryview) -> Iterator[str]:
         yield json.dumps(text)[1:-1]
     if not exact:
         yield '","base64":"'
-        for at in range(0, len(raw), PIECE):
-            yield base64.b64encode(raw[at : at + PIECE]).decode("ascii")
+        for piece in raw(PIECE):
+            yield base64.b64encode(piece).decode("ascii")
     yield '"}'
 
 
-def _decoded(raw: memoryview, errors: str) -> Iterator[str]:
+def _decoded(raw: Blocks, errors: str) -> Iterator[str]:
     decoder = codecs.getincrementaldecoder("utf-8")(errors)
-    for at in range(0, len(raw), PIECE):
-        yield decoder.decode(raw[at : at + PIECE], at + PIECE >= len(raw))
+    for piece in raw(PIECE):
+        yield decoder.decode(piece)
+    yield decoder.decode(b"", True)

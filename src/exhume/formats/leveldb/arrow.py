@@ -120,7 +120,7 @@ def to_arrow(
         if all_versions:
             yield from database.map_versions(made, report, jobs=jobs)
         elif sequence is None:
-            yield from database.map_live(made, start, stop, jobs=jobs)
+            yield from database.map_live(made, start, stop, jobs=jobs, lean=True)
         else:
             found = database.state(sequence, report=report, unreferenced=True)
             for family, versions in groupby(found, attrgetter("column_family")):
@@ -145,7 +145,7 @@ def _batch(rows: LeveldbRows, names: list[str]) -> tuple[Any, Any]:
     sizes = numpy.zeros(len(rows), numpy.int64)
     texts: dict[str, Any] = {}
     for name in ("key", "value"):
-        data, ends = rows.column(name == "value")
+        data, ends = _values(rows) if name == "value" else rows.column(False)
         begins = numpy.frombuffer(ends, numpy.int64)
         sizes += begins[1:] - begins[:-1]
         buffers = [_valid(rows) if name == "value" else None, pa.py_buffer(ends), pa.py_buffer(data)]
@@ -180,6 +180,33 @@ def _batch(rows: LeveldbRows, names: list[str]) -> tuple[Any, Any]:
     # A batch without columns has rows all the same, which only `rebatched` asks for.
     arrays = [column(name) for name in names] or [texts["key"]]
     return pa.RecordBatch.from_arrays(arrays, names or ["key"]), sizes
+
+
+def _values(rows: LeveldbRows) -> tuple[Any, bytes]:
+    """The values of rows and their bounds, with the large ones in their places; each is in memory once.
+
+    Raises `LimitExceededError` for one above the limit `payload_size`.
+    """
+    import numpy
+
+    data, ends = rows.column(True)
+    if not any(one.large is not None for one in rows.extras.values()):
+        return data, ends
+    found = [(row, one.extra.large) for row, one in enumerate(versions_of(rows)) if one.extra is not None]
+    large = {row: value for row, value in found if value is not None}
+    bounds = numpy.frombuffer(ends, numpy.int64)
+    sizes = numpy.diff(bounds)
+    for row, value in large.items():
+        sizes[row] = len(value)
+    made = numpy.concatenate(([0], numpy.cumsum(sizes)))
+    room, source, before = memoryview(bytearray(int(made[-1]))), memoryview(data), 0
+    for row in (*large, len(sizes)):
+        start, stop = int(bounds[before]), int(bounds[row])
+        room[int(made[before]) : int(made[before]) + stop - start] = source[start:stop]
+        if row < len(sizes):
+            large[row].fill(room[int(made[row]) : int(made[row + 1])])
+        before = row + 1
+    return room, made.astype(numpy.int64).tobytes()
 
 
 def _valid(rows: LeveldbRows) -> Any:

@@ -5,6 +5,8 @@ Spec: LevelDB doc/table_format.md; RocksDB table/format.cc (checksum types, comp
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from exhume.codecs import compress, decompress
 from exhume.codecs.checksums import RunningChecksum, crc32c, mask_crc32c, xxh3_64, xxhash32, xxhash64
 from exhume.counts import counted
@@ -88,43 +90,69 @@ def codec_name(compression: int) -> str:
     return CODEC_NAMES.get(compression, f"type-{compression}")
 
 
-def decode_block(
-    contents: bytes, compression: int, *, family: str, version: int, max_size: int, dictionary: bytes | None = b""
-) -> bytes:
-    """The decompressed contents of a block.
+class BlockCodec(NamedTuple):
+    """How the contents of a block are compressed: the codec, where its bytes begin, their decompressed size where it is
+    stated, and what primes it.
+    """
+
+    codec: str
+    start: int = 0
+    size: int | None = None
+    dictionary: bytes = b""
+
+
+def block_codec(
+    contents: bytes, compression: int, *, family: str, version: int, dictionary: bytes | None = b""
+) -> BlockCodec:
+    """How the contents of a block, of which the first bytes are enough, are compressed.
 
     RocksDB puts the decompressed size in front (a varint from version 2, eight bytes before for lz4); type 2 is raw
     deflate there.  With LevelDB's footer, type 2 is a zlib stream in dacha and in Mojang's LevelDB, and a zstd frame in
     newer LevelDB, told apart by their first bytes; type 4 is raw deflate (Mojang).  `dictionary` is that of the table,
-    which primes RocksDB's codecs; None for one that cannot be read.  Raises `CodecError`, `LimitExceededError`,
-    `UnsupportedFeatureError`.
+    which primes RocksDB's codecs; None for one that cannot be read.  Raises `CodecError` and `UnsupportedFeatureError`.
     """
     if dictionary is None and compression in _PRIMED:
         raise CodecError("the dictionary that it was compressed with cannot be read", actual=codec_name(compression))
     match compression:
         case Compressions.NONE:
-            return decompress("none", contents, max_size=max_size)
+            return BlockCodec("none")
         case Compressions.SNAPPY:
-            return decompress("snappy", contents, max_size=max_size)
+            return BlockCodec("snappy")
         case Compressions.ZLIB if family == "leveldb":
             if contents.startswith(ZSTD_MAGIC):
-                return decompress("zstd", contents, max_size=max_size)
+                return BlockCodec("zstd")
             if len(contents) >= 2 and contents[0] & 0x0F == 8 and (contents[0] << 8 | contents[1]) % 31 == 0:
-                return decompress("zlib", contents, max_size=max_size)
-            return decompress("deflate", contents, max_size=max_size)
+                return BlockCodec("zlib")
+            return BlockCodec("deflate")
         case Compressions.LZ4 if family == "leveldb":
-            return decompress("deflate", contents, max_size=max_size)
+            return BlockCodec("deflate")
         case Compressions.ZLIB if version < 2:
-            return decompress("deflate", contents, max_size=max_size, dictionary=dictionary or b"")
+            return BlockCodec("deflate", dictionary=dictionary or b"")
         case Compressions.ZSTD | Compressions.EARLY_ZSTD if contents.startswith(ZSTD_MAGIC):
-            return decompress("zstd", contents, max_size=max_size)
+            return BlockCodec("zstd")
         case _ if (codec := _SIZED.get(compression)) is not None:
             size, start = _stated_size(contents, wide=version < 2 and codec == "lz4")
             primed = (dictionary or b"") if compression in _PRIMED else b""
             if primed and codec == "zstd":
                 codec = "zstd-frame"
-            return decompress(codec, memoryview(contents)[start:], max_size=max_size, size=size, dictionary=primed)
+            return BlockCodec(codec, start, size, primed)
     raise UnsupportedFeatureError("unknown block compression", actual=codec_name(compression))
+
+
+def decode_block(
+    contents: bytes, compression: int, *, family: str, version: int, max_size: int, dictionary: bytes | None = b""
+) -> bytes:
+    """The decompressed contents of a block; see `block_codec`.
+
+    Raises `CodecError`, `LimitExceededError`, `UnsupportedFeatureError`.
+    """
+    if not compression:
+        return decompress("none", contents, max_size=max_size)
+    codec, start, size, primed = block_codec(
+        contents, compression, family=family, version=version, dictionary=dictionary
+    )
+    stored = memoryview(contents)[start:] if start else contents
+    return decompress(codec, stored, max_size=max_size, size=size, dictionary=primed)
 
 
 def _stated_size(contents: bytes, *, wide: bool) -> tuple[int, int]:

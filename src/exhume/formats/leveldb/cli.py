@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from exhume.formats.leveldb.kernel import LeveldbRows
     from exhume.formats.leveldb.model import Version
     from exhume.formats.leveldb.reader import LevelDbArchive
+    from exhume.io.values import LargeValue
 
 T = TypeVar("T")
 _ALL = click.Option(["--all-versions"], is_flag=True, help="Also replaced, deleted and unreferenced versions.")
@@ -124,6 +125,8 @@ def cat(run: Run, archive: LevelDbArchive, names: tuple[str, ...], options: dict
     Raises `click.UsageError` for several processes to look up keys.
     """
     sequence = options.get("sequence")
+    from exhume.io.values import LargeValue
+
     if names:
         if options["jobs"] != 1:
             raise click.UsageError("--jobs has no effect on keys that are named")
@@ -131,33 +134,39 @@ def cat(run: Run, archive: LevelDbArchive, names: tuple[str, ...], options: dict
             _print_rows(run, archive, _named(archive, names, sequence))
         else:
             for _, value in _named(archive, names, sequence):
-                run.out.write(value or b"")
+                for piece in value if isinstance(value, LargeValue) else (value or b"",):
+                    run.out.write(piece)
         return outcome(run, archive)
-    from exhume.formats.leveldb.ranges import json_of
+    from exhume.formats.leveldb.ranges import json_parts
 
     if sequence is None and not run.machine:
-        for text in archive.database.map_live(json_of, families=[0], jobs=options["jobs"]):
-            run.out.write(text)
+        for parts in archive.database.map_live(json_parts, families=[0], jobs=options["jobs"], lean=True):
+            for part in parts:
+                run.out.write(part)
     else:
         _print_rows(run, archive, _rows(archive, sequence))
     return outcome(run, archive)
 
 
-def _print_rows(run: Run, archive: LevelDbArchive, rows: Iterable[tuple[bytes, bytes | None]]) -> None:
-    from exhume.io.jsonout import dump_bytes
+Row = tuple[bytes, "bytes | LargeValue | None"]
+"""A key and its value."""
+
+
+def _print_rows(run: Run, archive: LevelDbArchive, rows: Iterable[Row]) -> None:
+    from exhume.io.jsonout import dump_bytes, dump_pieces
 
     if run.machine:
         items = ({"key": key, "value": value} for key, value in rows)
         run.items("records", {"target": archive.name, "format": archive.format}, "records", items)
     else:
         for key, value in rows:
-            shown = "null" if value is None else dump_bytes(value)
-            run.out.text(f'{{"key":{dump_bytes(key)},"value":{shown}}}\n')
+            run.out.text(f'{{"key":{dump_bytes(key)},"value":')
+            for piece in dump_pieces(value):
+                run.out.text(piece)
+            run.out.text("}\n")
 
 
-def _named(
-    archive: LevelDbArchive, names: tuple[str, ...], sequence: int | None
-) -> Iterator[tuple[bytes, bytes | None]]:
+def _named(archive: LevelDbArchive, names: tuple[str, ...], sequence: int | None) -> Iterator[Row]:
     """The rows of these keys.  Raises `EntryNotFoundError`."""
     from exhume.choices import hint
     from exhume.errors import EntryNotFoundError, Span
@@ -173,9 +182,10 @@ def _named(
 
 def _rows(
     archive: LevelDbArchive, sequence: int | None, start: bytes | None = None, stop: bytes | None = None
-) -> Iterator[tuple[bytes, bytes | None]]:
+) -> Iterator[Row]:
     """Keys and values, live or as of a sequence number; the value is None where it cannot be determined."""
     database = archive.database
+    found: Iterator[Row]
     if sequence is None:
         found = database.live_rows(start, stop)
     else:

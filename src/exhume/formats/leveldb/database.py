@@ -13,6 +13,7 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, TypeVar
 
+from exhume.counts import counted
 from exhume.errors import ExhumeError
 from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.checks import Report
@@ -43,6 +44,7 @@ from exhume.formats.leveldb.replay import LoadedLog
 from exhume.formats.leveldb.table import Item
 from exhume.formats.leveldb.wire import MAX_SEQUENCE
 from exhume.io.cached import cached_property
+from exhume.io.values import LargeValue
 
 T = TypeVar("T")
 
@@ -200,11 +202,26 @@ class Database(LiveDatabase):
 
     def _table_items(self, files: list[DbFile], report: Report) -> Iterator[list[Item]]:
         for file in files:
-            yield from forensic_items(self.table(file), file.number, report)
+            for items in forensic_items(self.table(file), file.number, report):
+                yield self._whole_items(items, report)
+
+    def _whole_items(self, items: list[Item], report: Report) -> list[Item]:
+        """The items with their values in memory; those above the limit `payload_size` are reported instead."""
+        made = []
+        for item in items:
+            value = item[4]
+            if isinstance(value, LargeValue):
+                if len(value) > self.limits.payload_size:
+                    most = f"at most {counted(self.limits.payload_size, 'bytes')} (limit payload_size)"
+                    report(checks.TOO_LARGE, "a value", span=value.span, expected=most, actual=len(value))
+                    continue
+                item = *item[:4], value.whole(), item[5]
+            made.append(item)
+        return made
 
     def _sorted_items(self, file: DbFile, report: Report) -> list[Item]:
         table = self.table(file)
-        items = [item for part in forensic_items(table, file.number, report) for item in part]
+        items = [item for part in self._table_items([file], report) for item in part]
         self.limits.check("entries", len(items), table.source.span(0, table.source.size))
         return sorted(items, key=sort_key)
 

@@ -14,6 +14,7 @@ from exhume.formats.leveldb import checks, layout
 from exhume.formats.leveldb.checks import Report
 from exhume.formats.leveldb.finder import find_blocks, is_entries
 from exhume.formats.leveldb.kernel import LeveldbRows
+from exhume.formats.leveldb.large import LargeBlock
 from exhume.formats.leveldb.ranges import PIECE
 from exhume.formats.leveldb.table import Item, Table
 from exhume.formats.leveldb.table_blocks import Block
@@ -60,7 +61,7 @@ def forensic_items(table: Table, rank: int, report: Report) -> Iterator[list[Ite
             yield items
 
 
-def readable_blocks(table: Table, report: Report) -> Iterator[Block]:
+def readable_blocks(table: Table, report: Report) -> Iterator[Block | LargeBlock]:
     """The data blocks that can be decompressed, whatever their checksums say."""
     handles = data_handles(table, report)
     if handles is None:

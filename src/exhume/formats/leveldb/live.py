@@ -27,6 +27,7 @@ from exhume.formats.leveldb.ranges import PUT_FLAGS, Run, Sources, map_rows, ver
 from exhume.formats.leveldb.table import Item, Table
 from exhume.formats.leveldb.wire import MAX_SEQUENCE
 from exhume.io.cached import cached_property
+from exhume.io.values import LargeValue, whole
 
 T = TypeVar("T")
 
@@ -56,7 +57,7 @@ class LiveDatabase(DatabaseDirectory):
         damage.
         """
         for item in self._newest(start, stop, sequence, column_family):
-            yield item[0], item[4]
+            yield item[0], whole(item[4])
 
     def scan_newest(
         self,
@@ -68,7 +69,7 @@ class LiveDatabase(DatabaseDirectory):
     ) -> Iterator[tuple[bytes, int, bytes]]:
         """Like `scan`, but yields `(key, sequence, value)`."""
         for item in self._newest(start, stop, sequence, column_family):
-            yield item[0], (_TOP - item[1]) >> 8, item[4]
+            yield item[0], (_TOP - item[1]) >> 8, whole(item[4])
 
     def live_families(self) -> list[int]:
         """The numbers of the column families that were not dropped."""
@@ -88,11 +89,13 @@ class LiveDatabase(DatabaseDirectory):
         *,
         families: list[int] | None = None,
         jobs: int = 1,
+        lean: bool = False,
     ) -> Iterator[T]:
         """What `make` makes of the live rows with `start <= key < stop`, as columns of some thousand rows, on `jobs`
         threads (0: one per core).
 
-        They come by column family and key.  Raises at the first damage on the way.
+        They come by column family and key.  If `lean`, large values are extras, see `Extra`.  Raises at the first
+        damage on the way.
         """
         self.require_sound()
         last, deletions = self.last_sequence(), self.range_deletions()
@@ -102,7 +105,7 @@ class LiveDatabase(DatabaseDirectory):
             if self.order(family).is_bytewise:
                 logs = {f.number: self._live_items(f, family) for f in self.logs(Role.LIVE)}
                 runs[family] = self._runs(family, logs)
-        sources = Sources(runs, last, deletions, self.resolve_value, live=True)
+        sources = Sources(runs, last, deletions, self.resolve_value, live=True, lean=lean)
         for family in chosen:
             if family in runs:
                 yield from map_rows(make, sources._replace(families={family: runs[family]}), start, stop, jobs)
@@ -132,8 +135,13 @@ class LiveDatabase(DatabaseDirectory):
         found |= {f.number: self.table(f) for f in self.tables(Role.LIVE) if f.column_family == family}
         return [run for _, run in sorted(found.items(), key=itemgetter(0))]
 
-    def live_rows(self, start: bytes | None = None, stop: bytes | None = None) -> Iterator[tuple[bytes, bytes | None]]:
-        """Live `(key, value)` of the default column family, as `scan`; the value is None if it cannot be determined."""
+    def live_rows(
+        self, start: bytes | None = None, stop: bytes | None = None
+    ) -> Iterator[tuple[bytes, bytes | LargeValue | None]]:
+        """Live `(key, value)` of the default column family, as `scan`.
+
+        The value is None if it cannot be determined, and a `LargeValue` if it is too large for memory.
+        """
         items = self._newest(start, stop, None, 0, strict=False)
         return ((item[0], item[4]) for item in items)
 
@@ -203,7 +211,7 @@ class LiveDatabase(DatabaseDirectory):
 
         With `strict`, raises LDB-404 if it cannot be determined; else the value is None.
         """
-        versions = [((_TOP - item[1]) & 0xFF, item[4]) for item in chain]
+        versions = [((_TOP - item[1]) & 0xFF, whole(item[4])) for item in chain]
         value = (self.resolve if strict else self.resolve_value)(family, chain[0][0], versions)
         if value is None and strict:
             kind = type_name((_TOP - chain[0][1]) & 0xFF)

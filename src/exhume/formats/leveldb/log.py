@@ -133,7 +133,9 @@ class LogReader:
             if kind in (FULL, LAST):
                 records += 1
                 intact = all(f.intact for f in fragments)
-                payload = self._payload(fragments, b"".join(parts))
+                stored, parts = b"".join(parts), []  # a large record is then in memory once
+                payload = self._payload(fragments, stored)
+                del stored
                 if payload is not None:
                     yield LogRecord(
                         fragments[0].offset, fragment.end, payload, tuple(fragments), intact, fragment.earlier

@@ -9,6 +9,7 @@ from exhume.errors import Span
 from exhume.formats.leveldb.keys import key_text
 from exhume.formats.leveldb.layout_facts import ValueTypes as ValueTypes
 from exhume.formats.leveldb.wire import Handle
+from exhume.io.values import LargeValue
 
 BYTEWISE = "leveldb.BytewiseComparator"
 
@@ -126,6 +127,8 @@ class Extra(NamedTuple):
     columns: dict[bytes, bytes] | None = None
     timestamp: int | None = None
     unresolved: str | None = None
+    large: LargeValue | None = None
+    """The value, for those who ask for large ones in chunks; that of the version is empty then."""
 
 
 class Version(NamedTuple):

@@ -20,13 +20,15 @@ from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.blocks import codec_name
 from exhume.formats.leveldb.kernel import LeveldbRows
 from exhume.formats.leveldb.keys import key_text
+from exhume.formats.leveldb.large import LONG
 from exhume.formats.leveldb.merge import RangeDeletion, merge_runs, whole_keys
 from exhume.formats.leveldb.model import ELSEWHERE, PUTS, Extra, Place, Role, Status, ValueTypes, Version, type_name
 from exhume.formats.leveldb.pykernel import judge
 from exhume.formats.leveldb.table import Item, Table
 from exhume.formats.leveldb.values import Resolver, entity_columns
-from exhume.io.jsonout import dump_bytes
+from exhume.io.jsonout import dump_bytes, dump_pieces
 from exhume.io.parallel import map_ordered
+from exhume.io.values import LargeValue, whole
 from exhume.native.kernel import COMPILED
 
 if TYPE_CHECKING:
@@ -78,6 +80,8 @@ class Sources(NamedTuple):
     resolver: Resolver
     live: bool = False
     older: bool = False
+    lean: bool = False
+    """Whether large values are kept as extras, to be read in chunks."""
 
     def resolve(self, rows: LeveldbRows, state: State = BEGINNING) -> State:
         """Determines the status of each version, and its value; see `LeveldbRows.resolve`.
@@ -154,12 +158,47 @@ def _texts(rows: LeveldbRows, *, values: bool) -> list[bytes]:
     return [bytes(data[start:end]) for start, end in pairwise(array("q", ends))]
 
 
+def add_items(rows: LeveldbRows, items: list[Item], *, lean: bool = False) -> None:
+    """Adds items to rows; large values as a whole, or, if `lean`, as extras beside an empty value.
+
+    Raises `LimitExceededError` for a value above the limit `payload_size` that is added as a whole.
+    """
+    if any(type(item[4]) is LargeValue or (lean and len(item[4]) > LONG) for item in items):
+        made = []
+        for key, inverted, rank, at, value, place in items:
+            sequence, kind = divmod(_TOP - inverted, 256)
+            if lean and kind == ValueTypes.VALUE and (type(value) is LargeValue or len(value) > LONG):
+                rows.extras[key, sequence] = Extra(large=LargeValue.of(value))
+                value = b""
+            made.append((key, inverted, rank, at, whole(value), place))
+        items = made
+    rows.add_items(items)
+
+
 def json_of(rows: LeveldbRows) -> bytes:
     """A line of JSON for each row, with the columns of an entity by their names."""
-    if not rows.extras:
-        return rows.json()
+    return _json_lines(versions_of(rows)) if rows.extras else rows.json()
+
+
+def json_parts(rows: LeveldbRows) -> Iterable[bytes]:
+    """The same in parts, for rows whose large values are extras."""
+    large = any(one.large is not None for one in rows.extras.values())
+    return _json_parts(versions_of(rows)) if large else (json_of(rows),)
+
+
+def _json_parts(found: list[Version]) -> Iterator[bytes]:
+    for one in found:
+        if one.extra is None or one.extra.large is None:
+            yield _json_lines([one])
+        else:
+            yield f'{{"key":{dump_bytes(one.key)},"value":'.encode()
+            yield from (piece.encode("ascii") for piece in dump_pieces(one.extra.large))
+            yield b"}\n"
+
+
+def _json_lines(found: list[Version]) -> bytes:
     lines = []
-    for one in versions_of(rows):
+    for one in found:
         shown = "null" if one.status is Status.UNRESOLVED else dump_bytes(one.value)
         columns = ""
         if one.columns is not None:
@@ -198,14 +237,24 @@ def map_rows(
     From the first range of which there is anything to say, the rest of its column family is read block by block.
     """
 
+    def large(keys: KeyRange) -> list[T] | None:
+        """A range of keys with blocks that are too large for memory; None if there is something to say of it."""
+        tables = [run for run in sources.families[keys.family] if isinstance(run, Table)]
+        try:
+            if not any(table.has_large(keys.start, keys.stop) for table in tables):
+                return None
+            return [make(rows) for rows in _one_by_one(sources, keys)]
+        except ExhumeError:
+            return None
+
     def made(keys: KeyRange) -> tuple[KeyRange, list[T] | None]:
         rows = LeveldbRows(keys.family)
         for run in sources.families[keys.family]:
             if isinstance(run, Table):
                 if not run.add_to(rows, keys.start, keys.stop):
-                    return keys, None
+                    return keys, large(keys)
             else:
-                rows.add_items(_between(run, keys))
+                add_items(rows, _between(run, keys), lean=sources.lean)
         sources.resolve(rows)
         return keys, None if sources.live and rows.cut(PUT_FLAGS) is not None else [make(rows)]
 
@@ -229,7 +278,7 @@ def _one_by_one(sources: Sources, keys: KeyRange) -> Iterator[LeveldbRows]:
     state = BEGINNING
     for items in whole_keys(merge_runs(list(runs)) if len(runs) > 1 else runs[0] if runs else ()):
         rows = LeveldbRows(keys.family)
-        rows.add_items(items)
+        add_items(rows, items, lean=sources.lean)
         state = sources.resolve(rows, state)
         odd = rows.cut(PUT_FLAGS) if sources.live else None
         yield rows
@@ -250,7 +299,7 @@ def ordered_rows(
     spans = [(order.sort_key(one.first)[:2], order.sort_key(one.stop)[:2], one.sequence, family) for one in ranges]
     judge(judged, (None, -1, -1), last_sequence, spans)
     rows = LeveldbRows(family)
-    rows.add_items([(order.user_key(item[0]), *item[1:]) for _, item in keyed])
+    add_items(rows, [(order.user_key(item[0]), *item[1:]) for _, item in keyed])
     rows.mark([(row[5], row[6]) for row in judged])
     if order.timestamp:
         rows.extras = {
@@ -295,7 +344,7 @@ def rows_of(family: int, versions: Iterable[Version]) -> LeveldbRows:
 def unused_rows(family: int, items: list[Item], status: Status = Status.UNREFERENCED) -> LeveldbRows:
     """Versions that are not part of the state."""
     rows = LeveldbRows(family)
-    rows.add_items(items)
+    add_items(rows, items)
     rows.mark([(_STATUSES.index(status), -1)] * len(items))
     return rows
 

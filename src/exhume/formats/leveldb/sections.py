@@ -318,8 +318,8 @@ def _contents(
     stored = codec == Compressions.NONE
 
     def load() -> bytes:
-        read = table.read_data if kind is SectionKind.DATA else table.read_block
-        block = read(handle, checks.strict)
+        dictionary = table.dictionary if kind is SectionKind.DATA else b""
+        block = table.read_block(handle, checks.strict, dictionary=dictionary)
         if block is None:
             raise FormatError("the block cannot be read", span=source.span(handle.offset, end))
         return block.data

@@ -21,17 +21,21 @@ from exhume.formats.leveldb import checks, layout
 from exhume.formats.leveldb.checks import Report
 from exhume.formats.leveldb.comparators import Comparator, comparator_of
 from exhume.formats.leveldb.kernel import LeveldbRows
+from exhume.formats.leveldb.large import LARGE, LargeBlock
 from exhume.formats.leveldb.model import BYTEWISE, Place, ValueTypes, Verdict
 from exhume.formats.leveldb.table_blocks import Block, rule_of
 from exhume.formats.leveldb.table_index import BlockIndex, IndexedFile
 from exhume.formats.leveldb.wire import Handle
 from exhume.io.source import BytesSource, Source
+from exhume.io.values import whole
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.native import kernel
 from exhume.native.kernel import COMPILED
 
-Item = tuple[bytes, int, int, int, bytes, Any]
-"""(user key, 2^64 - 1 - packed sequence and type, rank, offset in block, value, place): sorts as LevelDB sorts."""
+Item = tuple[bytes, int, int, int, Any, Any]
+"""(user key, 2^64 - 1 - packed sequence and type, rank, offset in block, value, place): sorts as LevelDB sorts.
+
+The value is `bytes` or a `LargeValue`."""
 
 _TOP = (1 << 64) - 1
 KNOWN_TYPES = frozenset(ValueTypes)
@@ -106,6 +110,11 @@ class Table(IndexedFile):
         except ExhumeError:
             return False
 
+    def has_large(self, start: bytes | None, stop: bytes | None) -> bool:
+        """Whether a data block that may hold user keys in `[start, stop)` may be too large for memory."""
+        chosen = self.numbers(start, stop)
+        return max(self.strict_index.handles[chosen.start : chosen.stop + 1].sizes, default=0) > LARGE
+
     def numbers(self, start: bytes | None, stop: bytes | None) -> slice:
         """The numbers of the data blocks that may hold user keys in `[start, stop)`."""
         keys = self.strict_index.keys
@@ -124,6 +133,8 @@ class Table(IndexedFile):
         stamp = -1 if self.global_sequence is None else self.global_sequence
         caps = limits.payload_size, limits.expansion_floor, limits.expansion, limits.structure_size, MOST_AT_ONCE, stamp
         handles = blocks.handles
+        if max(handles.sizes) > LARGE:
+            return False
         base, end = handles[0].offset, handles[-1].stop
         kind, _, _, context, room = self.rules
         if end > room or end - base != sum(handles.sizes) + layout.BLOCK_TRAILER * len(handles):
@@ -139,22 +150,29 @@ class Table(IndexedFile):
                 at = handle.offset - base
                 after = at + handle.size + layout.BLOCK_TRAILER
                 block = self.read_data(handle, stored=stored[at:after])
-                if block is None or (total := total + len(block.data)) > MOST_AT_ONCE:
+                if block is None or isinstance(block, LargeBlock) or (total := total + len(block.data)) > MOST_AT_ONCE:
                     return False
                 contents.append((block.data, stored[after - layout.BLOCK_TRAILER]))
             found = rows.add_blocks(stored, base, blocks, contents, self, start, stop, KNOWN_FLAGS, caps)
         return bool(found)
 
-    def block_items(self, block: Block, rank: int, report: Report = checks.strict) -> tuple[list[Item], bool]:
+    def block_items(
+        self, block: Block | LargeBlock, rank: int, report: Report = checks.strict
+    ) -> tuple[list[Item], bool]:
         """The entries of a data block, and whether they are in order."""
-        try:
-            end = block.entries_end
-        except FormatError as error:
-            checks.tell(report, rule_of(error), error)
-            return [], True
-        items, stop, problem, disorder = kernel.internal_entries(
-            block.data, end, self.limits.structure_size, rank, self.place(block.handle, block.verdict, block.codec)
-        )
+        place = self.place(block.handle, block.verdict, block.codec)
+        if isinstance(block, LargeBlock):
+            end = block.end
+            items, stop, problem, disorder = block.entries(rank, place)
+        else:
+            try:
+                end = block.entries_end
+            except FormatError as error:
+                checks.tell(report, rule_of(error), error)
+                return [], True
+            items, stop, problem, disorder = kernel.internal_entries(
+                block.data, end, self.limits.structure_size, rank, place
+            )
         self.report_problem(block, stop, end, problem, report)
         if self.global_sequence is not None:
             stamp = self.global_sequence << 8
@@ -244,7 +262,7 @@ class Table(IndexedFile):
         if block is None:
             return []
         items, _ = self.block_items(block, 0, report)
-        return [(key, value, (~inverted & (1 << 64) - 1) >> 8) for key, inverted, _, _, value, _ in items]
+        return [(key, whole(value), (~inverted & (1 << 64) - 1) >> 8) for key, inverted, _, _, value, _ in items]
 
 
 def property_number(value: bytes) -> int | None:

@@ -23,6 +23,7 @@ from exhume.formats.leveldb.blocks import (
     decode_block,
 )
 from exhume.formats.leveldb.checks import Report
+from exhume.formats.leveldb.large import LargeBlock, read_large
 from exhume.formats.leveldb.layout_facts import (
     CHECKSUMMED,
     FOOTER_CHECKSUM,
@@ -39,6 +40,9 @@ from exhume.layout.measured import note_payload
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.native import kernel
 from exhume.native.kernel import BLOCK_BOMB
+
+LOOKED_AT = 256 << 10
+"""Bytes of a data block above which it may be large."""
 
 READ_AHEAD = 256 << 10
 """Bytes of neighbouring blocks that are fetched with one read."""
@@ -178,9 +182,17 @@ class BlockFile:
         """What data blocks were compressed with besides; empty without one, None when it cannot be read."""
         return b""
 
-    def read_data(self, handle: Handle, report: Report = checks.strict, *, stored: bytes | None = None) -> Block | None:
-        """The same as `read_block` of a data block, which may be compressed with the table's dictionary."""
-        return self.read_block(handle, report, stored=stored, dictionary=self.dictionary)
+    def read_data(
+        self, handle: Handle, report: Report = checks.strict, *, stored: bytes | None = None
+    ) -> Block | LargeBlock | None:
+        """The same as `read_block` of a data block, which may be compressed with the table's dictionary, and which is
+        read in chunks if it is large.
+        """
+        if handle.size > min(LOOKED_AT, self.limits.payload_size) and handle.stop <= self.rules.room:
+            found = read_large(self, handle, report, self.dictionary)
+            if found is not None:
+                return found
+        return self._read(handle, report, stored, self.dictionary, data=True)
 
     def read_block(
         self,
@@ -195,6 +207,14 @@ class BlockFile:
         `stored` are its bytes with the trailer, if the caller has them.  With `checks.strict` it raises what would
         be reported.
         """
+        found = self._read(handle, report, stored, dictionary)
+        assert not isinstance(found, LargeBlock)
+        return found
+
+    def _read(
+        self, handle: Handle, report: Report, stored: bytes | None, dictionary: bytes | None, *, data: bool = False
+    ) -> Block | LargeBlock | None:
+        """See `read_block`; a `data` block that is too large for memory is read in chunks."""
         kind, family, version, base, room = self.rules
         source = self.source
         offset, size = handle
@@ -215,15 +235,15 @@ class BlockFile:
         if stored is None:
             stored = source.read_at(offset, end - offset)
         verdict = Verdict.NONE
-        _, compression, found = layout.flat_block_trailer(stored, size, len(stored))
+        _, compression, wanted = layout.flat_block_trailer(stored, size, len(stored))
         checksum = block_checksum(kind, stored[: size + CHECKSUMMED], base_context=base, offset=offset)
         if checksum is not None:
-            verdict = Verdict.GOOD if checksum == found else Verdict.BAD
-            if checksum != found:
+            verdict = Verdict.GOOD if checksum == wanted else Verdict.BAD
+            if checksum != wanted:
                 span = source.span(offset, end)
-                report(checks.BLOCK_CRC, span=span, expected=f"{found:08x}", actual=f"{checksum:08x}")
+                report(checks.BLOCK_CRC, span=span, expected=f"{wanted:08x}", actual=f"{checksum:08x}")
         try:
-            data = decode_block(
+            content = decode_block(
                 stored[:size], compression, family=family, version=version,
                 max_size=self.limits.payload_budget(size), dictionary=dictionary,
             )  # fmt: skip
@@ -232,14 +252,16 @@ class BlockFile:
             report(checks.UNSUPPORTED_CODEC, error.message, span=span, actual=error.actual or compression)
             return None
         except LimitExceededError as error:
+            if data and (found := read_large(self, handle, report, dictionary, forced=True)) is not None:
+                return found
             span = source.span(offset, end)
             report(checks.TOO_LARGE, error.message, span=span, expected=error.expected, actual=error.actual)
             return None
         except CodecError as error:
             report(checks.BLOCK_CODEC, error.message, span=source.span(offset, end), actual=error.actual)
             return None
-        note_payload(source.span(offset, end), len(data))
-        return Block(handle, source, codec_name(compression), verdict, data)
+        note_payload(source.span(offset, end), len(content))
+        return Block(handle, source, codec_name(compression), verdict, content)
 
     def checksum_fits(self, handle: Handle, contents: bytes) -> bool:
         """Whether the checksum behind a block that is not compressed is that of other contents."""
@@ -257,7 +279,9 @@ class BlockFile:
         checked = stored[: handle.size + CHECKSUMMED]
         return _compared(kind, found, block_checksum(kind, checked, base_context=base, offset=handle.offset))
 
-    def read_blocks(self, handles: Sequence[Handle], report: Report = checks.strict) -> Iterator[Block | None]:
+    def read_blocks(
+        self, handles: Sequence[Handle], report: Report = checks.strict
+    ) -> Iterator[Block | LargeBlock | None]:
         """`read_data` of each handle; blocks that follow one another in the file are fetched together."""
         window, first, ahead = b"", 0, True
         for number, handle in enumerate(handles):
@@ -296,7 +320,7 @@ class BlockFile:
         self.report_problem(block, stop, end, problem, report)
         return out
 
-    def report_problem(self, block: Block, stop: int, end: int, problem: int, report: Report) -> None:
+    def report_problem(self, block: Block | LargeBlock, stop: int, end: int, problem: int, report: Report) -> None:
         """Reports the problem that ended the entries of a block at `stop`; 0 is none."""
         if problem:
             rule = checks.KEY_BOMB if problem == BLOCK_BOMB else checks.BLOCK

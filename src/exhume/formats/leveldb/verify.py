@@ -21,6 +21,7 @@ from exhume.formats.leveldb.database import Database
 from exhume.formats.leveldb.directory import MOST_UNREAD
 from exhume.formats.leveldb.files import DbFile
 from exhume.formats.leveldb.kernel import LeveldbRows
+from exhume.formats.leveldb.large import LargeBlock
 from exhume.formats.leveldb.layout_facts import user_key
 from exhume.formats.leveldb.manifest import replay
 from exhume.formats.leveldb.model import INDIRECT, Role, Status, TableFile, ValueTypes, Version, type_name
@@ -351,7 +352,12 @@ class TableVerifier:
     def _properties(self) -> dict[str, bytes]:
         return self.table.properties(checks.ignore)
 
-    def _check_restarts(self, block: Block) -> None:
+    def _check_restarts(self, block: Block | LargeBlock) -> None:
+        if isinstance(block, LargeBlock):
+            odd = [at for at in block.restarts() if at not in block.starts and not (at == 0 and block.end == 0)]
+            if odd:
+                self.report(checks.RESTARTS, span=block.span.in_payload(block.end, block.size), actual=odd[0])
+            return
         try:
             end, restarts = block.tail
         except FormatError:
@@ -364,7 +370,9 @@ class TableVerifier:
         if wrong:
             self.report(checks.RESTARTS, span=block.span.in_payload(end, len(block.data)), actual=wrong[0])
 
-    def _check_items(self, block: Block, items: list[Item], previous: _Last | None, separator: bytes) -> None:
+    def _check_items(
+        self, block: Block | LargeBlock, items: list[Item], previous: _Last | None, separator: bytes
+    ) -> None:
         report = self.report
         if previous is not None and not self.table.follows(previous, items[0]):
             report(checks.KEY_ORDER, "a block starts below the end of the one before it", span=block.span)
@@ -388,7 +396,7 @@ class TableVerifier:
                 report(checks.SEQUENCE, span=block.span.in_payload(item[3], item[3]),
                        expected=f"at most {self.last_sequence}", actual=packed >> 8)  # fmt: skip
 
-    def _check_bounds(self, block: Block, items: list[Item]) -> None:
+    def _check_bounds(self, block: Block | LargeBlock, items: list[Item]) -> None:
         if self.stated is None:
             return
         smallest, largest = user_key(self.stated.smallest), user_key(self.stated.largest)

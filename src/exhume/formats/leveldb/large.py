@@ -1,0 +1,183 @@
+"""Table blocks that are too large for memory, and the large values in them.
+
+Spec: LevelDB doc/table_format.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+from exhume.codecs.blocks import snappy_size
+from exhume.codecs.checksums import RunningChecksum
+from exhume.codecs.passing import SEQUENTIAL, Forward, StoredContent
+from exhume.errors import CodecError, LimitExceededError, Span, UnsupportedFeatureError
+from exhume.formats.leveldb import checks, layout
+from exhume.formats.leveldb.blocks import block_codec, codec_name, context_modifier, sealed_checksum
+from exhume.formats.leveldb.checks import Report
+from exhume.formats.leveldb.layout import LayoutError, read_leveldb_varint
+from exhume.formats.leveldb.layout_facts import NUM_RESTARTS, RESTART
+from exhume.formats.leveldb.model import Verdict
+from exhume.formats.leveldb.wire import Handle
+from exhume.io.values import LargeValue
+from exhume.layout.measured import note_payload
+from exhume.native.kernel import BLOCK_BOMB, BLOCK_FINE, BLOCK_LENGTHS, BLOCK_SHARED, BLOCK_SHORT_KEY
+
+if TYPE_CHECKING:
+    from exhume.formats.leveldb.table_blocks import BlockFile
+
+LARGE: Final = 16 << 20
+"""Bytes of a block above which it is read in chunks."""
+
+SLOW: Final = frozenset(("snappy", "lz4"))
+"""Codecs that take longer in chunks: only blocks that are not read otherwise are."""
+
+LONG: Final = 1 << 20
+"""Bytes of a value above which it is not held in memory."""
+
+ENTRY: Final = 1 << 16
+"""Bytes that are looked at for the lengths of an entry and its key."""
+
+HEAD: Final = 16
+"""Bytes at the start of a block that say how it is compressed."""
+
+RUNNING: Final = frozenset(("crc32c", "xxhash32", "xxhash64", "xxh3"))
+"""Checksums of blocks that are computed in chunks."""
+
+MOST_RESTARTS: Final = 1 << 22
+_TOP: Final = (1 << 64) - 1
+_U32: Final = 0xFFFFFFFF
+
+
+class LargeBlock:
+    """A data block in its file; see `Block`."""
+
+    def __init__(self, handle: Handle, file: BlockFile, codec: str, verdict: Verdict, content: StoredContent) -> None:
+        self.handle, self.source, self.codec, self.verdict = handle, file.source, codec, verdict
+        self._limits = file.limits
+        self._long = min(LONG, file.limits.payload_size)
+        self._content = content
+        self.size, tail = content.tail(NUM_RESTARTS.size)
+        count = NUM_RESTARTS.unpack(tail)[0] if len(tail) == NUM_RESTARTS.size else _U32
+        self.end = self.size - NUM_RESTARTS.size - RESTART.size * count
+        """Where the entries end."""
+        self.fits = self.end >= 0 and count <= MOST_RESTARTS
+        """Whether its end is that of a plain block; others are not read in chunks."""
+        self.starts: set[int] = set()
+        """Where entries start, once they were read."""
+        note_payload(self.span, self.size)
+
+    @property
+    def span(self) -> Span:
+        """The range in the file, with the trailer."""
+        return self.source.span(self.handle.offset, self.handle.stop)
+
+    def restarts(self) -> list[int]:
+        """The restart points."""
+        found = b"".join(self._content.pieces(self.end, self.size - NUM_RESTARTS.size))
+        return [one for (one,) in RESTART.iter_unpack(found)]
+
+    def value(self, start: int, size: int) -> LargeValue:
+        """A value in the block."""
+        span = self.span.in_payload(start, start + size)
+        return LargeValue(size, lambda: self._content.pieces(start, start + size), self._limits, span)
+
+    def entries(self, rank: int, place: Any) -> tuple[list[tuple[Any, ...]], int, int, int]:
+        """The entries as `kernel.internal_entries` returns them; values above `LONG` bytes, or
+        the limit `payload_size`, are `LargeValue`."""
+        forward = Forward(self._content.pieces(0, self.end))
+        out: list[tuple[Any, ...]] = []
+        self.starts = set()
+        previous, last, disorder, budget = b"", (b"", -1), -1, self._limits.structure_size
+        while forward.at < self.end:
+            at = forward.at
+            found = _lengths(forward.peek(min(ENTRY, self.end - at)))
+            if found is None:
+                return out, at, BLOCK_LENGTHS, disorder
+            shared, fresh, size, lead = found
+            if at + lead + fresh + size > self.end:
+                return out, at, BLOCK_LENGTHS, disorder
+            if shared > len(previous):
+                return out, at, BLOCK_SHARED, disorder
+            budget -= shared + fresh
+            if budget < 0:
+                return out, at, BLOCK_BOMB, disorder
+            forward.skip(lead)
+            key = previous[:shared] + b"".join(forward.pieces(fresh))
+            value: Any = self.value(forward.at, size) if size > self._long else b"".join(forward.pieces(size))
+            forward.skip(at + lead + fresh + size - forward.at)
+            self.starts.add(at)
+            previous = key
+            try:
+                user, sequence, kind = layout.parse_internal_key(key)
+            except LayoutError:
+                return out, at, BLOCK_SHORT_KEY, disorder
+            packed = sequence << 8 | kind
+            if disorder < 0 and (user, _TOP - packed) <= last:
+                disorder = at
+            last = user, _TOP - packed
+            out.append((user, _TOP - packed, rank, at, value, place))
+        return out, self.end, BLOCK_FINE, disorder
+
+
+def _lengths(data: bytes) -> tuple[int, int, int, int] | None:
+    """The three lengths of an entry, and the bytes that they take; None if they cannot be read."""
+    found, at = [], 0
+    try:
+        for _ in range(3):
+            number, at = read_leveldb_varint(data, at, len(data))
+            found.append(number)
+    except LayoutError:
+        return None
+    if max(found) > _U32:
+        return None
+    shared, fresh, size = found
+    return shared, fresh, size, at
+
+
+def read_large(
+    file: BlockFile, handle: Handle, report: Report, dictionary: bytes | None, *, forced: bool = False
+) -> LargeBlock | None:
+    """A block within its file that is read in chunks; None for one that has to be read as a whole.
+
+    A wrong checksum is reported, unless the block is `forced`: then it was read before, and was too large.
+    """
+    _, family, version, _, _ = file.rules
+    source, (offset, size) = file.source, handle
+    trailer = source.read_at(offset + size, handle.stop - offset - size)
+    _, compression, stored = layout.flat_block_trailer(trailer, 0, len(trailer))
+    head = source.read_at(offset, min(size, HEAD))
+    try:
+        found = block_codec(head, compression, family=family, version=version, dictionary=dictionary)
+        size_of_all = found.size or (snappy_size(head)[0] if found.codec == "snappy" else 0)
+    except (CodecError, UnsupportedFeatureError):
+        return None
+    least, budget = min(LARGE, file.limits.payload_size), file.limits.expansion_budget(size)
+    least = min(4 * LARGE, file.limits.payload_size) if found.codec in SLOW else least
+    if found.dictionary or found.codec not in SEQUENTIAL or (max(size, size_of_all) <= least and not forced):
+        return None
+
+    def chunks(start: int, stop: int) -> Iterator[bytes]:
+        return source.chunks(offset + found.start + start, offset + found.start + stop)
+
+    content = StoredContent(found.codec, chunks, size - found.start, max_size=budget, size=found.size)
+    computed = None if forced else _checksum(file, handle, compression)
+    verdict = Verdict.NONE if computed is None else Verdict.GOOD if computed == stored else Verdict.BAD
+    try:
+        block = LargeBlock(handle, file, codec_name(compression), verdict, content)
+    except (CodecError, LimitExceededError, UnsupportedFeatureError):
+        return None
+    if block.fits and computed is not None and computed != stored:
+        report(checks.BLOCK_CRC, span=block.span, expected=f"{stored:08x}", actual=f"{computed:08x}")
+    return block if block.fits else None
+
+
+def _checksum(file: BlockFile, handle: Handle, compression: int) -> int | None:
+    """The checksum of a block; None where the table has none."""
+    kind, _, _, base, _ = file.rules
+    if kind not in RUNNING:
+        return None
+    running = RunningChecksum(kind)
+    for piece in file.source.chunks(handle.offset, handle.offset + handle.size):
+        running.update(piece)
+    return (sealed_checksum(kind, running, compression) + context_modifier(base, handle.offset)) & _U32

@@ -1,0 +1,64 @@
+"""Values that are too large for memory: read in chunks, as often as they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from exhume.errors import Span
+from exhume.limits import DEFAULT_LIMITS, Limits
+
+CHUNK = 1 << 20
+"""Bytes of a value in memory that are passed on at a time."""
+
+
+class LargeValue:
+    """A byte string of `len()` bytes that `open` yields in chunks; `span` is its place."""
+
+    __slots__ = ("_limits", "_open", "_size", "span")
+
+    def __init__(self, size: int, open: Callable[[], Iterator[bytes]], limits: Limits, span: Span) -> None:
+        self._size, self._open, self._limits, self.span = size, open, limits, span
+
+    @classmethod
+    def of(cls, value: bytes | LargeValue) -> LargeValue:
+        """A value that may be in memory, as one that is read in chunks."""
+        if isinstance(value, LargeValue):
+            return value
+        view = memoryview(value)
+        chunks = range(0, len(view), CHUNK)
+        return cls(len(value), lambda: (bytes(view[at : at + CHUNK]) for at in chunks), DEFAULT_LIMITS, Span("", 0, 0))
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self._open()
+
+    def blocks(self, size: int) -> Iterator[bytes]:
+        """The bytes in blocks of one size; the last may be shorter."""
+        held = bytearray()
+        for piece in self._open():
+            held += piece
+            for at in range(0, len(held) - size + 1, size):
+                yield bytes(held[at : at + size])
+            del held[: len(held) - len(held) % size]
+        if held:
+            yield bytes(held)
+
+    def fill(self, room: memoryview) -> None:
+        """Copies the bytes into memory of their size.  Raises `LimitExceededError` above the limit `payload_size`."""
+        self._limits.check("payload_size", self._size, self.span)
+        at = 0
+        for piece in self._open():
+            room[at : at + len(piece)] = piece
+            at += len(piece)
+
+    def whole(self) -> bytes:
+        """The bytes.  Raises `LimitExceededError` above the limit `payload_size`."""
+        self._limits.check("payload_size", self._size, self.span)
+        return b"".join(self._open())
+
+
+def whole(value: bytes | LargeValue) -> bytes:
+    """A value as bytes.  Raises `LimitExceededError` for a large one above the limit `payload_size`."""
+    return value.whole() if isinstance(value, LargeValue) else value
