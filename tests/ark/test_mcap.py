@@ -427,3 +427,40 @@ def test_entries_of_another_form_are_ordinary(key: str, value: Any, tmp_path: Pa
     assert ran.code == 0, ran.err
     metadata = dict(oracle((tmp_path / "y.mcap").read_bytes())["metadata"])
     assert json.loads(dict(metadata["ark.metadata"])[key]) == value
+
+
+def test_a_piece_declares_the_channels_that_it_contains(
+    tmp_path: Path, exhume_cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from mcap.reader import NonSeekingReader, make_reader
+    from mcap.stream_reader import StreamReader
+    from mcap.writer import Writer
+
+    from exhume.formats.ark import mcap_export, mcap_records
+
+    monkeypatch.setattr(mcap_export, "PIECE_BYTES", 40)
+    monkeypatch.setattr(mcap_records, "CHUNK_BYTES", 200)
+    with (tmp_path / "in.mcap").open("wb") as file:
+        writer: Any = Writer(file)
+        writer.start()
+        schema = writer.register_schema("S", "jsonschema", b"{}")
+        unused = writer.register_schema("Unused", "jsonschema", b"[]")
+        ids = [writer.register_channel(f"/c{number}", "json", schema) for number in range(12)]
+        writer.register_channel("/silent", "json", unused)
+        for number in range(24):
+            writer.add_message(ids[number % 12], number, b'{"a":%d}' % number, number)
+        writer.finish()
+    assert exhume_cli("create", "ark", tmp_path / "in.mcap", "-o", tmp_path / "log").code in (0, 3)
+    assert exhume_cli("export", tmp_path / "log", "--to", "mcap", "-o", tmp_path / "out.mcap").code == 0
+    data = (tmp_path / "out.mcap").read_bytes()
+    topics = {*(f"/c{number}" for number in range(12)), "/silent"}
+    kinds = Counter(type(one).__name__ for one in StreamReader(io.BytesIO(data)).records)
+    assert kinds["Channel"] < 2 * 24 + 2 * len(topics)  # once for each message at most, those without, and the summary
+    summary = make_reader(io.BytesIO(data)).get_summary()
+    assert summary is not None
+    assert {one.topic for one in summary.channels.values()} == topics
+    for reader in (make_reader(io.BytesIO(data)), NonSeekingReader(io.BytesIO(data))):
+        found = [(channel.topic, message.log_time, message.data) for _, channel, message in reader.iter_messages()]
+        assert found == [(f"/c{number % 12}", number, b'{"a":%d}' % number) for number in range(24)]
+    before = data[: data.rindex(b"\x0f" + (4).to_bytes(8, "little"))]  # up to the end of the data section
+    assert b"/silent" in before

@@ -379,7 +379,7 @@ def test_an_error_of_writing_comes_before_later_ones(
     with pytest.raises(OSError, match="No space left"):
         kind.export(archive, str(tmp_path / "out"), jobs=jobs)
     monkeypatch.undo()
-    with pytest.raises(StructureError, match="damage behind"):
+    with pytest.raises(StructureError, match="damage after them"):
         kind.export(archive, str(tmp_path / "out"), jobs=jobs)
     assert list(tmp_path.iterdir()) == []
 

@@ -18,8 +18,9 @@ from hypothesis import strategies as st
 import exhume
 from exhume.errors import ExhumeError, OutputExistsError, OutputLimitError, UnsafePathError
 from exhume.io.local import FileSource
+from exhume.io.output.atomic import UNFINISHED
 from exhume.io.output.tar import TarSink
-from exhume.io.output.tree import UNFINISHED, OutputTree
+from exhume.io.output.tree import OutputTree
 from exhume.limits import Limits
 from tests.sizes import size
 

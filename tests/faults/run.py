@@ -35,7 +35,7 @@ from exhume.cli.main import Ended, invoke, main
 from exhume.cli.outcome import Outcome
 from exhume.errors import ExhumeError
 from exhume.io import small_files
-from exhume.io.output.tree import UNFINISHED
+from exhume.io.output.atomic import UNFINISHED
 from exhume.testing.faults import CALLS, KILL, SHORT, Disk, ways
 from tests.archives import descriptors
 from tests.faults.tasks import TASKS, Task, make_inputs, repeatable

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from exhume.io.output.atomic import UNFINISHED
 from exhume.testing.faults import Disk
 from tests.faults import run
 from tests.faults.tasks import TASKS, Task
@@ -31,20 +32,31 @@ class Recorder(Disk):
 
     def _counted(self, kind: str, real: Callable[..., Any]) -> Callable[..., Any]:
         counted = super()._counted(kind, real)
-        if kind not in ("write", "sync", "rename"):
+        if kind not in ("write", "sync", "rename", "unlink"):
             return counted
 
         def call(*args: Any, **more: Any) -> Any:
+            noted = kind
             if kind == "rename":
                 first, second = map(os.path.abspath, args[:2])
+                noted = "rename" if _is_final(Path(second)) else "pending"
+            elif kind == "unlink":
+                first, second = os.path.abspath(os.fsdecode(args[0])), ""  # noqa: PTH100
+                noted = "unmark" if Path(first).name == UNFINISHED else ""
             else:
                 fd = args[1] if real.__name__ == "copy_file_range" else args[0]
                 first, second = os.fspath(Path(f"/proc/self/fd/{fd}").readlink()), ""
             result = counted(*args, **more)
-            self.events.append((kind, first, second))
+            if noted:
+                self.events.append((noted, first, second))
             return result
 
         return call
+
+
+def _is_final(path: Path) -> bool:
+    """Whether a name promises anything: neither in a folder that is yet to be named, nor in one that is marked."""
+    return not (path.parent / UNFINISHED).exists() and not any(one.endswith(".part") for one in path.parent.parts)
 
 
 def broken_promises(events: list[tuple[str, str, str]], out: Path) -> list[str]:
@@ -58,6 +70,13 @@ def broken_promises(events: list[tuple[str, str, str]], out: Path) -> list[str]:
         elif kind == "sync":
             dirty.discard(first)
             nameless.discard(first)
+        elif kind == "pending":
+            moved = {one for one in dirty if one == first or _below(one, first)}
+            dirty = (dirty - moved) | {second + one[len(first) :] for one in moved}
+        elif kind == "unmark":
+            folder = os.path.dirname(first)  # noqa: PTH120
+            wrong += [f"{first} is removed before {one} is synced" for one in dirty if _below(one, folder)]
+            nameless.add(folder)
         elif Path(second).is_relative_to(out):
             wrong += [
                 f"{second} is named before {one} is synced" for one in dirty if one == first or _below(one, first)

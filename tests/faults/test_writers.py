@@ -20,9 +20,9 @@ import pytest
 
 from exhume.errors import SourceError
 from exhume.io.files import RawFile, open_input
-from exhume.io.output.atomic import AtomicDirectory, AtomicFile
+from exhume.io.output.atomic import UNFINISHED, AtomicDirectory, AtomicFile
 from exhume.io.output.scratch import ScratchDirectory, discard, scratch_file
-from exhume.io.output.tree import UNFINISHED, OutputTree
+from exhume.io.output.tree import OutputTree
 from exhume.registry import formats
 from exhume.testing.faults import CALLS, EMPTY, FULL, SHORT, Disk, ways
 from tests.conftest import ROOT

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import pkgutil
 import re
@@ -16,7 +17,7 @@ from exhume.choices import hint
 from exhume.cli.formatcli import FormatCommand, format_cli, given_options, recognised_format, split_options
 from exhume.cli.many import Many, many_options
 from exhume.cli.outcome import Outcome
-from exhume.cli.outputs import prepare_directory, sweep
+from exhume.cli.outputs import made_together, prepare_directory, sweep
 from exhume.cli.playback import each_target, worst
 from exhume.cli.render import shown
 from exhume.cli.runtime import Run, common_options
@@ -128,23 +129,27 @@ def command(
         return _export(run, chosen.only, output, overwrite=overwrite, **options)
     folder = prepare_directory(output, overwrite=overwrite)
     chosen = chosen.with_outputs(f".{_SUFFIXES.get(to, to)}", keep_extension=False)
-    try:
-        outcomes = each_target(
-            run, many, "export", export_one, chosen, folder=str(folder), overwrite=overwrite, **options
-        )
-    finally:
-        sweep(folder)
+    with made_together(folder, many, overwrite=overwrite) as together:
+        try:
+            options |= {"folder": str(folder), "overwrite": overwrite, "together": together}
+            outcomes = each_target(run, many, "export", export_one, chosen, **options)
+        finally:
+            sweep(folder)
     return worst(outcomes)
 
 
-def export_one(run: Run, target: tuple[str, str], *, folder: str, overwrite: bool, **options: Any) -> Outcome:
+def export_one(
+    run: Run, target: tuple[str, str], *, folder: str, overwrite: bool, together: bool, **options: Any
+) -> Outcome:
     """Exports one of several targets to a name of its own below `folder`, to which no other process writes."""
+    from exhume.io.output.atomic import postponed
     from exhume.io.output.scratch import discard
 
     output = Path(folder) / target[1]
     if not overwrite:
         discard(output)
-    return _export(run, target[0], str(output), overwrite=overwrite, **options)
+    with postponed() if together else contextlib.nullcontext():
+        return _export(run, target[0], str(output), overwrite=overwrite, **options)
 
 
 def _export(

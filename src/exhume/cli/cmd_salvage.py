@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import click
@@ -9,7 +10,7 @@ import click
 from exhume.cli.formatcli import FormatCommand, given_options, split_options
 from exhume.cli.many import Many, many_options
 from exhume.cli.outcome import Outcome
-from exhume.cli.outputs import prepare_directory, sweep
+from exhume.cli.outputs import made_together, prepare_directory, sweep
 from exhume.cli.playback import each_target, worst
 from exhume.cli.render import printable, shown
 from exhume.cli.runtime import Run, common_options
@@ -68,23 +69,27 @@ def command(
         raise click.UsageError("--report is for one target: several have their reports in --json or --ndjson", ctx)
     folder = prepare_directory(output)
     chosen = chosen.with_outputs(".jsonl" if jsonl else "", keep_extension=not (jsonl or as_files))
-    try:
-        outcomes = each_target(run, many, "salvage", salvage_one, chosen, folder=str(folder), **options)
-    finally:
-        sweep(folder)
+    with made_together(folder, many) as together:
+        try:
+            options |= {"folder": str(folder), "together": together}
+            outcomes = each_target(run, many, "salvage", salvage_one, chosen, **options)
+        finally:
+            sweep(folder)
     return worst(outcomes)
 
 
-def salvage_one(run: Run, target: tuple[str, str], *, folder: str, **options: Any) -> Outcome:
+def salvage_one(run: Run, target: tuple[str, str], *, folder: str, together: bool, **options: Any) -> Outcome:
     """Salvages one of several targets to a name of its own below `folder`, to which no other process writes."""
     from pathlib import Path
 
+    from exhume.io.output.atomic import postponed
     from exhume.io.output.scratch import discard
 
     name, output = target[0], Path(folder) / target[1]
     # an earlier attempt may have left files when its worker died
     discard(output)
-    document, result = _salvage(run, name, str(output), **options)
+    with postponed() if together else contextlib.nullcontext():
+        document, result = _salvage(run, name, str(output), **options)
     if run.machine:
         run.document("salvage", document)
     else:

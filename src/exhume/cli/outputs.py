@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING
 
 import click
@@ -10,7 +11,10 @@ from exhume.errors import OutputExistsError, Span
 from exhume.io.source import source_error
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
+
+    from exhume.cli.many import Many
 
 
 def prepare_directory(output: str, *, overwrite: bool = False) -> Path:
@@ -33,6 +37,24 @@ def prepare_directory(output: str, *, overwrite: bool = False) -> Path:
     except OSError as error:
         raise source_error(error, output) from error
     return path
+
+
+def made_together(folder: Path, many: Many, *, overwrite: bool = False) -> contextlib.AbstractContextManager[bool]:
+    """Whether the outputs of several targets wait for the disk together, at the end, instead of one by one.
+
+    They do in a new directory whose files this machine makes; it is marked as unfinished until then.
+    """
+    if overwrite or many.cluster is not None:
+        return contextlib.nullcontext(False)
+    return _together(folder)
+
+
+@contextlib.contextmanager
+def _together(folder: Path) -> Iterator[bool]:
+    from exhume.io.output.atomic import several_outputs
+
+    with several_outputs(folder):
+        yield True
 
 
 class OutputNames:

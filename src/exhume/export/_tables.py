@@ -11,13 +11,14 @@ import re
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar, NamedTuple, Self
 
 from exhume.archive import Archive, Progress, no_progress
 from exhume.errors import WriterError
 from exhume.io.jsonout import dumps
-from exhume.io.output.atomic import AtomicDirectory, AtomicFile
+from exhume.io.output.atomic import AtomicDirectory, AtomicFile, postponed
 from exhume.io.output.stream import binary_output, text_output
 from exhume.io.parallel import Beside
 from exhume.io.processes import map_processes
@@ -29,6 +30,12 @@ from exhume.tabular.report import CONTROLS, ESCAPED, ExportReport, escape_contro
 PART_ROWS = 1 << 15
 PART_BYTES = 16 << 20
 """Largest batch from which a process makes a part of a file; the caller handles larger ones."""
+
+MANY = 64
+"""Tables of which each has a pass over the archive by itself; more share passes."""
+
+GATHERED = 256 << 20
+"""Bytes that tables which share a pass gather together; the largest is then written."""
 
 NO_COLUMNS = "rows without columns"
 
@@ -45,6 +52,8 @@ class TableFile(ABC):
     """Whether it can hold rows as maps (`exhume.tabular.wide`)."""
     at_once: ClassVar[int] = 1
     """Number of tables that may be written in parallel: each keeps a batch, or the data that the target gathers."""
+    many_at_once: ClassVar[int] = 256
+    """The same where there are more than `MANY` tables: a pass over the archive for each would read all of it anew."""
     render: ClassVar[Any] = None
     """Makes the part of a file that a batch becomes, where that depends on nothing else: processes can do it then."""
 
@@ -56,6 +65,12 @@ class TableFile(ABC):
     @abstractmethod
     def write(self, batch: Any) -> None:
         """Adds a `pyarrow.RecordBatch`."""
+
+    gathered: int = 0
+    """Bytes that are gathered until they are written."""
+
+    def flush(self) -> None:  # noqa: B027 - most targets gather nothing
+        """Writes what is gathered."""
 
     @abstractmethod
     def close(self) -> None:
@@ -129,9 +144,12 @@ def exporter(kind: type[TableFile]) -> Callable[..., ExportReport]:
         with contextlib.ExitStack() as stack:  # at whose end all files get their names, or none does
             there = Path(output) if overwrite and Path(output).is_dir() else None
             folder = there or stack.enter_context(AtomicDirectory(output)).temporary
+            if there is None:
+                stack.enter_context(postponed())  # the directory is flushed to disk as a whole
             files = list(zip(tables, file_names(tables, kind.suffix), strict=True))
-            for at in range(0, len(files), kind.at_once):
-                part = dict(files[at : at + kind.at_once])
+            at_once = kind.at_once if len(files) <= MANY else kind.many_at_once
+            for at in range(0, len(files), at_once):
+                part = dict(files[at : at + at_once])
                 opened_files = {
                     table: stack.enter_context(AtomicFile(folder / name, overwrite=overwrite))
                     for table, name in part.items()
@@ -167,8 +185,15 @@ def _copy_together(
         targets = {
             table: stack.enter_context(kind(pa, file, schemas[table], report, jobs)) for table, file in files.items()
         }
+        total = 0
         for table, batch in read():
+            total -= targets[table].gathered
             targets[table].write(batch)
+            total += targets[table].gathered
+            if total > GATHERED:
+                largest = max(targets.values(), key=attrgetter("gathered"))
+                total -= largest.gathered
+                largest.flush()
             _count(report, schemas[table], batch, progress)
 
 

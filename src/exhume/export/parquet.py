@@ -30,26 +30,26 @@ class ParquetFile(TableFile):
 
         self._writer = ParquetWriter(self.file, self.schema, compression="zstd")
         self._held: list[Any] = []
-        self._rows = self._bytes = 0
+        self._rows = self.gathered = 0
 
     def write(self, batch: Any) -> None:
         self._held.append(batch)
         self._rows += batch.num_rows
-        self._bytes += batch.nbytes
-        if self._rows >= GROUP_ROWS or self._bytes >= GROUP_BYTES:
-            self._flush()
+        self.gathered += batch.nbytes
+        if self._rows >= GROUP_ROWS or self.gathered >= GROUP_BYTES:
+            self.flush()
 
-    def _flush(self) -> None:
+    def flush(self) -> None:
         if self._held:
             self.beside.call(self._put, self.pa.Table.from_batches(self._held, self.schema))
-        self._held, self._rows, self._bytes = [], 0, 0
+        self._held, self._rows, self.gathered = [], 0, 0
 
     def _put(self, part: Any) -> None:
         self._writer.write_table(part, row_group_size=part.num_rows)
 
     def close(self) -> None:
         if self.file.is_open:
-            self._flush()
+            self.flush()
         self.beside.wait()
         self._writer.close()
 

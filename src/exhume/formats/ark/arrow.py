@@ -186,6 +186,10 @@ class _RowQuery(Query):
         super().__init__(*query)
         self._rows = rows
 
+    def candidates(self, reference: SplitReference) -> Iterable[Channel]:
+        found = map(reference.channels.get, self._rows.identifiers)
+        return [channel for channel in found if channel is not None]
+
     def accepts(self, reference: SplitReference, channel: Channel) -> bool:
         return channel.identifier in self._rows.identifiers and super().accepts(reference, channel)
 
@@ -303,12 +307,13 @@ def tables(log: ArkReader, topics: Topics = None) -> dict[str, ArkTable]:
     given = [topics] if isinstance(topics, (str, re.Pattern)) else list(topics or ())
     guids = {each for each in given if isinstance(each, str)}
     out: dict[str, ArkTable] = {}
+    types = Counter(name for name, _, _ in found)
     for (name, type_name, _), channels in found.items():
         identifiers = frozenset(channel.identifier for channel in channels)
         if not wanted(name) and not identifiers & guids:
             continue
         label, number = name, 1
-        if sum(other == name for other, _, _ in found) > 1:
+        if types[name] > 1:
             label = base = f"{name} ({type_name})"
             while label in out:
                 number += 1

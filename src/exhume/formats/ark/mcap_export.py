@@ -28,6 +28,7 @@ from exhume.formats.ark.mcap_records import (
     LIBRARY,
     LOG_RECORD,
     METADATA_RECORD,
+    Declared,
     Joined,
     Piece,
     Row,
@@ -70,7 +71,7 @@ def export(
     selection = Selection(log, options, ExportReport(), progress)
     pieces = Pieces(log, as_json)
     with binary_output(output, overwrite=overwrite) as file:
-        joined = Joined(file, head_piece(pieces.declare_all, *pieces.header))
+        joined = Joined(file, head_piece(pieces.declare_all, *pieces.header), pieces.declared())
         for piece in selection.spans(pieces, jobs, decode=as_json):
             joined.add(piece)
         joined.finish()
@@ -116,13 +117,9 @@ class Pieces:
         self._numbers = {identifier: number for number, identifier in enumerate(self._channels, 1)}
         self.has_rbuf = not as_json and len(self._wrapped) < len(self._channels)
 
-    def declare(self, writer: Any) -> None:
-        """Register all schemas and channels."""
-        for schema in self._schemas:
-            if schema is not None:
-                writer.register_schema(*schema)
-        for channel in self._channels.values():
-            writer.register_channel(*channel)
+    def declared(self) -> Declared:
+        """All schemas and channels."""
+        return Declared([schema for schema in self._schemas if schema is not None], list(self._channels.values()))
 
     def declare_all(self, writer: Any) -> None:
         """Add all that a file contains besides messages."""
@@ -130,7 +127,11 @@ class Pieces:
             writer.add_attachment(*attachment)
         for name, metadata in self._metadata:
             writer.add_metadata(name, metadata)
-        self.declare(writer)
+        schemas, channels = self.declared()
+        for schema in schemas:
+            writer.register_schema(*schema)
+        for channel in channels:
+            writer.register_channel(*channel)
 
     def __call__(self, log: ArkReader, query: dict[str, Any], findings: list[Finding]) -> Iterator[tuple[Piece, int]]:
         """The messages of a query as pieces of a file, with their number.
@@ -139,17 +140,18 @@ class Pieces:
         """
         held: list[Row] = []
         size, damage = 0, None
+        declared = self.declared()
         try:
             for message in self._messages(log, query, findings):
                 held.append(message)
                 size += len(message[2])
                 if size >= PIECE_BYTES:
-                    yield message_piece(self.declare, held), len(held)
+                    yield message_piece(declared, held), len(held)
                     held, size = [], 0
         except ExhumeError as error:
             damage = error
         if held:
-            yield message_piece(self.declare, held), len(held)
+            yield message_piece(declared, held), len(held)
         if damage is not None:
             raise damage
 

@@ -9,7 +9,8 @@ import importlib
 import io
 import struct
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from enum import IntEnum
 from typing import Any, BinaryIO, Final, NamedTuple
@@ -152,11 +153,15 @@ Row = tuple[int, int, bytes, int, int]
 
 
 class Piece(NamedTuple):
-    """Part of the data section of a file, where in a file of its own it began, and the summary of that file."""
+    """Part of the data section of a file, where in a file of its own it began, and the summary of that file.
+
+    `channels` are the numbers of the channels that it declares.
+    """
 
     data: bytes
     start: int
     summary: Any
+    channels: frozenset[int] = frozenset()
 
 
 def head_piece(declare: Callable[[Any], None], profile: str, library_name: str) -> Piece:
@@ -164,49 +169,155 @@ def head_piece(declare: Callable[[Any], None], profile: str, library_name: str) 
 
     The schemas and channels that it registers come with the pieces of messages, and in the summary.
     """
-    file, summary = _written(declare, (), profile, library_name)
-    last = summary.metadata_indexes[-1]
-    return Piece(file[: last.offset + last.length], 0, summary)
-
-
-def message_piece(declare: Callable[[Any], None], messages: Iterable[Row]) -> Piece:
-    """Chunks of messages, and the indexes of the chunks.
-
-    `declare` registers the schemas and channels of the file.
-    """
-    file, summary = _written(declare, messages)
-    chunks = summary.chunk_indexes
-    start = chunks[0].chunk_start_offset
-    end = chunks[-1].chunk_start_offset + chunks[-1].chunk_length + chunks[-1].message_index_length
-    return Piece(file[start:end], start, summary)
-
-
-def _written(
-    declare: Callable[[Any], None], messages: Iterable[Row], profile: str = "", library_name: str = LIBRARY
-) -> tuple[bytes, Any]:
-    """A whole file, and its summary."""
-    file = io.BytesIO()
-    writer = library("writer").Writer(file)
+    stream = io.BytesIO()
+    writer = library("writer").Writer(stream)
     writer.start(profile, library_name)
     declare(writer)
-    for channel, time_ns, data, publish_time, sequence in messages:
-        writer.add_message(channel, time_ns, data, publish_time, sequence)
     writer.finish()
-    file.seek(0)
-    return file.getvalue(), library("reader").make_reader(file).get_summary()
+    stream.seek(0)
+    summary = library("reader").make_reader(stream).get_summary()
+    last = summary.metadata_indexes[-1]
+    return Piece(stream.getvalue()[: last.offset + last.length], 0, summary)
+
+
+CHUNK_BYTES: Final = 1 << 20
+"""Bytes of records after which a chunk ends."""
+
+
+class Declared(NamedTuple):
+    """The schemas and channels of a file, as the arguments of the library's records, by number from 1."""
+
+    schemas: Sequence[tuple[str, str, bytes]]
+    channels: Sequence[tuple[str, str, int, dict[str, str]]]
+
+    def write(self, builder: Any, channel: int, schemas: set[int]) -> None:
+        """Add the record of a channel, and that of its schema if it is not among those that were added."""
+        records = library("records")
+        topic, encoding, schema, metadata = self.channels[channel - 1]
+        if schema and schema not in schemas:
+            schemas.add(schema)
+            name, schema_encoding, data = self.schemas[schema - 1]
+            records.Schema(id=schema, name=name, encoding=schema_encoding, data=data).write(builder)
+        made = records.Channel(id=channel, topic=topic, message_encoding=encoding, schema_id=schema, metadata=metadata)
+        made.write(builder)
+
+
+class _Summed(NamedTuple):
+    """What a piece of messages adds to the summary of a file."""
+
+    chunk_indexes: list[Any]
+    statistics: Any
+
+
+def message_piece(declared: Declared, messages: Iterable[Row]) -> Piece:
+    """Chunks of messages, each followed by the indexes of its channels.
+
+    Before its first message in the piece, a channel and its schema are declared, so that a piece costs what it
+    contains, and can be read by itself.
+    """
+    made = _Chunks(declared)
+    for row in messages:
+        made.add(*row)
+    return made.piece()
+
+
+class _Chunks:
+    """The chunks of a piece."""
+
+    def __init__(self, declared: Declared) -> None:
+        self._declared = declared
+        self._records = library("records")
+        self._out = library("data_stream").RecordBuilder()
+        self._builder = library("data_stream").RecordBuilder()
+        self._places: dict[int, list[tuple[int, int]]] = {}
+        self._channels: set[int] = set()
+        self._schemas: set[int] = set()
+        self._indexes: list[Any] = []
+        self._counts: Counter[int] = Counter()
+        self._times: list[tuple[int, int]] = []
+
+    def add(self, channel: int, time_ns: int, data: bytes, publish_time: int, sequence: int) -> None:
+        """Add a message."""
+        if channel not in self._channels:
+            self._channels.add(channel)
+            self._declared.write(self._builder, channel, self._schemas)
+        self._places.setdefault(channel, []).append((time_ns, self._builder.count))
+        message = self._records.Message(
+            channel_id=channel, log_time=time_ns, data=data, publish_time=publish_time, sequence=sequence
+        )
+        message.write(self._builder)
+        if self._builder.count >= CHUNK_BYTES:
+            self._end_chunk()
+
+    def _end_chunk(self) -> None:
+        records, out = self._records, self._out
+        data = self._builder.end()
+        packed = codecs.compress("zstd", data)
+        times = [time for places in self._places.values() for time, _ in places]
+        first, last = min(times), max(times)
+        start = out.count
+        chunk = records.Chunk(
+            compression="zstd",
+            data=packed,
+            message_start_time=first,
+            message_end_time=last,
+            uncompressed_crc=zlib.crc32(data),
+            uncompressed_size=len(data),
+        )
+        chunk.write(out)
+        end = out.count
+        offsets = {}
+        for channel, places in self._places.items():
+            offsets[channel] = out.count
+            records.MessageIndex(channel_id=channel, records=places).write(out)
+            self._counts[channel] += len(places)
+        index = records.ChunkIndex(
+            message_start_time=first,
+            message_end_time=last,
+            chunk_start_offset=start,
+            chunk_length=end - start,
+            message_index_offsets=offsets,
+            message_index_length=out.count - end,
+            compression="zstd",
+            compressed_size=len(packed),
+            uncompressed_size=len(data),
+        )
+        self._indexes.append(index)
+        self._times.append((first, last))
+        self._places = {}
+
+    def piece(self) -> Piece:
+        """The piece of all messages that were added."""
+        if self._places:
+            self._end_chunk()
+        statistics = self._records.Statistics(
+            attachment_count=0,
+            channel_count=0,
+            channel_message_counts=dict(self._counts),
+            chunk_count=len(self._indexes),
+            message_count=self._counts.total(),
+            message_start_time=min((first for first, _ in self._times), default=0),
+            message_end_time=max((last for _, last in self._times), default=0),
+            metadata_count=0,
+            schema_count=0,
+        )
+        return Piece(self._out.end(), 0, _Summed(self._indexes, statistics), frozenset(self._channels))
 
 
 class Joined:
     """A file made of pieces, with the summary of all of them."""
 
-    def __init__(self, file: BinaryIO, head: Piece) -> None:
+    def __init__(self, file: BinaryIO, head: Piece, declared: Declared) -> None:
         self._file = file
         self._summary = head.summary
+        self._declared = declared
+        self._channels: set[int] = set()
         self._size = 0
         self._put(head.data)
 
     def add(self, piece: Piece) -> None:
         """Adds messages behind those that are there."""
+        self._channels |= piece.channels
         shift = self._size - piece.start
         for index in piece.summary.chunk_indexes:
             places = {channel: place + shift for channel, place in index.message_index_offsets.items()}
@@ -224,9 +335,16 @@ class Joined:
         self._put(piece.data)
 
     def finish(self) -> None:
-        """Ends the file with its summary."""
+        """Ends the file with the channels and schemas that have no messages, and its summary."""
         records, kinds, summary = library("records"), library("opcode").Opcode, self._summary
         builder = library("data_stream").RecordBuilder()
+        schemas = {self._declared.channels[channel - 1][2] for channel in self._channels}
+        for channel in range(1, len(self._declared.channels) + 1):
+            if channel not in self._channels:  # without messages
+                self._declared.write(builder, channel, schemas)
+        for number, (name, encoding, data) in enumerate(self._declared.schemas, 1):
+            if number not in schemas:
+                records.Schema(id=number, name=name, encoding=encoding, data=data).write(builder)
         records.DataEnd(0).write(builder)
         self._put(builder.end())
         groups = {

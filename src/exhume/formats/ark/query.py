@@ -72,7 +72,7 @@ class Query:
         self.reader.hint(
             each.identifier
             for each in references
-            if any(self.accepts(each, channel) for channel in each.channels.values())
+            if any(self.accepts(each, channel) for channel in self.candidates(each))
         )
         for each in references:
             low, high = max(self.low, each.acceptance.minimum_ns), min(self.high, each.acceptance.maximum_ns)
@@ -82,11 +82,15 @@ class Query:
         for batch in merge(cursors, reverse=self.reverse):
             yield from self._deliver(batch)
 
+    def candidates(self, reference: SplitReference) -> Iterable[Channel]:
+        """The channels of a split of which some may be accepted."""
+        return reference.channels.values()
+
     def accepts(self, reference: SplitReference, channel: Channel) -> bool:
         return self.wanted(channel.name) and reference.acceptance.accepts_name(channel.name)
 
     def _cursor(self, reference: SplitReference, low: int, high: int) -> Cursor | None:
-        if low > high or not any(self.accepts(reference, each) for each in reference.channels.values()):
+        if low > high or not any(self.accepts(reference, each) for each in self.candidates(reference)):
             return None
         try:
             facts = self.reader.facts(reference.identifier)
@@ -170,7 +174,7 @@ class Query:
         if self.low == 0:
             return
         for each in references:
-            mine = {c.identifier for c in each.channels.values() if c.latched and self.accepts(each, c)}
+            mine = {c.identifier for c in self.candidates(each) if c.latched and self.accepts(each, c)}
             low = 0 if LATCHED_REPLAY_BEHIND_FILTERS else each.acceptance.minimum_ns
             high = min(self.low - 1, each.acceptance.maximum_ns)
             if not mine or low > high:

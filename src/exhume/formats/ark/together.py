@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -37,6 +37,10 @@ class _TablesQuery(Query):
         super().__init__(*query)
         self._rows = rows
         self._tables = {identifier: number for number, one in enumerate(rows) for identifier in one.identifiers}
+
+    def candidates(self, reference: SplitReference) -> Iterable[Channel]:
+        found = map(reference.channels.get, self._tables)
+        return [channel for channel in found if channel is not None]
 
     def accepts(self, reference: SplitReference, channel: Channel) -> bool:
         table = self._tables.get(channel.identifier)

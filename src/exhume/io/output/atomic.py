@@ -8,8 +8,10 @@ import errno
 import io
 import os
 import re
+from collections.abc import Iterator
+from contextvars import ContextVar
 from pathlib import Path
-from typing import BinaryIO, Self
+from typing import BinaryIO, Final, Self
 
 from exhume.errors import OutputExistsError, SourceError, Span
 from exhume.io import witness
@@ -23,6 +25,53 @@ def tell(path: Path) -> None:
     """Reports a finished output to the witness, if there is one."""
     if witness.active is not None:
         witness.active.made(path)
+
+
+UNFINISHED: Final = ".exhume-unfinished"
+"""A file in a directory of several outputs.  It remains if the run is interrupted."""
+
+FEW: Final = 8
+"""Files that are flushed to disk one by one; before more of them, the system is told to flush everything."""
+
+_POSTPONED: ContextVar[bool] = ContextVar("postponed", default=False)
+
+
+@contextlib.contextmanager
+def postponed() -> Iterator[None]:
+    """Have outputs not wait for the disk: the caller calls `sync_tree` for all of them afterwards."""
+    before = _POSTPONED.set(True)
+    try:
+        yield
+    finally:
+        _POSTPONED.reset(before)
+
+
+@contextlib.contextmanager
+def several_outputs(folder: Path) -> Iterator[None]:
+    """A directory of outputs that are made within with `postponed`: marked as unfinished until all are on the disk.
+
+    Raises `SourceError` when the mark cannot be made, or something cannot be flushed.
+    """
+    mark = folder / UNFINISHED
+    with naming(mark):
+        mark.touch()
+    yield
+    sync_tree(folder)
+    with naming(mark):
+        mark.unlink(missing_ok=True)
+    sync_directory(folder)
+
+
+def sync_tree(root: Path) -> None:
+    """Flushes every file and directory below a directory to disk.  Raises `SourceError`."""
+    folders = [(Path(folder), files) for folder, _, files in os.walk(root, topdown=False)]
+    if sum(len(files) for _, files in folders) > FEW and hasattr(os, "sync"):
+        os.sync()  # what follows then only asks whether that went well
+    with naming(root):
+        for folder, files in folders:
+            for file in files:
+                _sync(folder / file)
+            sync_directory(folder)
 
 
 _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | CLOEXEC | BINARY
@@ -78,7 +127,8 @@ class AtomicFile(_Atomic):
         """Waits until the written data is on the disk.  Raises `SourceError`."""
         with naming(self.path):
             self.file.flush()
-            os.fsync(self.file.fileno())
+            if not _POSTPONED.get():
+                os.fsync(self.file.fileno())
 
     def seal(self) -> None:
         """Flushes to disk and closes, but leaves the temporary name (several files to be named together)."""
@@ -157,10 +207,8 @@ class AtomicDirectory(_Atomic):
         if self._done:
             return
         with naming(self.path):
-            for folder, _, files in os.walk(self.temporary, topdown=False):
-                for file in files:
-                    _sync(Path(folder) / file)
-                sync_directory(Path(folder))
+            if not _POSTPONED.get():
+                sync_tree(self.temporary)
         try:
             if self.path.is_dir():
                 self.path.rmdir()  # empty, checked at the start
@@ -219,7 +267,8 @@ class GrowingFile:
     def sync(self) -> None:
         """Waits until the written data is on the disk.  Raises `SourceError`."""
         with naming(self.path):
-            os.fsync(self._fd)
+            if not _POSTPONED.get():
+                os.fsync(self._fd)
 
     def close(self) -> None:
         """Closes the file; harmless to repeat.  Raises `SourceError`."""
@@ -267,6 +316,8 @@ def exists_error(path: str | os.PathLike[str]) -> OutputExistsError:
 
 def sync_directory(path: Path) -> None:
     """Makes a rename durable; file systems that cannot fsync a directory are left alone."""
+    if _POSTPONED.get():
+        return
     with contextlib.suppress(OSError):
         fd = os.open(path or Path(), os.O_RDONLY | DIRECTORY)
         try:

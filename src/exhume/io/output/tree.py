@@ -14,7 +14,7 @@ from typing import Any, Self
 from exhume.errors import ExhumeError, OutputExistsError, SourceError, Span, UnsafePathError, WriterError
 from exhume.io.lru import Lru
 from exhume.io.output import folders
-from exhume.io.output.atomic import exists_error, tell
+from exhume.io.output.atomic import UNFINISHED, exists_error, tell
 from exhume.io.output.copying import copy_range, write_all
 from exhume.io.output.names import NAME_MAX, PATH_MAX, foreign_to_windows, safe_parts
 from exhume.io.output.quota import Quota
@@ -27,9 +27,6 @@ from exhume.limits import DEFAULT_LIMITS, Limits
 _DIR_CACHE = 256
 
 _NO_LEAF = frozenset((b"", b".", b".."))
-
-UNFINISHED = ".exhume-unfinished"
-"""A file in a directory that is being extracted into.  It remains if the extraction is interrupted."""
 
 
 class OutputTree:
