@@ -66,7 +66,7 @@ def test_the_tasks_of_a_table_share_one_load(monkeypatch: pytest.MonkeyPatch) ->
     with open_archive(BytesSource(demo().build())) as archive:
         for table in archive.tables:
             tasks = list(verify_tables.table_tasks(table, quick=False, counted=True))
-            assert len(tasks) == len(table.layout.nodes) + 1
+            assert len(tasks) == len(verify_tables.checked_columns(table.layout)) + 1
             assert [finding for task in tasks for finding in task.work()] == []
             assert tasks[-1].work.args[1]._data is None  # type: ignore[attr-defined]
         assert loads == [table.index for table in archive.tables]
@@ -192,6 +192,7 @@ def test_a_column_that_has_no_times_hides_none_behind_it() -> None:
     text, number = column(NodeType.CLP_STRING, [0]), column(NodeType.INTEGER, [5, 90])
     bounds = SimpleNamespace(column_ids=(text.node, number.node), encoding=TimestampEncoding.EPOCH, begin=0, end=50)
     table = SimpleNamespace(index=3, archive=SimpleNamespace(timestamp_ranges=[bounds]))
-    data: Any = SimpleNamespace(table=table, columns=[text, number])
+    layout = SimpleNamespace(by_node={text.node: 0, number.node: 1})
+    data: Any = SimpleNamespace(table=table, layout=layout, column_at=[text, number].__getitem__)
     (finding,) = verify_tables._bounds(data)
     assert (finding.expected, finding.actual) == ("0 to 50", "5 to 90")

@@ -5,13 +5,14 @@ Spec: clp_s.txt, Format overview.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 from exhume.codecs.zstd import zstd_checksum
 from exhume.counts import counted
-from exhume.errors import ExhumeError, SourceError
+from exhume.errors import ExhumeError, SourceError, Span
 from exhume.findings import Check
 from exhume.formats.clp_s.layout import DICTIONARY_HEAD, HEADER_SIZE
 from exhume.formats.clp_s.names import DICTIONARIES, HEADER_FILE, TABLE_SECTIONS
@@ -23,7 +24,6 @@ from exhume.layout.sections import Section, SectionKind, SectionMap
 from exhume.limits import Limits
 
 if TYPE_CHECKING:
-    from exhume.formats.clp_s.read.tables import Table
     from exhume.formats.clp_s.reader import ClpSArchive
     from exhume.layout.schema import Field
 
@@ -172,10 +172,11 @@ def _streams(archive: ClpSArchive, parent: str) -> Iterator[Section]:
         raise
     except ExhumeError:
         return
-    tables: dict[int, list[Table]] = {}
-    for table in archive.tables:
-        if table.entry.problem is None:
-            tables.setdefault(table.entry.stream_id, []).append(table)
+    tables: dict[int, array[int]] = {}
+    problems = metadata.tables.problems
+    for number, stream_id in enumerate(metadata.tables.stream_ids):
+        if number not in problems:
+            tables.setdefault(stream_id, array("Q")).append(number)
     for index, stream in enumerate(metadata.streams):
         try:
             place = archive.stream_place(index)
@@ -196,27 +197,33 @@ def _streams(archive: ClpSArchive, parent: str) -> Iterator[Section]:
             parent=parent,
             note=counted(len(tables.get(index, ())), "tables"),
         )
-        for table in tables.get(index, ()):
-            yield _table(table, name)
+        for number in tables.get(index, ()):
+            yield _table(archive, number, name, place.span)
 
 
 def _stream_loader(archive: ClpSArchive, index: int) -> Callable[[], bytes]:
     return lambda: bytes(archive.stream_payload(index)[: archive.table_metadata.streams[index].size])
 
 
-def _table(table: Table, parent: str) -> Section:
+def _table_payload(archive: ClpSArchive, number: int) -> bytes:
+    return bytes(archive.tables[number].load().data)
+
+
+def _table(archive: ClpSArchive, number: int, parent: str, stream: Span) -> Section:
+    table = archive.tables[number]
+    span = stream.in_payload(table.entry.start, table.entry.end)
     try:
-        types = [spec.type for spec in table.layout.columns]
+        types = list(table.layout.node_types)
     except ExhumeError as error:
-        return Section(f"table-{table.index}", table.span, SectionKind.UNREAD, parent=parent, note=str(error))
+        return Section(f"table-{table.index}", span, SectionKind.UNREAD, parent=parent, note=str(error))
     return Section(
         f"table-{table.index}",
-        table.span,
+        span,
         SectionKind.DATA,
         payload_schema="clp_s_table",
         payload_args=(table.num_messages, types),
         payload_size=table.size,
-        load=lambda: bytes(table.load().data),
+        load=partial(_table_payload, archive, number),
         parent=parent,
         note=f"{counted(table.num_messages, 'records')} of schema {table.schema_id}",
     )

@@ -28,6 +28,7 @@ from exhume.formats.clp_s.layout import (
 from exhume.formats.clp_s.names import DICTIONARIES, KNOWN_VERSIONS, SECTION_NAMES, TABLE_SECTIONS
 from exhume.formats.clp_s.read.kernel import ClpsRepeated
 from exhume.formats.clp_s.read.packets import range_entries
+from exhume.formats.clp_s.read.template import SchemaLayout
 from exhume.formats.clp_s.verify_tables import (
     Loaded,
     Passing,
@@ -219,8 +220,9 @@ def _schema_tree(archive: ClpSArchive) -> Iterator[Finding]:
         yield checks.TRAILING_PAYLOAD.finding("/schema_tree", span=span.sub(end, len(data)))
     for position in tree.repeated:
         yield checks.REPEATED_NODE.finding(span=span, field_path=f"nodes[{position}]")
-    for node, node_type in enumerate(tree.types):
-        if node_type not in NodeType.__members__.values() or node_type == NodeType.UNKNOWN:
+    unknown = set(tree.types).difference(NodeType) | {NodeType.UNKNOWN}
+    for node, node_type in enumerate(tree.types if not unknown.isdisjoint(tree.types) else ()):
+        if node_type in unknown:
             yield checks.UNKNOWN_NODE_TYPE.finding(span=span, field_path=f"nodes[{node}].type", actual=node_type)
     for node, key in enumerate(tree.keys):
         if not _is_utf8(key):
@@ -238,9 +240,10 @@ def _schema_map(archive: ClpSArchive) -> Iterator[Finding]:
         yield checks.TRAILING_PAYLOAD.finding("/schema_ids", span=span.sub(end, len(data)))
     for schema_id in repeated:
         yield checks.REPEATED_SCHEMA.finding(span=span, actual=schema_id)
+    span_of_schemas = archive.section_span("/schema_ids")
     for schema in schemas.values():
         try:
-            archive.schema_layout(schema)
+            SchemaLayout(archive.schema_tree, schema, span_of_schemas)
         except ExhumeError as error:
             yield Finding.from_error(error)
 

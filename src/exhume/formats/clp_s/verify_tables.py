@@ -25,6 +25,7 @@ from exhume.formats.clp_s.read.windows import has_windows, is_large, is_too_larg
 if TYPE_CHECKING:
     from exhume.formats.clp_s.read.places import Place
     from exhume.formats.clp_s.read.tables import Table, TableData
+    from exhume.formats.clp_s.read.template import SchemaLayout
     from exhume.formats.clp_s.read.windows import Rows
     from exhume.formats.clp_s.reader import ClpSArchive
     from exhume.limits import Limits
@@ -37,6 +38,19 @@ RAW_TYPES: Mapping[int, tuple[int, ...]] = {
     TimestampEncoding.DOUBLE_EPOCH: (NodeType.FLOAT, NodeType.FORMATTED_FLOAT),
 }
 """Node types whose values are epochs as they are, by the encoding of their range."""
+
+
+CHECKED = frozenset(
+    {
+        NodeType.VAR_STRING,
+        NodeType.DICTIONARY_FLOAT,
+        NodeType.CLP_STRING,
+        NodeType.UNSTRUCTURED_ARRAY,
+        NodeType.DATE_STRING,
+        NodeType.TIMESTAMP,
+    }
+)
+"""Types of columns whose values refer to something; any bytes are a number or a boolean."""
 
 
 class Task(NamedTuple):
@@ -155,19 +169,24 @@ def table_tasks(table: Table, quick: bool, *, counted: bool) -> Iterator[Task]:
     """Structure and every reference of one table, a column at a time; not `counted`: its records were before."""
     records = table.num_messages if counted else 0
     try:
-        columns = len(table.layout.nodes)
+        columns = checked_columns(table.layout)
     except ExhumeError:
-        columns = 0
+        columns = []
     if quick:
         yield Task(partial(_told, _quick_table, table), records)
         return
     if has_windows(table) and is_too_large(table):
         yield Task(partial(_told, _in_windows, table), records)
         return
-    loaded = Loaded(table.load, table.share, columns + 1)
-    for index in range(columns):
+    loaded = Loaded(table.load, table.share, len(columns) + 1)
+    for index in columns:
         yield Task(partial(_told, _column, loaded, index))
     yield Task(partial(_told, _rows, loaded), records)
+
+
+def checked_columns(layout: SchemaLayout) -> list[int]:
+    """Return the columns whose values may be wrong."""
+    return [index for index, kind in enumerate(layout.node_types) if kind in CHECKED]
 
 
 class _Windows:
@@ -216,6 +235,19 @@ def _has_frames(archive: ClpSArchive, index: int) -> bool:
     return False
 
 
+def _large_tables(tables: Sequence[Table]) -> dict[int, list[Table]]:
+    """Return the tables of each stream that has only large ones, in order of the streams."""
+    found: dict[int, list[Table]] = {}
+    others: set[int] = set()
+    for table in tables:
+        if table.entry.problem is None:
+            if is_large(table):
+                found.setdefault(table.entry.stream_id, []).append(table)
+            else:
+                others.add(table.entry.stream_id)
+    return {index: found[index] for index in sorted(found.keys() - others)}
+
+
 class Passing:
     """Streams of large tables of which a window of rows is checked at a time, and which are done when all is well.
 
@@ -225,15 +257,14 @@ class Passing:
 
     def __init__(self, archive: ClpSArchive, tables: Sequence[Table]) -> None:
         self._streams: dict[int, list[Table]] = {}
-        for index, stream in enumerate(() if archive.source.cost.wait else archive.table_metadata.streams):
-            inside = [table for table in tables if table.entry.stream_id == index and table.entry.problem is None]
+        streams = archive.table_metadata.streams
+        for index, inside in () if archive.source.cost.wait else _large_tables(tables).items():
+            stream = streams[index]
             ends = [0, *(table.entry.end for table in inside)]
             if (
-                inside
-                and (index or not stream.offset)
+                (index or not stream.offset)
                 and [table.entry.start for table in inside] == ends[:-1]
                 and ends[-1] == stream.size
-                and all(map(is_large, inside))
                 and _has_frames(archive, index)
             ):
                 self._streams[index] = inside
@@ -302,7 +333,7 @@ def _in_windows(table: Table) -> Iterator[Finding]:
 def _window_faults(rows: Rows, first: int) -> list[tuple[object, Finding]]:
     data = rows.window(range(len(rows.layout.nodes)))
     found: list[tuple[object, Finding]] = []
-    for index in range(len(rows.layout.nodes)):
+    for index in checked_columns(rows.layout):
         found += ((index, Finding.from_error(error)) for error in data.iter_faults(index))
     return [*found, *((one.code, one) for one in chain(_order(data, first), _bounds(data)))]
 
@@ -327,7 +358,7 @@ def table_faults(table: Table) -> Iterator[Finding]:
 
 def faults(data: TableData) -> Iterator[Finding]:
     """The same of its rows that are loaded."""
-    for index in range(len(data.layout.nodes)):
+    for index in checked_columns(data.layout):
         yield from map(Finding.from_error, data.iter_faults(index))
     yield from _order(data)
 
@@ -346,8 +377,9 @@ def _bounds(data: TableData) -> Iterator[Finding]:
     """
     archive = data.table.archive
     for found in archive.timestamp_ranges:
-        for column in data.columns:
-            if column.node not in found.column_ids or not column.rows or column.spec.unordered:
+        for index in sorted(data.layout.by_node[node] for node in found.column_ids if node in data.layout.by_node):
+            column = data.column_at(index)
+            if not column.rows:
                 continue
             low: float
             high: float
