@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from itertools import repeat
 from typing import Any
 
@@ -14,6 +15,7 @@ from exhume.cli.many import Many, Targets, recursive_option
 from exhume.cli.outcome import Outcome
 from exhume.cli.params import SIZE
 from exhume.cli.runtime import Run, common_options
+from exhume.cli.specified import ksy_options, refuse_others, refuse_without_ksy
 from exhume.io.source import STREAM_CHUNK
 
 
@@ -22,15 +24,35 @@ from exhume.io.source import STREAM_CHUNK
 @click.argument("names", nargs=-1, metavar="[NAME...]")
 @click.option("--from", "start", type=SIZE, help="Members: first byte to print.")
 @click.option("--to", "stop", type=SIZE, help="Members: byte to stop before.")
+@partial(ksy_options, path="With --ksy: only this list, a JSON object for each element.")
 @recursive_option
 @common_options
-def command(run: Run, target: str, names: tuple[str, ...], recursive: bool, **options: Any) -> Outcome | None:
+def command(
+    run: Run,
+    target: str,
+    names: tuple[str, ...],
+    recursive: bool,
+    ksy: str | None,
+    imports: tuple[str, ...],
+    path: str | None,
+    **options: Any,
+) -> Outcome | None:
     """Print members, records or messages of an archive.
 
     With --recursive, print every archive in the directory TARGET in sequence; one that cannot be read is reported on
     standard error, and the exit code is 1.
+
+    With --ksy, print the values of any file by a Kaitai Struct specification, as one JSON object (extra: ksy).
     """
     given = given_options(click.get_current_context())
+    if ksy is not None:
+        from exhume.cli.specified import cat_specified
+
+        if names:
+            raise click.UsageError("with --ksy there are no names: --path chooses a list")
+        refuse_others(given, frozenset())
+        return cat_specified(run, target, ksy, imports, path)
+    refuse_without_ksy(given)
     if not recursive:
         return cat_one(run, target, names=names, given=given, **options)
     from exhume.cli.playback import each_target, worst

@@ -7,6 +7,7 @@ import importlib
 import pkgutil
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from exhume.cli.outputs import made_together, prepare_directory, sweep
 from exhume.cli.playback import each_target, worst
 from exhume.cli.render import shown
 from exhume.cli.runtime import Run, common_options
+from exhume.cli.specified import ksy_options, refuse_others, refuse_without_ksy
 from exhume.counts import counted
 from exhume.registry import Format, formats, resolve
 from exhume.tabular.report import refuse_options
@@ -95,6 +97,7 @@ def split_columns(texts: tuple[str, ...]) -> list[str]:
 @click.option("--time", metavar="NAME[:UNIT]", help="Timesketch: column of the time; integers with s, ms, us or ns.")
 @click.option("--message", metavar="NAME", help="Timesketch: column that is the message (default: message).")
 @click.option("--clock-start", metavar="TIME", help="Timesketch: UTC time at which the clock of an Ark log was 0.")
+@partial(ksy_options, path="With --ksy: the list that becomes a table, such as packets or tables[2].rows.")
 @many_options
 @common_options
 def command(
@@ -108,6 +111,9 @@ def command(
     time: str | None,
     message: str | None,
     clock_start: str | None,
+    ksy: str | None,
+    imports: tuple[str, ...],
+    path: str | None,
     **values: Any,
 ) -> Outcome:
     """Write the content of TARGET in another form.
@@ -115,8 +121,22 @@ def command(
     With several targets FILE is a directory, new or empty without --overwrite, that gets a file per target, named after
     it, or a file per channel of one Ark log.  Exit code 3 if values had to be coerced or omitted; the counts name the
     kinds.
+
+    With --ksy, export a list in any file by a Kaitai Struct specification: arrow, csv, jsonl, parquet (extra: ksy).
     """
     ctx = click.get_current_context()
+    if ksy is not None:
+        from exhume.cli.specified import export_specified
+
+        refuse_others(given_options(ctx), frozenset(("to", "output", "overwrite", "columns")))
+        if len(targets) != 1:
+            raise click.UsageError("--ksy takes one file")
+        if run.machine and output == "-":
+            raise click.UsageError("--json reports on a file: give -o FILE")
+        chosen_columns = split_columns(columns)
+        form: dict[str, Any] = {"to": to, "overwrite": overwrite, "columns": chosen_columns}
+        return export_specified(run, targets[0], output, ksy, imports, path, **form)
+    refuse_without_ksy(given_options(ctx))
     chosen = many.targets(run, targets)
     events = {"time": time, "message": message, "clock_start": clock_start}
     events = {name: value for name, value in events.items() if value is not None}

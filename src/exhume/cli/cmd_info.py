@@ -14,25 +14,43 @@ from exhume.cli.many import Many, recursive_options
 from exhume.cli.outcome import Outcome
 from exhume.cli.render import key_values
 from exhume.cli.runtime import Run, common_options
+from exhume.cli.specified import ksy_options, refuse_others, refuse_without_ksy
 from exhume.redaction import redact
 
 
 @click.command("info", cls=FormatCommand, verb="info")
 @click.argument("target", metavar="TARGET")
 @click.option("--stats", is_flag=True, help="Also scan the archive for counts and sizes that its header does not hold.")
+@ksy_options
 @partial(recursive_options, also="With --stats also without it, of a zs, databundle or leveldb.")
 @common_options
 def command(
-    run: Run, target: str, stats: bool, recursive: Many | None, jobs: int | None = None, **values: Any
+    run: Run,
+    target: str,
+    stats: bool,
+    ksy: str | None,
+    imports: tuple[str, ...],
+    recursive: Many | None,
+    jobs: int | None = None,
+    **values: Any,
 ) -> Outcome:
     """Show header, counts, codecs and versions of an archive.
 
     If the archive cannot be opened, show the values of its header.  Damage found on the way is reported, with exit code
     3.  For a full check, run verify.
+
+    With --ksy, show the values and lists of any file by a Kaitai Struct specification (extra: ksy).
     """
+    given = given_options(click.get_current_context())
+    if ksy is not None:
+        from exhume.cli.specified import info_specified
+
+        refuse_others(given, frozenset())
+        return info_specified(run, target, ksy, imports)
+    refuse_without_ksy(given)
     if jobs is not None and not stats:
         raise click.UsageError("--jobs is for --recursive and --stats", click.get_current_context(silent=True))
-    options: dict[str, Any] = {"stats": stats, "values": values, "given": given_options(click.get_current_context())}
+    options: dict[str, Any] = {"stats": stats, "values": values, "given": given}
     if recursive is not None:
         from exhume.cli.recursive import each_archive
 

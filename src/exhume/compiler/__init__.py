@@ -21,9 +21,10 @@ from exhume.compiler.facts import constants_text, facts_texts
 from exhume.compiler.kinds import structures
 from exhume.compiler.layout import FOREIGN, LAYOUT, NATIVE
 from exhume.compiler.model import Given, Model
-from exhume.compiler.modules import module_texts
+from exhume.compiler.modules import module_text, module_texts
 from exhume.compiler.native import native_text
 from exhume.compiler.needs import find_needs
+from exhume.compiler.paused import pausing
 from exhume.compiler.refusal import RefusedError
 from exhume.compiler.tiling import tiling_text
 from exhume.compiler.validate import check_size, validate
@@ -89,6 +90,25 @@ def compile_foreign(specs: Specs, given: Given | None = None) -> dict[str, str]:
         raise RefusedError(f"its readers are more than {budgets.CODE} characters of code", min(specs))
     audited(texts, model)
     return {"__init__.py": FOREIGN_DOC, "_layout.py": LAYOUT + FOREIGN} | texts
+
+
+def paused_texts(
+    specs: Specs, given: Given | None, id: str, steps: list[str], texts: Mapping[str, str]
+) -> dict[str, str] | None:
+    """The readers of `texts`, compiled of the same specifications, of which one stops at a list (`compiler.paused`).
+
+    None where the list that the fields `steps` lead to is read at once.
+    """
+    model = Model(with_columns(specs, given), foreign=True, given=given)
+    found = pausing(model, steps, model.schemas[id])
+    if found is None:
+        return None
+    type, field = found
+    try:
+        text = module_text(type.root, find_needs(model), traced=False, paused=field)
+    except RefusedError:
+        return None
+    return {**texts, f"{type.root.id}.py": text}
 
 
 def with_columns(specs: Specs, given: Given | None = None) -> Specs:

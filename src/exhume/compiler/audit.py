@@ -40,8 +40,8 @@ ANNOTATIONS = frozenset(("dict",))
 """Names of Python that only say of which type something is, which nothing evaluates."""
 
 HELPERS = frozenset({
-    "FAILURES", "Lazily", "LayoutError", "Run", "Stream", "Structure", "Traced", "View", "all_taken", "bits", "ended",
-    "failed", "find",
+    "FAILURES", "Lazily", "LayoutError", "Paused", "Run", "Stream", "Structure", "Traced", "View", "all_taken", "bits",
+    "ended", "failed", "find",
     "inflated", "joined", "keep", "keep_instance", "multiplied", "named", "native", "new", "number", "numbers",
     "processed", "read_outside", "rotated", "shifted", "short", "taken", "weighed", "xored",
 })  # fmt: skip

@@ -65,11 +65,18 @@ class Module:
     """What the readers of one specification share: imports and constants, found while they are written."""
 
     def __init__(
-        self, schema: Type, needs: dict[Type, Needs], *, traced: bool = False, beside: Beside | None = None
+        self,
+        schema: Type,
+        needs: dict[Type, Needs],
+        *,
+        traced: bool = False,
+        beside: Beside | None = None,
+        paused: Field | None = None,
     ) -> None:
         self.schema = schema
         self.traced = traced
         self.beside = beside
+        self.paused = paused
         self.reads_plain = False
         """Whether names of classes and readers are at present those `beside`."""
         self.plains: set[str] = set()

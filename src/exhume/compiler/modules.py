@@ -18,15 +18,18 @@ from exhume.compiler.code import Module
 from exhume.compiler.columns import scan_text
 from exhume.compiler.ends import ends_text
 from exhume.compiler.flat import flat_text
-from exhume.compiler.model import Model, Type
+from exhume.compiler.model import Field, Model, Type
 from exhume.compiler.needs import Needs, find_needs
+from exhume.compiler.paused import PausedReader
 from exhume.compiler.reader import Reader
 from exhume.compiler.traced import TracedClass, TracedReader
 
 
-def module_text(schema: Type, needs: dict[Type, Needs], *, traced: bool, beside: Beside | None = None) -> str:
-    """The module of one specification."""
-    module = Module(schema, needs, traced=traced, beside=beside)
+def module_text(
+    schema: Type, needs: dict[Type, Needs], *, traced: bool, beside: Beside | None = None, paused: Field | None = None
+) -> str:
+    """The module of one specification; the reader of the type that has the list `paused` stops there."""
+    module = Module(schema, needs, traced=traced, beside=beside, paused=paused)
     parts = [part for type in schema.all() for part in _parts(module, type)]
     if module.foreign and not traced:
         parts.append("\n".join(_names(schema)))
@@ -40,7 +43,8 @@ def _parts(module: Module, type: Type) -> Iterator[str]:
         return
     if type.scalar is None:
         yield Class(module, type).text()
-    yield Reader(module, type).text()
+    stops = module.paused is not None and module.paused.owner is type
+    yield (PausedReader if stops else Reader)(module, type).text()
     if type.raw.get("-columns"):
         yield scan_text(module, type)
     if type.raw.get("-element"):

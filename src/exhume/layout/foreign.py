@@ -11,7 +11,6 @@ import importlib
 import importlib.abc
 import importlib.machinery
 import os
-import re
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -21,25 +20,25 @@ from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import Any, Self
 
-from exhume.choices import hint
-from exhume.compiler import Given, RefusedError, compile_foreign
+from exhume.compiler import Given, RefusedError, compile_foreign, paused_texts
 from exhume.compiler.audit import BUILTINS, IMPORTS, audited
 from exhume.compiler.extension import Extension, extension, package_texts
 from exhume.compiler.layout import FOREIGN
 from exhume.compiler.model import Model, Type
 from exhume.compiler.modules import module_texts
 from exhume.counts import counted
-from exhume.errors import EntryNotFoundError, ExhumeError, SpecificationError
+from exhume.errors import SpecificationError
 from exhume.findings import Finding
+from exhume.io.mapped import mapped
 from exhume.io.opening import Target, open_target
 from exhume.io.source import Source
+from exhume.layout.batches import BATCH_ROWS, Paused
 from exhume.layout.fast import RAISED, LayoutError, View, numbers, refused, short
 from exhume.layout.ksy_files import SpecFiles, one_file
 from exhume.layout.schema import Explainer, Field
 from exhume.layout.sections import Section, SectionMap
-from exhume.layout.tracing import Lazily, Traced, keep, keep_instance, slot
+from exhume.layout.tracing import Lazily, Traced, keep, keep_instance
 
-_STEP = re.compile(r"(\w+)(?:\[([0-9]+)\])?")
 Reader = Callable[..., tuple[Any, int]]
 """What reads an opaque type: it takes the bytes from there to the end of the stream, and the arguments of the type, and
 returns a value and how many bytes it took."""
@@ -156,39 +155,26 @@ class Specification:
     def to_arrow(self, target: Target, path: str, *arguments: Any) -> Any:
         """A `pyarrow.Table` with a row for each element of the repeated field at a path such as `tables[2].rows`.
 
-        See `foreign_table` for the columns.  Raises what `read` raises; `EntryNotFoundError` when the path leads to no
-        repeated field; `MissingDependencyError` without pyarrow (extra `arrow`).
+        See `foreign_table` for the columns; what has none is in the schema's metadata (`exhume.left_out`).  Raises what
+        `read` raises; `EntryNotFoundError` when the path leads to no repeated field; `MissingDependencyError` without
+        pyarrow (extra `arrow`).
         """
-        from exhume.layout.foreign_table import table
+        from exhume.layout.foreign_rows import Rows
 
         with one_file(open_target(target)) as source:
-            value = self.read_source(source, *arguments)
-            where = source.span(0, source.size)
-        field = None
-        for name, index in _STEP.findall(path):
-            type = self._type_of(value)
-            field = next((one for one in (*type.fields(), *type.params) if one.id == name), None) if type else None
-            if field is None or (index and not field.repeat):
-                known = [one.id for one in type.fields()] if type else []
-                raise EntryNotFoundError(f"no such field{hint(name, known)}", field_path=path)
-            try:
-                value = getattr(value, slot(name))
-            except RAISED as error:
-                raise refused(error, where) from error
-            if index:
-                if value is None or int(index) >= len(value):
-                    raise EntryNotFoundError(f"no element {index}", field_path=path)
-                value, field = value[int(index)], None
-        if field is None or not field.repeat or _STEP.sub("", path).strip("."):
-            raise EntryNotFoundError("nothing is repeated there", field_path=path)
-        try:
-            return table(value if value is not None else [], field, where.size)
-        except ExhumeError:
-            raise
-        except RAISED as error:
-            raise refused(error, where) from error
+            return Rows(self, source, path, arguments).table()
 
-    def _type_of(self, value: Any) -> Type | None:
+    def batches(self, target: Target, path: str, *arguments: Any, rows: int = BATCH_ROWS) -> Any:
+        """The same as a `pyarrow.RecordBatchReader` with batches of at most `rows` rows; raises the same errors.
+
+        A list that the end of the file or of a substream ends, or that nothing else asks for, takes the memory of one
+        batch, whatever its length; others are read as a whole first.  Later batches raise what their rows raise.
+        """
+        from exhume.layout.foreign_rows import Rows
+
+        return Rows(self, one_file(open_target(target)), path, arguments).reader(rows)
+
+    def type_of(self, value: Any) -> Type | None:
         """The type of a value; None for a value that is not a structure."""
         id = value.__class__.__module__.rpartition(".")[2]
         schema = self.model.schemas.get(id)
@@ -250,6 +236,15 @@ class Specification:
         names = code.co_varnames[3 : code.co_argcount - len(self.specs[self.id].get("params", ()))]
         return [None for _ in names]
 
+    def paused(self, steps: list[str]) -> Callable[..., Any] | None:
+        """The reader of the root that stops at the list that fields lead to; None where that is read as a whole."""
+        texts = paused_texts(self.specs, self.given, self.id, steps, self.texts)
+        if texts is None:
+            return None
+        module = load(texts, self.id, self.model, self.outside)
+        reader = getattr(module, self.model.schemas[self.id].reader_name)
+        return lambda data, *arguments: reader(data, 0, len(data), *self._around(reader), *arguments)
+
     @property
     def module(self) -> ModuleType:
         """The module of the root: `read_<type>(view, at, end)` and the classes that they return."""
@@ -258,9 +253,9 @@ class Specification:
     def read(self, target: Target, *arguments: Any) -> Any:
         """The whole file as one object with the field names of the specification; `arguments` are its parameters.
 
-        The file is read into memory; instances are parsed on first access.  Raises `SpecificationError` when the root
-        takes other parameters, and `TruncatedError` or `StructureError` with the offset and the path of the field.
-        Instances that fail on later access raise `LayoutError`.
+        A local file is mapped, others are read into memory; instances are parsed on first access.  Raises
+        `SpecificationError` when the root takes other parameters, and `TruncatedError` or `StructureError` with the
+        offset and the path of the field.  Instances that fail on later access raise `LayoutError`.
         """
         with one_file(open_target(target)) as source:
             return self.read_source(source, *arguments)
@@ -268,7 +263,7 @@ class Specification:
     def read_source(self, source: Source, *arguments: Any) -> Any:
         """The same as `read` for an open `Source`; raises the same errors."""
         where = source.span(0, source.size)
-        data = source.read_at(0, source.size)
+        data = mapped(source) if self.native is None else source.read_at(0, source.size)
         reader = getattr(self.module, self.model.schemas[self.id].reader_name)
         self.check_parameters(arguments)
         try:
@@ -353,7 +348,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             return
         if name == "_layout":  # what they raise is what exhume catches
             vars(module).update(LayoutError=LayoutError, View=View, numbers=numbers, short=short)
-            vars(module).update(FAILURES=RAISED)
+            vars(module).update(FAILURES=RAISED, Paused=Paused)
             exec(FOREIGN, vars(module))  # noqa: S102 - a text of ours
             if package in _NATIVE:
                 _NATIVE[package].begin(module)

@@ -1,9 +1,9 @@
-"""Repeated fields of a specification as a table: a `pyarrow.Table` made of columns or of objects.
+"""Repeated fields of a specification as tables: Arrow batches made of columns or of objects.
 
 Each field is a column with its name and width.  Bytes and texts are kept as they are; a value of an enum becomes its
-name (or its number as text, if it has none), a structure becomes a struct, repeated numbers become a list.  Computed
-instances are columns, too.  Fields that have no single type (`switch-on`), that are always the same (`contents`), or
-that themselves repeat structures have no column.
+name (or its number as text, if it has none), a structure becomes a struct, everything repeated a list.  A field that is
+one of several (`switch-on`) becomes a struct with a field for each of them, null but for the one that it is; numbers of
+different widths share one.  Computed instances are columns, too.  What has no column is in `Tabulator.left_out`.
 """
 
 from __future__ import annotations
@@ -14,17 +14,21 @@ from typing import Any
 
 from exhume.compiler import budgets
 from exhume.compiler.expressions import Literal
-from exhume.compiler.kinds import BOOL, BYTES, TEXT, Bits, Integer, Kind, Plain, Structure
+from exhume.compiler.kinds import BOOL, BYTES, TEXT, Bits, Integer, Kind, Plain, Structure, Switch, family
 from exhume.compiler.kinds import Sequence as Many
 from exhume.compiler.model import Field as Described
 from exhume.compiler.model import Type
 from exhume.counts import counted
 from exhume.errors import LimitExceededError, SpecificationError
+from exhume.io.jsonout import dumps
 from exhume.layout.tracing import slot
 from exhume.tabular.arrow import import_pyarrow
 
-DEEPEST = 8
-"""Levels of nested structures that get columns: a type may contain itself."""
+LEFT_OUT = "exhume.left_out"
+"""The key of the schema's metadata that has what has no column, as JSON: why, by path."""
+
+DEEPEST = 16
+"""Levels of structures, lists and choices within each other that get columns."""
 
 MOST_VALUES = 500_000
 """Values of a table beside a share for each byte of the file."""
@@ -58,112 +62,197 @@ class _Room:
             )
 
 
-def table(rows: Any, field: Described, size: int) -> Any:
-    """The table of a repeated field of a file of that size: `rows` is its value, columns or a list.
+class Tabulator:
+    """Makes the batches of a table from the elements of one repeated field of a file of a size.
 
-    Raises `SpecificationError` when no field of its elements has a column, `LimitExceededError` for a table that is
-    too large for the file.
+    `left_out` has what has no column, by its path, and why.  The schema of the first batch is that of all.
     """
-    pa = import_pyarrow()
-    kind, room = field.one, _Room(size)
-    if not isinstance(kind, Structure):
-        made = _array(pa, kind, list(rows), DEEPEST, room)
-        if made is None:
-            raise SpecificationError("its elements are of several types", field_path=field.where)
-        return pa.table({field.id: made})
-    if hasattr(rows, "resume_at"):
-        columns = _of_columns(pa, rows, kind.type, "", room)
-        if computed := _computed(kind.type):
-            elements = list(rows)
-            columns |= _of_fields(pa, elements, computed, DEEPEST, room)
-    else:
-        columns = _of_objects(pa, list(rows), kind.type, DEEPEST, room)
-    if not columns:
-        raise SpecificationError("nothing of its elements has a column", field_path=field.where)
-    return pa.table(columns)
+
+    def __init__(self, field: Described, size: int) -> None:
+        self.pa = import_pyarrow()
+        self.field = field
+        self.size = size
+        self.left_out: dict[str, str] = {}
+        self.schema: Any = None
+        self._room = _Room(size)
+        self._around: list[Type] = []
+        """The types of the structures that a column is in."""
+
+    def batch(self, rows: Any) -> Any:
+        """A `pyarrow.RecordBatch` of elements, columns or a list.
+
+        Raises `SpecificationError` when no field of the elements has a column or a column changes its type,
+        `LimitExceededError` for a batch that is too large for the file, and what instances raise.
+        """
+        pa, kind = self.pa, self.field.one
+        self._room = _Room(self.size)
+        self._around = [kind.type] if isinstance(kind, Structure) else []
+        if not isinstance(kind, Structure):
+            made = self._array(kind, list(rows), self.field.id, DEEPEST)
+            columns = {} if made is None else {self.field.id: made}
+        elif hasattr(rows, "resume_at"):
+            columns = self._of_columns(rows, kind.type, "", "")
+            if computed := _computed(kind.type):
+                columns |= self._of_fields(list(rows), computed, "", DEEPEST)
+        else:
+            columns = self._of_objects(list(rows), kind.type, "", DEEPEST)
+        if not columns:
+            raise SpecificationError("nothing of its elements has a column", field_path=self.field.where)
+        batch = pa.RecordBatch.from_arrays(list(columns.values()), list(columns))
+        if self.schema is None:
+            said = {LEFT_OUT: dumps(self.left_out)} if self.left_out else None
+            self.schema = batch.schema.with_metadata(said)
+        try:
+            return batch.cast(self.schema)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError) as error:
+            raise SpecificationError(f"a column changes its type: {error}", field_path=self.field.where) from None
+
+    def _of_columns(self, rows: Any, type: Type, prefix: str, path: str) -> dict[str, Any]:
+        import numpy as np
+
+        pa, found = self.pa, {}
+        for field in self._varied(type, path):
+            name, kind = f"{prefix}{field.id}", field.one
+            self._room.take(rows)
+            if isinstance(kind, Structure):
+                inner = self._of_columns(rows, kind.type, f"{name}_", f"{path}{field.id}.")
+                if inner:
+                    found[field.id] = pa.StructArray.from_arrays(list(inner.values()), list(inner))
+            elif kind in (BYTES, TEXT):
+                starts, ends = getattr(rows, f"{name}_start"), getattr(rows, f"{name}_end")
+                held = [bytes(rows.view[a:b]) for a, b in zip(starts, ends, strict=True)]
+                encoding = field.raw.get("encoding") or field.owner.encoding if kind == TEXT else None
+                if encoding is not None:
+                    found[field.id] = pa.array([str(one, encoding) for one in held], pa.string())
+                else:
+                    found[field.id] = pa.array(held, pa.binary())
+            else:
+                numbers = np.asarray(getattr(rows, name))
+                enum = kind.enum if isinstance(kind, (Integer, Bits)) else None
+                if enum is not None:
+                    found[field.id] = _names(pa, enum.values, numbers.tolist())
+                else:
+                    found[field.id] = pa.array(numbers).cast(_numeric(pa, kind))
+        return found
+
+    def _varied(self, type: Type, path: str) -> list[Described]:
+        """The fields that are not always the same."""
+        found = []
+        for one in type.seq:
+            if "contents" in one.raw:
+                self.left_out[f"{path}{one.id}"] = "always the same"
+            elif one.size != Literal(0):
+                found.append(one)
+        for one in type.instances.values():
+            if one.value is None:
+                self.left_out[f"{path}{one.id}"] = "read from elsewhere when it is asked for"
+        return found
+
+    def _of_objects(self, rows: Sequence[Any], type: Type, path: str, depth: int) -> dict[str, Any]:
+        return self._of_fields(rows, [*self._varied(type, path), *_computed(type)], path, depth)
+
+    def _of_fields(self, rows: Sequence[Any], fields: Sequence[Described], path: str, depth: int) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for field in fields:
+            self._room.take(rows)
+            values = [None if row is None else getattr(row, slot(field.id)) for row in rows]
+            made = self._array(field.kind, values, f"{path}{field.id}", depth)
+            if made is not None:
+                found[field.id] = made
+        return found
+
+    def _array(self, kind: Kind, values: list[Any], path: str, depth: int) -> Any:
+        """One column; None for a kind of value that has no column."""
+        pa = self.pa
+        if isinstance(kind, (Integer, Bits)) and kind.enum is not None:
+            return _names(pa, kind.enum.values, values)
+        if isinstance(kind, (Integer, Bits)) or (isinstance(kind, Plain) and kind.kind in ("float", "bool")):
+            return _numbers(pa, kind, values)
+        if kind in (BYTES, TEXT):
+            self._room.take(values, long=True)
+            held = [bytes(one) if isinstance(one, memoryview) else one for one in values]
+            return pa.array(held, pa.string() if kind == TEXT else pa.binary())
+        if not depth:
+            return self._none(path, f"more than {DEEPEST} levels deep")
+        if isinstance(kind, Structure) and not kind.type.opaque:
+            if kind.type in self._around:
+                return self._none(path, "a structure within one of its own type")
+            self._around.append(kind.type)
+            inner = self._of_objects(values, kind.type, f"{path}.", depth - 1)
+            self._around.pop()
+            return self._struct(inner, values, path)
+        if isinstance(kind, Switch):
+            return self._one_of(kind, values, path, depth)
+        if isinstance(kind, Many):
+            offsets = [0]
+            for one in values:
+                offsets.append(offsets[-1] + (0 if one is None else len(one)))
+            self._room.take(range(offsets[-1]))
+            flat = self._array(kind.of, [item for one in values if one is not None for item in one], path, depth - 1)
+            if flat is None:
+                return None
+            mask = pa.array([one is None for one in values], pa.bool_())
+            return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), flat, mask=mask)
+        return self._none(path, "of no type that is known before it is read")
+
+    def _one_of(self, kind: Switch, values: list[Any], path: str, depth: int) -> Any:
+        """A struct with a field for each thing that a value may be."""
+        self._room.take(values)
+        found: dict[str, Any] = {}
+        for name, (one, fits) in _choices(kind).items():
+            chosen = [value if value is not None and fits(value) else None for value in values]
+            made = self._array(one, chosen, f"{path}.{name}", depth - 1)
+            if made is not None:
+                found[name] = made
+        return self._struct(found, values, path)
+
+    def _struct(self, inner: dict[str, Any], values: list[Any], path: str) -> Any:
+        if not inner:
+            return self._none(path, "nothing in it has a column")
+        missing = self.pa.array([one is None for one in values], self.pa.bool_())
+        return self.pa.StructArray.from_arrays(list(inner.values()), list(inner), mask=missing)
+
+    def _none(self, path: str, why: str) -> None:
+        self.left_out[path] = why
 
 
-def _varied(type: Type) -> list[Described]:
-    """The fields that are not always the same."""
-    return [one for one in type.seq if "contents" not in one.raw and one.size != Literal(0)]
+def _choices(kind: Switch) -> dict[str, tuple[Kind, Callable[[Any], bool]]]:
+    """What a value of a switch may be, by the name of its column, and whether a value is that."""
+    structures: dict[str, tuple[Kind, Callable[[Any], bool]]] = {}
+    plain: dict[str, list[Kind]] = {}
+    for one in [*(found for _, found in kind.cases), *([] if kind.default is None else [kind.default])]:
+        if isinstance(one, Structure):
+            name = one.type.where.replace("::", ".") if one.type.id in structures else one.type.id
+            known = [found for found, _ in structures.values() if isinstance(found, Structure)]
+            if all(found.type is not one.type for found in known):
+                structures[name] = one, _is_of(one.type)
+        else:
+            plain.setdefault(family(one), []).append(one)
+    for word, kinds in plain.items():
+        word = "integer" if word in ("enum", "bool") and "integer" in plain else word
+        first = kinds[0] if all(one == kinds[0] for one in kinds) else None
+        general: Kind = Integer(None) if word in ("integer", "enum", "bool") else kinds[0]
+        structures[word] = general if first is None else first, _FITS.get(word, lambda value: False)
+    return structures
+
+
+def _is_of(type: Type) -> Callable[[Any], bool]:
+    wanted = type.root.id, type.class_name
+    return lambda value: (value.__class__.__module__.rpartition(".")[2], value.__class__.__name__) == wanted
+
+
+_FITS: dict[str, Callable[[Any], bool]] = {
+    "integer": lambda value: isinstance(value, int),
+    "enum": lambda value: isinstance(value, int),
+    "bool": lambda value: isinstance(value, int),
+    "float": lambda value: isinstance(value, float),
+    "text": lambda value: isinstance(value, str),
+    "bytes": lambda value: isinstance(value, (bytes, memoryview)),
+}
 
 
 def _computed(type: Type) -> list[Described]:
     return [one for one in type.instances.values() if one.value is not None]
-
-
-def _of_columns(pa: Any, rows: Any, type: Type, prefix: str, room: _Room) -> dict[str, Any]:
-    import numpy as np
-
-    found: dict[str, Any] = {}
-    for field in _varied(type):
-        name, kind = f"{prefix}{field.id}", field.one
-        room.take(rows)
-        if isinstance(kind, Structure):
-            inner = _of_columns(pa, rows, kind.type, f"{name}_", room)
-            found[field.id] = pa.StructArray.from_arrays(list(inner.values()), list(inner))
-        elif kind in (BYTES, TEXT):
-            starts, ends = getattr(rows, f"{name}_start"), getattr(rows, f"{name}_end")
-            held = [bytes(rows.view[a:b]) for a, b in zip(starts, ends, strict=True)]
-            encoding = field.raw.get("encoding") or field.owner.encoding if kind == TEXT else None
-            if encoding is not None:
-                found[field.id] = pa.array([str(one, encoding) for one in held], pa.string())
-            else:
-                found[field.id] = pa.array(held, pa.binary())
-        else:
-            numbers = np.asarray(getattr(rows, name))
-            enum = kind.enum if isinstance(kind, (Integer, Bits)) else None
-            if enum is not None:
-                found[field.id] = _names(pa, enum.values, numbers.tolist())
-            else:
-                found[field.id] = pa.array(numbers).cast(_numeric(pa, kind))
-    return found
-
-
-def _of_objects(pa: Any, rows: Sequence[Any], type: Type, depth: int, room: _Room) -> dict[str, Any]:
-    return _of_fields(pa, rows, [*_varied(type), *_computed(type)], depth, room)
-
-
-def _of_fields(pa: Any, rows: Sequence[Any], fields: Sequence[Described], depth: int, room: _Room) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for field in fields:
-        room.take(rows)
-        values = [None if row is None else getattr(row, slot(field.id)) for row in rows]
-        made = _array(pa, field.kind, values, depth, room)
-        if made is not None:
-            found[field.id] = made
-    return found
-
-
-def _array(pa: Any, kind: Kind, values: list[Any], depth: int, room: _Room) -> Any:
-    """One column; None for a kind of value that has no column."""
-    if isinstance(kind, (Integer, Bits)) and kind.enum is not None:
-        return _names(pa, kind.enum.values, values)
-    if isinstance(kind, (Integer, Bits)) or (isinstance(kind, Plain) and kind.kind in ("float", "bool")):
-        return _numbers(pa, kind, values)
-    if kind in (BYTES, TEXT):
-        room.take(values, long=True)
-        held = [bytes(one) if isinstance(one, memoryview) else one for one in values]
-        return pa.array(held, pa.string() if kind == TEXT else pa.binary())
-    if isinstance(kind, Structure) and depth:
-        inner = _of_objects(pa, values, kind.type, depth - 1, room)
-        missing = pa.array([one is None for one in values])
-        return pa.StructArray.from_arrays(list(inner.values()), list(inner), mask=missing) if inner else None
-    if isinstance(kind, Many) and not isinstance(kind.of, (Structure, Many)):
-        offsets = [0]
-        for one in values:
-            offsets.append(offsets[-1] + (0 if one is None else len(one)))
-        room.take(range(offsets[-1]))
-        flat = _array(pa, kind.of, [item for one in values if one is not None for item in one], depth, room)
-        if flat is None:
-            return None
-        lists = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), flat)
-        if all(one is not None for one in values):
-            return lists
-        return pa.array(
-            [None if one is None else got for one, got in zip(values, lists.to_pylist(), strict=True)], lists.type
-        )
-    return None
 
 
 def _numeric(pa: Any, kind: Kind) -> Any:

@@ -1,0 +1,201 @@
+"""`--ksy` of cat, export and info: any file, read by a Kaitai Struct specification."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from exhume.choices import hint
+from exhume.cli.outcome import Outcome
+from exhume.cli.runtime import Run
+from exhume.counts import counted
+from exhume.redaction import redact
+
+if TYPE_CHECKING:
+    from exhume.layout.foreign import Specification
+
+NAMED = 20
+"""Fields without a column that are named on standard error; the schema's metadata have all."""
+
+WITHOUT = "fields without a column"
+SAME = "always the same"
+
+
+def ksy_options(command: Callable[..., Any], path: str = "") -> Callable[..., Any]:
+    """The options of a verb that takes a file and its specification, with the help of `--path` if it has that."""
+    if path:
+        command = click.option("--path", "path", metavar="PATH", help=path)(command)
+    command = click.option("--import", "imports", multiple=True, metavar="DIR", help="Where --ksy finds imports, too.")(
+        command
+    )
+    said = "TARGET is any file, and this is the specification of it."
+    return click.option("--ksy", "ksy", metavar="SPEC.ksy", help=said)(command)
+
+
+def refuse_without_ksy(given: frozenset[str]) -> None:
+    """Raises `click.UsageError` for options that only mean something with `--ksy`."""
+    for name, option in (("imports", "--import"), ("path", "--path")):
+        if name in given:
+            raise click.UsageError(f"{option} is for --ksy")
+
+
+def refuse_others(given: frozenset[str], taken: frozenset[str]) -> None:
+    """Raises `click.UsageError` for options that mean nothing with `--ksy`."""
+    known = {option.name: option for option in click.get_current_context().command.params}
+    for name in sorted(given - taken - {"ksy", "imports", "path"}):
+        option = known.get(name)
+        if isinstance(option, click.Option) and name not in COMMON:
+            raise click.UsageError(f"{option.opts[-1]} does not apply with --ksy")
+
+
+COMMON = frozenset(
+    ("json", "ndjson", "quiet", "verbose", "colour", "as_format", "offset", "length", "storage", "limits", "limit")
+)
+
+
+def specification_of(ksy: str, imports: tuple[str, ...]) -> Specification:
+    """The compiled specification."""
+    from exhume.layout.foreign import compile_ksy
+
+    return compile_ksy(ksy, imports=imports)
+
+
+class _Table:
+    """A list of a file as the exporters of tables take archives."""
+
+    wide_tables = False
+
+    def __init__(self, rows: Any, path: str) -> None:
+        self.rows = rows
+        self.path = path
+        self.left_out: dict[str, str] = {}
+
+    def arrow_tables(self, *, columns: list[str] | None, lost: Any, jobs: int = 1) -> dict[str, Callable[[], Any]]:
+        """The one table."""
+
+        def make() -> Any:
+            from exhume.tabular.arrow import choose, import_pyarrow
+
+            reader = self.rows.reader()
+            self.left_out = self.rows.tabulator.left_out
+            lost[WITHOUT] += sum(why != SAME for why in self.left_out.values())
+            if columns is None:
+                return reader
+            names = choose(reader.schema.names, columns)
+            schema = import_pyarrow().schema([reader.schema.field(name) for name in names], reader.schema.metadata)
+            batches = (batch.select(names) for batch in reader)
+            return import_pyarrow().RecordBatchReader.from_batches(schema, batches)
+
+        return {self.path: make}
+
+
+def export_specified(
+    run: Run,
+    target: str,
+    output: str,
+    ksy: str,
+    imports: tuple[str, ...],
+    path: str | None,
+    *,
+    to: str,
+    overwrite: bool,
+    columns: list[str],
+) -> Outcome:
+    """Exports a list of a file.  Raises `click.UsageError` for a form that tables do not have."""
+    report, table = _exported(run, target, output, ksy, imports, path, to, overwrite, columns)
+    if run.machine:
+        body = {"target": redact(target), "to": to, "output": output, **report.to_dict(), "left_out": table.left_out}
+        run.document("export", body)
+    else:
+        run.note(", ".join(counted(n, kind) for kind, n in report.written.items()) or "nothing written")
+        for kind, count in report.lost.items():
+            if count and kind != WITHOUT:
+                run.note(f"lost: {kind}: {count}")
+        _tell_left_out(run, table.left_out)
+    return Outcome.DONE if report.complete else Outcome.LOSS
+
+
+def _exported(
+    run: Run,
+    target: str,
+    output: str,
+    ksy: str,
+    imports: tuple[str, ...],
+    path: str | None,
+    to: str,
+    overwrite: bool,
+    columns: list[str],
+) -> tuple[Any, _Table]:
+    import importlib
+
+    from exhume.layout.foreign_rows import Rows
+    from exhume.layout.ksy_files import one_file
+
+    known = ("arrow", "csv", "jsonl", "parquet")
+    if to not in known:
+        raise click.UsageError(f"with --ksy there is no --to {to}{hint(to, known)}: one of {', '.join(known)}")
+    if path is None:
+        raise click.UsageError("--ksy needs --path: the list that becomes a table, such as packets")
+    specification = specification_of(ksy, imports)
+    with one_file(run.take_source(target)) as source, run.progress(f"export to {to}") as progress:
+        table = _Table(Rows(specification, source, path, ()), path)
+        export = importlib.import_module(f"exhume.export.{to}").export
+        report = export(table, output, overwrite=overwrite, progress=progress, columns=columns)
+    return report, table
+
+
+def _tell_left_out(run: Run, left_out: Mapping[str, str]) -> None:
+    """Names what has no column."""
+    told = list(left_out.items())
+    for name, why in told[:NAMED]:
+        run.note(f"no column: {name}: {why}")
+    if len(told) > NAMED:
+        run.note(f"no column: {counted(len(told) - NAMED, 'more fields')}, named in the schema's metadata")
+
+
+def cat_specified(run: Run, target: str, ksy: str, imports: tuple[str, ...], path: str | None) -> Outcome:
+    """Prints a list of a file as JSON lines, or without a path everything that is in it as one JSON object."""
+    from exhume.layout.fast import RAISED, refused
+    from exhume.layout.foreign_values import json_pieces
+    from exhume.layout.ksy_files import one_file
+
+    if path is not None:
+        report, table = _exported(run, target, "-", ksy, imports, path, "jsonl", False, [])
+        _tell_left_out(run, table.left_out)
+        return Outcome.DONE if report.complete else Outcome.LOSS
+    specification = specification_of(ksy, imports)
+    left_out: dict[str, str] = {}
+    with one_file(run.take_source(target)) as source:
+        value = specification.read_source(source)
+        try:
+            for piece in json_pieces(specification, value, left_out):
+                run.out.text(piece)
+        except RAISED as error:
+            raise refused(error, source.span(0, source.size)) from error
+    run.out.text("\n")
+    _tell_left_out(run, left_out)
+    return Outcome.LOSS if left_out else Outcome.DONE
+
+
+def info_specified(run: Run, target: str, ksy: str, imports: tuple[str, ...]) -> Outcome:
+    """Says what a file has by its specification: single values, and lists with the numbers of their elements."""
+    from exhume.cli.render import key_values
+    from exhume.layout.foreign_values import described
+    from exhume.layout.ksy_files import one_file
+
+    specification = specification_of(ksy, imports)
+    with one_file(run.take_source(target)) as source:
+        size, value = source.size, specification.read_source(source)
+        body: dict[str, Any] = {"target": redact(target), "format": f"ksy:{specification.id}", "size": size}
+        title = specification.specs[specification.id]["meta"].get("title")
+        if title:
+            body["title"] = str(title)
+        body |= described(specification, value)
+    if run.machine:
+        run.document("info", body)
+    else:
+        for line in key_values(body):
+            run.say(line)
+    return Outcome.DONE

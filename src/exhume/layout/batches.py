@@ -1,0 +1,103 @@
+"""Lists of any length, read in batches by readers that stop where the list begins (`exhume.compiler.paused`)."""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from exhume.compiler import budgets
+from exhume.layout.fast import LayoutError
+
+BATCH_ROWS = 65_536
+"""Elements of a batch at most, unless the caller says otherwise."""
+
+BATCH_BYTES = 16 << 20
+"""A batch ends with the element that reaches this many bytes of the file."""
+
+FIRST_ROWS = 256
+"""Rows of the first batch, by which the length of a row is estimated."""
+
+
+@dataclass(eq=False)
+class Paused(Exception):  # noqa: N818 - nothing is wrong
+    """What a reader raises where the list begins: where that is, and what reads elements.
+
+    Attributes:
+        at: Where the first element begins in the bytes.
+        end: Where the stream of the list ends.
+        many: How many elements there are; None: up to the end, or until `last`.
+        run: The budgets of the reading, which hold for all batches together.
+        rows: Reads so many elements from a position as columns; None where there are none.
+        element: Reads the element at a position, by its number, and says where it ends.
+        last: Whether an element, by its number, is the last.
+    """
+
+    at: int
+    end: int
+    many: int | None
+    run: Any
+    rows: Callable[[int, int], Any] | None
+    element: Callable[[int, int, Any], tuple[Any, int]] | None
+    last: Callable[[Any, int], bool] | None
+
+    def batches(self, data: Any, path: str, rows: int) -> Iterator[Sequence[Any]]:
+        """The elements as columns or lists, in batches; raises `LayoutError` after those before what does not fit."""
+        found = self._by_columns(path, rows) if self.rows is not None else self._one_by_one(path, rows)
+        for batch, at in found:
+            yield batch
+            del batch  # its memory is free before the next one is read
+            if isinstance(data, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+                done = at // mmap.PAGESIZE * mmap.PAGESIZE
+                if done:
+                    data.madvise(mmap.MADV_DONTNEED, 0, done)
+
+    def _by_columns(self, path: str, rows: int) -> Iterator[tuple[Sequence[Any], int]]:
+        assert self.rows is not None
+        at, index, ask = self.at, 0, min(rows, FIRST_ROWS)
+        while index < self.many if self.many is not None else at < self.end:
+            wanted = ask if self.many is None else min(ask, self.many - index)
+            found = self.rows(at, wanted)
+            whole = self.many is None and found.resume_at >= self.end
+            if len(found):
+                yield found, found.resume_at
+            if found.problem is not None and not whole:
+                raise _moved(found.problem, path, index)
+            index += len(found)
+            if len(found):
+                ask = max(1, min(rows, BATCH_BYTES * len(found) // max(1, found.resume_at - at)))
+            at = found.resume_at
+
+    def _one_by_one(self, path: str, rows: int) -> Iterator[tuple[Sequence[Any], int]]:
+        assert self.element is not None
+        held: list[Any] = []
+        at, index, start = self.at, 0, self.at
+        while index < self.many if self.many is not None else self.last is not None or at < self.end:
+            before = at
+            try:
+                one, at = self.element(at, index, self.run)
+                if at == before and (index >= budgets.EMPTY or (self.many is None and self.last is None)):
+                    raise LayoutError("", at, at, "elements that take bytes", "one that takes none")
+                held.append(one)
+                is_last = self.last is not None and self.last(one, index)
+            except LayoutError as error:
+                if held:
+                    yield held, before
+                error.within(f"{path}[{index}]")
+                raise
+            index += 1
+            if is_last:
+                break
+            if len(held) >= rows or at - start >= BATCH_BYTES:
+                yield held, at
+                held, start = [], at
+        if held:
+            yield held, at
+
+
+def _moved(error: LayoutError, path: str, index: int) -> LayoutError:
+    """The error of columns, whose elements are counted from the first of their batch."""
+    number, _, rest = error.path.removeprefix("[").partition("]")
+    error.path = f"{path}[{index + int(number)}]{rest}" if number.isdigit() else f"{path}{error.path}"
+    return error

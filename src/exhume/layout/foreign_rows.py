@@ -1,0 +1,128 @@
+"""The elements of a repeated field of a file that a foreign specification describes, found by a path, as Arrow."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from exhume.choices import hint
+from exhume.compiler.model import Field as Described
+from exhume.errors import EntryNotFoundError, ExhumeError
+from exhume.io.mapped import mapped
+from exhume.io.source import Source
+from exhume.layout.batches import BATCH_ROWS, Paused
+from exhume.layout.fast import RAISED, refused
+from exhume.layout.foreign_table import Tabulator
+from exhume.layout.tracing import slot
+from exhume.tabular.arrow import check_rows
+
+if TYPE_CHECKING:
+    from exhume.layout.foreign import Specification
+
+_STEP = re.compile(r"(\w+)(?:\[([0-9]+)\])?")
+
+
+class Rows:
+    """The rows of one list of a file; `arguments` are the parameters of the specification."""
+
+    def __init__(self, specification: Specification, source: Source, path: str, arguments: Sequence[Any]) -> None:
+        self.specification = specification
+        self.source = source
+        self.path = path
+        self.arguments = arguments
+        self.where = source.span(0, source.size)
+        self.tabulator: Tabulator
+        """What made the columns of `reader`."""
+        specification.check_parameters(arguments)
+
+    def table(self) -> Any:
+        """All rows as a `pyarrow.Table`."""
+        field, rows = self._whole()
+        tabulator = Tabulator(field, self.where.size)
+        return tabulator.pa.Table.from_batches([self._batch(tabulator, rows)])
+
+    def reader(self, rows: int = BATCH_ROWS) -> Any:
+        """The rows as a `pyarrow.RecordBatchReader`; the source is closed after the last."""
+        check_rows(rows)
+        tabulator, batches = self._streamed(rows) or self._sliced(rows)
+        self.tabulator = tabulator
+        try:
+            first = next(batches, None)
+        except BaseException:
+            self.source.close()
+            raise
+        if first is None:
+            first = self._batch(tabulator, [])
+        return tabulator.pa.RecordBatchReader.from_batches(tabulator.schema, self._closing(first, batches))
+
+    def _closing(self, first: Any, batches: Iterator[Any]) -> Iterator[Any]:
+        with self.source:
+            held = [first]
+            del first
+            yield held.pop()
+            yield from batches
+
+    def _streamed(self, rows: int) -> tuple[Tabulator, Iterator[Any]] | None:
+        """Batches of a list at which the reader stops; None for a list that is read as a whole."""
+        steps = self.path.split(".")
+        read = self.specification.paused(steps)
+        if read is None:
+            return None
+        root = self.specification.model.schemas[self.specification.id]
+        field: Described | None = None
+        for step in steps:
+            type = root if field is None else field.one.type  # type: ignore[union-attr]  # `pausing` has seen to it
+            field = next(one for one in type.seq if one.id == step)
+        assert field is not None
+        tabulator = Tabulator(field, self.where.size)
+        return tabulator, self._read(read, tabulator, rows)
+
+    def _read(self, read: Any, tabulator: Tabulator, rows: int) -> Iterator[Any]:
+        data = mapped(self.source)
+        try:
+            try:
+                read(data, *self.arguments)
+            except Paused as found:
+                for batch in found.batches(data, self.path, rows):
+                    yield tabulator.batch(batch)
+        except ExhumeError:
+            raise
+        except RAISED as error:
+            raise refused(error, self.where) from error
+
+    def _sliced(self, rows: int) -> tuple[Tabulator, Iterator[Any]]:
+        field, whole = self._whole()
+        tabulator = Tabulator(field, self.where.size)
+        batch = self._batch(tabulator, whole)
+        return tabulator, (batch.slice(at, rows) for at in range(0, batch.num_rows, rows))
+
+    def _batch(self, tabulator: Tabulator, rows: Any) -> Any:
+        try:
+            return tabulator.batch(rows)
+        except ExhumeError:
+            raise
+        except RAISED as error:
+            raise refused(error, self.where) from error
+
+    def _whole(self) -> tuple[Described, Any]:
+        """The field that the path leads to, and its value.  Raises `EntryNotFoundError` when it leads to no list."""
+        value = self.specification.read_source(self.source, *self.arguments)
+        field: Described | None = None
+        for name, index in _STEP.findall(self.path):
+            type = self.specification.type_of(value)
+            field = next((one for one in (*type.fields(), *type.params) if one.id == name), None) if type else None
+            if field is None or (index and not field.repeat):
+                known = [one.id for one in type.fields()] if type else []
+                raise EntryNotFoundError(f"no such field{hint(name, known)}", field_path=self.path)
+            try:
+                value = getattr(value, slot(name))
+            except RAISED as error:
+                raise refused(error, self.where) from error
+            if index:
+                if value is None or int(index) >= len(value):
+                    raise EntryNotFoundError(f"no element {index}", field_path=self.path)
+                value, field = value[int(index)], None
+        if field is None or not field.repeat or _STEP.sub("", self.path).strip("."):
+            raise EntryNotFoundError("nothing is repeated there", field_path=self.path)
+        return field, value if value is not None else []

@@ -1,0 +1,85 @@
+"""A structure of a foreign specification as JSON, and the outline of one."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from exhume.errors import shorten
+from exhume.io.jsonout import dump_pieces, dumps
+from exhume.layout.fast import RAISED
+from exhume.layout.tracing import slot
+
+if TYPE_CHECKING:
+    from exhume.layout.foreign import Specification
+
+ELSEWHERE = "read from elsewhere when it is asked for"
+SHOWN = 200
+"""Characters or bytes of a value in an outline."""
+
+
+def json_pieces(specification: Specification, value: Any, left_out: dict[str, str], path: str = "") -> Iterator[str]:
+    """The text of a value in JSON, in pieces: fields and computed instances; enums by name, lists as arrays.
+
+    `left_out` gets the instances that are read from elsewhere, by their path.  Raises what instances raise.
+    """
+    type = specification.type_of(value)
+    if type is not None:
+        lead, here = "{", f"{path}." if path else ""
+        for field in type.fields():
+            if field.value is None and field.instance:
+                left_out[f"{here}{field.id}"] = ELSEWHERE
+                continue
+            yield f"{lead}{dumps(field.id)}:"
+            yield from json_pieces(specification, getattr(value, slot(field.id)), left_out, f"{here}{field.id}")
+            lead = ","
+        yield "}" if lead == "," else "{}"
+    elif isinstance(value, enum.Enum):
+        yield dumps(value.name)
+    elif isinstance(value, memoryview) and value.format != "B":
+        yield dumps(value.tolist())
+    elif isinstance(value, (bytes, memoryview)):
+        yield from dump_pieces(bytes(value))
+    elif value is None or isinstance(value, (bool, int, float, str)):
+        yield from dump_pieces(value)
+    elif hasattr(value, "__getitem__") and hasattr(value, "__len__"):
+        lead = "["
+        for index in range(len(value)):
+            yield lead
+            yield from json_pieces(specification, value[index], left_out, path)
+            lead = ","
+        yield "]" if lead == "," else "[]"
+    else:
+        yield dumps(shorten(value, SHOWN))
+
+
+def described(specification: Specification, value: Any) -> dict[str, Any]:
+    """The values and the lists of a structure and of those directly in it: lists by the number of their elements."""
+    found: dict[str, Any] = {"fields": {}, "lists": {}}
+    _describe(specification, value, "", found, 2)
+    return {key: one for key, one in found.items() if one}
+
+
+def _describe(specification: Specification, value: Any, path: str, found: dict[str, Any], depth: int) -> None:
+    type = specification.type_of(value)
+    for field in type.fields() if type is not None else ():
+        name = f"{path}{field.id}"
+        try:
+            one = getattr(value, slot(field.id))
+        except RAISED as error:
+            found["fields"][name] = f"cannot be read: {shorten(error, SHOWN)}"
+            continue
+        if one is None:
+            continue
+        if field.repeat:
+            found["lists"][name] = len(one)
+        elif specification.type_of(one) is not None:
+            if depth > 1:
+                _describe(specification, one, f"{name}.", found, depth - 1)
+        elif isinstance(one, enum.Enum):
+            found["fields"][name] = one.name
+        elif isinstance(one, (bytes, memoryview)):
+            found["fields"][name] = shorten(bytes(one[:SHOWN]), SHOWN)
+        elif isinstance(one, (bool, int, float, str)):
+            found["fields"][name] = shorten(one, SHOWN) if isinstance(one, str) else one

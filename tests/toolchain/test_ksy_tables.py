@@ -1,0 +1,242 @@
+"""Tables of any file by its specification: every construct has a column or is named, in the memory of one batch."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import json
+import struct
+import tracemalloc
+import zlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exhume.errors import EntryNotFoundError, LimitExceededError, QueryError, StructureError, TruncatedError
+from exhume.layout.foreign import Specification, compile_ksy
+
+pa = pytest.importorskip("pyarrow")
+
+EVENTS = """
+meta: {id: one, endian: le, encoding: UTF-8}
+seq:
+  - {id: version, type: u1}
+  - {id: events, type: event, repeat: eos}
+types:
+  event:
+    seq:
+      - {id: magic, contents: E}
+      - {id: time, type: u8}
+      - {id: kind, type: u1, enum: kinds}
+      - {id: body, type: {switch-on: kind, cases: {'kinds::move': move, 'kinds::say': say, 'kinds::wait': u2}}}
+    instances:
+      first: {pos: 0, type: u1}
+  move: {seq: [{id: n, type: u1}, {id: points, type: point, repeat: expr, repeat-expr: n}]}
+  point: {seq: [{id: x, type: s2}, {id: y, type: s2}]}
+  say: {seq: [{id: text, type: strz}, {id: inner, type: event, if: text == "in"}]}
+enums: {kinds: {1: move, 2: say, 3: wait}}
+"""
+ROWS = """
+meta: {id: one, endian: le}
+seq: [{id: rows, type: row, repeat: eos}]
+types: {row: {seq: [{id: time, type: u4}, {id: len, type: u1}, {id: data, size: len}]}}
+"""
+
+
+def event(time: int, kind: int, body: bytes) -> bytes:
+    return b"E" + time.to_bytes(8, "little") + bytes([kind]) + body
+
+
+DATA = (
+    b"\1"
+    + event(1 << 60, 1, b"\2" + struct.pack("<4h", 1, -2, 3, -4))
+    + event(5, 2, b"hi\0")
+    + event(6, 3, b"\7\0")
+    + event(7, 9, b"")
+)
+TOLD = [
+    {
+        "time": 1 << 60,
+        "kind": "move",
+        "body": {"move": {"n": 2, "points": [{"x": 1, "y": -2}, {"x": 3, "y": -4}]}, "say": None, "integer": None},
+    },
+    {"time": 5, "kind": "say", "body": {"move": None, "say": {"text": "hi"}, "integer": None}},
+    {"time": 6, "kind": "wait", "body": {"move": None, "say": None, "integer": 7}},
+    {"time": 7, "kind": "9", "body": None},
+]
+LEFT_OUT = {
+    "magic": "always the same",
+    "first": "read from elsewhere when it is asked for",
+    "body.say.inner": "a structure within one of its own type",
+}
+
+
+def compiled(text: str, folder: Path) -> Specification:
+    (folder / "one.ksy").write_text(text, encoding="utf-8")
+    return compile_ksy(folder / "one.ksy")
+
+
+def test_every_construct_has_a_column_or_is_named(tmp_path: Path) -> None:
+    specification = compiled(EVENTS, tmp_path)
+    table = specification.to_arrow(DATA, "events")
+    assert table.to_pylist() == TOLD
+    assert json.loads(table.schema.metadata[b"exhume.left_out"]) == LEFT_OUT
+    assert str(table.schema.field("time").type) == "uint64"
+    assert pa.types.is_dictionary(table.schema.field("kind").type)
+    assert pa.types.is_list(table.schema.field("body").type.field("move").type.field("points").type)
+    assert specification.to_arrow(DATA, "events[0].body.points").to_pylist() == TOLD[0]["body"]["move"]["points"]  # type: ignore[index]
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 100])
+def test_batches_are_the_rows_of_the_table(tmp_path: Path, rows: int) -> None:
+    specification = compiled(EVENTS, tmp_path)
+    found = list(specification.batches(DATA, "events", rows=rows))
+    assert [one.num_rows for one in found] == [min(rows, 4 - at) for at in range(0, 4, rows)]
+    assert [row for one in found for row in one.to_pylist()] == TOLD
+    columns = compiled(ROWS, tmp_path)
+    data = b"".join(struct.pack("<IB", i, i % 5) + bytes(i % 5) for i in range(1000))
+    batches = list(columns.batches(data, "rows", rows=300))
+    assert pa.Table.from_batches(batches) == columns.to_arrow(data, "rows")
+    assert all(one.num_rows <= 300 for one in batches)
+
+
+WITHIN = """
+meta: {id: one}
+seq: [{id: len, type: u1}, {id: part, type: part, size: len}, {id: last, type: u1}]
+types:
+  part: {seq: [{id: add, type: u1}, {id: rows, type: row, repeat: REPEAT}]}
+  row: {seq: [{id: n, type: u1}, {id: s, size: n}], instances: {more: {value: n + _parent.add + _root.len}}}
+"""
+
+
+@pytest.mark.parametrize("how", ["eos", "expr, repeat-expr: 2", "until, repeat-until: _.n == 2 or _index == 9"])
+def test_lists_in_substreams_are_read_in_batches(tmp_path: Path, how: str) -> None:
+    specification = compiled(WITHIN.replace("REPEAT", how), tmp_path)
+    assert specification.paused(["part", "rows"]) is not None
+    found = specification.batches(b"\6\1\1a\2bc\7", "part.rows", rows=1)
+    assert [row for one in found for row in one.to_pylist()] == [
+        {"n": 1, "s": b"a", "more": 8},
+        {"n": 2, "s": b"bc", "more": 9},
+    ]
+
+
+def test_lists_that_others_ask_for_are_read_as_a_whole(tmp_path: Path) -> None:
+    specification = compiled(f"{ROWS}instances: {{many: {{value: rows.size}}}}\n", tmp_path)
+    assert specification.paused(["rows"]) is None
+    assert [one.num_rows for one in specification.batches(bytes(15), "rows", rows=2)] == [2, 1]
+
+
+@pytest.mark.parametrize("text", [ROWS, ROWS.replace("{id: data", "{id: x, size: 0, if: false}, {id: data")])
+def test_rows_before_damage_come_first(tmp_path: Path, text: str) -> None:
+    specification = compiled(text, tmp_path)
+    reader = specification.batches(bytes(5 * 700) + b"\0\0\0\0\5a", "rows", rows=100)
+    many = 0
+    with pytest.raises(TruncatedError, match=r"offset 3505 .*\[rows\[700\]\.data\]: expected 5 bytes, found 1 byte"):
+        for batch in reader:
+            many += batch.num_rows
+    assert many == 700
+
+
+def test_nothing_is_repeated(tmp_path: Path) -> None:
+    specification = compiled(EVENTS, tmp_path)
+    with pytest.raises(EntryNotFoundError, match="nothing is repeated there"):
+        specification.batches(DATA, "version")
+    with pytest.raises(QueryError):
+        specification.batches(DATA, "events", rows=0)
+    empty = specification.batches(b"\1", "events")
+    assert (empty.schema.names, list(empty.read_all().to_pylist())) == (["time", "kind", "body"], [])
+    with pytest.raises(StructureError):
+        specification.batches(b"\1X", "events")
+
+
+INFLATED = """
+meta: {id: one, endian: le}
+seq: [{id: rows, type: row, repeat: eos}]
+types: {row: {seq: [{id: len, type: u4}, {id: data, size: len, process: zlib}]}}
+"""
+
+
+def test_one_budget_bounds_what_all_batches_inflate(tmp_path: Path) -> None:
+    specification = compiled(INFLATED, tmp_path)
+    part = zlib.compress(bytes(1 << 20))
+    row = len(part).to_bytes(4, "little") + part
+    assert sum(one.num_rows for one in specification.batches(row * 20, "rows", rows=4)) == 20
+    with pytest.raises(LimitExceededError, match="bytes that are copied, decoded or made"):
+        for _ in specification.batches(row * 60, "rows", rows=4):
+            pass
+
+
+def peak(specification: Specification, file: Path) -> int:
+    path = specification.model.schemas["one"].seq[-1].id
+    list(specification.batches(file.read_bytes()[: file.stat().st_size % 260 + 2600], path, rows=64))
+    tracemalloc.start()
+    for _ in specification.batches(file, path, rows=64):
+        gc.collect()  # structures and those in them name each other
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return most
+
+
+@pytest.mark.parametrize("text", [EVENTS, ROWS], ids=["objects", "columns"])
+def test_memory_is_that_of_one_batch(tmp_path: Path, text: str) -> None:
+    specification = compiled(text, tmp_path)
+    parts = {EVENTS: (b"\1", event(5, 2, b"x" * 249 + b"\0")), ROWS: (b"", bytes(4) + b"\xff" + bytes(255))}
+    most = []
+    for many in (5_000, 40_000):  # the files are larger than what is read rather than mapped
+        (tmp_path / "file").write_bytes(parts[text][0] + parts[text][1] * many)
+        most.append(peak(specification, tmp_path / "file"))
+    assert most[1] - most[0] < 100_000  # of nine million bytes
+
+
+def test_duckdb_reads_batches(tmp_path: Path) -> None:
+    duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed")
+    reader = compiled(EVENTS, tmp_path).batches(DATA, "events")
+    found = duckdb.from_arrow(reader).aggregate("kind, count(*) as n").order("kind").fetchall()
+    assert found == [("9", 1), ("move", 1), ("say", 1), ("wait", 1)]
+
+
+def test_polars_reads_tables(tmp_path: Path) -> None:
+    polars = pytest.importorskip("polars", reason="Polars is not installed")
+    frame = polars.from_arrow(compiled(EVENTS, tmp_path).to_arrow(DATA, "events"))
+    assert frame.filter(polars.col("time") < 7)["kind"].to_list() == ["say", "wait"]
+
+
+def test_the_commands(tmp_path: Path, exhume_cli: Any) -> None:
+    compiled(EVENTS, tmp_path)
+    file, out = tmp_path / "file.bin", tmp_path / "out"
+    file.write_bytes(DATA)
+    out.mkdir()
+    ksy = ("--ksy", tmp_path / "one.ksy", file)
+    ran = exhume_cli("cat", "--path", "events", *ksy)
+    lines = [json.loads(line) for line in ran.out.splitlines()]
+    assert [line["kind"] for line in lines] == ["move", "say", "wait", "9"]
+    assert ran.code == 3
+    assert "no column: body.say.inner: a structure within one of its own type" in ran.err
+    whole = json.loads(exhume_cli("cat", *ksy).out)
+    assert whole["events"][1]["body"] == {"text": "hi", "inner": None}
+    info = json.loads(exhume_cli("info", "--json", *ksy).out)
+    assert (info["fields"], info["lists"]) == ({"version": 1}, {"events": 4})
+    for form in ("parquet", "arrow", "csv", "jsonl"):
+        ran = exhume_cli("export", "--to", form, "--path", "events", "-o", out / form, "--columns", "kind,time", *ksy)
+        assert (ran.code, ran.err.count("no column: first")) == (3, 1)
+    table = importlib.import_module("pyarrow.parquet").read_table(out / "parquet")
+    assert table.to_pylist() == [{"kind": row["kind"], "time": row["time"]} for row in TOLD]
+    assert json.loads(table.schema.metadata[b"exhume.left_out"]) == LEFT_OUT
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("export", "--to", "tar", "--path", "events"), "with --ksy there is no --to tar"),
+        (("export", "--to", "csv"), "--ksy needs --path"),
+        (("cat", "--from", "1"), "--from does not apply with --ksy"),
+        (("info", "--stats"), "--stats does not apply with --ksy"),
+    ],
+)
+def test_what_does_not_go_together(tmp_path: Path, exhume_cli: Any, words: tuple[str, ...], said: str) -> None:
+    compiled(EVENTS, tmp_path)
+    (tmp_path / "file.bin").write_bytes(DATA)
+    ran = exhume_cli(*words, "--ksy", tmp_path / "one.ksy", tmp_path / "file.bin")
+    assert (ran.code, said in ran.err) == (2, True)
+    assert exhume_cli("info", "--import", tmp_path, tmp_path / "file.bin").code == 2
