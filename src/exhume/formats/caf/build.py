@@ -105,7 +105,7 @@ def spell_raw(name: bytes) -> bytes:
 def iter_index(
     files: Mapping[str, tuple[int, int]], order: IndexOrder = "sorted", raw: Mapping[str, bytes] = NO_RAW
 ) -> Iterator[bytes]:
-    """The index text in pieces.
+    """The index text in chunks.
 
     `files` maps names to half-open ranges, in the order of adding; `raw` maps names that were not UTF-8 to their
     original bytes.

@@ -1,4 +1,4 @@
-"""The catalog: which chunk holds which path, and where in it, so that one range request fetches a member.
+"""The catalog: which chunk contains which path, and where in it, so that one range request fetches a member.
 
 The table `file_locations` has the specification's columns `file_path` and `caf_file_id` plus offset and size; the table
 `caf_files` says which chunk an id stands for, and identifies that chunk by its size and the digest of its tail.  In
@@ -134,7 +134,7 @@ class Catalog:
             if known and failed and not add:
                 raise SourceError(
                     f"{counted(len(failed), 'chunks')} could not be read, so the catalog stays as it was"
-                    " (the others can be added to what it holds)",
+                    " (the others can be added to it)",
                     code="EX-611",
                     span=Span(self._store.name, 0, 0),
                 )

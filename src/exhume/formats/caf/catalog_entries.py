@@ -1,4 +1,4 @@
-"""What a catalog keeps of each chunk, and where it says that a path lies."""
+"""A catalog's entry for each chunk, and the location of each path."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class ChunkRecord:
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """Where one member lies: `size` bytes at `start_byte` of a chunk."""
+    """The location of one member: `size` bytes at `start_byte` of a chunk."""
 
     file_path: str
     caf_file_id: str

@@ -1,4 +1,4 @@
-"""The database behind a catalog: SQLite through the standard library, everything else through SQLAlchemy.
+"""The database of a catalog: SQLite through the standard library, everything else through SQLAlchemy.
 
 Both speak the same few SQL statements with `:name` parameters.
 """
@@ -72,7 +72,7 @@ _FOREIGN = (
 
 
 class Guard:
-    """Bounds what a SQLite file can do to whoever queries it: its content, the schema included, is not trusted.
+    """Bounds what a SQLite file can do to a program that queries it: its content and schema are not trusted.
 
     Only plain tables are read, by a few functions; no string is longer than the file (or 1 MiB); the size of the
     file limits the steps of a query.
@@ -90,7 +90,7 @@ class Guard:
         connection.set_authorizer(_may_read if reading else _may_write)
 
     def check_schema(self) -> None:
-        """Raise `SourceError` unless what is called like the catalog's tables are tables, and nothing acts on them."""
+        """Raise `SourceError` unless the objects named like the catalog's tables are tables without triggers."""
         self.start()
         for kind, name, table, sql in self._connection.execute(_SCHEMA).fetchall():
             plain = kind == "index" or (kind == "table" and name == table and isinstance(sql, str))
@@ -164,7 +164,7 @@ class Store(abc.ABC):
 
 
 def open_store(target: str, *, create: bool) -> Store:
-    """The store behind a path or SQLAlchemy URL."""
+    """The store at a path or SQLAlchemy URL."""
     return SqlalchemyStore(target, create=create) if "://" in target else SqliteStore(target, create=create)
 
 
@@ -218,11 +218,11 @@ class SqliteStore(Store):
             return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
 
     def _create_file(self, path: str) -> None:
-        """An empty catalog, unless somebody else makes one meanwhile; what is no catalog yet never has the name."""
+        """An empty catalog, unless another process makes one meanwhile; an incomplete one never has the name."""
         with contextlib.suppress(OutputExistsError), self._guard(), AtomicFile(os.path.realpath(path)) as aside:
             self._connection = self._connect(str(aside.temporary), "rw")
             try:
-                self._connection.execute("PRAGMA journal_mode = OFF")  # no second file that could stay behind
+                self._connection.execute("PRAGMA journal_mode = OFF")  # no second file that could remain
                 self._create()
             finally:
                 self._connection.close()
@@ -272,7 +272,7 @@ class SqliteStore(Store):
         """See `Store.replacement`.  Raises `SourceError` when the database holds more than a catalog."""
         path = os.path.realpath(self.name)  # a symbolic link to a catalog stays a link
         old = self._connection
-        self.execute("BEGIN IMMEDIATE")  # nobody else enters chunks meanwhile; a writer that died is undone
+        self.execute("BEGIN IMMEDIATE")  # no one else adds chunks meanwhile; the changes of a killed writer are undone
         try:
             for (name,) in self.query(_FOREIGN):
                 raise SourceError(
@@ -291,7 +291,7 @@ class SqliteStore(Store):
                         self.execute(statement)
                     self.execute("BEGIN")
                     yield
-                    self.execute(INDEX)  # of all rows at once takes a fifth of the time
+                    self.execute(INDEX)  # 5 times as fast for all rows at once
                     self.execute("COMMIT")
                 finally:
                     self._connection.close()
@@ -300,7 +300,7 @@ class SqliteStore(Store):
                 with naming(path):
                     shutil.copymode(path, aside.temporary)
                 old.execute("ROLLBACK")
-                old.close()  # closed before the new file takes the name: SQLite then removes the files beside it
+                old.close()  # closed before the new file takes the name: SQLite then removes its side files
         except BaseException:
             with contextlib.suppress(sqlite3.Error):
                 old.execute("ROLLBACK")

@@ -27,7 +27,7 @@ TOO_SMALL = _rule(
     "too small to be a CAF",
     spec=FOOTER,
     error=TruncatedError,
-    hint="The shortest chunk holds an empty index and the footer: 39 bytes.",
+    hint="The shortest chunk has an empty index and the footer: 39 bytes.",
 )
 INDEX_TOO_LARGE = _rule(
     102,
@@ -70,7 +70,7 @@ DUPLICATE_NAME = _rule(
 DUPLICATE_KEY = _rule(304, "the same key twice in one JSON object", spec=INDEX, hint="The last one counts.")
 UNKNOWN_MEMBER = _rule(
     305,
-    "the index holds a member that the specification does not name",
+    "the index has a key that the specification does not name",
     spec=INDEX,
     severity=Severity.NOTE,
     hint="Ignored. A name that differs only in case (`Files`) is seen by the Go reader and by no other.",
@@ -121,7 +121,7 @@ DEAD_TAIL = _rule(
     severity=Severity.WARNING,
     hint="A stream failed or lied about its length; the offsets of later files may be shifted.",
 )
-EMPTY_OUTSIDE = _rule(317, "an empty file lies outside the data section", spec=DATA)
+EMPTY_OUTSIDE = _rule(317, "empty file outside the data section", spec=DATA)
 OTHER_FORM = _rule(
     318,
     "the index is not in the form that the known writers use",

@@ -213,7 +213,7 @@ class Chunk:
         self._atomic.seal()
 
     def commit(self) -> None:
-        """Gives a sealed chunk its name."""
+        """Renames a sealed chunk to its name."""
         self._atomic.commit()
 
     def abort(self) -> None:

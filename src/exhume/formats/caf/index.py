@@ -419,7 +419,7 @@ def _encoding_hint(data: bytes) -> str:
 
 
 def check_version(index: Index, where: Any, any_version: bool) -> None:
-    """Raises CAF-105 unless the index says version 1.0 (or any, with `any_version`)."""
+    """Raises CAF-105 unless the index states version 1.0 (or any, with `any_version`)."""
     if any_version or (index.has_version and index.version == "1.0"):
         return
     start, end = index.version_span

@@ -1,4 +1,4 @@
-"""The walk over an index: from the compiled kernel when it was built, else from its twin `pykernel`."""
+"""The walk over an index: from the compiled kernel if it was built, else from `pykernel`."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ LOOK_BACK = 64
 
 FIRST = 4 << 10
 GROWTH = 4
-"""Bytes of index read at first; so many times as many until its end shows."""
+"""Factor by which the bytes of index read grow until its end is found."""
 
 DEPTH = 5
 """Nesting that is followed: the index needs three levels.  A hostile image repeats the text of each level once more."""
@@ -33,7 +33,7 @@ _OPEN = re.compile(rb"\{[ \t\r\n]*\Z")
 
 
 def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: int = 1) -> Carved | None:
-    """The chunk whose index holds the key `"format_version"` at `hit`; None when no index is there.
+    """The chunk whose index has the key `"format_version"` at `hit`; None if no index is there.
 
     The start of a chunk is not stored.  It is where the data must begin for the last file to end at the index, as it
     does in everything that the reference writers make without a failed stream.  Raises `LimitExceededError` for an
@@ -80,8 +80,8 @@ def _findings(index: Index) -> tuple[Finding, ...]:
 def _read(source: Source, ofs_index: int, limits: Limits) -> tuple[Index, int]:
     """The index at an offset and where its text ends (or breaks).
 
-    What is read is a fraction of what is there to be parsed, however often an image repeats the head of an index: the
-    window grows only where the text goes on to its end, and new entries or less than `name_size` bytes came of it.
+    Only a fraction of the possible bytes is read, however often an image repeats the head of an index: the window grows
+    only if the text does not break off, and the last step found new entries or less than `name_size` bytes.
     """
     room = min(source.size - ofs_index, limits.structure_size)
     limits = limits._replace(depth=min(limits.depth, DEPTH))

@@ -1,7 +1,7 @@
 """Finds one name in a large index without parsing all of it: a walk over the text in windows that stores nothing.
 
-The walk accepts only the form that the reference writers make (`canonical.py`) and checks every entry, so its answer is
-the same as that of parsing; for any other form it gives up, and the caller parses.
+The walk accepts only the form that the reference writers make (`canonical.py`) and checks every entry, so its result is
+the same as that of parsing; for any other form it stops, and the caller parses.
 """
 
 from __future__ import annotations

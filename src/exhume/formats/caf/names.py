@@ -68,7 +68,7 @@ def _collapse(name: bytes, order: IndexOrder) -> str:
 
 
 def from_file_system(name: str) -> str | bytes:
-    """A name from `os` calls: text, or the bytes behind it when they are not UTF-8."""
+    """A name from `os` calls: text, or its bytes if they are not UTF-8."""
     try:
         name.encode("utf-8")
     except UnicodeEncodeError:

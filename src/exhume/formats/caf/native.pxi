@@ -1,5 +1,5 @@
 # The CAF part of the kernel: a walk over an index in the reference writers' form.  `exhume.formats.caf.pykernel` is the
-# pure-Python twin and holds the documentation.
+# pure-Python form, with the documentation.
 
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport int64_t

@@ -15,7 +15,7 @@ from exhume.native.kernel import find_patterns
 
 WINDOW = 8 << 20
 MOST = 256 << 20
-"""Largest piece that is followed to its end."""
+"""Largest fragment that is followed completely."""
 
 _STEP = 1 << 16
 

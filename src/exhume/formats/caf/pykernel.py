@@ -1,4 +1,4 @@
-"""Pure-Python twin of the CAF part of `exhume.native._kernel`: the walk over an index in the reference writers' form.
+"""Pure-Python form of the CAF part of `exhume.native._kernel`: the walk over an index in the reference writers' form.
 
 Both accept exactly the same text, which is what `canonical.py` describes; a property test holds them together.
 """
@@ -35,8 +35,8 @@ class Walk(NamedTuple):
 
     Entries are whole up to `stop` (the end of the text, if `ended`); `ascii` says whether their names are ASCII.
     `found` is the range of the last entry with the wanted name, `below` whether an entry's name continues it with `/`.
-    `escaped` has `(name start, name end, start, end)` of every entry whose name holds a backslash, and of those with
-    the wanted name behind the first of them; the caller has to decode these names.
+    `escaped` has `(name start, name end, start, end)` of every entry whose name contains a backslash, and of those with
+    the wanted name after the first of them; the caller has to decode these names.
     """
 
     stop: int
@@ -48,7 +48,7 @@ class Walk(NamedTuple):
 
 
 def caf_walk(text: bytes | memoryview, at: int, name: bytes) -> Walk:
-    """Walks over the entries in `text[at:]`, each with the comma behind it, the last one with the final `}}`."""
+    """Walks over the entries in `text[at:]`, each with the comma after it, the last one with the final `}}`."""
     data = bytes(text)
     run = _RUN.match(data, at)
     stop = run.end() if run else at
@@ -94,7 +94,7 @@ def caf_entries(text: bytes, at: int) -> Entries | None:
     sizes = list(map(len, raw))
     lengths = [a + b + c + PUNCTUATION for a, b, c in zip(sizes, map(len, starts), map(len, ends), strict=True)]
     if at + sum(lengths) - 1 + 2 != len(text) or not text.endswith(b"}}"):
-        return None  # something else stands between the entries, or behind them
+        return None  # there is something else between the entries, or after them
     names = b"\n".join(raw).decode("utf-8").split("\n")  # no JSON string holds a raw newline
     keys = array("q", accumulate(lengths, initial=at))[:-1]
     key_sizes = array("q", [size + 2 for size in sizes])

@@ -45,7 +45,7 @@ TRAILING = 64
 
 @dataclass(frozen=True, slots=True)
 class CafInfo(Info):
-    """What the index says, without reading data; sizes in bytes."""
+    """Facts from the index, without reading data; sizes in bytes."""
 
     format_version: str
     files: int
@@ -312,8 +312,7 @@ class CafArchive(MemberArchive):
             self.source.hint(min(at for at, _ in places), max(at + size for at, size in places))
 
     def read_members(self, names: Sequence[str]) -> Iterator[tuple[str, bytes]]:
-        """Several members, in the order given; members that lie next to each other are read together, at most `BATCH`
-        bytes at a time.
+        """Several members, in the order given; adjacent members are read together, at most `BATCH` bytes at a time.
 
         Raises like `read_member`, before the batch that the bad name belongs to.
         """
@@ -383,7 +382,7 @@ def verify_source(
     jobs: int = 1,
     progress: Progress = no_progress,
 ) -> Iterator[Finding]:
-    """Every broken rule of a file that might not open as a chunk: continues after an unknown version or bytes behind
+    """Every broken rule of a file that might not open as a chunk: continues after an unknown version or bytes after
     the footer.
 
     There are no checksums, so `quick` and `jobs` change nothing: no data is read.
@@ -407,7 +406,7 @@ def verify_source(
 
 
 def inspect(source: Source | Tree, *, limits: Limits) -> SectionMap:
-    """The sections of a file that is not a valid chunk, or has bytes behind it; its files are shown as far as the index
+    """The sections of a file that is not a valid chunk, or has bytes after it; its files are shown as far as the index
     is readable.
     """
     from exhume.formats.caf.sections import map_remains

@@ -1,7 +1,7 @@
 """Rebuilding damaged chunks: the index is searched for when the footer does not lead to it.
 
 The data of a CAF is stored as plain bytes, so every member whose range is known can be read; only damage of the index
-matters.  The index is found by its text and read as far as it is whole, and single entries behind a break are
+matters.  The index is found by its text and read as far as it is complete, and single entries after a break are
 recovered. Bytes that no entry names can be kept, but their names are lost.
 """
 
@@ -172,7 +172,7 @@ def _index_by_footer(source: Source, limits: Limits, found: Recovery) -> Index |
 
 
 def _index_by_text(source: Source, limits: Limits, found: Recovery) -> Index | None:
-    """The last piece of the file that reads as an index, whole or in part."""
+    """The last part of the file that reads as an index, completely or in part."""
     best: Index | None = None
     whole = False
     found.ofs_index = found.index_end = source.size
@@ -184,7 +184,7 @@ def _index_by_text(source: Source, limits: Limits, found: Recovery) -> Index | N
         if tries == 0 and not whole and not len(index) and span and span.end >= source.origin + source.size:
             found.ofs_index = at  # the writer died inside its first entry
         if not whole:
-            _collect(index, data)  # single entries behind the break
+            _collect(index, data)  # single entries after the break
         if whole or len(index) > len(best or ()):
             best, found.ofs_index, found.index_end = index, at, at + (index.end if whole else _last_end(index, data))
         if whole:
@@ -261,7 +261,7 @@ def _entries_by_text(source: Source, limits: Limits, found: Recovery, floor: int
 
 
 def _repair_inclusive(index: Index, found: Recovery, ranges: dict[int, tuple[int, int]]) -> None:
-    """Gives every file its last byte back when the writer took ends as inclusive."""
+    """Restores the last byte of every file if the writer took ends as inclusive."""
     ordered = sorted((start, end, i) for i, (start, end) in ranges.items())
     if ends_are_inclusive(ordered, found.ofs_index):
         for start, end, ordinal in ordered:

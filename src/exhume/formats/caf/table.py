@@ -50,8 +50,8 @@ class Problem(NamedTuple):
 class Index:
     """The table of contents in the order of the JSON text, duplicates included.
 
-    `names[i]` lies at `[starts[i], ends[i])` unless `flaws` has an entry for `i`; `keys[i]` and `key_sizes[i]` say
-    where its name stands in the index text, quotes included.  `table` maps a name to its last entry, which counts.
+    `names[i]` is at `[starts[i], ends[i])` unless `flaws` has an entry for `i`; `keys[i]` and `key_sizes[i]` are the
+    offset and size of its name in the index text, quotes included.  `table` maps a name to its last (valid) entry.
     """
 
     size: int
@@ -92,7 +92,7 @@ class Index:
         return [i for i, name in enumerate(self.names) if self.table[name] != i]
 
     def key_span(self, ordinal: int) -> tuple[int, int]:
-        """Where the name of an entry stands in the index text, quotes included."""
+        """The range of an entry's name in the index text, quotes included."""
         return self.keys[ordinal], self.keys[ordinal] + self.key_sizes[ordinal]
 
     def finish(self) -> None:

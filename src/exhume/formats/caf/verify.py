@@ -1,4 +1,4 @@
-"""The walk behind `verify`: what the index says about itself, about the data section, and about names.
+"""The walk of `verify`: rules about the index itself, the data section, and names.
 
 Spec: caf.txt; the rules are in `checks`.
 """

@@ -256,9 +256,9 @@ class CafWriter(Writer):
             self.lossy_names += 1
 
     def add_batch(self, names: Sequence[str], sizes: Sequence[int], data: memoryview) -> bool:
-        """Adds many small members that lie one after the other in `data`, all or none; returns whether it did.
+        """Adds many small members stored back to back in `data`, all or none; returns whether it did.
 
-        It adds none when a name is taken or not plain ASCII, or the chunk has no room for all.  The memory must not
+        It adds none if a name is taken or not plain ASCII, or the chunk would become too large.  The memory must not
         change before `finish`.
         """
         if self._done or not are_plain(names) or len(set(names)) != len(names) or not self._earlier.isdisjoint(names):
@@ -404,7 +404,7 @@ class CafWriter(Writer):
     # -- the end
 
     def finish(self) -> None:
-        """Completes the last chunk and gives every chunk its name."""
+        """Completes the last chunk and renames every chunk to its name."""
         if self._done:
             return
         try:

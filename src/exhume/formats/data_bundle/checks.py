@@ -50,13 +50,13 @@ SHARD_COUNT = _rule(307, "the number of shards is not what the shards say", spec
 HEADER_FILL = _rule(308, "bytes between shard header and data are not zero", spec=_SHARD, severity=Severity.WARNING)
 SETTINGS = _rule(309, "configuration and shard header contradict one another", spec=_ROWS, severity=Severity.WARNING)
 RECORD_ORDER = _rule(310, "records are not stored in the order of their stream offsets", spec=_SHARD)
-RECORD_PLACE = _rule(311, "a record lies outside the data of its shard", spec=_SHARD)
+RECORD_PLACE = _rule(311, "record outside the data of its shard", spec=_SHARD)
 RECORD_ALIGN = _rule(
     312, "a record does not start at a multiple of the alignment", spec=_SHARD, severity=Severity.WARNING
 )
-RECORD_LENGTH = _rule(313, "a record holds another number of bytes than its neighbours leave it", spec=_SHARD)
+RECORD_LENGTH = _rule(313, "record size does not match the space between its neighbors", spec=_SHARD)
 RECORD_FILL = _rule(314, "padding after a record is not zero, or cut", spec=_SHARD, severity=Severity.WARNING)
-FILE_PLACE = _rule(315, "a file lies outside the stream of its shard", spec=_ROWS, error=TruncatedError)
+FILE_PLACE = _rule(315, "file outside the stream of its shard", spec=_ROWS, error=TruncatedError)
 MISSING_SHARD = _rule(316, "the index refers to a shard that is not there", spec=_SHARD)
 UNUSED_SHARD = _rule(317, "no index row refers to a shard", spec=_SHARD, severity=Severity.WARNING)
 DIRECTORY_SIZE = _rule(318, "a directory has content", spec=_ROWS, severity=Severity.WARNING)

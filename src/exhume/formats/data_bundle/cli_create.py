@@ -58,7 +58,7 @@ def create(
 ) -> Outcome:
     """Pack directories and files into a bundle.
 
-    A single directory gives its content; of several INPUTs each keeps its last component.  The bundle appears only
+    A single directory adds its content; several INPUTs each keep their last component.  The bundle appears only
     when it is complete.
     """
     from exhume.cli.render import human_size, printable

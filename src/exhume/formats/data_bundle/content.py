@@ -24,7 +24,7 @@ STRETCH = 1 << 20
 """Bytes of a stream that a thread checks at a time."""
 
 MOST_RECORDS = 1024
-"""The most records of a stretch, however small they are."""
+"""Largest number of records in a window, however small they are."""
 
 
 class _Stretch(NamedTuple):
@@ -36,7 +36,7 @@ class _Stretch(NamedTuple):
 
 
 class _Seen(NamedTuple):
-    """What was found in a stretch: findings about its records, files that lie in it and have the right checksum, and
+    """The result of one window: findings about its records, files inside it with a correct checksum, and
     `(file, offset in it, bytes)` of those that reach beyond it.
     """
 
@@ -48,8 +48,8 @@ class _Seen(NamedTuple):
 class Content:
     """The content of a shard, and which of the files in it have the checksum that their rows state.
 
-    `proven` has the `id` of each row of theirs.  It has none of files that overlap others, or lie in what cannot be
-    decoded: what is wrong with them is for reading them one by one to say.
+    `proven` has the `id` of each of their rows.  It has none of files that overlap others, or are in undecodable
+    records: reading them one by one reports the fault.
     """
 
     def __init__(self, shard: Shard, rows: list[FileRow]) -> None:
@@ -68,7 +68,7 @@ class Content:
     def check(self, jobs: int) -> Iterator[list[Finding]]:
         """The findings about records, in their order, by `jobs` threads; `proven` is complete afterwards."""
         keep_freed_memory()
-        number, done, crc = -1, 0, 0  # the file that reaches beyond a stretch: so much of it was seen
+        number, done, crc = -1, 0, 0  # the file that reaches beyond a window: the part of it seen so far
         for seen in map_ordered(self._look, self._stretches(), jobs):
             yield seen.findings
             self.proven.update(id(self._rows[place]) for place in seen.proven)
@@ -117,7 +117,7 @@ class Content:
         return self._sum(stretch, findings, pieces)
 
     def _sum(self, stretch: _Stretch, findings: list[Finding], pieces: list[tuple[int, memoryview]]) -> _Seen:
-        """Adds up the checksums of the files in a stretch, out of the pieces of it that could be decoded."""
+        """Computes the checksums of the files in a window, from its decodable parts."""
         seen = _Seen(findings, [], [])
         first = bisect_right(self._ends, stretch.start)
         last = bisect_left(self._starts, stretch.stop)
@@ -143,7 +143,7 @@ class Content:
 
 
 def check_record(shard: Shard, index: int) -> tuple[list[Finding], bytes | None]:
-    """What is wrong with a record, and what it holds, None where that is not known or too much to be zeros."""
+    """The findings of a record, and its content, None if that is unknown or too large to be zeros."""
     place = shard.places[index]
     if place is None:
         length = shard.known_length(index)
@@ -169,7 +169,7 @@ def check_record(shard: Shard, index: int) -> tuple[list[Finding], bytes | None]
 
 
 def pieces(source: Source, start: int, end: int) -> Iterator[tuple[int, bytes]]:
-    """The bytes of `[start, end)`, as far as they are there, in pieces with their offsets."""
+    """The existing bytes of `[start, end)`, in chunks with their offsets."""
     at = start
     for chunk in source.chunks(start, min(end, source.size)):
         yield at, chunk

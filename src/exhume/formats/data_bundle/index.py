@@ -31,7 +31,7 @@ from exhume.formats.leveldb.wire import WireError
 
 
 class FileRow(NamedTuple):
-    """A file or directory: its relative path, and what the index says about it."""
+    """A file or directory: its relative path, and its index row."""
 
     path: str
     meta: FileMetadata
@@ -85,7 +85,7 @@ def parse_record_row(key: bytes, value: bytes, where: Span) -> RecordRow:
             "key and value differ", span=where, expected=parts, actual=(meta.shard_index, meta.offset)
         )
     if meta.byte_offset is None and not meta.all_zeros:
-        raise checks.RECORD_ROW.error("it says neither where the record is nor that it is all zeros", span=where)
+        raise checks.RECORD_ROW.error("it has neither an offset nor the mark of all zeros", span=where)
     return RecordRow(meta.offset, meta.byte_offset, meta)
 
 

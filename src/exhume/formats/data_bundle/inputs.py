@@ -22,7 +22,7 @@ def add_inputs(
     base: str | None = None,
     user_data: Mapping[str, UserData] | None = None,
 ) -> list[tuple[str, str]]:
-    """Queues files and directories (recursively); returns `(path, reason)` of what was left out.
+    """Queues files and directories (recursively); returns `(path, reason)` of the omitted ones.
 
     A single directory is added by its content; each of several inputs keeps its last component, or its path relative to
     `base`.  `user_data` is given by stored name.  Symbolic links to files are followed, those to directories are left
@@ -53,9 +53,7 @@ def _stored_name(given: str, base: str | None, *, alone: bool) -> str:
     if base is not None:
         name = os.path.relpath(given, base)
         if Path(name).parts[:1] == (os.pardir,):
-            raise WriterError(
-                "an input lies outside the base directory", format="databundle", expected=base, actual=given
-            )
+            raise WriterError("input is outside the base directory", format="databundle", expected=base, actual=given)
         return "" if name == os.curdir else name.replace(os.sep, "/")
     return "" if alone else Path(os.path.abspath(given)).name  # noqa: PTH100 - resolve() would follow links
 

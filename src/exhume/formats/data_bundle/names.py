@@ -40,9 +40,9 @@ def index_files(tree: Tree, *kinds: str) -> list[str]:
 
 
 def is_at_hand(tree: Tree) -> bool:
-    """Whether reading every row of the index is cheap: it is one small table or log, or no listing tells sizes.
+    """Whether reading every row of the index is cheap: it is one small table or log, or no listing has sizes.
 
-    None does for local files, or for index pages, where every file is asked for anyway.
+    None has for local files, or for index pages, where every file is requested anyway.
     """
     sizes = [tree.listed_size(name) for name in index_files(tree, "table", "log")]
     filled = [size for size in sizes if size]
@@ -52,7 +52,7 @@ def is_at_hand(tree: Tree) -> bool:
 def hint_opening(tree: Tree) -> None:
     """Requests, all at once, what opening reads: the manifest, and rows where they are at hand.
 
-    It also requests the sizes of shards, where a listing does not tell them.
+    It also requests the sizes of shards, if a listing does not have them.
     """
     shards = [n for n in tree.names() if shard_number(n) is not None]
     hint_rows(

@@ -1,5 +1,5 @@
-# The DataBundle part of the kernel: rows of an index.  `exhume.formats.data_bundle.pykernel` is the pure-Python twin and
-# holds the documentation.
+# The DataBundle part of the kernel: rows of an index.  `exhume.formats.data_bundle.pykernel` is the pure-Python form,
+# with the documentation.
 
 cdef enum:
     BUNDLE_MOST_PATH = 4096
@@ -80,7 +80,7 @@ def bundle_record_row(
     if seen < 0 or seen >> DATA_BUNDLE_RECORD_METADATA_NAMES_ALL_ZEROS > 1:
         return None
     if placed == (seen >> DATA_BUNDLE_RECORD_METADATA_NAMES_ALL_ZEROS):
-        return None  # there are both, of which the last one counts, or neither
+        return None  # there are both, and the last one counts, or neither
     if not placed and not found[DATA_BUNDLE_RECORD_METADATA_NAMES_ALL_ZEROS]:
         return None
     if end < 1 or p[0] != DATA_BUNDLE_KEY_TABLES_RECORDS:

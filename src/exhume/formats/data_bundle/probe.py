@@ -35,7 +35,7 @@ def probe(source: Source | Tree) -> Identification | None:
         confidence += 0.3
         evidence.append("a database in index/")
     if shards and {"current", "manifest"} <= {classify_name(name[6:])[0] for name in index}:
-        confidence += 0.65  # over a network a look at each shard would cost more than it tells
+        confidence += 0.65  # over a network, reading each shard would cost more than it is worth
         evidence.append(counted(len(shards), "shards"))
     elif shards:
         good = any(_is_shard(source, name) for name in shards[:4])

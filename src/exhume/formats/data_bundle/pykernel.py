@@ -1,4 +1,4 @@
-"""Pure-Python twin of the DataBundle part of `exhume.native._kernel`: the rows of an index, one at a time.
+"""Pure-Python form of the DataBundle part of `exhume.native._kernel`: the rows of an index, one at a time.
 
 It reads none of them, and leaves all to the functions of `index`, which the kernel is compared with.
 """

@@ -243,7 +243,7 @@ class DataBundleArchive(MemberArchive):
         return History(self.tree, self.database, self.limits)
 
     def versions(self, *, check: bool = True) -> Iterator[FileVersion]:
-        """Every version of every file row; goes on after damage."""
+        """Every version of every file row; continues after damage."""
         history = self.history()
         try:
             yield from history.files(check=check)
@@ -317,7 +317,7 @@ class DataBundleArchive(MemberArchive):
 
     def stats(self, *, jobs: int = 1) -> dict[str, Any]:
         """Headers of the shards, versions of rows by status, and how many of the replaced and deleted files can still
-        be read, by `jobs` threads (0: one per core).  Goes on after damage.
+        be read, by `jobs` threads (0: one per core).  Continues after damage.
         """
         self._counts_rows = True
         statuses: Counter[str] = Counter()

@@ -24,7 +24,7 @@ WINDOW = 1 << 20
 """Bytes that are searched at a time for the start of a record."""
 
 _STORED_GROWTH = 64
-"""Bytes, beside a sixth, by which a stored record may be larger than its contents."""
+"""Bytes, in addition to 17 %, by which a stored record may be larger than its contents."""
 
 
 def complete_rows(
@@ -57,14 +57,14 @@ def complete_rows(
 
 
 def _behind_zeros(offset: int, rows: dict[int, RecordRow], record_size: int) -> int:
-    """Where the stream goes on after the records of zeros that start at `offset` according to the index."""
+    """Where the stream continues after the records of zeros that start at `offset` according to the index."""
     while offset in rows and rows[offset].byte_offset is None:
         offset = min((other for other in rows if other > offset), default=offset + record_size)
     return offset
 
 
 def _walk(source: Source, header: ShardHeader, known: list[int], limits: Limits) -> Iterator[tuple[int, int]]:
-    """`(place, decoded size)` in file order, of records and, with size 0, of bytes that are none."""
+    """`(place, decoded size)` in file order, of records and, with size 0, of other bytes."""
     step = max(1, header.record_alignment)
     at = header.data_offset
     while at < source.size:

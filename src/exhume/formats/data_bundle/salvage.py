@@ -75,7 +75,7 @@ UNPROVEN = "unproven/"
 
 
 def choose(found: list[FileVersion], report: SalvageReport, *, deleted: bool) -> dict[str, FileVersion]:
-    """Chooses, per path, the newest version that can be read; counts and notes what is lost.
+    """Chooses, per path, the newest version that can be read; counts and notes losses.
 
     Rows of blocks with a bad checksum are used last and go below `UNPROVEN`, because any of their bytes may be wrong.
     Among them, empty files and directories have no proof at all.

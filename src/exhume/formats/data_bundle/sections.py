@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 def map_bundle(archive: DataBundleArchive, jobs: int = 1) -> SectionMap:
     """Headers, records and padding of each shard; logs, manifest and table blocks of the index.
 
-    `jobs` threads decompress the records, which tells where each ends (0: one per core).
+    `jobs` threads decompress the records to find their ends (0: one per core).
     """
     files: list[tuple[Source, Iterable[Part]]] = []
     for number in archive.shard_files():
@@ -77,7 +77,7 @@ def _shard_sections(archive: DataBundleArchive, number: int, source: Source, job
 
 
 def _record_sections(shard: Shard, index: int, place: int) -> tuple[Section, Section]:
-    """A stored record, and the padding behind it."""
+    """A stored record, and the padding after it."""
     name, source, bound = shard.source.name, shard.source, shard.bounds[index]
     size: int | None
     try:

@@ -1,4 +1,4 @@
-"""One shard: its header, where its records lie, and ranges of its uncompressed stream.
+"""One shard: its header, the offsets of its records, and ranges of its uncompressed stream.
 
 Reading a range decodes only the records that cover it; decoded records are kept in a small cache shared by all shards.
 
@@ -33,8 +33,8 @@ LARGE_FILE = 1 << 20
 
 
 class Record(NamedTuple):
-    """A stored record: its decoded bytes, where the stored ones end (absolute in the shard, in front of the padding),
-    and what was read behind them, up to the next record at most."""
+    """A stored record: its decoded bytes, the end of the stored ones (absolute in the shard, before the padding),
+    and the bytes read after them, up to the next record at most."""
 
     data: bytes
     end: int
@@ -81,7 +81,7 @@ class Shard:
             )
         if self.header.data_offset > source.size:
             raise checks.SHARD_HEADER.error(
-                "data start behind the end of the file",
+                "data start past the end of the file",
                 span=source.span(*layout.OFS_DATA),
                 actual=self.header.data_offset,
             )
@@ -120,7 +120,7 @@ class Shard:
         return self.starts[index + 1] - self.starts[index] if index + 1 < len(self.starts) else None
 
     def hint(self, start: int, stop: int) -> None:
-        """Announces that bytes `[start, stop)` of the stream will be read in pieces; see `Source.hint`."""
+        """Announces that bytes `[start, stop)` of the stream will be read in chunks; see `Source.hint`."""
         size = self.source.size
         if self.is_flat:
             first, last = self.header.data_offset + start, self.header.data_offset + stop
@@ -138,7 +138,7 @@ class Shard:
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def iter_range(self, start: int, stop: int, chunk: int = 1 << 20, jobs: int = 1) -> Iterator[bytes]:
-        """Bytes `[start, stop)` of the stream in pieces: whole records, or `chunk` bytes of a flat shard.
+        """Bytes `[start, stop)` of the stream in chunks: whole records, or `chunk` bytes of a flat shard.
 
         Records are decoded by `jobs` threads (0: one per core).  Raises the rule for a range that the records do not
         cover, and as `decode` does.
@@ -151,7 +151,7 @@ class Shard:
         yield from map_ordered(lambda place: self._slice(*place), self._slices(start, stop), jobs, leave=True)
 
     def _slices(self, start: int, stop: int) -> Iterator[tuple[int, int, int]]:
-        """The records that cover a range, each with the part `[start, end)` of it that lies in the range."""
+        """The records that cover a range, each with its part `[start, end)` inside the range."""
         index = bisect_right(self.starts, start) - 1
         if index < 0:
             raise checks.FILE_PLACE.error("no record covers its start", span=self.source.span(0, 0), actual=start)

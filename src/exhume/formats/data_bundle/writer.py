@@ -242,7 +242,7 @@ class DataBundleWriter(Writer):
         return {"files": len(self._members), "directories": len(self._parents | set(self._folders))}
 
     def finish(self) -> None:
-        """Packs everything and gives the bundle its name."""
+        """Packs everything and renames the bundle to its name."""
         output = self._output
         if output is None:
             return
@@ -274,9 +274,7 @@ class DataBundleWriter(Writer):
     # Planning
 
     def _assign(self, members: list[_Member]) -> None:
-        """Assigns each member to the shard with the fewest bytes (the first of equals), one after the other in its
-        stream.
-        """
+        """Assigns each member to the shard with the fewest bytes (the first of equals), back to back in its stream."""
         loads = [(0, number) for number in range(self.shards)]
         for member in members:
             load, number = loads.pop(0)
