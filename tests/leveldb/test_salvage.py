@@ -22,9 +22,10 @@ from exhume.io.tree import MemoryTree
 from exhume.limits import Limits
 from exhume.recovery import SalvageMode, SalvageReport, Verified
 from exhume.testing.corrupt import flip
-from tests.leveldb.make_samples import DELETE, PUT, build_database, edit
+from tests.leveldb.make_samples import DELETE, PUT, build_database, edit, write_files
 from tests.leveldb.test_damage import CASES, KEY, LIVE, Files, drop, retable, table_of
 from tests.leveldb.test_ranges import files_of
+from tests.oracles import need
 
 RECORDS = SalvageMode.RECORDS
 LOG, OLD_LOG, TABLE, MANIFEST = "000006.log", "000003.log", "000005.ldb", "MANIFEST-000004"
@@ -155,7 +156,7 @@ def test_a_damaged_manifest_is_none(tmp_path: Path) -> None:
     report, rows = salvaged(files, tmp_path / "2")
     assert rows == {b"apple": b"golden", b"elder": b"black", b"fig": b"late"}
     assert report.lost == {"tables": 1}
-    assert report.notes == [f"{TABLE} is missing"]
+    assert report.notes == [f"{TABLE} is missing", "what is lost may have replaced or deleted rows that are written"]
     assert {row[0] for row in told(report)} == {"CURRENT", MANIFEST, OLD_LOG, LOG}
 
 
@@ -215,3 +216,29 @@ def test_the_spans_of_each_file_are_all_of_it(number: int, tmp_path: Path) -> No
                 assert start == at
                 at = end
         assert at == len(data), name
+
+
+@pytest.mark.parametrize("size", [500, 60_000, 400_000])
+def test_a_table_of_zeros_is_given_up_soon(tmp_path: Path, size: int) -> None:
+    """Each zero may be the end of a block: no more than a million of them are looked at."""
+    write_files(tmp_path / "db", build_database() | {"000005.ldb": bytes(size)})
+    report = exhume.salvage(tmp_path / "db", tmp_path / "out")
+    assert report.lost["tables"] == 1
+    assert "what is lost may have replaced or deleted rows that are written" in report.notes
+
+
+def test_a_table_of_range_deletions_alone_is_not_lost(tmp_path: Path) -> None:
+    """It has no data blocks, which are what salvage recovers."""
+    rocksdict = need("rocksdict")
+    options = rocksdict.Options(raw_mode=True)
+    options.create_if_missing(True)
+    options.set_disable_auto_compactions(True)
+    database = rocksdict.Rdict(str(tmp_path / "db"), options)
+    for number in range(9):
+        database[b"k%d" % number] = b"v"
+    database.flush()
+    database.delete_range(b"k3", b"k6")
+    database.flush()
+    database.close()
+    report = exhume.salvage(tmp_path / "db", tmp_path / "out")
+    assert (report.recovered, report.lost, report.notes) == ({"rows": 6}, {}, [])

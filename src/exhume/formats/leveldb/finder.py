@@ -31,7 +31,9 @@ _LONGEST_AFTER_DAMAGE = 64 << 10
 _FIRST = 256 << 10
 """Bytes at the start of a table that say of what kind its checksums are."""
 _MOST_GUESSED = 100_000
-"""Ends that are tried for that."""
+"""Likely blocks that are tried for that."""
+_MOST_ENDS = 1_000_000
+"""Ends of blocks that are looked at for that: a second or two, also among zeros, each of which may be an end."""
 _LEAST_COMPRESSED = 16
 _MOST_TRIED = 10_000_000
 """Ends that are tried in one table: some seconds."""
@@ -73,10 +75,11 @@ def _guessed(table: Table) -> Iterator[Found]:
     head = table.source.read_up_to(0, _FIRST)
     alone: Found | None = None
     looked = 0
+    left = [_MOST_ENDS]
     for start in range(len(head)):
         if start and bytes(head[start - BLOCK_TRAILER : start - BLOCK_TRAILER + 1]) not in _CODE_BYTES:
             continue
-        for found, checksum in _likely(head, start, len(head) if start == 0 else start + _LONGEST_AFTER_DAMAGE):
+        for found, checksum in _likely(head, start, len(head) if start == 0 else start + _LONGEST_AFTER_DAMAGE, left):
             looked += 1
             block = _decode(table, found)
             if block is None or not is_entries(table, block):
@@ -90,15 +93,21 @@ def _guessed(table: Table) -> Iterator[Found]:
                 if chain.block_at(found.handle.stop, _FIRST) is not None:
                     yield from chain.blocks(start)
                     return
-        if looked > _MOST_GUESSED:
+        if looked > _MOST_GUESSED or left[0] <= 0:
             break
     if alone is not None:
         yield alone
 
 
-def _likely(head: bytes, start: int, stop: int) -> Iterator[tuple[Found, int]]:
-    """What may be a block that starts at a place, with the checksum behind it, by what it takes little to see."""
+def _likely(head: bytes, start: int, stop: int, left: list[int]) -> Iterator[tuple[Found, int]]:
+    """What may be a block that starts at a place, with the checksum after it, by what it takes little to see.
+
+    `left` is how many more ends may be looked at.
+    """
     for at in _ends(head[start:stop], min(stop, len(head)) - start - BLOCK_TRAILER + 1):
+        if left[0] <= 0:
+            return
+        left[0] -= 1
         end = start + at
         compression, checksum = flat_block_trailer(head, end, len(head))[1:]
         if compression == Compressions.NONE:

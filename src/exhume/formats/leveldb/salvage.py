@@ -244,7 +244,7 @@ def _account(database: Database, found: list[Finding], report: SalvageReport, *,
             report.lose("tables")
             report.notes.append(f"{file.name} is empty: the manifest states {counted(file.expected_size, 'bytes')}")
         content, rest = _content(database, file)
-        if file.kind == "table" and file.size and not content:
+        if file.kind == "table" and file.size and not content and rest is Fate.LOST:
             report.lose("tables")
             report.notes.append(f"{file.name}: nothing of it can be read")
         elif file.expected_size is not None and 0 < file.size < file.expected_size:
@@ -252,6 +252,12 @@ def _account(database: Database, found: list[Finding], report: SalvageReport, *,
             report.lose("ends of tables")
             report.notes.append(f"{file.name} ends {missing} earlier than the manifest states")
         _account_file(source, content, rest, damaged.get(source.name, []), kind, report)
+    if not everything and any(report.lost[kind] for kind in _NEWER_MAY_BE_LOST):
+        report.notes.append("what is lost may have replaced or deleted rows that are written")
+
+
+_NEWER_MAY_BE_LOST = ("tables", "ends of tables", "spans", "versions with a bad checksum")
+"""What is lost of which no one knows which keys it had."""
 
 
 Range = tuple[int, int]
