@@ -265,8 +265,14 @@ def _kv_ir() -> Named:
     yield from ((name, _bytes(data)) for name, data in CASES.items())
 
 
+def _clp_ir() -> Named:
+    from tests.clp_ir.broken import CASES
+
+    yield from ((name, _bytes(data)) for name, data in CASES.items())
+
+
 _BUILDERS: dict[str, Callable[[], Named]] = {
-    "ark": _ark, "caf": _caf, "clp-s": _clp_s, "databundle": _databundle, "kv-ir": _kv_ir,
+    "ark": _ark, "caf": _caf, "clp-ir": _clp_ir, "clp-s": _clp_s, "databundle": _databundle, "kv-ir": _kv_ir,
     "leveldb": _leveldb, "zs": _zs,
 }  # fmt: skip
 FORMATS = tuple(_BUILDERS)

@@ -14,6 +14,7 @@ from exhume.layout.described import spec
 
 DRAWN = {
     "clp_s": ("clp_s",),
+    "clp_ir": ("clp_ir",),
     "kv_ir": ("clp_kv_ir",),
     "zs": ("zs",),
     "ark": ("ark_manifest", "ark_split"),

@@ -28,7 +28,7 @@ ROOMS = {
     "parts": "an archive in parts, and picklable partitions of it",
     "archive": "what an archive, a member, a writer is",
     "engines": "identify, verify, explain, salvage, carve, extract, recode: written once for all formats",
-    "formats": "one folder per format; none imports another, but for a bundle its LevelDB, clp-s and KV-IR each other",
+    "formats": "one folder per format; none imports another, but a bundle LevelDB, and the CLP family each other",
     "export": "archives in the forms of other ecosystems",
     "filesystems": "archives as fsspec file systems, and catalogues of many of them",
     "distributed": "one command over many archives: partitions, workers, clusters",
@@ -40,7 +40,7 @@ ROOMS = {
 }
 """Each layer with its purpose; a layer imports only those before it."""
 
-FRONT_DOOR = ("__main__", "ark", "caf", "clps", "databundle", "kvir", "leveldb", "zs")
+FRONT_DOOR = ("__main__", "ark", "caf", "clpir", "clps", "databundle", "kvir", "leveldb", "zs")
 """Modules above all layers, as `exhume` itself is: the command, and each format as users of the library open it."""
 
 

@@ -20,7 +20,7 @@ from tools import nodejs
 CATEGORIES = {
     "serialization": ("ark_rbuf", "ark_serializable_file", "clp_s_msgpack", "data_bundle_any", "data_bundle_field"),
     "archive": ("caf", "clp_s", "data_bundle_", "zs", "zstd_frame"),
-    "log": ("ark_", "clp_kv_ir"),
+    "log": ("ark_", "clp_kv_ir", "clp_ir"),
     "database": ("leveldb_",),
     "common": ("uleb128", "utf8_text"),
 }

@@ -1,7 +1,8 @@
 """exhume: read, write, verify, explain, salvage and carve archives.
 
-The functions here take archives of every format; `exhume.clps`, `exhume.kvir`, `exhume.zs`, `exhume.ark`, `exhume.caf`,
-`exhume.databundle` and `exhume.leveldb` have an `open` and a `create` for one format each, with types of their own.
+The functions here take archives of every format; `exhume.clps`, `exhume.kvir`, `exhume.clpir`, `exhume.zs`,
+`exhume.ark`, `exhume.caf`, `exhume.databundle` and `exhume.leveldb` have an `open` and a `create` for one format each,
+with types of their own.
 Everything is imported when it is used first, so that `import exhume` costs next to nothing.  What type checkers and
 editors know of these names is in `__init__.pyi`.
 """
@@ -36,7 +37,7 @@ _NAMES = {
     "Limits": "exhume.limits:Limits",
 }
 
-_MODULES = ("ark", "caf", "clps", "databundle", "kvir", "leveldb", "zs")
+_MODULES = ("ark", "caf", "clpir", "clps", "databundle", "kvir", "leveldb", "zs")
 """The formats with types of their own, a module each."""
 
 __all__ = [
@@ -56,6 +57,7 @@ __all__ = [
     "ark",
     "caf",
     "carve",
+    "clpir",
     "clps",
     "compile_ksy",
     "create",

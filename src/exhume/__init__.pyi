@@ -5,6 +5,7 @@ from typing import Any, Literal, overload
 
 from exhume import ark as ark
 from exhume import caf as caf
+from exhume import clpir as clpir
 from exhume import clps as clps
 from exhume import databundle as databundle
 from exhume import kvir as kvir
@@ -32,6 +33,8 @@ from exhume.formats.ark.reader import ArkReader
 from exhume.formats.ark.writer import ArkWriter
 from exhume.formats.caf.reader import CafArchive
 from exhume.formats.caf.writer import CafWriter
+from exhume.formats.clp_ir.reader import ClpIrArchive
+from exhume.formats.clp_ir.writer import ClpIrWriter
 from exhume.formats.clp_s.reader import ClpSArchive
 from exhume.formats.clp_s.writer import ClpSWriter
 from exhume.formats.data_bundle.reader import DataBundleArchive
@@ -63,6 +66,7 @@ __all__ = [
     "ark",
     "caf",
     "carve",
+    "clpir",
     "clps",
     "compile_ksy",
     "create",
@@ -155,6 +159,18 @@ def open(
 def open(
     target: Target,
     *,
+    format: Literal["clp-ir"],
+    limits: Limits = ...,
+    storage_options: dict[str, Any] | None = None,
+    offset: int = 0,
+    length: int | None = None,
+    damaged: Literal[False] = False,
+    **options: Any,
+) -> ClpIrArchive: ...
+@overload
+def open(
+    target: Target,
+    *,
     format: Literal["kv-ir"],
     limits: Limits = ...,
     storage_options: dict[str, Any] | None = None,
@@ -197,6 +213,8 @@ def create(target: str | os.PathLike[str], format: Literal["ark"], **options: An
 def create(target: str | os.PathLike[str], format: Literal["caf"], **options: Any) -> CafWriter: ...
 @overload
 def create(target: str | os.PathLike[str], format: Literal["databundle"], **options: Any) -> DataBundleWriter: ...
+@overload
+def create(target: str | os.PathLike[str], format: Literal["clp-ir"], **options: Any) -> ClpIrWriter: ...
 @overload
 def create(target: str | os.PathLike[str], format: Literal["kv-ir"], **options: Any) -> KvIrWriter: ...
 @overload

@@ -414,7 +414,7 @@ class MemberFile(PositionedFile):
 
 
 class RecordArchive(Archive):
-    """An archive of records (zs, clp-s, kv-ir, ark, leveldb); the format's own nouns say how they are read.
+    """An archive of records (zs, clp-s, kv-ir, clp-ir, ark, leveldb); the format's own nouns say how they are read.
 
     Args:
         source: The file or object to read.

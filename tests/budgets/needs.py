@@ -20,6 +20,7 @@ from tests.flips.make_samples import write_log
 
 SMALLEST = {
     "caf": "caf", "clp-s": "clp-s 0.5.1", "databundle": "databundle zlib", "kv-ir": "kv-ir, zstd",
+    "clp-ir": "clp-ir, zstd with checksum",
     "leveldb": "leveldb snappy", "zs": "zs deflate",
 }  # fmt: skip
 FORMATS = ("ark", *SMALLEST)

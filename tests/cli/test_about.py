@@ -83,9 +83,18 @@ def test_it_is_printed(state: str, monkeypatch: pytest.MonkeyPatch, capsys: pyte
     found = json.loads(capsys.readouterr().out)
     assert found["installation"] == about.about().to_dict()
     assert found["installation"]["kernel"] == state
-    assert [row["id"] for row in found["formats"]] == ["ark", "caf", "clp-s", "databundle", "kv-ir", "leveldb", "zs"]
+    assert [row["id"] for row in found["formats"]] == [
+        "ark",
+        "caf",
+        "clp-ir",
+        "clp-s",
+        "databundle",
+        "kv-ir",
+        "leveldb",
+        "zs",
+    ]
     assert invoke(["formats", "--ndjson"]) is Outcome.DONE
-    assert ["installation" in json.loads(line) for line in capsys.readouterr().out.splitlines()] == [False] * 7
+    assert ["installation" in json.loads(line) for line in capsys.readouterr().out.splitlines()] == [False] * 8
 
 
 def test_the_versions_are_those_that_run(monkeypatch: pytest.MonkeyPatch) -> None:

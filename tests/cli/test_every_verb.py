@@ -73,6 +73,7 @@ SAMPLES = {
     "clp-s": "clp_s/tiny.clps",
     "clp-s, a directory": "clp_s/directory",
     "databundle": "data_bundle/zlib",
+    "clp-ir": "clp_ir/small.clp",
     "kv-ir": "kv_ir/small.clp",
     "leveldb": "leveldb/small",
     "zs": "zs/words-none.zs",

@@ -56,6 +56,12 @@ def kv_ir(place: Path) -> None:
             stream.write(event, {"level": {"name": "ERROR"}})
 
 
+def clp_ir(place: Path) -> None:
+    with exhume.clpir.create(place / "server.clp.zst", zone="Europe/Berlin") as stream:
+        for number in range(20):
+            stream.write(1_704_067_200_000 + 1000 * number, f" INFO Task {number} took {number / 4} s\n")
+
+
 def leveldb(place: Path) -> None:
     shutil.copytree(SAMPLES / "leveldb/small", place / "Local Storage/leveldb")
 
@@ -70,7 +76,8 @@ def zs(place: Path) -> None:
 
 
 PREPARED: dict[str, Callable[[Path], None]] = {
-    "ark": ark, "caf": caf, "clp_s": clp_s, "data_bundle": data_bundle, "kv_ir": kv_ir, "leveldb": leveldb, "zs": zs
+    "ark": ark, "caf": caf, "clp_ir": clp_ir, "clp_s": clp_s, "data_bundle": data_bundle,
+    "kv_ir": kv_ir, "leveldb": leveldb, "zs": zs
 }  # fmt: skip
 
 

@@ -40,7 +40,7 @@ def test_it_is_what_the_fields_say(path: Path, monkeypatch: pytest.MonkeyPatch) 
         assert coverage(archive) == by_fields(archive, monkeypatch)
 
 
-@pytest.mark.parametrize("format", ["zs", "clp-s", "kv-ir", "ark", "caf", "databundle", "leveldb"])
+@pytest.mark.parametrize("format", ["zs", "clp-ir", "clp-s", "kv-ir", "ark", "caf", "databundle", "leveldb"])
 @pytest.mark.slow
 def test_it_is_what_the_fields_say_of_damage(format: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     compared = 0
@@ -68,7 +68,7 @@ def test_what_there_is_much_of_needs_no_field_tree(monkeypatch: pytest.MonkeyPat
     for path in own_archives():
         with exhume.open(path) as archive:
             coverage(archive)
-    many = {"zs::block", "zstd_frame", "clp_s_dictionary", "ark_split::entry_list", "clp_kv_ir::units"}
+    many = {"zs::block", "zstd_frame", "clp_s_dictionary", "ark_split::entry_list", "clp_kv_ir::units", "clp_ir::units"}
     assert asked
     assert asked.isdisjoint(many | {"leveldb_log", "leveldb_data_block", "leveldb_table::block_trailer"})
 

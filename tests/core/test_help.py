@@ -20,7 +20,7 @@ import pytest
 import exhume
 from tests.conftest import ROOT
 
-FORMATS = ("ark", "caf", "clps", "databundle", "kvir", "leveldb", "zs")
+FORMATS = ("ark", "caf", "clpir", "clps", "databundle", "kvir", "leveldb", "zs")
 
 
 def public() -> Iterator[tuple[str, Any]]:
@@ -57,6 +57,8 @@ def archives(tmp_path_factory: pytest.TempPathFactory) -> Path:
         battery.write(1_700_000_000_050_001_000, {"volts": 24.5, "charging": False, "note": "ok"})
     with exhume.kvir.create(folder / "app.clp.zst") as stream:
         stream.write({"message": "started"}, {"level": "INFO"})
+    with exhume.clpir.create(folder / "server.clp.zst") as log:
+        log.write(1704067200000, " INFO Task 7 done\n")
     shutil.copytree(ROOT / "tests/samples/leveldb/small", folder / "database")
     (folder / "pairs.ksy").write_text(
         "meta: {id: pairs}\nseq: [{id: count, type: u1}, {id: pairs, type: pair, repeat: expr, repeat-expr: count}]\n"
@@ -115,7 +117,7 @@ def test_the_openers_of_a_format_take_what_the_format_takes(name: str) -> None:
     from exhume.registry import get_format
 
     module = getattr(exhume, name)
-    described = get_format({"kvir": "kv-ir"}.get(name, name))
+    described = get_format({"kvir": "kv-ir", "clpir": "clp-ir"}.get(name, name))
     taken = (keywords(described.hook("open")) | keywords(open_archive)) - {"source", "format", "damaged", "options"}
     internal = {"opened", "root", "salvage"}
     assert arguments(module.open) == taken - internal

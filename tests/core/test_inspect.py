@@ -33,6 +33,7 @@ FORMATS = {
     "ark": "ark",
     "databundle": "data_bundle",
     "leveldb": "leveldb",
+    "clp-ir": "clp_ir",
     "kv-ir": "kv_ir",
 }
 TABLE = [["explain", "--json", "--depth", "99"], ["list", "--sections", "--json"], ["info", "--json"], ["map"]]

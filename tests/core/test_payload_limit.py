@@ -131,6 +131,12 @@ def _kv_ir(path: Path) -> None:
             writer.write({"row": row, "text": f"word{row} " * count})
 
 
+def _clp_ir(path: Path) -> None:
+    with exhume.clpir.create(path) as writer:
+        for row, count in enumerate((5, 15_000, 150_000) * 2):
+            writer.write(1_700_000_000_000 + row, f"word{row} " * count)
+
+
 MEMBERS = {
     "noise": random.Random(3).randbytes(1_200_000),
     "small": b"small\n",
@@ -183,6 +189,7 @@ LARGE: dict[str, Callable[[Path], None]] = {
     "databundle flat": lambda path: _data_bundle(path, compression="none"),
     "databundle snappy": lambda path: _data_bundle(path, compression="snappy"),
     "databundle zlib": lambda path: _data_bundle(path, record_size=1 << 21),
+    "clp-ir": _clp_ir,
     "kv-ir": _kv_ir,
     "leveldb": lambda path: _leveldb(path, "none"),
     "leveldb snappy": lambda path: _leveldb(path, "snappy"),

@@ -22,6 +22,7 @@ from tests.zs.make_samples import no_data
 Cli = Callable[..., Any]
 
 VARIANTS: dict[str, list[dict[str, Any]]] = {
+    "clp-ir": [{"codec": "zstd", "level": 19}, {"codec": "none"}, {"stored": True}],
     "kv-ir": [{"codec": "zstd", "level": 19}, {"codec": "none"}, {"stored": True}],
     "clp-s": [{"level": "19"}, {"level": "1"}, {"stored": True}],
     "zs": [

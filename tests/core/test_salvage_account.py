@@ -38,8 +38,22 @@ def content_kv_ir(path: Path) -> Counter[Any]:
         return Counter(stream.json_lines())
 
 
+def build_clp_ir(path: Path) -> None:
+    with exhume.create(path, "clp-ir") as writer:
+        events: Any = writer
+        for number in range(300):
+            events.write(1_700_000_000_000 + number, f"kind{number % 5} took {number} ms\n")
+
+
+def content_clp_ir(path: Path) -> Counter[Any]:
+    with exhume.open(path) as archive:
+        stream: Any = archive
+        return Counter(event.message for event in stream.events())
+
+
 ALL = [
     *(case for case in CASES if case.format != "leveldb"),
+    Case("clp-ir", build_clp_ir, "", lambda _: [], content_clp_ir),
     Case("kv-ir", build_kv_ir, "", lambda _: [], content_kv_ir),
 ]
 

@@ -124,6 +124,8 @@ def records(archive: Archive) -> Iterator[Any]:
             yield from map(described, reader.messages())
         case "clp-s":
             yield from reader.events()
+        case "clp-ir":
+            yield from ([described(span), event] for span, _, event in reader.events_with_place())
         case "kv-ir":
             yield from ([described(span), event] for span, event in reader.events_with_place())
         case "leveldb":
@@ -309,6 +311,7 @@ IDS = {
     "caf": "caf",
     "clp_s": "clp-s",
     "data_bundle": "databundle",
+    "clp_ir": "clp-ir",
     "kv_ir": "kv-ir",
     "leveldb": "leveldb",
     "zs": "zs",
@@ -362,7 +365,7 @@ def test_every_hook(sample: Sample, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert wrong == []
 
 
-@pytest.mark.parametrize("id", ["caf", "clp-s", "kv-ir", "zs"])
+@pytest.mark.parametrize("id", ["caf", "clp-ir", "clp-s", "kv-ir", "zs"])
 @pytest.mark.slow
 def test_remote_windows(id: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A URL and an offset: prefetching, and reading from the end, stay within the window."""
@@ -404,7 +407,7 @@ VERBS = (
     "explain --html {out}", "recode --stored -o {out}", "salvage -o {out}", "salvage --jsonl -o {out}",
     "salvage --as-files -o {out}", "carve", "carve -o {out}", "carve --from {at} --to {to}",
 )  # fmt: skip
-QUERIES = {"zs": "a", "clp-s": "*", "kv-ir": "*", "caf": "*", "ark": "*", "leveldb": "a"}
+QUERIES = {"zs": "a", "clp-s": "*", "kv-ir": "*", "clp-ir": "*", "caf": "*", "ark": "*", "leveldb": "a"}
 
 
 @pytest.mark.parametrize("id", sorted(ON_THE_COMMAND_LINE))

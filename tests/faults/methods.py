@@ -8,6 +8,7 @@ from typing import Any
 ARCHIVES = {
     "ark": "ark/log",
     "caf": "caf/sorted.caf",
+    "clp-ir": "clp_ir/small.clp",
     "clp-s": "clp_s/demo.clps",
     "clp-s, a directory": "clp_s/directory",
     "databundle": "data_bundle/zlib",
@@ -52,6 +53,13 @@ _OWN: dict[str, dict[str, Method]] = {
         "content_digest": lambda a: a.content_digest(),
         "versions": lambda a: [repr(one) for one in a.versions()],
         "list_directory": lambda a: [entry.to_dict() for entry in a.list_directory()],
+    },
+    "clp-ir": {
+        "json_lines": lambda a: list(a.json_lines()),
+        "text_chunks": lambda a: b"".join(a.text_chunks()),
+        "events": lambda a: [*a.events()],
+        "search": lambda a: list(a.search("*")),
+        "content_digest": lambda a: a.content_digest(),
     },
     "kv-ir": {
         "json_lines": lambda a: list(a.json_lines(pairs="both")),

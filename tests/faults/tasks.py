@@ -46,6 +46,7 @@ def make_inputs(folder: Path) -> None:
     (folder / "numbers").write_text("".join(f"{n:05d} of many\n" for n in range(3000)), encoding="utf-8")
     events = (EXAMPLES / "clp_s" / "events.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
     (folder / "events.jsonl").write_text("".join(events[:40]), encoding="utf-8")
+    (folder / "log.jsonl").write_text('{"timestamp": 5, "message": "Task 7 done\\n"}\n' * 5, encoding="utf-8")
     (folder / "pairs.jsonl").write_text('{"a": 1, "b": "two"}\n{"a": {"c": null}}\n' * 5, encoding="utf-8")
     for name in ("robot.idl", "robot.jsonl"):
         shutil.copy(EXAMPLES / "ark" / name, folder)
@@ -56,6 +57,7 @@ def make_inputs(folder: Path) -> None:
     shutil.copytree(SAMPLES / "clp_s/directory", folder / "clps-dir")
     for name, sample in {
         "a.caf": "caf/sorted.caf", "a.clps": "clp_s/tiny.clps", "a.clp": "kv_ir/small.clp",
+        "a-text.clp": "clp_ir/small.clp",
         "a.zs": "zs/words-deflate.zs",
     }.items():  # fmt: skip
         shutil.copy(SAMPLES / sample, folder / name)
@@ -66,7 +68,7 @@ def make_inputs(folder: Path) -> None:
 
 
 def _make_damaged(folder: Path) -> None:
-    for name, keep in (("a.caf", 1.0), ("a.clps", 1.0), ("a.clp", 1.0), ("a.zs", 0.8)):
+    for name, keep in (("a.caf", 1.0), ("a.clps", 1.0), ("a.clp", 1.0), ("a-text.clp", 1.0), ("a.zs", 0.8)):
         data = bytearray((folder / name).read_bytes())
         data = data[: int(len(data) * keep)]
         if keep == 1.0:
@@ -140,6 +142,11 @@ TASKS = [
     Task("clp-s", "salvage", "{i}/bad-a.clps -o {o}/made --jsonl"),
     Task("kv-ir", "create", "kv-ir {i}/pairs.jsonl -o {o}/made"),
     Task("kv-ir", "create", "kv-ir {i}/pairs.jsonl -o {o}/made --codec zstd --overwrite", before=_old_file),
+    Task("clp-ir", "create", "clp-ir {i}/log.jsonl -o {o}/made"),
+    Task("clp-ir", "create", "clp-ir {i}/log.jsonl -o {o}/made --codec zstd --overwrite", before=_old_file),
+    Task("clp-ir", "recode", "{i}/a-text.clp -o {o}/made --stored"),
+    Task("clp-ir", "salvage", "{i}/bad-a-text.clp -o {o}/made"),
+    Task("clp-ir", "salvage", "{i}/bad-a-text.clp -o {o}/made --jsonl"),
     Task("kv-ir", "recode", "{i}/a.clp -o {o}/made --stored"),
     Task("kv-ir", "salvage", "{i}/bad-a.clp -o {o}/made"),
     Task("kv-ir", "salvage", "{i}/bad-a.clp -o {o}/made --jsonl"),
@@ -173,7 +180,8 @@ TASKS = [
     Task("leveldb", "salvage", "{i}/bad-db -o {o}/made"),
     Task("leveldb", "salvage", "{i}/bad-db -o {o}/made --jsonl"),
     *(Task(format, "export", f"{{i}}/{name} --to {to} -o {{o}}/made")
-      for format, name in (("zs", "a.zs"), ("clp-s", "a.clps"), ("kv-ir", "a.clp"), ("ark", "log"), ("caf", "a.caf"),
+      for format, name in (("zs", "a.zs"), ("clp-s", "a.clps"), ("kv-ir", "a.clp"), ("clp-ir", "a-text.clp"),
+                           ("ark", "log"), ("caf", "a.caf"),
                            ("databundle", "bundle"), ("leveldb", "db"))
       for to in ("jsonl", "arrow", "parquet", "csv") if (format, to) != ("ark", "csv")),
     *(Task(format, "export", f"{{i}}/{name} --to {to} -o {{o}}/made")

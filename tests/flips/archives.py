@@ -38,6 +38,8 @@ SUBJECTS = {
     "clp-s 0.5.1": Subject("clp-s", "clp_s/written-0.5.1.clps"),
     "clp-s, stored": Subject("clp-s", "clp_s/demo-stored.clps"),
     "clp-s, directory": Subject("clp-s", "clp_s/directory"),
+    "clp-ir": Subject("clp-ir", "clp_ir/small.clp"),
+    "clp-ir, zstd with checksum": Subject("clp-ir", "clp_ir/small.clp.zst", checksummed=True),
     "kv-ir": Subject("kv-ir", "kv_ir/small.clp"),
     "kv-ir, zstd": Subject("kv-ir", "flips/no-checksum.clp.zst"),
     "kv-ir, zstd with checksum": Subject("kv-ir", "kv_ir/small.clp.zst", checksummed=True),

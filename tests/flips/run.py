@@ -42,7 +42,8 @@ LETTERS = {judgement.value[0]: judgement for judgement in Judgement}
 Outcomes = dict[str, dict[str, dict[str, str]]]
 """For each archive, file and kind of damage: the first letter of each judgement, how often it is repeated before it."""
 
-PAGES = {"clp-s": "clp_s", "kv-ir": "kv_ir", "zs": "zs", "ark": "ark", "caf": "caf", "databundle": "data_bundle",
+PAGES = {"clp-s": "clp_s", "kv-ir": "kv_ir", "clp-ir": "clp_ir", "zs": "zs",
+         "ark": "ark", "caf": "caf", "databundle": "data_bundle",
          "leveldb": "leveldb"}  # fmt: skip
 
 

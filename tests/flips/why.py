@@ -20,6 +20,13 @@ WHY: dict[str, dict[str, str]] = {
         r"(var|log|array)\.dict: .*(content|value)": "any text is one; what is not UTF-8 is warned of",
         r"stream: .*content": "any value is one: compressed, without a checksum",
     },
+    "clp-ir": {
+        r"preamble: metadata": "the version and the reference time are checked; any pattern and time zone is one",
+        r"units: tokens\.tag": "widths of lengths and times differ in one bit; what cannot be is found",
+        r"units: tokens\.number": "any number is one, as a variable and as a time",
+        r"units: tokens\.len_text": "the next byte has to start a token, and mostly does not",
+        r"units: tokens\.text": "any text is one; UTF-8 and the marks of a log type are checked",
+    },
     "kv-ir": {
         r"preamble: metadata": "the version is checked; two names are not looked at, the user's part may be any JSON",
         r"units: tokens\.tag": "null and an empty object differ in one bit, and keys of both are of one type",

@@ -37,7 +37,13 @@ Without a sample the input is the archive, and without a format that is to be id
 target's own.
 """
 
-FILES = {"zs": "zs/**/*.zs", "caf": "caf/**/*.caf", "clp-s": "clp_s/*.clps", "kv-ir": "kv_ir/*.clp*"}
+FILES = {
+    "zs": "zs/**/*.zs",
+    "caf": "caf/**/*.caf",
+    "clp-s": "clp_s/*.clps",
+    "kv-ir": "kv_ir/*.clp*",
+    "clp-ir": "clp_ir/*.clp*",
+}
 """Samples of the formats whose archives are one file."""
 WHOLE = {"zs": b"\1\0", "caf": b"\2\0", "clp_s": b"\3\0", "clp_kv_ir": b"\4\0"}
 """Specifications of whole archives that are one file, and the bytes that choose them."""

@@ -190,9 +190,9 @@ def test_every_rule_is_told(name: str) -> None:
 
 def test_unstructured_streams_are_named() -> None:
     data = CASES["KVIR-102"]
-    assert exhume.identify(data)[0].format == "kv-ir"
-    with pytest.raises(UnsupportedFeatureError, match="unstructured IR stream of an older logger"):
-        open_stream(data)
+    assert exhume.identify(data)[0].format == "clp-ir"
+    with pytest.raises(UnsupportedFeatureError, match="an IR stream of text messages"):
+        open_stream(data, format="kv-ir")
 
 
 def test_a_frame_of_which_nothing_can_be_decompressed_is_named(exhume_cli: Callable[..., Any], tmp_path: Path) -> None:

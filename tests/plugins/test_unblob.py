@@ -22,6 +22,7 @@ def image_of(samples: Path) -> bytes:
         "zs/words-none.zs",
         "clp_s/demo.clps",
         "kv_ir/small.clp",
+        "clp_ir/small.clp",
         "caf/sorted.caf",
         "leveldb/small/000005.ldb",
         "data_bundle/zlib/shard-00000001",
@@ -50,7 +51,7 @@ def test_unblob_extracts_an_image_with_every_format(samples: Path, tmp_path: Pat
     chunks = [report for report in reports if report["__typename__"] == "ChunkReport"]
     found = sorted((chunk["start_offset"], chunk["end_offset"], chunk["handler_name"]) for chunk in chunks)
     assert found == [(one.offset, one.end, one.format) for one in exhume.carve(image, min_confidence=0.5)]
-    assert {name for _, _, name in found} == {"zs", "clp-s", "kv-ir", "caf", "leveldb", "databundle", "ark"}
+    assert {name for _, _, name in found} == {"zs", "clp-s", "kv-ir", "clp-ir", "caf", "leveldb", "databundle", "ark"}
     assert [chunk["extraction_reports"] for chunk in chunks] == [[]] * 7
 
     for start, end, name in found:

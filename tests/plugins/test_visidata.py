@@ -15,7 +15,15 @@ pytestmark = [pytest.mark.conformance("visidata"), pytest.mark.slow]
 
 @pytest.mark.parametrize(
     "name",
-    ["zs/words-none.zs", "clp_s/demo.clps", "kv_ir/small.clp", "caf/sorted.caf", "leveldb/small", "data_bundle/zlib"],
+    [
+        "zs/words-none.zs",
+        "clp_s/demo.clps",
+        "kv_ir/small.clp",
+        "clp_ir/small.clp",
+        "caf/sorted.caf",
+        "leveldb/small",
+        "data_bundle/zlib",
+    ],
 )
 def test_an_archive_is_the_sheet_of_its_table(samples: Path, name: str, tmp_path: Path) -> None:
     run("vd", "-b", samples / name, "-o", tmp_path / "sheet.json")

@@ -70,6 +70,13 @@ def stream_events(path: Path, count: int) -> None:
     _events(path, "kv-ir", ({"a": number, "b": f"text {number}"} for number in range(count)))
 
 
+def text_events(path: Path, count: int) -> None:
+    """Events of an IR stream of text."""
+    with exhume.create(path, "clp-ir") as writer:
+        for number in range(count):
+            writer.write(1_700_000_000_000 + number, f"text {number}\n")
+
+
 def stream_keys(path: Path, count: int) -> None:
     """Events of a KV-IR stream that each have another key."""
     _events(path, "kv-ir", ({f"k{number}": number} for number in range(count)))
@@ -122,6 +129,7 @@ CASES = (
     Case("clp-s", "keys of a record", 100, keys, ("verify", "cat", "export --to arrow -o {o}")),
     Case("clp-s", "records", 200, records, ("verify", "cat", "salvage -o {o}", "export --to csv -o {o}")),
     Case("kv-ir", "events", 200, stream_events, ("verify", "cat", "export --to jsonl -o {o}")),
+    Case("clp-ir", "events", 200, text_events, ("verify", "cat", "list", "salvage -o {o}", "export --to jsonl -o {o}")),
     Case("kv-ir", "keys", 100, stream_keys, ("verify", "cat", "list")),
     Case("caf", "members", 200, members, ("verify", "list", "explain --coverage", "salvage -o {o}")),
     Case("caf", "names that clash", 60, folders, ("verify", "list")),

@@ -99,6 +99,14 @@ def test_exceptions_are_few_and_needed(package: Path, monkeypatch: pytest.Monkey
     assert docstrings.faults() == ["EXEMPT has 11 exceptions; 10 are allowed"]
 
 
+def test_rules_of_clp_ir_cite_sections_of_its_page() -> None:
+    """Streams of text have no specification of their own but our page."""
+    rules = registry.rules_of(registry.get_format("clp-ir"))
+    page = (ROOT / "docs/formats/clp_ir.md").read_text(encoding="utf-8")
+    headings = {f"CLP IR, {heading}" for heading in re.findall(r"^#+ (.*)$", page, re.MULTILINE)}
+    assert {rule.spec for rule in rules} <= headings
+
+
 @pytest.mark.slow
 def test_rules_of_kv_ir_cite_sections_of_its_page() -> None:
     """KV-IR has no specification of its own but our page."""

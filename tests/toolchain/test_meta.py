@@ -33,7 +33,12 @@ HOMES = {
 }
 """The module in which each hook of a format is found."""
 # A format that is part of another one, as a bare index is of a bundle, or that another one is made of.
-MAY_IMPORT = {"data_bundle": {"leveldb"}, "clp_s": {"kv_ir"}, "kv_ir": {"clp_s"}}
+MAY_IMPORT = {
+    "data_bundle": {"leveldb"},
+    "clp_s": {"clp_ir", "kv_ir"},
+    "kv_ir": {"clp_s"},
+    "clp_ir": {"clp_s", "kv_ir"},
+}
 HEAVY = ("click", "rich", "fsspec", "numpy", "pyarrow", "dask", "zstandard", "kaitaistruct", "sqlalchemy")
 
 

@@ -64,16 +64,17 @@ class LeveldbIndexFirstKey(KaitaiStruct):
             self._debug['entries']['start'] = self._io.pos()
             self._debug['entries']['arr'] = []
             self.entries = []
-            i = 0
-            while not self._io.is_eof():
-                self._debug['entries']['arr'].append({'start': self._io.pos()})
-                _t_entries = LeveldbIndexFirstKey.KeyedEntry(self._io, self, self._root)
-                try:
-                    _t_entries._read()
-                finally:
-                    self.entries.append(_t_entries)
-                self._debug['entries']['arr'][len(self.entries) - 1]['end'] = self._io.pos()
-                i += 1
+            if not self._io.passes(self, 'entries', lambda i, io: LeveldbIndexFirstKey.KeyedEntry(io, self, self._root)):
+                i = 0
+                while not self._io.is_eof():
+                    self._debug['entries']['arr'].append({'start': self._io.pos()})
+                    _t_entries = LeveldbIndexFirstKey.KeyedEntry(self._io, self, self._root)
+                    try:
+                        _t_entries._read()
+                    finally:
+                        self.entries.append(_t_entries)
+                    self._debug['entries']['arr'][len(self.entries) - 1]['end'] = self._io.pos()
+                    i += 1
 
             self._debug['entries']['end'] = self._io.pos()
 
@@ -172,10 +173,11 @@ class LeveldbIndexFirstKey(KaitaiStruct):
         self._debug['_m_restarts']['start'] = self._io.pos()
         self._debug['_m_restarts']['arr'] = []
         self._m_restarts = []
-        for i in range(self.num_restarts):
-            self._debug['_m_restarts']['arr'].append({'start': self._io.pos()})
-            self._m_restarts.append(self._io.read_u4le())
-            self._debug['_m_restarts']['arr'][i]['end'] = self._io.pos()
+        if not self._io.passes(self, '_m_restarts', lambda i, io: io.read_u4le(), width=4, times=self.num_restarts):
+            for i in range(self.num_restarts):
+                self._debug['_m_restarts']['arr'].append({'start': self._io.pos()})
+                self._m_restarts.append(self._io.read_u4le())
+                self._debug['_m_restarts']['arr'][i]['end'] = self._io.pos()
 
         self._debug['_m_restarts']['end'] = self._io.pos()
         self._io.seek(_pos)

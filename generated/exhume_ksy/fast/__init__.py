@@ -20,7 +20,7 @@ It takes the bytes, where the structure starts and where it must end, and return
 
 from __future__ import annotations
 
-ELEMENTS = "3331073b8da21268"
+ELEMENTS = "7aab7e5cde709898"
 """What compiled code includes; code that was built from anything else is not used."""
 
 TYPE_CHECKING = False  # `typing` is for type checkers

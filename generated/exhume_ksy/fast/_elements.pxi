@@ -432,6 +432,126 @@ cdef inline int64_t read_ark_stored_message_message_footer(const uint8_t *p, int
     return at
 
 
+cdef struct ClpIrToken:
+    uint8_t tag
+    int8_t number1
+    int16_t number2
+    int32_t number4
+    int64_t number8
+    uint8_t len_text1
+    uint16_t len_text2
+    uint32_t len_text4
+    int64_t text_start
+    int64_t text_end
+    wide has_text1
+    wide has_text2
+    wide has_text4
+
+
+cdef inline int64_t read_clp_ir_token(const uint8_t *p, int64_t at, int64_t end, ClpIrToken *out) noexcept nogil:
+    cdef wide size
+    cdef uint8_t tag_ = 0
+    cdef int8_t number1_ = 0
+    cdef int16_t number2_ = 0
+    cdef int32_t number4_ = 0
+    cdef int64_t number8_ = 0
+    cdef uint8_t len_text1_ = 0
+    cdef uint16_t len_text2_ = 0
+    cdef uint32_t len_text4_ = 0
+    cdef int64_t at_text_ = 0
+    cdef int64_t end_text_ = 0
+    if end - at < 1:
+        return -1
+    memcpy(&tag_, p + at, 1)
+    at += 1
+    if not ((((((((((((((<uint64_t> tag_ == <uint64_t> 0 or <uint64_t> tag_ == <uint64_t> 17) or <uint64_t> tag_ == <uint64_t> 18) or <uint64_t> tag_ == <uint64_t> 19) or <uint64_t> tag_ == <uint64_t> 24) or <uint64_t> tag_ == <uint64_t> 25) or <uint64_t> tag_ == <uint64_t> 33) or <uint64_t> tag_ == <uint64_t> 34) or <uint64_t> tag_ == <uint64_t> 35) or <uint64_t> tag_ == <uint64_t> 48) or <uint64_t> tag_ == <uint64_t> 49) or <uint64_t> tag_ == <uint64_t> 50) or <uint64_t> tag_ == <uint64_t> 51) or <uint64_t> tag_ == <uint64_t> 52) or <uint64_t> tag_ == <uint64_t> 63):
+        return -1
+    if <wide> tag_ == <wide> 49:
+        if end - at < 1:
+            return -1
+        memcpy(&number1_, p + at, 1)
+        at += 1
+    else:
+        number1_ = 0
+    if <wide> tag_ == <wide> 50:
+        if end - at < 2:
+            return -1
+        memcpy(&number2_, p + at, 2)
+        at += 2
+        number2_ = <int16_t> swap2(<uint16_t> number2_)
+    else:
+        number2_ = 0
+    if <wide> tag_ == <wide> 51 or <wide> tag_ == <wide> 24:
+        if end - at < 4:
+            return -1
+        memcpy(&number4_, p + at, 4)
+        at += 4
+        number4_ = <int32_t> swap4(<uint32_t> number4_)
+    else:
+        number4_ = 0
+    if ((<wide> tag_ == <wide> 52 or <wide> tag_ == <wide> 25) or <wide> tag_ == <wide> 48) or <wide> tag_ == <wide> 63:
+        if end - at < 8:
+            return -1
+        memcpy(&number8_, p + at, 8)
+        at += 8
+        number8_ = <int64_t> swap8(<uint64_t> number8_)
+    else:
+        number8_ = 0
+    if <wide> tag_ == <wide> 17 or <wide> tag_ == <wide> 33:
+        if end - at < 1:
+            return -1
+        memcpy(&len_text1_, p + at, 1)
+        at += 1
+        if not (<wide> len_text1_ <= <wide> (end - at)):
+            return -1
+    else:
+        len_text1_ = 0
+    if <wide> tag_ == <wide> 18 or <wide> tag_ == <wide> 34:
+        if end - at < 2:
+            return -1
+        memcpy(&len_text2_, p + at, 2)
+        at += 2
+        len_text2_ = <uint16_t> swap2(<uint16_t> len_text2_)
+        if not (<wide> len_text2_ <= <wide> (end - at)):
+            return -1
+    else:
+        len_text2_ = 0
+    if <wide> tag_ == <wide> 19 or <wide> tag_ == <wide> 35:
+        if end - at < 4:
+            return -1
+        memcpy(&len_text4_, p + at, 4)
+        at += 4
+        len_text4_ = <uint32_t> swap4(<uint32_t> len_text4_)
+        if not (<wide> len_text4_ <= <wide> (end - at)):
+            return -1
+    else:
+        len_text4_ = 0
+    if ((<wide> tag_ == <wide> 17 or <wide> tag_ == <wide> 33) or (<wide> tag_ == <wide> 18 or <wide> tag_ == <wide> 34)) or (<wide> tag_ == <wide> 19 or <wide> tag_ == <wide> 35):
+        size = (<wide> len_text1_ if (<wide> tag_ == <wide> 17 or <wide> tag_ == <wide> 33) else (<wide> len_text2_ if (<wide> tag_ == <wide> 18 or <wide> tag_ == <wide> 34) else <wide> len_text4_))
+        if size < 0 or size > <wide> (end - at):
+            return -1
+        at_text_ = at
+        at += <int64_t> size
+        end_text_ = at
+    else:
+        at_text_ = 0
+        end_text_ = 0
+    out.tag = tag_
+    out.number1 = number1_
+    out.number2 = number2_
+    out.number4 = number4_
+    out.number8 = number8_
+    out.len_text1 = len_text1_
+    out.len_text2 = len_text2_
+    out.len_text4 = len_text4_
+    out.text_start = at_text_
+    out.text_end = end_text_
+    out.has_text1 = <wide> tag_ == <wide> 17 or <wide> tag_ == <wide> 33
+    out.has_text2 = <wide> tag_ == <wide> 18 or <wide> tag_ == <wide> 34
+    out.has_text4 = <wide> tag_ == <wide> 19 or <wide> tag_ == <wide> 35
+    return at
+
+
 cdef struct ClpKvIrToken:
     uint8_t tag
     int8_t number1
@@ -1849,4 +1969,4 @@ cdef inline int64_t clp_s_table_classic_variable_first_id(int64_t value) noexcep
     return <int64_t> 0x4000000000000000
 
 
-ELEMENTS = '3331073b8da21268'
+ELEMENTS = '7aab7e5cde709898'

@@ -74,7 +74,7 @@ def _bytes(count: int) -> str:
     return "1 byte" if count == 1 else f"{count} bytes"
 
 
-SOURCE = "cdbbaebf146a1891"
+SOURCE = "36df4f60d57f732c"
 """What these readers were compiled from; compiled code that was built from anything else is not used."""
 
 

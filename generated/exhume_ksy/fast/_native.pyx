@@ -7,7 +7,7 @@ from libc.stdlib cimport free, realloc
 
 include "_elements.pxi"
 
-SOURCE = 'cdbbaebf146a1891'
+SOURCE = '36df4f60d57f732c'
 """What this was compiled from: a module built from other specifications is not used."""
 
 
@@ -119,6 +119,18 @@ def flat_ark_stored_message_message_footer(view, int64_t at, int64_t end):
         after = read_ark_stored_message_message_footer(<const uint8_t *> buffer.buf, at, end, &one)
     PyBuffer_Release(&buffer)
     return None if after < 0 else (after, one.len_message, one.codec, one.magic)
+
+
+def flat_clp_ir_token(view, int64_t at, int64_t end):
+    """Where the element at `at` ends, and its fields; None when it does not fit."""
+    cdef Py_buffer buffer
+    cdef ClpIrToken one
+    cdef int64_t after = -1
+    PyObject_GetBuffer(view, &buffer, PyBUF_SIMPLE)
+    if 0 <= at <= end <= buffer.len:
+        after = read_clp_ir_token(<const uint8_t *> buffer.buf, at, end, &one)
+    PyBuffer_Release(&buffer)
+    return None if after < 0 else (after, one.tag, one.number1, one.number2, one.number4, one.number8, one.len_text1, one.len_text2, one.len_text4, one.text_start, one.text_end)
 
 
 def flat_clp_kv_ir_token(view, int64_t at, int64_t end):

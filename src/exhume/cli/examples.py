@@ -25,6 +25,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "create clp-s": ("exhume create clp-s app.jsonl -o new.clps --timestamp-key timestamp",),
     "create databundle": ("exhume create databundle files -o new.bundle --compression zlib",),
     "create kv-ir": ("exhume create kv-ir app.jsonl -o new.clp.zst",),
+    "create clp-ir": ("exhume create clp-ir log.jsonl -o new.clp.zst --zone Europe/Berlin",),
     "create zs": ("exhume create zs words.txt -o new.zs --sort", "sort words.txt | exhume create zs - -o piped.zs"),
     "diff": ("exhume diff photos.bundle files",),
     "explain": ("exhume explain words.zs --section header", "exhume explain words.zs --html words.html"),

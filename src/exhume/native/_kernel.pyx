@@ -8,7 +8,7 @@ from libc.string cimport memchr, memcmp, memcpy, memset
 
 from exhume.native.types import OVERLONG, Scan, malformed_records
 
-VERSION = 38
+VERSION = 40
 
 cdef extern from *:
     """
@@ -80,6 +80,7 @@ include "files.pxi"
 include "../formats/caf/native.pxi"
 include "../formats/data_bundle/native.pxi"
 include "../formats/ark/native.pxi"
+include "../formats/clp_ir/native.pxi"
 include "reals.pxi"
 include "json.pxi"
 include "../formats/ark/rbuf/native.pxi"

@@ -69,6 +69,12 @@ def _clp_s(path: Path) -> None:
             events.write({"n": number, "text": f"took {number}.5 ms id=a{number}", "level": "INFO"})
 
 
+def _clp_ir(path: Path) -> None:
+    with exhume.create(path, "clp-ir") as writer:
+        for number in range(50):
+            writer.write(1_700_000_000_000 + number, f" INFO task {number} took {number / 8} s\n")
+
+
 def _kv_ir(path: Path) -> None:
     with exhume.create(path, "kv-ir") as writer:
         events: Any = writer
@@ -102,7 +108,7 @@ def _leveldb(path: Path) -> None:
 
 
 MAKERS: Mapping[str, Callable[[Path], None]] = {
-    "zs": _zs, "caf": _caf, "clp-s": _clp_s, "kv-ir": _kv_ir, "databundle": _databundle, "ark": _ark,
+    "zs": _zs, "caf": _caf, "clp-s": _clp_s, "kv-ir": _kv_ir, "clp-ir": _clp_ir, "databundle": _databundle, "ark": _ark,
     "leveldb": _leveldb,
 }  # fmt: skip
 """How a small archive of each format is made."""

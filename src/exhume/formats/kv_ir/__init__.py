@@ -30,5 +30,4 @@ FORMAT = Format(
     recode="recode:recode",
     inspect="sections:inspect",
     parts="parts",
-    limitations=("unstructured IR streams of older loggers are named, not read",),
 )

@@ -5,6 +5,9 @@ Spec: `docs/formats/kv_ir.md`; each rule names its section.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import NamedTuple
+
 from exhume.errors import (
     CodecError,
     LimitExceededError,
@@ -30,10 +33,10 @@ WRAPPING = "KV-IR, Wrapping"
 NOT_KV_IR = _rule(101, "not a KV-IR stream: wrong magic number", spec=PREAMBLE, error=UnrecognizedFormatError)
 UNSTRUCTURED = _rule(
     102,
-    "an unstructured IR stream of an older logger: text messages, not key-value pairs",
+    "an IR stream of text messages, not of key-value pairs",
     spec=PREAMBLE,
     error=UnsupportedFeatureError,
-    hint="`clp-ffi-py` (ClpIrStreamReader) and `clp` read it.",
+    hint="Open it as clp-ir.",
 )
 UNKNOWN_VERSION = _rule(103, "a version of IR streams that is not known", spec=PREAMBLE, error=UnsupportedFeatureError)
 
@@ -107,3 +110,35 @@ OF_STATUS: dict[int, Rule] = {
 
 LOSES_COUNT = frozenset((Status.PARENT, Status.TWICE_KNOWN, Status.DEPTH))
 """Verdicts on a new key: which numbers the keys behind it have can no longer be told."""
+
+
+class StreamRules(NamedTuple):
+    """The rules of a kind of stream that its bytes and units are read by, whatever its units are.
+
+    `of_status` is the rule that a decoder's verdict stands for.
+    """
+
+    not_one: Rule
+    preamble_cut: Rule
+    bad_preamble: Rule
+    no_end: Rule
+    unit_cut: Rule
+    unknown_tag: Rule
+    frame_corrupt: Rule
+    frame_cut: Rule
+    trailing_bytes: Rule
+    of_status: Mapping[int, Rule]
+
+
+STREAM = StreamRules(
+    NOT_KV_IR,
+    PREAMBLE_CUT,
+    BAD_PREAMBLE,
+    NO_END,
+    UNIT_CUT,
+    UNKNOWN_TAG,
+    FRAME_CORRUPT,
+    FRAME_CUT,
+    TRAILING_BYTES,
+    OF_STATUS,
+)

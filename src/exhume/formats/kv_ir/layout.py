@@ -138,17 +138,19 @@ MAX_PREAMBLE: Final = 1 << 17
 """No preamble is longer: the length of the metadata has at most two bytes."""
 
 
-def parse_preamble(data: bytes, where: Span) -> Preamble:
-    """The preamble at the start of `data`, which lies at `where`.  Raises KVIR-101, KVIR-301 and KVIR-302."""
+def parse_preamble(data: bytes, where: Span, rules: checks.StreamRules = checks.STREAM) -> Preamble:
+    """The preamble at the start of `data`, which lies at `where`.  Raises KVIR-101, KVIR-301 and KVIR-302, or what they
+    are in other `rules`.
+    """
     if data[:MAGIC_SIZE] not in MAGICS:
         if any(magic.startswith(data) for magic in MAGICS):
-            raise checks.PREAMBLE_CUT.error(span=where)
-        raise checks.NOT_KV_IR.error(span=where.sub(0, min(len(data), MAGIC_SIZE)), actual=data[:MAGIC_SIZE])
+            raise rules.preamble_cut.error(span=where)
+        raise rules.not_one.error(span=where.sub(0, min(len(data), MAGIC_SIZE)), actual=data[:MAGIC_SIZE])
     try:
         found, end = read_preamble(data, 0, len(data))
     except LayoutError as error:
         cut = error.short or error.path.startswith("len_metadata")
-        rule = checks.PREAMBLE_CUT if cut else checks.BAD_PREAMBLE
+        rule = rules.preamble_cut if cut else rules.bad_preamble
         span = where.sub(min(error.at, len(data)), min(error.stop, len(data)))
         raise rule.error(span=span, field_path=error.path, expected=error.expected, actual=error.actual) from error
     raw = bytes(found.metadata)

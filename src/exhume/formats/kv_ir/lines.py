@@ -25,7 +25,7 @@ LONGEST_LINE = DEFAULT_LIMITS.structure_size
 """The most bytes of one line: input without line ends must not fill the memory."""
 
 
-class _Lines(NamedTuple):
+class Lines(NamedTuple):
     """Whole lines of an input: where they lie in it, and the number of the first."""
 
     data: bytes
@@ -43,7 +43,7 @@ def write_lines(
     stream is that of one.  `progress` is told the bytes that came in, decompressed.  Raises `WriterError`, with the
     line, and `SourceError`.
     """
-    blocks = _cut(inputs, progress)
+    blocks = cut_lines(inputs, progress)
     if (jobs or cpu_count()) == 1:
         for lines in blocks:
             _write(writer, lines, 0, both=both)
@@ -52,7 +52,7 @@ def write_lines(
         _write(writer, lines, 0, both=both)
     encoders = writer.line_encoders(both=both)
 
-    def encode(block: tuple[_Lines, Counts]) -> tuple[_Lines, Encoded]:
+    def encode(block: tuple[Lines, Counts]) -> tuple[Lines, Encoded]:
         lines, known = block
         return lines, encoders.encode(lines.data, known)
 
@@ -60,7 +60,7 @@ def write_lines(
         _write(writer, lines, writer.write_encoded(encoded, encoders), both=both)
 
 
-def _cut(inputs: Iterable[Input], progress: Progress) -> Iterator[_Lines]:
+def cut_lines(inputs: Iterable[Input], progress: Progress, format: str = "kv-ir") -> Iterator[Lines]:
     """The lines of inputs in blocks.  Raises `WriterError` for a line that is too long, and `SourceError`."""
     done = 0
     for one in inputs:
@@ -69,7 +69,7 @@ def _cut(inputs: Iterable[Input], progress: Progress) -> Iterator[_Lines]:
             end = piece.rfind(b"\n") + 1
             if end:
                 lines = b"".join([*held, piece[:end]])
-                yield _Lines(lines, Span(name, begin, begin + len(lines)), number)
+                yield Lines(lines, Span(name, begin, begin + len(lines)), number)
                 number += lines.count(b"\n")
                 begin += len(lines)
                 held.clear()
@@ -77,15 +77,15 @@ def _cut(inputs: Iterable[Input], progress: Progress) -> Iterator[_Lines]:
             if (size := sum(map(len, held))) > LONGEST_LINE:
                 where = Span(name, begin, begin + size)
                 raise WriterError(
-                    f"line {number}: too long", span=where, expected=f"{LONGEST_LINE} bytes", format="kv-ir"
+                    f"line {number}: too long", span=where, expected=f"{LONGEST_LINE} bytes", format=format
                 )
             done += len(piece)
             progress(done, None, "bytes")
         lines = b"".join(held)
-        yield _Lines(lines, Span(name, begin, begin + len(lines)), number)
+        yield Lines(lines, Span(name, begin, begin + len(lines)), number)
 
 
-def _write(writer: KvIrWriter, lines: _Lines, at: int, *, both: bool) -> None:
+def _write(writer: KvIrWriter, lines: Lines, at: int, *, both: bool) -> None:
     """Writes the lines from the one at `at` on."""
     data, span, number = lines
     counted = 0

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+
 from exhume.codecs.zstd import ZSTD_MAGIC
 from exhume.errors import ExhumeError, LimitExceededError
-from exhume.findings import NOT_CHECKED, Capped, each_once
+from exhume.findings import NOT_CHECKED, Capped, Finding, Rule, each_once
+from exhume.formats.kv_ir import checks
 from exhume.formats.kv_ir.layout import MAGIC_SIZE, MAGICS, parse_metadata
 from exhume.formats.kv_ir.stream import Stream, UnitError, Units
 from exhume.formats.kv_ir.units import How
@@ -20,14 +23,34 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: i
     A stream that lies open ends with its last unit.  Of one inside zstd frames the frame counts in which it ends, and
     where it does not, the file as far as its frames go.
     """
-    rest = source.window(hit)
-    stream = Stream(rest)
+
+    def begin(stream: Stream) -> Units:
+        units = Units(stream, limits)
+        parse_metadata(units.preamble, stream.span(0, units.preamble.size))
+        return units
+
+    return locate_stream("kv-ir", Stream(source.window(hit)), source, hit, begin, walk, checks.UNSTRUCTURED)
+
+
+def locate_stream(
+    format: str,
+    stream: Stream,
+    source: Source,
+    hit: int,
+    begin: Callable[[Stream], Units],
+    walk: Callable[[Units], Iterable[Finding]],
+    other: Rule,
+) -> Carved | None:
+    """The same for one kind of stream: `begin` checks its preamble, and `walk` finds what is wrong with its units; the
+    rule `other` names streams that are left to another format.
+    """
     if stream.wrapped and stream.head(MAGIC_SIZE)[:MAGIC_SIZE] not in MAGICS:
         return None
     try:
-        units = Units(stream, limits)
-        parse_metadata(units.preamble, stream.span(0, units.preamble.size))
-    except NOT_CHECKED:
+        units = begin(stream)
+    except NOT_CHECKED as error:
+        if isinstance(error, ExhumeError) and error.code == other.code:
+            return None
         raise
     except ExhumeError:
         return None
@@ -39,8 +62,8 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: i
     end = max(stream.stored, len(ZSTD_MAGIC)) if stream.wrapped else units.at
     span = source.span(hit, hit + end)
     if not units.ended:
-        return Carved("kv-ir", span, CarveVerdict.PARTIAL, 0.9, findings, Proof.STRUCTURE)
-    return Carved("kv-ir", span, CarveVerdict.of(findings, Proof.STRUCTURE), 1.0, findings, Proof.STRUCTURE)
+        return Carved(format, span, CarveVerdict.PARTIAL, 0.9, findings, Proof.STRUCTURE)
+    return Carved(format, span, CarveVerdict.of(findings, Proof.STRUCTURE), 1.0, findings, Proof.STRUCTURE)
 
 
 def _skip_to_the_end(units: Units) -> None:

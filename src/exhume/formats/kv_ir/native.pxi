@@ -31,6 +31,8 @@ cdef enum:
     IR_UTF8 = 21
     IR_RECORD = 22
     IR_NO_ROOM = 23
+    IR_TIME = 24
+    IR_OFFSET = 25
     IR_AUTO = 1
     IR_USER = 2
     IR_BOTH = 3
@@ -220,6 +222,57 @@ cdef int ir_put_real(Out* out, double value) except -2 nogil:
     ir_reserve(out, REAL_ROOM)
     out.size += put_real(out.data + out.size, value)
     return 0
+
+
+cdef bint ir_join(Out* out, IrLeaf* leaf, IrVariable* variable) except -2 nogil:
+    """Adds a text that was taken apart; False when its variables do not fit its log type."""
+    cdef IrVariable* last
+    cdef const uint8_t* p = leaf.text
+    cdef const uint8_t* end = p + leaf.size
+    cdef const uint8_t* start = p
+    cdef uint8_t byte
+    cdef uint64_t word
+    variable += leaf.variable
+    last = variable + leaf.num_variables
+    ir_reserve(out, leaf.size + 24)
+    while p < end:
+        byte = p[0]
+        if not ir_mark[byte]:
+            p += 1
+            continue
+        if byte == CLP_KV_IR_MARKS_ESCAPE:
+            if p + 1 == end:
+                return False
+            ir_add(out, <const char*>start, p - start)
+            start = p + 1
+            p += 2
+            continue
+        ir_add(out, <const char*>start, p - start)
+        if variable == last or (variable.text != NULL) != (byte == CLP_KV_IR_MARKS_TEXT):
+            return False
+        if byte == CLP_KV_IR_MARKS_TEXT:
+            ir_add(out, <const char*>variable.text, variable.number)
+        else:
+            ir_reserve(out, 24)
+            if byte == CLP_KV_IR_MARKS_INTEGER:
+                put_integer(out, variable.number)
+            elif leaf.wide:
+                word = <uint64_t>variable.number
+                if not put_decimal(out, <int>clp_kv_ir_decimal_8_num_digits(word),
+                                   <int>clp_kv_ir_decimal_8_num_fraction_digits(word),
+                                   clp_kv_ir_decimal_8_digits(word), clp_kv_ir_decimal_8_sign(word)):
+                    return False
+            else:
+                word = <uint32_t>variable.number
+                if not put_decimal(out, <int>clp_kv_ir_decimal_4_num_digits(word),
+                                   <int>clp_kv_ir_decimal_4_num_fraction_digits(word),
+                                   clp_kv_ir_decimal_4_digits(word), clp_kv_ir_decimal_4_sign(word)):
+                    return False
+        variable += 1
+        p += 1
+        start = p
+    ir_add(out, <const char*>start, end - start)
+    return variable == last
 
 
 cdef class IrTree:
@@ -712,54 +765,8 @@ cdef class KvIrDecoder:
 
     cdef bint join(self, IrLeaf* leaf) except -2 nogil:
         """A text that was taken apart, into `text`; False when its variables do not fit its log type."""
-        cdef IrVariable* variable = <IrVariable*>self.variables.p + leaf.variable
-        cdef IrVariable* last = variable + leaf.num_variables
-        cdef Out* out = &self.text
-        cdef const uint8_t* p = leaf.text
-        cdef const uint8_t* end = p + leaf.size
-        cdef const uint8_t* start = p
-        cdef uint8_t byte
-        cdef uint64_t word
-        out.size = 0
-        ir_reserve(out, leaf.size + 24)
-        while p < end:
-            byte = p[0]
-            if not ir_mark[byte]:
-                p += 1
-                continue
-            if byte == CLP_KV_IR_MARKS_ESCAPE:
-                if p + 1 == end:
-                    return False
-                ir_add(out, <const char*>start, p - start)
-                start = p + 1
-                p += 2
-                continue
-            ir_add(out, <const char*>start, p - start)
-            if variable == last or (variable.text != NULL) != (byte == CLP_KV_IR_MARKS_TEXT):
-                return False
-            if byte == CLP_KV_IR_MARKS_TEXT:
-                ir_add(out, <const char*>variable.text, variable.number)
-            else:
-                ir_reserve(out, 24)
-                if byte == CLP_KV_IR_MARKS_INTEGER:
-                    put_integer(out, variable.number)
-                elif leaf.wide:
-                    word = <uint64_t>variable.number
-                    if not put_decimal(out, <int>clp_kv_ir_decimal_8_num_digits(word),
-                                       <int>clp_kv_ir_decimal_8_num_fraction_digits(word),
-                                       clp_kv_ir_decimal_8_digits(word), clp_kv_ir_decimal_8_sign(word)):
-                        return False
-                else:
-                    word = <uint32_t>variable.number
-                    if not put_decimal(out, <int>clp_kv_ir_decimal_4_num_digits(word),
-                                       <int>clp_kv_ir_decimal_4_num_fraction_digits(word),
-                                       clp_kv_ir_decimal_4_digits(word), clp_kv_ir_decimal_4_sign(word)):
-                        return False
-            variable += 1
-            p += 1
-            start = p
-        ir_add(out, <const char*>start, end - start)
-        return variable == last
+        self.text.size = 0
+        return ir_join(&self.text, leaf, <IrVariable*>self.variables.p)
 
     cdef bint is_array(self) except -2 nogil:
         """Whether the text in `text` is an array."""

@@ -1,8 +1,12 @@
-"""Is this a KV-IR stream, or an unstructured one, which opening then names?"""
+"""Is this a KV-IR stream?"""
 
 from __future__ import annotations
 
-from exhume.errors import ExhumeError
+import re
+from collections.abc import Callable
+from typing import Any
+
+from exhume.errors import ExhumeError, Span
 from exhume.formats.kv_ir import FORMAT
 from exhume.io.source import Source
 from exhume.io.tree import Tree
@@ -11,33 +15,51 @@ from exhume.registry import Identification
 UNTOLD = 0.2
 """How sure a zstd frame makes that does not tell what is in it."""
 
+_OF_TEXT = re.compile(rb'"VERSION"\s*:\s*"v?0\.0\.|"TIMESTAMP_PATTERN"')
+
+
+def is_of_text(head: bytes) -> bool:
+    """Whether the metadata in the first bytes of a stream are those of text messages."""
+    return _OF_TEXT.search(head) is not None
+
 
 def probe(source: Source | Tree) -> Identification | None:
     """Looks at the magic number, of what lies in a zstd frame where the file begins with one, and at the metadata."""
+    from exhume.formats.kv_ir.layout import parse_metadata
+
+    return probe_stream("kv-ir", source, parse_metadata, of_text=False)
+
+
+def probe_stream(
+    format: str, source: Source | Tree, parse: Callable[[Any, Span], dict[str, Any]], *, of_text: bool
+) -> Identification | None:
+    """The same for one kind of stream, whose metadata `parse` takes: of text messages (`of_text`), or the other."""
     if isinstance(source, Tree):
         return None
     starts = tuple(signature.magic for signature in FORMAT.signatures)
     if not source.read_up_to(0, max(map(len, starts))).startswith(starts):
         return None
-    from exhume.formats.kv_ir.layout import MAGIC_SIZE, MAGICS, parse_metadata, parse_preamble
+    from exhume.formats.kv_ir.layout import MAGIC_SIZE, MAGICS, parse_preamble
     from exhume.formats.kv_ir.stream import HEAD, Stream
 
     stream = Stream(source)
+    where = source.span(0, min(HEAD, source.size))
     evidence = ["inside a zstd frame"] if stream.wrapped else []
     data = stream.head(HEAD)
     if data[:MAGIC_SIZE] not in MAGICS:
-        if stream.short and any(magic.startswith(data) for magic in MAGICS):
+        if stream.short and not of_text and any(magic.startswith(data) for magic in MAGICS):
             told = "a zstd frame of which nothing can be decompressed"
-            return Identification("kv-ir", UNTOLD, source.span(0, source.size), (told,))
+            return Identification(format, UNTOLD, source.span(0, source.size), (told,))
+        return None
+    if is_of_text(data) != of_text:
         return None
     evidence.append(f"magic {data[:MAGIC_SIZE].hex(' ').upper()}")
     confidence = 0.8
     try:
-        preamble = parse_preamble(data, source.span(0, min(HEAD, source.size)))
-        found = parse_metadata(preamble, source.span(0, min(HEAD, source.size)))
+        found = parse(parse_preamble(data, where), where)
     except ExhumeError as error:
         evidence.append(error.message)
     else:
         confidence = 1.0
         evidence.append(f"version {found['VERSION']}")
-    return Identification("kv-ir", confidence, source.span(0, min(HEAD, source.size)), tuple(evidence))
+    return Identification(format, confidence, where, tuple(evidence))

@@ -5,6 +5,7 @@ Spec: `docs/formats/kv_ir.md`, "Bytes".
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from exhume.archive import Entry, Progress, RecordArchive, no_progress
 from exhume.choices import check_choice, check_keywords
 from exhume.errors import QueryError, Span
 from exhume.formats.kv_ir import checks
-from exhume.formats.kv_ir.layout import parse_metadata
+from exhume.formats.kv_ir.layout import Preamble, parse_metadata
 from exhume.formats.kv_ir.stream import Event, Stream, UnitError, Units, lines, read_preamble
 from exhume.formats.kv_ir.units import How
 from exhume.io.source import Source
@@ -35,7 +36,49 @@ def open_archive(source: Source | Tree, *, limits: Limits = DEFAULT_LIMITS) -> K
     return KvIrArchive(source, limits=limits)
 
 
-class KvIrArchive(RecordArchive):
+class StreamArchive(RecordArchive):
+    """What streams of any kind of units have.
+
+    Attributes:
+        schema: The id of the specification.
+        stream: The `Stream` that the bytes come from.
+        preamble: What stands before the units.
+        metadata: All metadata of the stream.
+    """
+
+    schema: str
+    source: Source
+    stream: Stream
+    preamble: Preamble
+    metadata: dict[str, Any]
+
+    @abc.abstractmethod
+    def units(self) -> Units:
+        """A new pass over the units."""
+
+    def sections(self, *, jobs: int = 1) -> SectionMap:
+        """What every byte is for."""
+        from exhume.formats.kv_ir.sections import section_map
+
+        return section_map(self)
+
+    def outline(self) -> SectionMap:
+        """The same, without reading what follows the preamble."""
+        from exhume.formats.kv_ir.sections import outline
+
+        return outline(self)
+
+    def content_digest(self) -> str:
+        """SHA-256 of the stream itself, without the zstd frames around it.  Raises the rules of broken frames."""
+        from exhume.codecs.checksums import sha256
+
+        digest = sha256()
+        for piece in Stream(self.source, self.stream.rules).pieces():
+            digest.update(piece)
+        return f"sha256:{digest.hexdigest()}"
+
+
+class KvIrArchive(StreamArchive):
     """A KV-IR stream: its metadata, its two trees of keys, and its events in their order.
 
     Attributes:
@@ -46,7 +89,7 @@ class KvIrArchive(RecordArchive):
 
     format = "kv-ir"
     wide_tables = True
-    source: Source
+    schema = "clp_kv_ir"
 
     def __init__(self, source: Source, *, limits: Limits = DEFAULT_LIMITS) -> None:
         super().__init__(source, limits=limits)
@@ -65,18 +108,6 @@ class KvIrArchive(RecordArchive):
 
         return collect(self)
 
-    def sections(self, *, jobs: int = 1) -> SectionMap:
-        """What every byte is for."""
-        from exhume.formats.kv_ir.sections import section_map
-
-        return section_map(self)
-
-    def outline(self) -> SectionMap:
-        """The same, without reading what follows the preamble."""
-        from exhume.formats.kv_ir.sections import outline
-
-        return outline(self)
-
     def entries(self) -> Iterator[Entry]:
         """The keys, those of the logger first; within each tree, in the order of their declarations."""
         from exhume.formats.kv_ir.info import key_entries
@@ -88,15 +119,6 @@ class KvIrArchive(RecordArchive):
         from exhume.formats.kv_ir.verify import verify_source
 
         return verify_source(self.source, limits=self.limits, quick=quick, jobs=jobs, progress=progress)
-
-    def content_digest(self) -> str:
-        """SHA-256 of the stream itself, without the zstd frames around it.  Raises KVIR-307 and KVIR-308."""
-        from exhume.codecs.checksums import sha256
-
-        digest = sha256()
-        for piece in Stream(self.source).pieces():
-            digest.update(piece)
-        return f"sha256:{digest.hexdigest()}"
 
     def to_arrow(self, **options: Any) -> Any:
         """A streaming `pyarrow.RecordBatchReader` over the events; see `exhume.formats.kv_ir.arrow.to_arrow`."""

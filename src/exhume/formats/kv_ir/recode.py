@@ -8,7 +8,7 @@ import zstandard
 
 from exhume.archive import Progress, no_progress
 from exhume.errors import WriterError
-from exhume.formats.kv_ir.reader import KvIrArchive
+from exhume.formats.kv_ir.reader import StreamArchive
 from exhume.formats.kv_ir.stream import Stream
 from exhume.formats.kv_ir.writer import CODECS
 from exhume.io.output.atomic import AtomicFile
@@ -16,7 +16,7 @@ from exhume.limits import DEFAULT_LIMITS, Limits
 
 
 def recode(
-    archive: KvIrArchive,
+    archive: StreamArchive,
     output: str | os.PathLike[str],
     *,
     stored: bool = False,
@@ -35,7 +35,7 @@ def recode(
         codec = "zstd" if os.fspath(output).endswith(".zst") and not stored else "none"
     if codec not in CODECS or (stored and codec != "none"):
         raise WriterError("no such codec", expected="none" if stored else " or ".join(CODECS), actual=codec)
-    stream = Stream(archive.source)
+    stream = Stream(archive.source, archive.stream.rules)
     level = 3 if level is None else level
     with AtomicFile(output) as target:
         out = target.file

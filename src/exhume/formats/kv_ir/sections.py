@@ -20,26 +20,30 @@ from exhume.layout.sections import Section, SectionKind, SectionMap
 from exhume.limits import Limits
 
 if TYPE_CHECKING:
-    from exhume.formats.kv_ir.reader import KvIrArchive
+    from exhume.formats.kv_ir.reader import StreamArchive
     from exhume.layout.schema import Field
 
 
-def section_map(archive: KvIrArchive) -> SectionMap:
+SCHEMA = "clp_kv_ir"
+"""The specification of a stream."""
+
+
+def section_map(archive: StreamArchive) -> SectionMap:
     """The sections of an open stream; bytes that damage makes unreadable form one unread section."""
     return SectionMap([(archive.source, _sections(archive, walked=True))])
 
 
-def outline(archive: KvIrArchive) -> SectionMap:
+def outline(archive: StreamArchive) -> SectionMap:
     """The same, but only the preamble is read."""
     return SectionMap([(archive.source, _sections(archive, walked=False))])
 
 
-def inspect(source: Source | Tree, *, limits: Limits) -> SectionMap:
+def inspect(source: Source | Tree, *, limits: Limits, schema: str = SCHEMA) -> SectionMap:
     """The sections of a stream that cannot be opened because its preamble is invalid."""
     assert isinstance(source, Source)
     stream = Stream(source)
     if stream.wrapped:
-        return SectionMap([(source, [_frames(stream, source.size, limits)])])
+        return SectionMap([(source, [_frames(stream, source.size, limits, schema)])])
     preamble = _preamble(source, limits)
     end = min(source.size, preamble.size) if preamble is not None else source.size
     sections = [Section("preamble", source.span(0, end), schema="clp_kv_ir::preamble")]
@@ -56,11 +60,11 @@ def _preamble(source: Source, limits: Limits) -> Preamble | None:
         return None
 
 
-def _sections(archive: KvIrArchive, *, walked: bool) -> Iterator[Section]:
+def _sections(archive: StreamArchive, *, walked: bool) -> Iterator[Section]:
     source = archive.source
     if archive.stream.wrapped:
         stored, size = _stored(archive) if walked else (source.size, None)
-        yield _frames(archive.stream, stored, archive.limits, size)
+        yield _frames(archive.stream, stored, archive.limits, archive.schema, size)
         return
     start = archive.preamble.size
     yield Section("preamble", source.span(0, start), schema="clp_kv_ir::preamble")
@@ -74,12 +78,12 @@ def _sections(archive: KvIrArchive, *, walked: bool) -> Iterator[Section]:
     end, good, why = (source.size, source.size, "") if not walked else _walk(archive)
     if good > start:
         span = source.span(start, good)
-        yield Section("units", span, SectionKind.DATA, schema="clp_kv_ir::units", claims=lambda: walked)
+        yield Section("units", span, SectionKind.DATA, schema=f"{archive.schema}::units", claims=lambda: walked)
     if end > good:
         yield Section("unread", source.span(good, end), SectionKind.UNREAD, note=why)
 
 
-def _walk(archive: KvIrArchive) -> tuple[int, int, str]:
+def _walk(archive: StreamArchive) -> tuple[int, int, str]:
     """The end of the stream, the end of the last readable unit, and why reading stopped there."""
     units = archive.units()
     while True:
@@ -93,7 +97,7 @@ def _walk(archive: KvIrArchive) -> tuple[int, int, str]:
             units.skip(trouble.after)
 
 
-def _stored(archive: KvIrArchive) -> tuple[int, int | None]:
+def _stored(archive: StreamArchive) -> tuple[int, int | None]:
     """The end of the zstd frames, and the bytes in them; the end of the file and None when that is unknown."""
     stream = Stream(archive.source)
     try:
@@ -103,7 +107,7 @@ def _stored(archive: KvIrArchive) -> tuple[int, int | None]:
     return stream.stored, size
 
 
-def _frames(stream: Stream, end: int, limits: Limits, size: int | None = None) -> Section:
+def _frames(stream: Stream, end: int, limits: Limits, schema: str, size: int | None = None) -> Section:
     source = stream.source
 
     def load() -> bytes:
@@ -129,7 +133,7 @@ def _frames(stream: Stream, end: int, limits: Limits, size: int | None = None) -
         SectionKind.DATA,
         codec="zstd",
         schema="zstd_frame",
-        payload_schema="clp_kv_ir",
+        payload_schema=schema,
         payload_size=size,
         load=load,
         check=check,

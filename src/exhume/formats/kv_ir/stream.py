@@ -22,7 +22,14 @@ from exhume.errors import (
 from exhume.formats.kv_ir import checks
 from exhume.formats.kv_ir.ahead import decode_ahead
 from exhume.formats.kv_ir.kernel import KvIrDecoder
-from exhume.formats.kv_ir.layout import MAX_PREAMBLE, Preamble, misfit, parse_preamble, token_name
+from exhume.formats.kv_ir.layout import (
+    MAX_PREAMBLE,
+    LayoutError,
+    Preamble,
+    misfit,
+    parse_preamble,
+    token_name,
+)
 from exhume.formats.kv_ir.units import How, Status
 from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
@@ -53,13 +60,14 @@ class Stream:
 
     Attributes:
         wrapped: Whether it is inside zstd frames.
+        rules: The rules of this kind of stream.
         size: Bytes of the stream that were read so far.
         stored: Bytes of the file that this took.
         short: Whether `head` met damage before it had as many bytes as requested.
     """
 
-    def __init__(self, source: Source) -> None:
-        self.source = source
+    def __init__(self, source: Source, rules: checks.StreamRules = checks.STREAM) -> None:
+        self.source, self.rules = source, rules
         self.wrapped = source.read_up_to(0, len(ZSTD_MAGIC)) == ZSTD_MAGIC
         self.size = self.stored = 0
         self.short = False
@@ -125,22 +133,21 @@ class Stream:
             except (LimitExceededError, UnsupportedFeatureError):
                 raise
             except CodecError as error:
-                rule = checks.FRAME_CORRUPT if at == 0 else checks.TRAILING_BYTES
                 if at:
                     return  # what follows the frames is told by who looks for it
-                raise rule.error(span=source.span(at, source.size), actual=error.actual) from error
+                raise self.rules.frame_corrupt.error(span=source.span(at, source.size), actual=error.actual) from error
             engine = _engine()
             start, done, step = at, 0, FIRST_STEP
             while not engine.eof:
                 piece = source.read_up_to(at, min(step, STEP - (at - start) % STEP))
                 if not piece:
-                    raise checks.FRAME_CUT.error(span=source.span(start, source.size))
+                    raise self.rules.frame_cut.error(span=source.span(start, source.size))
                 try:
                     out = engine.decompress(piece)
                 except zstandard.ZstdError as error:
                     yield from self._near(start, at, done)
                     span = source.span(at, min(at + len(piece), source.size))
-                    raise checks.FRAME_CORRUPT.error(span=span, actual=str(error)) from error
+                    raise self.rules.frame_corrupt.error(span=span, actual=str(error)) from error
                 at += len(piece)
                 done += len(out)
                 step = min(2 * step, STEP) if len(out) < MUCH else max(step // 2, FINE)
@@ -195,7 +202,6 @@ class Units:
     def __init__(self, stream: Stream, limits: Limits = DEFAULT_LIMITS, *, preamble: Preamble | None = None) -> None:
         """Reads the preamble, unless it is given.  Raises KVIR-101, KVIR-301, KVIR-302, KVIR-307, KVIR-308."""
         self.stream, self.limits = stream, limits
-        self.decoder = KvIrDecoder()
         self.ended = False
         self.unreadable: ExhumeError | None = None
         self.damage: ExhumeError | None = None
@@ -206,12 +212,25 @@ class Units:
         while len(self._data) < MAX_PREAMBLE and self._more():
             pass
         try:
-            self.preamble = preamble or parse_preamble(self._data, stream.span(0, len(self._data)))
+            self.preamble = preamble or parse_preamble(self._data, stream.span(0, len(self._data)), stream.rules)
         except TruncatedError:
             if self.damage is None:
                 raise
             raise self.damage from None
         self.at = self._kept = 0 if preamble else self.preamble.size
+        self.decoder = self.make_decoder()
+
+    def make_decoder(self) -> KvIrDecoder:
+        """A decoder for this stream, whose preamble is known."""
+        return KvIrDecoder()
+
+    def misfit(self, data: bytes, at: int) -> LayoutError | None:
+        """What is wrong with the token at `at`; None when it fits."""
+        return misfit(data, at)
+
+    def token_name(self, data: bytes, at: int) -> str:
+        """What kind of token stands there, for people."""
+        return token_name(data, at)
 
     def _more(self) -> bool:
         """Whether there are more bytes; they are then in `_data`.  A failure to read is raised behind what was read."""
@@ -290,8 +309,8 @@ class Units:
             self.limits.check("payload_size", len(self._data), self.stream.span(self.at, self.at + len(self._data)))
             return False
         span = self.stream.span(self._base + place, self._base + (stop if stop >= 0 else place + 1))
-        actual = None if stop >= 0 else token_name(self._data, place)
-        error = checks.OF_STATUS[status].error(span=span, actual=actual)
+        actual = None if stop >= 0 else self.token_name(self._data, place)
+        error = self.stream.rules.of_status[status].error(span=span, actual=actual)
         raise UnitError(error, Status(status), self.at, self._base + stop if stop >= 0 else -1)
 
     def count(self, other: KvIrDecoder) -> None:
@@ -363,11 +382,11 @@ class Units:
 
     def _check_tag(self, place: int, unit: int) -> None:
         """Raises KVIR-305 for a byte that is not a token, whatever follows it."""
-        error = misfit(self._data, place)
+        error = self.misfit(self._data, place)
         if error is not None and not error.short and error.path == "tag":
             span = self.stream.span(self._base + place, self._base + place + 1)
             raise UnitError(
-                checks.UNKNOWN_TAG.error(span=span, field_path="tag", actual=f"0x{error.actual:02x}"),
+                self.stream.rules.unknown_tag.error(span=span, field_path="tag", actual=f"0x{error.actual:02x}"),
                 Status.MORE, unit, -1,
             )  # fmt: skip
 
@@ -377,19 +396,21 @@ class Units:
         if self.damage is not None:
             raise UnitError(self.damage, Status.MORE, self.at, -1)
         if not self._data:
-            raise UnitError(checks.NO_END.error(span=self.stream.span(end, end)), Status.MORE, self.at, -1)
-        error = misfit(self._data, place)
+            raise UnitError(self.stream.rules.no_end.error(span=self.stream.span(end, end)), Status.MORE, self.at, -1)
+        error = self.misfit(self._data, place)
         facts: dict[str, Any] = {}
         if error is not None:
             facts = {"field_path": error.path, "expected": error.expected, "actual": error.actual}
-        raise UnitError(checks.UNIT_CUT.error(span=self.stream.span(self.at, end), **facts), Status.MORE, self.at, -1)
+        raise UnitError(
+            self.stream.rules.unit_cut.error(span=self.stream.span(self.at, end), **facts), Status.MORE, self.at, -1
+        )
 
 
 def read_preamble(stream: Stream, limits: Limits = DEFAULT_LIMITS) -> Preamble:
     """The preamble; no more than necessary is read.  Raises as `Units`."""
     head = stream.head(HEAD)
     try:
-        return parse_preamble(head, stream.span(0, len(head)))
+        return parse_preamble(head, stream.span(0, len(head)), stream.rules)
     except SourceError:
         raise
     except ExhumeError:
@@ -403,6 +424,11 @@ def lines(units: Units, how: How, *, jobs: int = 1, target: int = 1 << 20) -> It
     them.
     """
     yield from decode_ahead(units, how, jobs)
+    yield from printed(units, how, target)
+
+
+def printed(units: Units, how: int, target: int = 1 << 20) -> Iterator[bytes]:
+    """What the decoder makes of the units, in pieces; raises as `lines` does."""
     while True:
         try:
             is_more = units.step(how, target)

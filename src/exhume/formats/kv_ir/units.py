@@ -65,6 +65,10 @@ class Status(enum.IntEnum):
     """The encoder does not take an event."""
     NO_ROOM = 23
     """The archive has no ids left for another event."""
+    TIME = 24
+    """The time of an event is outside the years 1 to 9999; only told where events are checked."""
+    OFFSET = 25
+    """An offset from UTC is a day or more; likewise."""
 
 
 class How(enum.IntFlag):

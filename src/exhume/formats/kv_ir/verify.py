@@ -57,7 +57,7 @@ def _findings(source: Source, limits: Limits, quick: bool, jobs: int, progress: 
         return
     yield from walk(units, jobs, progress)
     if units.ended:
-        yield from _rest(units)
+        yield from rest(units)
 
 
 def walk(units: Units, jobs: int = 1, progress: Progress = no_progress) -> Iterator[Finding]:
@@ -91,7 +91,7 @@ def _names(units: Units) -> Iterator[Finding]:
                 yield checks.NOT_UTF8.finding("a key", span=units.stream.span(offset, offset + 1), actual=name)
 
 
-def _rest(units: Units) -> Iterator[Finding]:
+def rest(units: Units) -> Iterator[Finding]:
     """The findings about bytes after the end of the stream, and after the zstd frames around it."""
     stream = units.stream
     try:
@@ -100,7 +100,11 @@ def _rest(units: Units) -> Iterator[Finding]:
         yield Finding.from_error(error)
         return
     if size:
-        yield checks.TRAILING_BYTES.finding(span=stream.span(units.at, units.at + size), actual=counted(size, "bytes"))
+        yield stream.rules.trailing_bytes.finding(
+            span=stream.span(units.at, units.at + size), actual=counted(size, "bytes")
+        )
     if stream.wrapped and stream.stored < stream.source.size:
         span = stream.source.span(stream.stored, stream.source.size)
-        yield checks.TRAILING_BYTES.finding("behind the zstd frames", span=span, actual=counted(span.size, "bytes"))
+        yield stream.rules.trailing_bytes.finding(
+            "behind the zstd frames", span=span, actual=counted(span.size, "bytes")
+        )

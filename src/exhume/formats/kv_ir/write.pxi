@@ -58,6 +58,48 @@ cdef inline int ir_put_text(EncBuf* out, const uint8_t* text, size_t size, uint8
     return enc_buf_put(out, text, size)
 
 
+cdef int ir_take_apart(EncBuf* out, EncBuf* log_type, const uint8_t* token_class, const uint8_t* p, size_t size,
+                       bint wide) except -1 nogil:
+    """The variables of a text, of four bytes or (`wide`) of eight, then its log type, which `log_type` is room for."""
+    cdef EncVariable found
+    cdef const uint8_t* end = p + size
+    cdef uint64_t word
+    cdef uint8_t mark
+    log_type.n = 0
+    enc_buf_room(log_type, size * 2 + 1)
+    while enc_next_variable(&p, end, token_class, CLP_KV_IR_MARKS_DECIMAL, log_type, &found):
+        if found.kind == 1 and (wide or found.magnitude < <uint64_t>0x80000000 + found.negative):
+            word = 0 - found.magnitude if found.negative else found.magnitude
+            mark = CLP_KV_IR_MARKS_INTEGER
+        elif found.kind == 2 and wide:
+            word = found.magnitude << CLP_KV_IR_DECIMAL_8_SHIFT_DIGITS
+            word |= found.digits - 1 << CLP_KV_IR_DECIMAL_8_SHIFT_NUM_DIGITS
+            word |= found.fraction - 1 << CLP_KV_IR_DECIMAL_8_SHIFT_NUM_FRACTION_DIGITS
+            word |= <uint64_t>found.negative << CLP_KV_IR_DECIMAL_8_SHIFT_SIGN
+            mark = CLP_KV_IR_MARKS_DECIMAL
+        elif found.kind == 2 and found.magnitude >> CLP_KV_IR_DECIMAL_4_SHIFT_SIGN - CLP_KV_IR_DECIMAL_4_SHIFT_DIGITS == 0 \
+                and found.digits <= 1 << CLP_KV_IR_DECIMAL_4_SHIFT_DIGITS - CLP_KV_IR_DECIMAL_4_SHIFT_NUM_DIGITS:
+            word = found.magnitude << CLP_KV_IR_DECIMAL_4_SHIFT_DIGITS
+            word |= found.digits - 1 << CLP_KV_IR_DECIMAL_4_SHIFT_NUM_DIGITS
+            word |= found.fraction - 1 << CLP_KV_IR_DECIMAL_4_SHIFT_NUM_FRACTION_DIGITS
+            word |= <uint64_t>found.negative << CLP_KV_IR_DECIMAL_4_SHIFT_SIGN
+            mark = CLP_KV_IR_MARKS_DECIMAL
+        else:
+            ir_put_text(out, found.text, found.size, CLP_KV_IR_TAGS_VARIABLE_TEXT_1, CLP_KV_IR_TAGS_VARIABLE_TEXT_2,
+                        CLP_KV_IR_TAGS_VARIABLE_TEXT_4)
+            log_type.p[log_type.n] = CLP_KV_IR_MARKS_TEXT
+            log_type.n += 1
+            continue
+        if wide:
+            ir_put(out, CLP_KV_IR_TAGS_VARIABLE_8, word, 8)
+        else:
+            ir_put(out, CLP_KV_IR_TAGS_VARIABLE_4, word, 4)
+        log_type.p[log_type.n] = mark
+        log_type.n += 1
+    return ir_put_text(out, log_type.p, log_type.n,
+                       CLP_KV_IR_TAGS_LOG_TYPE_1, CLP_KV_IR_TAGS_LOG_TYPE_2, CLP_KV_IR_TAGS_LOG_TYPE_4)
+
+
 cdef class KvIrEncoder:
     cdef dict auto
     cdef dict user
@@ -286,36 +328,8 @@ cdef class KvIrEncoder:
 
     cdef int put_apart(self, EncBuf* out, const uint8_t* p, size_t size) except -1 nogil:
         """A text split into its log type and its variables of four bytes."""
-        cdef EncBuf* log_type = &self.scanner.text
-        cdef EncVariable found
-        cdef const uint8_t* end = p + size
-        cdef uint64_t word
-        cdef uint8_t mark
         ir_put(out, CLP_KV_IR_TAGS_FOUR_BYTE_ENCODING, 0, 0)
-        log_type.n = 0
-        enc_buf_room(log_type, size * 2 + 1)
-        while enc_next_variable(&p, end, self.scanner.token_class, CLP_KV_IR_MARKS_DECIMAL, log_type, &found):
-            if found.kind == 1 and found.magnitude < <uint64_t>0x80000000 + found.negative:
-                word = 0 - found.magnitude if found.negative else found.magnitude
-                mark = CLP_KV_IR_MARKS_INTEGER
-            elif found.kind == 2 and found.magnitude >> CLP_KV_IR_DECIMAL_4_SHIFT_SIGN - CLP_KV_IR_DECIMAL_4_SHIFT_DIGITS == 0 \
-                    and found.digits <= 1 << CLP_KV_IR_DECIMAL_4_SHIFT_DIGITS - CLP_KV_IR_DECIMAL_4_SHIFT_NUM_DIGITS:
-                word = found.magnitude << CLP_KV_IR_DECIMAL_4_SHIFT_DIGITS
-                word |= found.digits - 1 << CLP_KV_IR_DECIMAL_4_SHIFT_NUM_DIGITS
-                word |= found.fraction - 1 << CLP_KV_IR_DECIMAL_4_SHIFT_NUM_FRACTION_DIGITS
-                word |= <uint64_t>found.negative << CLP_KV_IR_DECIMAL_4_SHIFT_SIGN
-                mark = CLP_KV_IR_MARKS_DECIMAL
-            else:
-                ir_put_text(out, found.text, found.size, CLP_KV_IR_TAGS_VARIABLE_TEXT_1, CLP_KV_IR_TAGS_VARIABLE_TEXT_2,
-                            CLP_KV_IR_TAGS_VARIABLE_TEXT_4)
-                log_type.p[log_type.n] = CLP_KV_IR_MARKS_TEXT
-                log_type.n += 1
-                continue
-            ir_put(out, CLP_KV_IR_TAGS_VARIABLE_4, word, 4)
-            log_type.p[log_type.n] = mark
-            log_type.n += 1
-        return ir_put_text(out, log_type.p, log_type.n,
-                           CLP_KV_IR_TAGS_LOG_TYPE_1, CLP_KV_IR_TAGS_LOG_TYPE_2, CLP_KV_IR_TAGS_LOG_TYPE_4)
+        return ir_take_apart(out, &self.scanner.text, self.scanner.token_class, p, size, False)
 
     # -- arrays, printed as the serializer does --------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, BinaryIO, Final
 
 import zstandard
@@ -245,9 +245,13 @@ def take_apart(text: bytes) -> bytes:
         marks.append(
             Marks.TEXT if stored is None else Marks.INTEGER if variable.kind is VariableKind.INTEGER else Marks.DECIMAL
         )
+    return b"".join([*parts, build_log_type(set_marks(encoded.log_type, marks))])
+
+
+def set_marks(log_type: bytes, marks: Iterable[int]) -> bytes:
+    """A log type with other marks for its variables."""
     waiting = iter(marks)
-    log_type = _MARKS.sub(lambda found: found[0] if len(found[0]) > 1 else bytes((next(waiting),)), encoded.log_type)
-    return b"".join([*parts, build_log_type(log_type)])
+    return _MARKS.sub(lambda found: found[0] if len(found[0]) > 1 else bytes((next(waiting),)), log_type)
 
 
 _MARKS: Final = re.compile(

@@ -12,6 +12,7 @@ from typing import Any, BinaryIO, Final
 
 from exhume.codecs.streams import inflate_file
 from exhume.errors import SourceError, Span
+from exhume.formats.clp_ir.keyed import as_key_values
 from exhume.io.files import open_input
 from exhume.limits import cpu_count
 
@@ -33,7 +34,14 @@ def name_of(source: Input) -> str:
 
 
 def read_pieces(source: Input) -> Iterator[bytes]:
-    """The content of one input, decompressed.  Raises `SourceError` and `CodecError`."""
+    """The content of one input, decompressed, and of an IR stream of text the KV-IR stream that holds the same.
+
+    Raises `SourceError` and `CodecError`, and what is wrong with a stream of text.
+    """
+    return as_key_values(name_of(source), _decompressed(source))
+
+
+def _decompressed(source: Input) -> Iterator[bytes]:
     name = name_of(source)
     if not isinstance(source, str | os.PathLike):
         yield from inflate_file(source, name, PIECE)

@@ -1,0 +1,94 @@
+"""Events as Arrow record batches, in the order of the stream: `timestamp`, in milliseconds and UTC, and `message`.
+
+| column | Arrow type |
+|---|---|
+| `timestamp` | timestamp[ms, tz=UTC] |
+| `message` | large_string; bytes that are not UTF-8 are replaced, and counted as lost |
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from exhume.errors import ExhumeError
+from exhume.formats.clp_ir.stream import TextUnits
+from exhume.formats.clp_ir.units import How
+from exhume.formats.kv_ir.stream import UnitError
+from exhume.tabular.arrow import BATCH_ROWS, check_rows, choose, import_pyarrow, rebatched, text_array
+
+if TYPE_CHECKING:
+    from exhume.formats.clp_ir.reader import ClpIrArchive
+
+COLUMNS = ("timestamp", "message")
+
+AT_ONCE = 1 << 20
+"""Bytes of columns, about, that are made at once."""
+
+
+def to_arrow(
+    archive: ClpIrArchive,
+    *,
+    columns: Iterable[str] | None = None,
+    batch_rows: int = BATCH_ROWS,
+    lost: Counter[str] | None = None,
+) -> Any:
+    """A streaming `pyarrow.RecordBatchReader`, one row per event; see the module for the types.
+
+    A batch has at most `batch_rows` rows, and ends with the row that makes it 16 MiB.
+
+    Raises `EntryNotFoundError` for another column, and `MissingDependencyError` without pyarrow; damage is raised
+    after a batch of the rows before it.
+    """
+    pa = import_pyarrow()
+    check_rows(batch_rows)
+    names = choose(COLUMNS, columns)
+    types = {"timestamp": pa.timestamp("ms", "UTC"), "message": pa.large_string()}
+    schema = pa.schema([pa.field(name, types[name]) for name in names])
+    damage: list[ExhumeError] = []
+
+    def pieces() -> Iterator[tuple[Any, Any]]:
+        try:
+            yield from _pieces(archive.units(), names, schema, lost)
+        except ExhumeError as error:
+            damage.append(error)  # the rows before it are still to be joined
+
+    def batches() -> Iterator[Any]:
+        yield from rebatched(pieces(), batch_rows, lambda batch: batch.select(schema.names))
+        if damage:
+            raise damage[0]
+
+    return pa.RecordBatchReader.from_batches(schema, batches())
+
+
+def _pieces(units: TextUnits, names: list[str], schema: Any, lost: Counter[str] | None) -> Iterator[tuple[Any, Any]]:
+    while not units.ended:
+        try:
+            units.step(How.COLUMNS, AT_ONCE)
+        except UnitError as trouble:
+            yield _batch(units, names, schema, lost)
+            units.pass_over(trouble)
+            continue
+        yield _batch(units, names, schema, lost)
+    units.close()
+
+
+def _batch(units: TextUnits, names: list[str], schema: Any, lost: Counter[str] | None) -> tuple[Any, Any]:
+    """The events since the last batch, and the size in bytes of each row."""
+    import numpy
+
+    pa = import_pyarrow()
+    times, stops, text = units.decoder.take_columns()
+    ends = numpy.concatenate([[0], numpy.frombuffer(stops, numpy.int64)])
+    count = len(ends) - 1
+    made = []
+    for name in names:
+        if name == "timestamp":
+            made.append(pa.Array.from_buffers(schema.field(name).type, count, [None, pa.py_buffer(times)]))
+        else:
+            buffers = [None, pa.py_buffer(ends), pa.py_buffer(text)]
+            made.append(text_array(pa, pa.Array.from_buffers(pa.large_binary(), count, buffers), lost))
+    if not names:  # a batch without columns has rows all the same
+        return pa.RecordBatch.from_arrays([pa.nulls(count)], [""]), numpy.full(count, 8)
+    return pa.RecordBatch.from_arrays(made, schema=schema), numpy.diff(ends) + 16

@@ -1,0 +1,132 @@
+"""What IR streams of text add to the command line: how times are printed, and searches by wildcard and time."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from exhume.cli.outcome import Outcome
+from exhume.cli.params import Choice as ChoiceType
+from exhume.cli.runtime import Run
+from exhume.formats.clp_s import cli_search
+
+if TYPE_CHECKING:
+    from exhume.formats.clp_ir.reader import Choice, ClpIrArchive
+
+_TIMES = click.Option(
+    ["--times"],
+    type=ChoiceType(["pattern", "iso", "none"]),
+    default="pattern",
+    help="Print times in the stream's pattern, as ISO 8601 (as CLP's readers for Python do), or not.",
+)
+
+OPTIONS: dict[str, list[click.Option]] = {
+    "cat": [_TIMES],
+    "search": [
+        click.Option(["--ignore-case", "-i"], is_flag=True, help="Ignore the case of ASCII letters."),
+        click.Option(["--whole"], is_flag=True, help="QUERY has to match a whole message, line end included."),
+        click.Option(["--tge"], type=int, metavar="MS", help="Events at or after this time (epoch milliseconds)."),
+        click.Option(["--tle"], type=int, metavar="MS", help="Events at or before this time (epoch milliseconds)."),
+        click.Option(["--count"], is_flag=True, help="Print how many events match, not the events."),
+        click.Option(
+            ["--count-by-time"],
+            type=click.IntRange(1),
+            metavar="MS",
+            help="Count matches in spans of so many milliseconds.",
+        ),
+        _TIMES,
+    ],
+    "recode": [
+        click.Option(["--codec"], metavar="CODEC", help="none, or zstd for one zstd frame (default: by the name)."),
+        click.Option(["--level"], type=click.IntRange(1, 19), help="zstd level (default: 3)."),
+    ],
+}
+
+WITHOUT_EFFECT = {"search": {"count_by_time": ("count", "times"), "count": ("times",)}}
+
+
+def cat(run: Run, archive: ClpIrArchive, names: tuple[str, ...], options: dict[str, Any]) -> Outcome | None:
+    """`exhume cat`: the log as text; with `--json`/`--ndjson` each event with its place.
+
+    Raises `click.UsageError` for names, which events do not have.
+    """
+    if names:
+        raise click.UsageError("events of an IR stream have no names")
+    if run.machine:
+        from exhume.formats.clp_ir.reader import EVERY
+
+        run.items("records", {"target": archive.name, "format": archive.format}, "records", _items(archive, EVERY))
+        return None
+    times = options["times"] or "pattern"
+    _note_times(run, archive, times)
+    for chunk in archive.text_chunks(times=times):
+        run.out.write(chunk)
+    return None
+
+
+def _items(archive: ClpIrArchive, choice: Choice) -> Iterator[dict[str, Any]]:
+    for span, number, event in archive.events_with_place(choice=choice):
+        yield {"ordinal": number, "timestamp": event.time_ms, "message": event.message, "span": span.to_dict()}
+
+
+def _note_times(run: Run, archive: ClpIrArchive, times: str) -> None:
+    """Says on standard error when times are not printed as the stream states."""
+    from exhume.formats.clp_ir.patterns import compile_pattern, find_zone
+
+    if times == "pattern" and compile_pattern(archive.pattern) is None:
+        run.note(f"{archive.name}: times are printed as ISO 8601: unsupported pattern {archive.pattern}")
+    if times != "none" and find_zone(archive.zone) is None:
+        run.note(f"{archive.name}: times are printed in UTC: unknown time zone {archive.zone}")
+
+
+def search(run: Run, archives: list[ClpIrArchive], query: str, options: dict[str, Any]) -> Outcome:
+    """`exhume search`: the events whose message a wildcard query matches, as text.
+
+    Raises `click.UsageError` when the first time is after the last.
+    """
+    from exhume.formats.clp_ir.reader import choose
+
+    begin, end = options["tge"], options["tle"]
+    if None not in (begin, end) and begin > end:
+        raise click.UsageError("--tge is after --tle")
+    choice = choose((query,), begin_ms=begin, end_ms=end, ignore_case=options["ignore_case"], whole=options["whole"])
+    if options["count_by_time"]:
+        spans: Counter[int] = Counter()
+        for archive in archives:
+            spans.update(archive.count_by_time(options["count_by_time"], choice))
+        rows = [{"timestamp": start, "count": count} for start, count in spans.items()]
+        return merge(run, [{"counts": rows}], query, options)
+    if options["count"]:
+        return merge(run, [{"count": sum(archive.count(choice) for archive in archives)}], query, options)
+    found = False
+    if run.machine:
+
+        def matches() -> Iterator[dict[str, Any]]:
+            nonlocal found
+            for archive in archives:
+                for item in _items(archive, choice):
+                    found = True
+                    yield {"target": archive.name, **item}
+
+        run.items("search", {"format": "clp-ir", "query": query}, "matches", matches())
+        return Outcome.DONE if found else Outcome.NO
+    times = options["times"] or "pattern"
+    for archive in archives:
+        _note_times(run, archive, times)
+        for chunk in archive.text_chunks(times=times, choice=choice):
+            found = True
+            run.out.write(chunk)
+    return Outcome.DONE if found else Outcome.NO
+
+
+def merges(options: dict[str, Any], machine: bool) -> bool:
+    """Whether the answers of several streams are combined into one: counts."""
+    return bool(options["count"] or options["count_by_time"])
+
+
+def merge(run: Run, documents: Sequence[dict[str, Any]], query: str, options: dict[str, Any]) -> Outcome:
+    """One answer of those of several streams, each searched by itself."""
+    return cli_search.merge(run, documents, query, {"explain_plan": False, **options}, "clp-ir")

@@ -1,0 +1,50 @@
+"""`exhume create clp-ir`: JSON lines with times and messages into a stream."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from exhume.cli.params import Choice, Verb
+from exhume.cli.run import towards
+from exhume.cli.runtime import Run, plain_options
+from exhume.counts import counted
+
+
+@click.command("clp-ir", cls=Verb, short_help="Text messages with times, one after the other.")
+@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
+@click.option("-o", "--output", required=True, type=click.Path(), help="The stream; inside a zstd frame for *.zst.")
+@click.option("--timestamp-key", metavar="KEY", default="timestamp", show_default=True,
+              help="The key of the time, in milliseconds since the epoch.")  # fmt: skip
+@click.option("--message-key", metavar="KEY", default="message", show_default=True, help="The key of the message.")
+@click.option("--pattern", metavar="PATTERN", help="How times are printed, as SimpleDateFormat has it.  "
+              "[default: yyyy-MM-dd HH:mm:ss.SSSXXX]")  # fmt: skip
+@click.option("--zone", metavar="NAME", help="The time zone of the logger.  [default: UTC]")
+@click.option("--encoding", type=Choice(["four-byte", "eight-byte"]), help="How wide variables are.  "
+              "[default: four-byte]")  # fmt: skip
+@click.option(
+    "--codec", type=Choice(["none", "zstd"]), help="Whether to put it in a zstd frame (default: by its name)."
+)
+@click.option("--level", type=click.IntRange(1, 19), help="zstd level.  [default: 3]")
+@click.option("--overwrite", is_flag=True, help="Replace an existing file.")
+@plain_options
+def create(
+    run: Run, inputs: tuple[str, ...], output: str, timestamp_key: str, message_key: str, **options: Any
+) -> None:
+    """Write JSON lines with times and messages as an IR stream of text.
+
+    The lines are those that `exhume export --to jsonl` writes of such a stream; further keys are refused.  gzip and
+    zstd are recognised; - is standard input.
+    """
+    from exhume.formats.clp_ir.lines import write_lines
+    from exhume.formats.clp_ir.writer import create as open_writer
+
+    writer = open_writer(output, **{name: value for name, value in options.items() if value is not None})
+    with run.progress("create") as progress, writer:
+        write_lines(writer, inputs, keys=(timestamp_key, message_key), progress=towards(progress, *inputs))
+    body = {"format": "clp-ir", "output": output, "events": writer.events}
+    if run.machine:
+        run.document("create", body)
+    else:
+        run.note(f"{output}: {counted(writer.events, 'events')}")

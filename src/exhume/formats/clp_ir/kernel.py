@@ -1,0 +1,21 @@
+"""The decoder and the encoder of units: those of the compiled `exhume.native._kernel` when it was built, else their
+pure-Python implementation.
+
+What they do is written in `pykernel`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from exhume.native.compiled import pick
+
+if TYPE_CHECKING:
+    from exhume.formats.clp_ir import pykernel as _implementation
+else:
+    _implementation = pick("exhume.formats.clp_ir.pykernel")
+
+ClpIrDecoder = _implementation.ClpIrDecoder
+ClpIrEncoder = _implementation.ClpIrEncoder
+
+__all__ = ["ClpIrDecoder", "ClpIrEncoder"]

@@ -1,0 +1,151 @@
+"""Bytes of IR streams of text to values, without I/O: preamble, metadata and tokens.
+
+Spec: `ksy/clp_ir.ksy`; positions are those in what was passed in.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import struct
+from typing import Any, Final
+
+from exhume_ksy.facts.clp_ir import Tags, Token
+from exhume_ksy.fast.clp_ir import flat_token, read_token
+
+from exhume.errors import Span
+from exhume.formats.clp_ir import checks
+from exhume.formats.clp_ir.units import MAX_MS, MIN_MS
+from exhume.formats.kv_ir.layout import (
+    ENCODING_METHODS,
+    UNSTRUCTURED,
+    VARIABLES_SCHEMA,
+    Encodings,
+    Preamble,
+)
+from exhume.formats.kv_ir.layout import VERSION as KEY_VALUE_VERSION
+from exhume.formats.kv_ir.layout import Tags as KeyedTags
+from exhume.layout.fast import LayoutError
+
+VERSIONS: Final = UNSTRUCTURED
+"""The versions that are read; the last one is written."""
+
+DEFAULT_PATTERN: Final = "yyyy-MM-dd HH:mm:ss.SSSXXX"
+DEFAULT_ZONE: Final = "UTC"
+
+DELTAS: Final = frozenset((Tags.DELTA_1, Tags.DELTA_2, Tags.DELTA_4, Tags.DELTA_8))
+LOG_TYPES: Final = frozenset((Tags.LOG_TYPE_1, Tags.LOG_TYPE_2, Tags.LOG_TYPE_4))
+VARIABLE_TEXTS: Final = frozenset((Tags.VARIABLE_TEXT_1, Tags.VARIABLE_TEXT_2, Tags.VARIABLE_TEXT_4))
+
+NUMBERS: Final = Token.format
+"""How numbers are written, by the fields of the specification."""
+
+_INTEGER: Final = re.compile(r"-?[0-9]{1,19}")
+
+
+def parse_metadata(preamble: Preamble, where: Span) -> dict[str, Any]:
+    """The metadata.  Raises CLPIR-102, CLPIR-103, CLPIR-401 and CLPIR-402; `where` is what contains them."""
+    span = where.sub(preamble.metadata_at, preamble.size)
+    try:
+        found = json.loads(preamble.metadata.decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise checks.METADATA_JSON.error(span=span, actual=str(error)) from error
+    if not isinstance(found, dict):
+        raise checks.METADATA_JSON.error(span=span, actual=type(found).__name__)
+    version = found.get("VERSION")
+    if version == KEY_VALUE_VERSION:
+        raise checks.KEY_VALUE.error(span=span, expected=" or ".join(VERSIONS), actual=version)
+    if version not in VERSIONS:
+        raise checks.UNKNOWN_VERSION.error(span=span, expected=" or ".join(VERSIONS), actual=version)
+    if preamble.encoding is Encodings.FOUR_BYTE and _reference(found) is None:
+        actual = found.get("REFERENCE_TIMESTAMP")
+        raise checks.REFERENCE_TIME.error(span=span, expected="milliseconds since the epoch", actual=actual)
+    return found
+
+
+def _reference(metadata: dict[str, Any]) -> int | None:
+    """The time that the first event counts from; upstream writes it as text."""
+    stated = metadata.get("REFERENCE_TIMESTAMP")
+    if not isinstance(stated, str) or _INTEGER.fullmatch(stated) is None:
+        return None
+    return int(stated) if MIN_MS <= int(stated) <= MAX_MS else None
+
+
+def reference_time(preamble: Preamble) -> int:
+    """The time that the first event counts from, in milliseconds; 0 where it is not stated or cannot be read."""
+    try:
+        found = json.loads(preamble.metadata.decode("utf-8"))
+    except (ValueError, RecursionError):
+        return 0
+    return (_reference(found) or 0) if isinstance(found, dict) else 0
+
+
+def metadata_text(metadata: dict[str, Any], key: str) -> str | None:
+    """A string in the metadata; None where there is none."""
+    found = metadata.get(key)
+    return found if isinstance(found, str) else None
+
+
+def build_metadata(*, wide: bool, reference_ms: int, pattern: str, zone: str, syntax: str = "") -> bytes:
+    """The metadata as CLP's serializer writes them.  Raises `UnicodeEncodeError` for lone surrogates."""
+    found = {
+        "TIMESTAMP_PATTERN": pattern,
+        "TIMESTAMP_PATTERN_SYNTAX": syntax,
+        "TZ_ID": zone,
+        "VARIABLES_SCHEMA_ID": VARIABLES_SCHEMA,
+        "VARIABLE_ENCODING_METHODS_ID": ENCODING_METHODS,
+        "VERSION": VERSIONS[-1],
+    }
+    if not wide:
+        found["REFERENCE_TIMESTAMP"] = str(reference_ms)
+    return json.dumps(found, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode("utf-8")
+
+
+def build_utc_offset(offset_ms: int) -> bytes:
+    """A change of the offset from UTC."""
+    return bytes((Tags.UTC_OFFSET_CHANGE,)) + struct.pack(NUMBERS.number8, offset_ms)
+
+
+def parse_token(data: bytes, at: int) -> tuple[int, int]:
+    """Tag and end of the token at `at`.  Raises `LayoutError`."""
+    after, tag, *_ = flat_token(data, at, len(data))
+    return tag, after
+
+
+def token_name(data: bytes, at: int) -> str:
+    """What kind of token is there, for people."""
+    return Tags(parse_token(data, at)[0]).name.lower()
+
+
+def misfit(data: bytes, at: int) -> LayoutError | None:
+    """What is wrong with the token at `at`; None when it fits."""
+    try:
+        read_token(data, at, len(data))
+    except LayoutError as error:
+        return error.with_traceback(None)  # its frames hold the data
+    return None
+
+
+__all__ = [
+    "DEFAULT_PATTERN",
+    "DEFAULT_ZONE",
+    "DELTAS",
+    "LOG_TYPES",
+    "NUMBERS",
+    "VARIABLE_TEXTS",
+    "VERSIONS",
+    "Encodings",
+    "KeyedTags",
+    "LayoutError",
+    "Preamble",
+    "Tags",
+    "build_metadata",
+    "build_utc_offset",
+    "flat_token",
+    "metadata_text",
+    "misfit",
+    "parse_metadata",
+    "parse_token",
+    "reference_time",
+    "token_name",
+]

@@ -1,0 +1,559 @@
+# Units of IR streams of text messages, included by _kernel.pyx.  `exhume.formats.clp_ir.pykernel` is the pure-Python
+# twin and holds the documentation.
+
+cdef enum:
+    CI_TEXT = 1
+    CI_LINES = 2
+    CI_OBJECTS = 4
+    CI_COLUMNS = 16
+    CI_LENIENT = 32
+    CI_KEYED = 64
+    CI_DAY = 86400000
+    # What stands at a place of a timestamp; the same numbers as in patterns.py.
+    CI_LITERAL = 0
+    CI_YEAR = 1
+    CI_YEAR_2 = 2
+    CI_MONTH = 3
+    CI_MONTH_SHORT = 4
+    CI_MONTH_LONG = 5
+    CI_DAY_OF_MONTH = 6
+    CI_DAY_OF_YEAR = 7
+    CI_HOUR_0_23 = 8
+    CI_HOUR_1_24 = 9
+    CI_HOUR_0_11 = 10
+    CI_HOUR_1_12 = 11
+    CI_MINUTE = 12
+    CI_SECOND = 13
+    CI_MILLISECOND = 14
+    CI_HALF = 15
+    CI_WEEKDAY_SHORT = 16
+    CI_WEEKDAY_LONG = 17
+    CI_WEEKDAY = 18
+    CI_ZONE = 19
+    CI_OFFSET = 20
+    CI_OFFSET_OR_Z = 21
+    CI_OFFSET_COLON = 22
+    CI_ERA = 23
+
+cdef int64_t CI_FIRST = -62135596800000     # 0001-01-01 and 9999-12-31, in milliseconds
+cdef int64_t CI_LAST = 253402300799999
+
+cdef const char** CI_MONTHS = [
+    b"January", b"February", b"March", b"April", b"May", b"June", b"July", b"August", b"September", b"October",
+    b"November", b"December"]
+cdef const char** CI_WEEKDAYS = [
+    b"Monday", b"Tuesday", b"Wednesday", b"Thursday", b"Friday", b"Saturday", b"Sunday"]
+
+cdef uint8_t[256] ci_class
+cdef uint8_t[256] ci_fold
+
+cdef void ci_fill() noexcept:
+    cdef int i
+    memset(ci_class, C_NONE, 256)
+    ci_class[CLP_IR_TAGS_END_OF_STREAM] = C_END
+    ci_class[CLP_IR_TAGS_UTC_OFFSET_CHANGE] = C_OFFSET
+    ci_class[CLP_IR_TAGS_VARIABLE_4] = ci_class[CLP_IR_TAGS_VARIABLE_8] = C_VARIABLE
+    ci_class[CLP_IR_TAGS_VARIABLE_TEXT_1] = ci_class[CLP_IR_TAGS_VARIABLE_TEXT_2] = C_VARIABLE_TEXT
+    ci_class[CLP_IR_TAGS_VARIABLE_TEXT_4] = C_VARIABLE_TEXT
+    ci_class[CLP_IR_TAGS_LOG_TYPE_1] = ci_class[CLP_IR_TAGS_LOG_TYPE_2] = C_LOG_TYPE
+    ci_class[CLP_IR_TAGS_LOG_TYPE_4] = C_LOG_TYPE
+    for i in range(256):
+        ci_fold[i] = i + 32 if c"A" <= i <= c"Z" else i
+
+
+ci_fill()
+
+cdef struct CiSegment:      # of a wildcard pattern: what stands between two asterisks
+    Py_ssize_t start
+    Py_ssize_t size
+
+cdef struct CiPattern:
+    Py_ssize_t first        # its segments
+    Py_ssize_t count
+    bint open_start         # an asterisk before the first segment
+    bint open_end
+    bint fold
+
+
+cdef class ClpIrDecoder:
+    cdef public int64_t events
+    cdef public int64_t matched
+    cdef public int64_t utc_offset
+    cdef public int64_t utc_changes
+    cdef public int64_t time
+    cdef public int64_t first_time
+    cdef public int64_t last_time
+    cdef readonly bint wide
+    cdef readonly object event
+    cdef readonly int64_t start
+    cdef readonly int64_t end
+    cdef readonly tuple stopped
+    cdef object made            # what events become, a kind of tuple
+    cdef bint busy
+    cdef Out out
+    cdef Out text
+    cdef EncBuf variables
+    cdef EncBuf times
+    cdef EncBuf ends
+    cdef EncBuf keyed
+    cdef int64_t lower
+    cdef int64_t upper
+    cdef EncBuf letters         # of all segments: a byte, and whether it is a question mark
+    cdef EncBuf marks
+    cdef EncBuf segments
+    cdef EncBuf patterns
+    cdef bytes form             # how times are printed
+    cdef const uint8_t* form_start
+    cdef Py_ssize_t form_size
+    cdef object zone
+    cdef int64_t zone_start     # the times for which this offset is known
+    cdef int64_t zone_stop
+    cdef int64_t zone_offset
+    cdef bytes zone_name
+
+    def __cinit__(self, bint wide, int64_t time):
+        self.wide, self.time = wide, time
+        self.made = tuple
+        self.lower, self.upper = -(1 << 63), (1 << 63) - 1
+        self.print_times(b"", None)
+        self.zone_name = b"UTC"
+        self.first_time, self.last_time = (1 << 63) - 1, -(1 << 63)
+
+    def __dealloc__(self):
+        free(self.out.data)
+        free(self.text.data)
+        enc_buf_free(&self.variables)
+        enc_buf_free(&self.times)
+        enc_buf_free(&self.ends)
+        enc_buf_free(&self.keyed)
+        enc_buf_free(&self.letters)
+        enc_buf_free(&self.marks)
+        enc_buf_free(&self.segments)
+        enc_buf_free(&self.patterns)
+
+    def print_times(self, bytes form not None, zone):
+        self.form, self.zone = form, zone
+        self.form_start, self.form_size = <const uint8_t*><const char*>self.form, len(form)
+        self.zone_start, self.zone_stop = 0, -1
+
+    def choose(self, lower, upper, patterns):
+        cdef CiPattern pattern
+        cdef CiSegment segment
+        self.lower, self.upper = lower, upper
+        self.letters.n = self.marks.n = self.segments.n = self.patterns.n = 0
+        for open_start, open_end, fold, parts in patterns:
+            pattern.first, pattern.count = self.segments.n // sizeof(CiSegment), len(parts)
+            pattern.open_start, pattern.open_end, pattern.fold = open_start, open_end, fold
+            for letters, marks in parts:
+                if len(letters) != len(marks):
+                    raise ValueError("letters and marks differ in number")
+                segment.start, segment.size = self.letters.n, len(letters)
+                text = <bytes>(letters.lower() if fold else letters)
+                enc_buf_put(&self.letters, <const char*><bytes>text, segment.size)
+                enc_buf_put(&self.marks, <const char*><bytes>marks, segment.size)
+                enc_buf_put(&self.segments, &segment, sizeof(CiSegment))
+            enc_buf_put(&self.patterns, &pattern, sizeof(CiPattern))
+
+    def give_as(self, made not None):
+        if not issubclass(made, tuple):
+            raise TypeError("not a kind of tuple")
+        self.made = made
+
+    def take(self):
+        cdef bytes found = self.out.data[: self.out.size] if self.out.size else b""
+        self.out.size = 0
+        return found
+
+    def take_columns(self):
+        cdef bytes times = enc_buf_bytes(&self.times), ends = enc_buf_bytes(&self.ends)
+        self.times.n = self.ends.n = 0
+        return times, ends, self.take()
+
+    def run(self, const unsigned char[::1] data, int64_t at, int64_t end, int64_t base, int how, int64_t target):
+        if not 0 <= at <= end <= data.shape[0]:
+            raise ValueError("outside of the data")
+        cdef const uint8_t* p = &data[0] if data.shape[0] else NULL
+        cdef IrStop stop
+        if self.busy:  # the lock of the interpreter is released below
+            raise RuntimeError("one decoder serves one thread at a time")
+        self.busy = True
+        try:
+            with nogil:
+                self.walk(p, at, end, base, how, target, &stop)
+        finally:
+            self.busy = False
+        return stop.status, stop.unit, stop.place, stop.after
+
+    def each(self, const unsigned char[::1] data, int64_t at, int64_t end, int64_t base):
+        if not 0 <= at <= end <= data.shape[0]:
+            raise ValueError("outside of the data")
+        cdef const uint8_t* p = &data[0] if data.shape[0] else NULL
+        cdef IrStop stop
+        stop.unit, stop.status = at, IR_FULL
+        while True:
+            self.walk(p, stop.unit, end, base, CI_OBJECTS, 0, &stop)
+            if stop.status != IR_FULL:
+                break
+            yield self.event
+        self.stopped = (stop.status, stop.unit, stop.place, stop.after)
+
+    cdef int walk(self, const uint8_t* p, int64_t at, int64_t end, int64_t base, int how, int64_t target,
+                  IrStop* stop) except -2 nogil:
+        """Takes units until something stops it, which `stop` tells then."""
+        cdef ClpIrToken token
+        cdef IrLeaf leaf
+        cdef IrVariable variable
+        cdef int64_t after, place, size, matched
+        cdef uint8_t number = CLP_IR_TAGS_VARIABLE_8 if self.wide else CLP_IR_TAGS_VARIABLE_4
+        cdef int fault, what
+        while at < end:
+            after = read_clp_ir_token(p, at, end, &token)
+            if after < 0:
+                return ir_stop(stop, IR_MORE, at, at, -1)
+            what = ci_class[token.tag]
+            if what == C_VARIABLE or what == C_VARIABLE_TEXT or what == C_LOG_TYPE:
+                place = at
+                leaf.variable = leaf.num_variables = 0
+                leaf.wide = self.wide
+                self.variables.n = 0
+                while what != C_LOG_TYPE:
+                    if token.tag == number:
+                        variable.text = NULL
+                        variable.number = token.number4 + token.number8
+                    elif what == C_VARIABLE_TEXT:
+                        variable.text = p + token.text_start
+                        variable.number = token.text_end - token.text_start
+                    else:
+                        return ir_stop(stop, IR_UNEXPECTED, at, place, -1)
+                    enc_buf_put(&self.variables, &variable, sizeof(IrVariable))
+                    leaf.num_variables += 1
+                    place = after
+                    after = read_clp_ir_token(p, place, end, &token)
+                    if after < 0:
+                        return ir_stop(stop, IR_MORE, at, place, -1)
+                    what = ci_class[token.tag]
+                leaf.text = p + token.text_start
+                leaf.size = token.text_end - token.text_start
+                place = after
+                after = read_clp_ir_token(p, place, end, &token)
+                if after < 0:
+                    return ir_stop(stop, IR_MORE, at, place, -1)
+                if token.tag == CLP_IR_TAGS_TIMESTAMP if self.wide else \
+                        CLP_IR_TAGS_DELTA_1 <= token.tag <= CLP_IR_TAGS_DELTA_8:
+                    fault = self.keep_time(token.number1 + token.number2 + token.number4 + token.number8)
+                else:
+                    return ir_stop(stop, IR_UNEXPECTED, at, place, -1)
+                matched = self.matched
+                fault = self.give(&leaf, how, fault, p + at, place - at)
+                if fault:
+                    return ir_stop(stop, fault, at, at, after)
+                self.events += 1
+                if how & CI_OBJECTS and self.matched != matched:
+                    self.start, self.end = base + at, base + after
+                    return ir_stop(stop, IR_FULL, after, after, after)
+                if how & CI_COLUMNS:
+                    size = self.out.size + self.times.n
+                else:
+                    size = self.out.size if how & (CI_TEXT | CI_LINES | CI_KEYED) else self.events
+                if size >= target and not how & CI_OBJECTS:
+                    return ir_stop(stop, IR_FULL, after, after, after)
+            elif what == C_OFFSET:
+                self.utc_offset = token.number8
+                self.utc_changes += 1
+                self.zone_stop = self.zone_start - 1
+                if how == 0 and not -CI_DAY < token.number8 < CI_DAY:
+                    return ir_stop(stop, IR_OFFSET, at, at, after)
+            elif what == C_END:
+                return ir_stop(stop, IR_END, after, after, after)
+            else:
+                return ir_stop(stop, IR_UNEXPECTED, at, at, -1)
+            at = after
+        return ir_stop(stop, IR_MORE, at, at, -1)
+
+    cdef int keep_time(self, int64_t number) noexcept nogil:
+        """The time of an event; IR_TIME where the sum does not fit, or is outside the years 1 to 9999."""
+        cdef int64_t before = self.time
+        if self.wide:
+            self.time = number
+        else:
+            self.time = <int64_t>(<uint64_t>before + <uint64_t>number)
+            if (number >= 0) != (self.time >= before):
+                return IR_TIME
+        return 0 if CI_FIRST <= self.time <= CI_LAST else IR_TIME
+
+    cdef int give(self, IrLeaf* leaf, int how, int fault, const uint8_t* apart, Py_ssize_t apart_size) except -2 nogil:
+        cdef Out* into = &self.out
+        cdef Py_ssize_t start, size = self.out.size
+        if not self.lower <= self.time <= self.upper:
+            return 0
+        if how & (CI_LINES | CI_OBJECTS | CI_KEYED) or not how & (CI_TEXT | CI_COLUMNS):
+            into = &self.text
+            into.size = 0
+        elif how & CI_TEXT:
+            self.put_time(into)
+        start = into.size
+        if not ir_join(into, leaf, <IrVariable*>self.variables.p):
+            self.out.size = size
+            return IR_LOG_TYPE
+        if self.patterns.n and not self.matches(<const uint8_t*>into.data + start, into.size - start):
+            self.out.size = size
+            return 0
+        if how & CI_OBJECTS:
+            with gil:
+                event = kernel_alloc(<PyTypeObject*>self.made, 2)
+                fill_row(event, 0, self.time)
+                fill_row(event, 1, self.text.data[: self.text.size])
+                self.event = event
+        elif how & CI_LINES:
+            ir_add(&self.out, b'{"timestamp":', 13)
+            ir_reserve(&self.out, 24)
+            put_integer(&self.out, self.time)
+            ir_add(&self.out, b',"message":', 11)
+            ir_put_escaped(&self.out, <const uint8_t*>self.text.data, self.text.size)
+            ir_add(&self.out, b"}\n", 2)
+        elif how & CI_COLUMNS:
+            enc_buf_u64(&self.times, <uint64_t>self.time)
+            enc_buf_u64(&self.ends, <uint64_t>self.out.size)
+        elif how & CI_KEYED:
+            self.keyed.n = 0
+            ir_put(&self.keyed, CLP_KV_IR_TAGS_KEY_1, <uint64_t>-2, 1)  # node 1 of the logger
+            ir_put_number(&self.keyed, self.time, CLP_KV_IR_TAGS_INTEGER_1, CLP_KV_IR_TAGS_INTEGER_2,
+                          CLP_KV_IR_TAGS_INTEGER_4, CLP_KV_IR_TAGS_INTEGER_8)
+            ir_put(&self.keyed, CLP_KV_IR_TAGS_KEY_1, 1, 1)
+            ir_put(&self.keyed, CLP_KV_IR_TAGS_EIGHT_BYTE_ENCODING if self.wide else CLP_KV_IR_TAGS_FOUR_BYTE_ENCODING, 0, 0)
+            ir_add(&self.out, <const char*>self.keyed.p, self.keyed.n)
+            ir_add(&self.out, <const char*>apart, apart_size)
+        elif not how & CI_TEXT and not how & CI_LENIENT:
+            if fault:
+                return fault
+            if not ir_is_utf8(<const uint8_t*>into.data, into.size):
+                return IR_UTF8
+        self.matched += 1
+        if self.time < self.first_time:
+            self.first_time = self.time
+        if self.time > self.last_time:
+            self.last_time = self.time
+        return 0
+
+    # -- wildcards -----------------------------------------------------------------------------------------------------
+
+    cdef bint matches(self, const uint8_t* text, Py_ssize_t size) noexcept nogil:
+        cdef CiPattern* pattern = <CiPattern*>self.patterns.p
+        cdef size_t i
+        for i in range(self.patterns.n // sizeof(CiPattern)):
+            if self.fits(&pattern[i], text, size):
+                return True
+        return False
+
+    cdef bint fits(self, CiPattern* pattern, const uint8_t* text, Py_ssize_t size) noexcept nogil:
+        cdef CiSegment* segment = <CiSegment*>self.segments.p + pattern.first
+        cdef Py_ssize_t start = 0, stop = size, i = 0, last = pattern.count
+        if last == 0:
+            return pattern.open_start or size == 0
+        if not pattern.open_start:
+            if segment.size > size or not self.stands(segment, text, pattern.fold):
+                return False
+            start = segment.size
+            i = 1
+            if last == 1:
+                return pattern.open_end or start == size
+        if not pattern.open_end:
+            last -= 1
+            stop = size - segment[last].size
+            if stop < start or not self.stands(&segment[last], text + stop, pattern.fold):
+                return False
+        while i < last:
+            start = self.find(&segment[i], text, start, stop, pattern.fold)
+            if start < 0:
+                return False
+            start += segment[i].size
+            i += 1
+        return True
+
+    cdef inline Py_ssize_t find(self, CiSegment* segment, const uint8_t* text, Py_ssize_t at, Py_ssize_t stop,
+                                bint fold) noexcept nogil:
+        """Where a segment stands first, from `at` to `stop`; -1 where it does not."""
+        cdef uint8_t first = self.letters.p[segment.start]
+        cdef const uint8_t* found
+        stop -= segment.size
+        while at <= stop:
+            if not self.marks.p[segment.start]:
+                if fold:
+                    while at <= stop and ci_fold[text[at]] != first:
+                        at += 1
+                    if at > stop:
+                        return -1
+                else:
+                    found = <const uint8_t*>memchr(text + at, first, stop - at + 1)
+                    if found == NULL:
+                        return -1
+                    at = found - text
+            if self.stands(segment, text + at, fold):
+                return at
+            at += 1
+        return -1
+
+    cdef inline bint stands(self, CiSegment* segment, const uint8_t* text, bint fold) noexcept nogil:
+        """Whether a segment stands there, where there is room for it."""
+        cdef const uint8_t* letter = self.letters.p + segment.start
+        cdef const uint8_t* mark = self.marks.p + segment.start
+        cdef Py_ssize_t i
+        for i in range(segment.size):
+            if not mark[i] and letter[i] != (ci_fold[text[i]] if fold else text[i]):
+                return False
+        return True
+
+    # -- times ---------------------------------------------------------------------------------------------------------
+
+    cdef int find_zone(self) except -2 nogil:
+        """Sets the offset that holds at the time of the event."""
+        cdef int64_t offset
+        if self.utc_changes and -CI_DAY < self.utc_offset < CI_DAY:
+            self.zone_start, self.zone_stop, self.zone_offset = CI_FIRST, CI_LAST, self.utc_offset
+            with gil:
+                offset = abs(self.utc_offset) // 60000
+                sign = b"-" if self.utc_offset < 0 else b"+"
+                self.zone_name = b"GMT%s%02d:%02d" % (sign, offset // 60, offset % 60) if offset else b"UTC"
+            return 0
+        with gil:
+            if self.zone is None:
+                self.zone_start, self.zone_stop, self.zone_offset = CI_FIRST, CI_LAST, 0
+            else:
+                self.zone_start, self.zone_stop, self.zone_offset, self.zone_name = self.zone(self.time)
+        return 0
+
+    cdef int put_time(self, Out* out) except -2 nogil:
+        """The time of the event as the stream's pattern has it; one outside the years 1 to 9999 as its number."""
+        cdef int64_t local, days, rest, era, year, part, offset
+        cdef int month, day, hour
+        cdef bint leap
+        cdef const uint8_t* form
+        cdef const uint8_t* end
+        cdef uint8_t op, width
+        cdef const char* name
+        form = self.form_start
+        end = form + self.form_size
+        if form == end:
+            return 0
+        if not CI_FIRST <= self.time <= CI_LAST:
+            ir_reserve(out, 24)
+            put_integer(out, self.time)
+            return 0
+        if not self.zone_start <= self.time <= self.zone_stop:
+            self.find_zone()
+        local = self.time + self.zone_offset
+        days = local // CI_DAY
+        rest = local - days * CI_DAY
+        # The civil calendar, in years that begin with March.
+        part = days + 719468
+        era = part // 146097
+        part -= era * 146097
+        year = (part - part // 1460 + part // 36524 - part // 146096) // 365
+        part -= 365 * year + year // 4 - year // 100
+        year += era * 400
+        month = <int>((5 * part + 2) // 153)
+        day = <int>(part - (153 * month + 2) // 5 + 1)
+        month = month + 3 if month < 10 else month - 9
+        if month <= 2:
+            year += 1
+        hour = <int>(rest // 3600000)
+        while form < end:
+            op, width = form[0], form[1]
+            form += 2
+            ir_reserve(out, 280)
+            if op == CI_LITERAL:
+                ir_add(out, <const char*>form, width)
+                form += width
+            elif op == CI_YEAR:
+                put_padded(out, <uint64_t>(year if year > 0 else 1 - year), width, c"0")
+            elif op == CI_YEAR_2:
+                put_padded(out, <uint64_t>(year if year > 0 else 1 - year) % 100, 2, c"0")
+            elif op == CI_MONTH:
+                put_padded(out, month, width, c"0")
+            elif op == CI_MONTH_SHORT:
+                put(out, CI_MONTHS[month - 1], 3)
+            elif op == CI_MONTH_LONG:
+                put(out, CI_MONTHS[month - 1], strlen(CI_MONTHS[month - 1]))
+            elif op == CI_DAY_OF_MONTH:
+                put_padded(out, day, width, c"0")
+            elif op == CI_DAY_OF_YEAR:
+                leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+                if month <= 2:
+                    part = (month - 1) * 31 + day
+                else:
+                    part = (153 * (month - 3) + 2) // 5 + day + 59 + leap
+                put_padded(out, part, width, c"0")
+            elif op == CI_HOUR_0_23:
+                put_padded(out, hour, width, c"0")
+            elif op == CI_HOUR_1_24:
+                put_padded(out, hour if hour else 24, width, c"0")
+            elif op == CI_HOUR_0_11:
+                put_padded(out, hour % 12, width, c"0")
+            elif op == CI_HOUR_1_12:
+                put_padded(out, hour % 12 if hour % 12 else 12, width, c"0")
+            elif op == CI_MINUTE:
+                put_padded(out, rest // 60000 % 60, width, c"0")
+            elif op == CI_SECOND:
+                put_padded(out, rest // 1000 % 60, width, c"0")
+            elif op == CI_MILLISECOND:
+                put_padded(out, rest % 1000, width, c"0")
+            elif op == CI_HALF:
+                put(out, b"AM" if hour < 12 else b"PM", 2)
+            elif op == CI_WEEKDAY_SHORT or op == CI_WEEKDAY_LONG:
+                name = CI_WEEKDAYS[(days + 3) % 7]
+                put(out, name, 3 if op == CI_WEEKDAY_SHORT else strlen(name))
+            elif op == CI_WEEKDAY:
+                put_padded(out, (days + 3) % 7 + 1, width, c"0")
+            elif op == CI_ZONE:
+                with gil:
+                    ir_add(out, <const char*>self.zone_name, len(self.zone_name))
+            elif op == CI_ERA:
+                put(out, b"AD" if year > 0 else b"BC", 2)
+            elif op == CI_OFFSET_OR_Z and self.zone_offset == 0:
+                put(out, b"Z", 1)
+            else:
+                put(out, b"-" if self.zone_offset < 0 else b"+", 1)
+                offset = (-self.zone_offset if self.zone_offset < 0 else self.zone_offset) // 1000
+                put_padded(out, offset // 3600, 2, c"0")
+                if op == CI_OFFSET_COLON or (op == CI_OFFSET_OR_Z and width == 3):
+                    put(out, b":", 1)
+                if op != CI_OFFSET_OR_Z or width > 1:
+                    put_padded(out, offset // 60 % 60, 2, c"0")
+                if op == CI_OFFSET_COLON and offset % 60:
+                    put(out, b":", 1)
+                    put_padded(out, offset % 60, 2, c"0")
+        return 0
+
+
+cdef class ClpIrEncoder:
+    cdef readonly bint wide
+    cdef readonly int64_t time
+    cdef EncBuf out
+    cdef EncBuf log_type
+
+    def __cinit__(self, bint wide, int64_t time):
+        self.wide, self.time = wide, time
+
+    def __dealloc__(self):
+        enc_buf_free(&self.out)
+        enc_buf_free(&self.log_type)
+
+    def add(self, int64_t time, bytes message not None):
+        cdef uint64_t delta = <uint64_t>time - <uint64_t>self.time
+        ir_take_apart(&self.out, &self.log_type, enc_token_class, <const uint8_t*>bytes_text(message),
+                      PyBytes_GET_SIZE(message), self.wide)
+        if self.wide:
+            ir_put(&self.out, CLP_IR_TAGS_TIMESTAMP, <uint64_t>time, 8)
+        else:
+            ir_put_number(&self.out, <int64_t>delta, CLP_IR_TAGS_DELTA_1, CLP_IR_TAGS_DELTA_2, CLP_IR_TAGS_DELTA_4,
+                          CLP_IR_TAGS_DELTA_8)
+        self.time = time
+
+    @property
+    def size(self):
+        return self.out.n
+
+    def take(self):
+        cdef bytes found = enc_buf_bytes(&self.out)
+        self.out.n = 0
+        return found

@@ -1,0 +1,331 @@
+"""Pure-Python version of the text IR part of `exhume.native._kernel` (`native.pxi`).
+
+Import `exhume.formats.clp_ir.kernel`, which picks one of the two; the tests in `tests/clp_ir` run against each.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import struct
+from array import array
+from collections.abc import Callable, Iterable, Iterator
+
+from exhume.formats.clp_ir.layout import (
+    DELTAS,
+    LOG_TYPES,
+    NUMBERS,
+    VARIABLE_TEXTS,
+    KeyedTags,
+    LayoutError,
+    Tags,
+    flat_token,
+)
+from exhume.formats.clp_ir.patterns import Zone, print_time, read_program
+from exhume.formats.clp_ir.units import DAY_MS, FIRST_MS, LAST_MS, MAX_MS, MIN_MS, How, Wildcard
+from exhume.formats.clp_s.write.texts import Dialect, VariableKind, encode_text
+from exhume.formats.kv_ir.build import build_integer, build_key
+from exhume.formats.kv_ir.layout import Marks, Variable, join_text, pack_decimal
+from exhume.formats.kv_ir.units import Status
+from exhume.formats.kv_ir.writer import set_marks
+
+Event = tuple[int, bytes]
+"""When, in milliseconds since the epoch, and the message."""
+
+
+class _StopError(Exception):
+    """A unit that was not accepted: why, and where."""
+
+    def __init__(self, status: Status, at: int) -> None:
+        super().__init__(status)
+        self.status, self.at = status, at
+
+
+def _token(data: bytes, at: int, end: int) -> tuple[int, int, bytes, int]:
+    """The tag of a token, its number, its bytes, and where it ends."""
+    try:
+        after, tag, one, two, four, eight, _, _, _, start, stop = flat_token(data, at, end)
+    except LayoutError:
+        raise _StopError(Status.MORE, at) from None
+    return tag, one + two + four + eight, bytes(data[start:stop]) if start else b"", after
+
+
+class ClpIrDecoder:
+    """Decodes the units of a stream: log events, and changes of the offset from UTC.
+
+    Attributes:
+        wide: Whether variables have eight bytes, and times are those since the epoch.
+        time: When the last event was, in milliseconds since the epoch; before the first one, what that counts from.
+        events: How many events were decoded, and (`matched`) how many of these were chosen.
+        first_time, last_time: The earliest and the latest time of a chosen event.
+        utc_offset: The latest offset from UTC in milliseconds; it was set `utc_changes` times so far.
+        event: The last event, if objects were requested; it is at `start` to `end`.
+        stopped: What `run` would have returned at the point where `each` stopped.
+    """
+
+    def __init__(self, wide: bool, time: int) -> None:
+        self.wide, self.time = wide, time
+        self.events = self.matched = self.utc_offset = self.utc_changes = 0
+        self.first_time, self.last_time = MAX_MS, MIN_MS
+        self.event: Event | None = None
+        self.start = self.end = 0
+        self.stopped = (int(Status.MORE), 0, 0, -1)
+        self._out = bytearray()
+        self._times, self._ends = array("q"), array("q")
+        self._lower, self._upper = MIN_MS, MAX_MS
+        self._made: Callable[[Event], Event] = lambda event: event
+        self._patterns: list[re.Pattern[bytes]] = []
+        self.print_times(b"", None)
+
+    def print_times(self, form: bytes, zone: Zone | None) -> None:
+        """Sets how `TEXT` prints times: a program of `patterns`, and the offsets from UTC (none: UTC itself)."""
+        self._form, self._zone = read_program(form), zone
+
+    def choose(self, lower: int, upper: int, patterns: Iterable[Wildcard]) -> None:
+        """Chooses the events between two times, both included, whose messages any of the patterns match (no patterns:
+        all).
+        """
+        self._lower, self._upper = lower, upper
+        self._patterns = [_compiled(pattern) for pattern in patterns]
+
+    def give_as(self, made: type[Event]) -> None:
+        """Sets what events become: a kind of tuple.  Raises `TypeError` for another."""
+        if not issubclass(made, tuple):
+            raise TypeError("not a kind of tuple")
+        self._made = lambda event: tuple.__new__(made, event)
+
+    def take(self) -> bytes:
+        """The text or the lines that were made since the last call."""
+        found = bytes(self._out)
+        self._out.clear()
+        return found
+
+    def take_columns(self) -> tuple[bytes, bytes, bytes]:
+        """The columns since the last call: times and ends of messages as int64, and all messages."""
+        times, ends = self._times.tobytes(), self._ends.tobytes()
+        self._times, self._ends = array("q"), array("q")
+        return times, ends, self.take()
+
+    def run(self, data: bytes, at: int, end: int, base: int, how: int, target: int) -> tuple[int, int, int, int]:
+        """Decodes the units of `data[at:end]`; `data` starts `base` bytes into the stream.
+
+        Stops when the output has `target` bytes, or there are so many events, where none is made; and at each chosen
+        event where objects are asked for.
+
+        Returns: A `Status`; where the unit starts that was not taken, or what follows; where in it something does not
+        fit; and where it ends, -1 where that is not known.  Raises `ValueError` for a range outside of `data`.
+        """
+        if not 0 <= at <= end <= len(data):
+            raise ValueError("outside of the data")
+        while at < end:
+            try:
+                status, after = self._unit(data, at, end, base, how, target)
+            except _StopError as stop:
+                return stop.status, at, stop.at, -1
+            if status is not None and status not in (Status.FULL, Status.END):
+                return status, at, at, after
+            at = after
+            if status is not None:
+                return status, at, at, at
+        return Status.MORE, at, at, -1
+
+    def each(self, data: bytes, at: int, end: int, base: int) -> Iterator[Event]:
+        """The chosen events of `data[at:end]` one by one.  Raises `ValueError` as `run` does."""
+        while True:
+            self.stopped = self.run(data, at, end, base, How.OBJECTS, 0)
+            if self.stopped[0] != Status.FULL:
+                return
+            assert self.event is not None
+            yield self.event
+            at = self.stopped[1]
+
+    def _unit(self, data: bytes, at: int, end: int, base: int, how: int, target: int) -> tuple[Status | None, int]:
+        tag, number, text, after = _token(data, at, end)
+        if tag == Tags.UTC_OFFSET_CHANGE:
+            self.utc_offset, self.utc_changes = number, self.utc_changes + 1
+            return (Status.OFFSET if how == How.CHECK and not -DAY_MS < number < DAY_MS else None), after
+        if tag == Tags.END_OF_STREAM:
+            return Status.END, after
+        if tag == Tags.TIMESTAMP or tag in DELTAS:
+            raise _StopError(Status.UNEXPECTED, at)
+        variables: list[Variable] = []
+        place = at
+        while tag not in LOG_TYPES:
+            if tag == (Tags.VARIABLE_8 if self.wide else Tags.VARIABLE_4):
+                variables.append(number)
+            elif tag in VARIABLE_TEXTS:
+                variables.append(text)
+            else:
+                raise _StopError(Status.UNEXPECTED, place)
+            place = after
+            tag, number, text, after = _token(data, place, end)
+        place = after
+        tag, number, _, after = _token(data, place, end)
+        if not (tag == Tags.TIMESTAMP if self.wide else tag in DELTAS):
+            raise _StopError(Status.UNEXPECTED, place)
+        fits = self._keep_time(number)
+        matched = self.matched
+        fault = self._give(text, variables, how, fits, data[at:place])
+        if fault is not None:
+            return fault, after
+        self.events += 1
+        if how & How.OBJECTS:
+            if self.matched == matched:
+                return None, after
+            self.start, self.end = base + at, base + after
+            return Status.FULL, after
+        size = len(self._out) + (self._times.itemsize * len(self._times) if how & How.COLUMNS else 0)
+        made = size if how & (How.TEXT | How.LINES | How.COLUMNS | How.KEYED) else self.events
+        return (Status.FULL if made >= target else None), after
+
+    def _keep_time(self, number: int) -> bool:
+        """The time of an event; False where the sum does not fit, or is outside the years 1 to 9999."""
+        time = number if self.wide else self.time + number
+        self.time = (time - MIN_MS) % (1 << 64) + MIN_MS
+        return self.time == time and FIRST_MS <= time <= LAST_MS
+
+    def _give(self, log_type: bytes, variables: list[Variable], how: int, fits: bool, apart: bytes) -> Status | None:
+        if not self._lower <= self.time <= self._upper:
+            return None
+        message = join_text(log_type, variables, wide=self.wide)
+        if message is None:
+            return Status.LOG_TYPE
+        if self._patterns and not any(pattern.fullmatch(message) for pattern in self._patterns):
+            return None
+        if how & How.OBJECTS:
+            self.event = self._made((self.time, message))
+        elif how & How.LINES:
+            text = json.dumps(message.decode("utf-8", "surrogateescape"), ensure_ascii=False)
+            line = f'{{"timestamp":{self.time},"message":{text.replace(chr(127), _DELETE)}}}\n'
+            self._out += line.encode("utf-8", "surrogateescape")
+        elif how & How.COLUMNS:
+            self._out += message
+            self._times.append(self.time)
+            self._ends.append(len(self._out))
+        elif how & How.KEYED:
+            encoding = KeyedTags.EIGHT_BYTE_ENCODING if self.wide else KeyedTags.FOUR_BYTE_ENCODING
+            self._out += build_key(1, auto=True) + build_integer(self.time) + build_key(1, auto=False)
+            self._out += bytes((encoding,)) + apart
+        elif how & How.TEXT:
+            self._out += self._printed() + message
+        elif not how & How.LENIENT:
+            if not fits:
+                return Status.TIME
+            if not _is_utf8(message):
+                return Status.UTF8
+        self.matched += 1
+        self.first_time, self.last_time = min(self.first_time, self.time), max(self.last_time, self.time)
+        return None
+
+    def _printed(self) -> bytes:
+        if not self._form:
+            return b""
+        if not FIRST_MS <= self.time <= LAST_MS:
+            return b"%d" % self.time
+        offset, name = 0, b"UTC"
+        if self.utc_changes and -DAY_MS < self.utc_offset < DAY_MS:
+            offset = self.utc_offset
+            minutes = abs(offset) // 60_000
+            if minutes:
+                name = b"GMT%s%02d:%02d" % (b"-" if offset < 0 else b"+", minutes // 60, minutes % 60)
+        elif self._zone is not None:
+            _, _, offset, name = self._zone(self.time)
+        return print_time(self._form, self.time, offset, name)
+
+
+_DELETE = json.dumps("\x7f")[1:-1]
+
+
+def _is_utf8(text: bytes) -> bool:
+    try:
+        text.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _compiled(pattern: Wildcard) -> re.Pattern[bytes]:
+    parts = [
+        b"".join(b"." if any_byte else re.escape(bytes((byte,))) for byte, any_byte in zip(letters, marks, strict=True))
+        for letters, marks in pattern.parts
+    ]
+    text = b".*?".join(parts)
+    if not parts and pattern.open_start:
+        text = b".*"
+    elif pattern.open_start or pattern.open_end:
+        text = (b".*?" if pattern.open_start else b"") + text + (b".*" if pattern.open_end else b"")
+    return re.compile(text, re.DOTALL | (re.IGNORECASE if pattern.fold else 0))
+
+
+class ClpIrEncoder:
+    """Encodes events.
+
+    Attributes:
+        wide: Whether variables have eight bytes, and times are those since the epoch.
+        time: When the last event was, in milliseconds since the epoch.
+    """
+
+    def __init__(self, wide: bool, time: int) -> None:
+        self.wide, self.time = wide, time
+        self._out = bytearray()
+
+    @property
+    def size(self) -> int:
+        """How many bytes there are to be taken."""
+        return len(self._out)
+
+    def take(self) -> bytes:
+        """The units that were made since the last call."""
+        found = bytes(self._out)
+        self._out.clear()
+        return found
+
+    def add(self, time: int, message: bytes) -> None:
+        """Encodes an event: when, in milliseconds since the epoch, and the message."""
+        encoded = encode_text(message, Dialect.CORE)
+        marks = bytearray()
+        for variable in encoded.variables:
+            stored, kind = variable.encoded, variable.kind
+            if not self.wide:
+                if kind is VariableKind.FLOAT:
+                    stored = pack_decimal(variable.text)
+                elif stored is not None and not -(1 << 31) <= stored < 1 << 31:
+                    stored = None
+            if stored is None:
+                kind = VariableKind.DICTIONARY
+                self._put(_VARIABLES, variable.text)
+            elif self.wide:
+                self._out += bytes((Tags.VARIABLE_8,)) + struct.pack(NUMBERS.number8, stored)
+            else:
+                self._out += bytes((Tags.VARIABLE_4,)) + struct.pack(NUMBERS.number4, stored)
+            marks.append(_MARKS[kind])
+        self._put(_LOG_TYPES, set_marks(encoded.log_type, marks))
+        if self.wide:
+            self._out += bytes((Tags.TIMESTAMP,)) + struct.pack(NUMBERS.number8, time)
+        else:
+            delta = (time - self.time - MIN_MS) % (1 << 64) + MIN_MS
+            _, tag, form = next(form for form in _DELTAS if -(1 << form[0]) <= delta < 1 << form[0])
+            self._out += bytes((tag,)) + struct.pack(form, delta)
+        self.time = time
+
+    def _put(self, forms: tuple[tuple[int, int, str], ...], text: bytes) -> None:
+        """A string after its length in the shortest form."""
+        _, tag, form = next(form for form in forms if len(text) < 1 << form[0])
+        self._out += bytes((tag,)) + struct.pack(form, len(text)) + text
+
+
+_VARIABLES = (
+    (8, Tags.VARIABLE_TEXT_1, NUMBERS.len_text1), (16, Tags.VARIABLE_TEXT_2, NUMBERS.len_text2),
+    (32, Tags.VARIABLE_TEXT_4, NUMBERS.len_text4),
+)  # fmt: skip
+_LOG_TYPES = (
+    (8, Tags.LOG_TYPE_1, NUMBERS.len_text1), (16, Tags.LOG_TYPE_2, NUMBERS.len_text2),
+    (32, Tags.LOG_TYPE_4, NUMBERS.len_text4),
+)  # fmt: skip
+_DELTAS = (
+    (7, Tags.DELTA_1, NUMBERS.number1), (15, Tags.DELTA_2, NUMBERS.number2), (31, Tags.DELTA_4, NUMBERS.number4),
+    (63, Tags.DELTA_8, NUMBERS.number8),
+)  # fmt: skip
+_MARKS = {
+    VariableKind.INTEGER: Marks.INTEGER, VariableKind.FLOAT: Marks.DECIMAL, VariableKind.DICTIONARY: Marks.TEXT
+}  # fmt: skip

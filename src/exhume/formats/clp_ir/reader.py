@@ -1,0 +1,249 @@
+"""`ClpIrArchive`: an IR stream of text, opened for reading: opening reads the preamble, the rest goes from front to
+back.
+
+Spec: `docs/formats/clp_ir.md`, "Bytes".
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from exhume.archive import Entry, Progress, no_progress
+from exhume.choices import check_choice, check_keywords
+from exhume.errors import QueryError, Span
+from exhume.formats.clp_ir import checks
+from exhume.formats.clp_ir.layout import metadata_text, parse_metadata
+from exhume.formats.clp_ir.patterns import ISO, Zone, compile_pattern, find_zone
+from exhume.formats.clp_ir.sections import SCHEMA
+from exhume.formats.clp_ir.stream import TextUnits, begin
+from exhume.formats.clp_ir.units import MAX_MS, MIN_MS, How, Wildcard, parse_wildcard
+from exhume.formats.kv_ir.reader import StreamArchive
+from exhume.formats.kv_ir.stream import UnitError, printed, read_preamble
+from exhume.io.source import Source
+from exhume.io.tree import Tree
+from exhume.limits import DEFAULT_LIMITS, Limits
+
+if TYPE_CHECKING:
+    from exhume.findings import Finding
+    from exhume.formats.clp_ir.info import ClpIrInfo
+
+TIMES = ("pattern", "iso", "none")
+"""How times are printed: in the stream's pattern, as CLP's readers for Python do, or not at all."""
+
+
+class TextEvent(NamedTuple):
+    """A log event.
+
+    Attributes:
+        time_ms: When, in milliseconds since the epoch.
+        message: The bytes of the message, mostly with a line end.
+    """
+
+    time_ms: int
+    message: bytes
+
+    @property
+    def text(self) -> str:
+        """The message; bytes that are not UTF-8 become lone surrogates (`surrogateescape`)."""
+        return self.message.decode("utf-8", "surrogateescape")
+
+
+class Choice(NamedTuple):
+    """Which events are chosen: those between two times, in milliseconds and both included, whose messages any of the
+    patterns match (none: all).
+    """
+
+    begin_ms: int = MIN_MS
+    end_ms: int = MAX_MS
+    patterns: tuple[Wildcard, ...] = ()
+
+
+EVERY = Choice()
+
+
+def choose(
+    queries: Iterable[str],
+    *,
+    begin_ms: int | None = None,
+    end_ms: int | None = None,
+    ignore_case: bool = False,
+    whole: bool = False,
+) -> Choice:
+    """A choice out of wildcard queries.  Raises `QueryError` for times in the wrong order, and outside 64 bits."""
+    first, last = MIN_MS if begin_ms is None else begin_ms, MAX_MS if end_ms is None else end_ms
+    if first > last:
+        raise QueryError("begin_ms is after end_ms", expected=f"at most {last}", actual=first)
+    if first < MIN_MS or last > MAX_MS:
+        raise QueryError("a time does not fit 64 bits", actual=first if first < MIN_MS else last)
+    return Choice(first, last, tuple(parse_wildcard(query, whole=whole, fold=ignore_case) for query in queries))
+
+
+def open_archive(source: Source | Tree, *, limits: Limits = DEFAULT_LIMITS) -> ClpIrArchive:
+    """Opens a stream.  Raises CLPIR-101..103, CLPIR-301, CLPIR-302, CLPIR-307, CLPIR-308, CLPIR-401 and CLPIR-402."""
+    if isinstance(source, Tree):
+        raise checks.NOT_CLP_IR.error("a directory", span=Span(source.name, 0, 0))
+    return ClpIrArchive(source, limits=limits)
+
+
+class ClpIrArchive(StreamArchive):
+    """An IR stream of text: its metadata, and its events in their order.
+
+    Attributes:
+        stream: The `Stream` that the bytes come from.
+        preamble: The bytes before the units.
+        metadata: All metadata of the stream.
+        pattern: The pattern of its times, as the logger states it; empty where it does not.
+        zone: The time zone, likewise.
+    """
+
+    format = "clp-ir"
+    schema = SCHEMA
+
+    def __init__(self, source: Source, *, limits: Limits = DEFAULT_LIMITS) -> None:
+        super().__init__(source, limits=limits)
+        self.stream = begin(source)
+        self.preamble = read_preamble(self.stream, limits)
+        self.metadata = parse_metadata(self.preamble, self.stream.span(0, self.preamble.size))
+        self.pattern = metadata_text(self.metadata, "TIMESTAMP_PATTERN") or ""
+        self.zone = metadata_text(self.metadata, "TZ_ID") or ""
+
+    def units(self) -> TextUnits:
+        """A new pass over the units."""
+        return TextUnits(begin(self.source), self.limits)
+
+    def chosen(self, choice: Choice, *, times: str = "none") -> TextUnits:
+        """A pass over the events of a choice, which prints times as `TIMES` says."""
+        units = self.units()
+        units.decoder.choose(*choice)
+        units.decoder.print_times(*self.printing(times))
+        return units
+
+    def printing(self, times: str) -> tuple[bytes, Zone | None]:
+        """The program that prints times, and the offsets from UTC.
+
+        An unsupported pattern results in ISO 8601, an unknown time zone in UTC.
+        """
+        check_choice("times", times, TIMES)
+        form = b"" if times == "none" else ISO
+        if times == "pattern" and self.pattern:
+            compiled = compile_pattern(self.pattern)
+            form = ISO if compiled is None else compiled
+        return form, find_zone(self.zone) if form else None
+
+    def info(self) -> ClpIrInfo:
+        """Version, metadata, number of events, first and last time.  Reads the whole stream."""
+        from exhume.formats.clp_ir.info import collect
+
+        return collect(self)
+
+    def entries(self) -> Iterator[Entry]:
+        """The events: where each is, its size and its time."""
+        from exhume.formats.clp_ir.info import event_entries
+
+        return event_entries(self)
+
+    def verify(self, *, quick: bool = False, jobs: int = 1, progress: Progress = no_progress) -> Iterator[Finding]:
+        """Every broken rule; see `exhume.formats.clp_ir.verify`."""
+        from exhume.formats.clp_ir.verify import verify_source
+
+        return verify_source(self.source, limits=self.limits, quick=quick, jobs=jobs, progress=progress)
+
+    def to_arrow(self, **options: Any) -> Any:
+        """A streaming `pyarrow.RecordBatchReader` over the events; see `exhume.formats.clp_ir.arrow.to_arrow`."""
+        from exhume.formats.clp_ir.arrow import to_arrow
+
+        check_keywords("to_arrow()", options, to_arrow)
+        return to_arrow(self, **options)
+
+    # -- events --------------------------------------------------------------------------------------------------
+
+    def text_chunks(self, *, times: str = "pattern", choice: Choice = EVERY) -> Iterator[bytes]:
+        """The log as text, in chunks: each event's time and message, with nothing between them that is not in the
+        message.
+
+        `times`: as the stream's `pattern` has them, as `iso` 8601, or `none`.  Raises `QueryError` for another word,
+        what is wrong with the stream after the events before it, and what is wrong with an event after all others.
+        """
+        return printed(self.chosen(choice, times=times), How.TEXT)
+
+    def json_chunks(self, *, choice: Choice = EVERY) -> Iterator[bytes]:
+        """The events as lines of JSON with `timestamp` (milliseconds) and `message`, in chunks of whole lines.
+
+        Raises as `text_chunks`.
+        """
+        return printed(self.chosen(choice), How.LINES)
+
+    def json_lines(self, *, choice: Choice = EVERY) -> Iterator[bytes]:
+        """The same, one line at a time."""
+        return (line for chunk in self.json_chunks(choice=choice) for line in chunk.splitlines(keepends=True))
+
+    def events(self, *, choice: Choice = EVERY) -> Iterator[TextEvent]:
+        """The events.  Raises as `text_chunks`."""
+        units = self.chosen(choice)
+        units.decoder.give_as(TextEvent)
+        while not units.ended:
+            try:
+                yield from cast("Iterator[TextEvent]", units.texts())
+            except UnitError as trouble:
+                units.pass_over(trouble)
+        units.close()
+
+    def events_with_place(self, *, choice: Choice = EVERY) -> Iterator[tuple[Span, int, TextEvent]]:
+        """The same, each with where it is and its number among all events.  Raises as `text_chunks`."""
+        units = self.chosen(choice)
+        decoder = units.decoder
+        while not units.ended:
+            try:
+                for event in units.texts():
+                    yield units.stream.span(decoder.start, decoder.end), decoder.events - 1, TextEvent(*event)
+            except UnitError as trouble:
+                units.pass_over(trouble)
+        units.close()
+
+    def search(
+        self,
+        query: str,
+        *,
+        begin_ms: int | None = None,
+        end_ms: int | None = None,
+        ignore_case: bool = False,
+        whole: bool = False,
+    ) -> Iterator[TextEvent]:
+        """The events whose message a wildcard query matches, in their order.
+
+        `*` matches any text and `?` for one byte; a backslash takes the special meaning from the next character.
+        The query matches part of a message, or with `whole` all of it; `ignore_case` is about ASCII letters.  Times
+        from `begin_ms` to `end_ms`, both included.  Raises `QueryError`, and as `text_chunks`.
+        """
+        choice = choose((query,), begin_ms=begin_ms, end_ms=end_ms, ignore_case=ignore_case, whole=whole)
+        return self.events(choice=choice)
+
+    def count(self, choice: Choice = EVERY) -> int:
+        """How many events there are of a choice.  Raises as `text_chunks`."""
+        units = self.chosen(choice)
+        for _ in printed(units, How.LENIENT, 1 << 62):
+            pass
+        return int(units.decoder.matched)
+
+    def count_by_time(self, width_ms: int, choice: Choice = EVERY) -> Counter[int]:
+        """How many events of a choice there are in each span of `width_ms` milliseconds, by the start of the span.
+
+        Raises as `text_chunks`.
+        """
+        units = self.chosen(choice)
+        found: Counter[int] = Counter()
+        while not units.ended:
+            try:
+                units.step(How.COLUMNS, 1 << 20)
+            except UnitError as trouble:
+                units.pass_over(trouble)
+            times = array("q", units.decoder.take_columns()[0])
+            found.update(time - time % width_ms for time in times)
+        units.close()
+        return found
+
+    def __iter__(self) -> Iterator[TextEvent]:
+        return self.events()

@@ -1,0 +1,45 @@
+"""The units of a stream: read from front to back in bounded memory, as those of KV-IR are, by another decoder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import cast
+
+from exhume.formats.clp_ir import checks
+from exhume.formats.clp_ir.kernel import ClpIrDecoder
+from exhume.formats.clp_ir.layout import Encodings, LayoutError, misfit, reference_time, token_name
+from exhume.formats.kv_ir.layout import Preamble
+from exhume.formats.kv_ir.stream import Stream, Units
+from exhume.io.source import Source
+from exhume.limits import DEFAULT_LIMITS, Limits
+
+
+def begin(source: Source) -> Stream:
+    """The bytes of a stream, with the rules of this format."""
+    return Stream(source, checks.STREAM)
+
+
+class TextUnits(Units):
+    """One pass over the units of a stream; see `Units`."""
+
+    decoder: ClpIrDecoder  # type: ignore[assignment]  # of the other kind of stream, with the same methods to run it
+
+    def __init__(self, stream: Stream, limits: Limits = DEFAULT_LIMITS, *, preamble: Preamble | None = None) -> None:
+        """Raises CLPIR-101, CLPIR-301, CLPIR-302, CLPIR-307 and CLPIR-308."""
+        super().__init__(stream, limits, preamble=preamble)
+
+    def make_decoder(self) -> ClpIrDecoder:  # type: ignore[override]
+        """A decoder that counts times from the reference in the preamble."""
+        return ClpIrDecoder(self.preamble.encoding is Encodings.EIGHT_BYTE, reference_time(self.preamble))
+
+    def texts(self) -> Iterator[tuple[int, bytes]]:
+        """The events one by one, as `Units.events` sets them: time and message."""
+        return cast("Iterator[tuple[int, bytes]]", self.events())
+
+    def misfit(self, data: bytes, at: int) -> LayoutError | None:
+        """What is wrong with the token at `at`; None when it fits."""
+        return misfit(data, at)
+
+    def token_name(self, data: bytes, at: int) -> str:
+        """What kind of token is there, for people."""
+        return token_name(data, at)
