@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from exhume.compiler import budgets
+from exhume.compiler import expressions as ex
 from exhume.compiler.audit import audited
 from exhume.compiler.check import check
 from exhume.compiler.code import Module
@@ -20,7 +21,7 @@ from exhume.compiler.elements import elements_text
 from exhume.compiler.facts import constants_text, facts_texts
 from exhume.compiler.kinds import structures
 from exhume.compiler.layout import FOREIGN, LAYOUT, NATIVE
-from exhume.compiler.model import Given, Model
+from exhume.compiler.model import Field, Given, Model
 from exhume.compiler.modules import module_text, module_texts
 from exhume.compiler.native import native_text
 from exhume.compiler.needs import find_needs
@@ -125,7 +126,7 @@ def with_columns(specs: Specs, given: Given | None = None) -> Specs:
     for type in model.types():
         fields = [one for parent in type.parents for one in parent.fields() if one.repeat and one.value is None]
         repeated = [one for one in fields if any(kind.type is type for kind in structures(one.one))]
-        if type.params or not repeated or any(one.size is not None or one.to_end for one in repeated):
+        if type.params or not repeated or any(one.size is not None or one.to_end or _few(one) for one in repeated):
             continue
         try:
             if rows_are_plain(type) and scan_text(Module(type.root, needs), type):
@@ -135,6 +136,13 @@ def with_columns(specs: Specs, given: Given | None = None) -> Specs:
     return specs
 
 
+def _few(field: Field) -> bool:
+    """Whether something is repeated so few times that columns for it cost more than objects."""
+    count = field.expr("repeat-expr")
+    return isinstance(count, ex.Literal) and isinstance(count.value, int) and count.value <= FEW
+
+
+FEW = 16
 FOREIGN_DOC = '"""Readers compiled by `exhume compile`; never edited by hand."""\n'
 
 

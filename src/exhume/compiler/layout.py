@@ -103,6 +103,7 @@ native: Any = _load()
 
 FOREIGN = '''
 
+import gc
 import zlib
 
 
@@ -223,7 +224,13 @@ class Structure:
         code = cls._reader.__code__
         around = [given[name] for name in code.co_varnames[3 : code.co_argcount] if name in AROUND]
         read = cls._native or cls._reader
-        value, stream.at = read(stream.view, stream.at, stream.end, *around, *arguments)
+        collects = gc.isenabled()
+        gc.disable()  # what is being read is not garbage, and looking for some takes as long as reading
+        try:
+            value, stream.at = read(stream.view, stream.at, stream.end, *around, *arguments)
+        finally:
+            if collects:
+                gc.enable()
         return value
 
     @property

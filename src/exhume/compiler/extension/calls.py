@@ -33,6 +33,7 @@ cdef struct Call:
     Py_ssize_t left
     int outermost
     int deep
+    int collects
 
 
 cdef unsigned long active = 0
@@ -72,8 +73,10 @@ cdef bint enter(Call *call, object view, const uint8_t **p, Py_ssize_t *n, objec
     call.outermost = active == NO_THREAD
     call.deep = deep
     deep += 1
+    call.collects = False
     if call.outermost:
         active = PyThread_get_thread_ident()
+        call.collects = PyGC_Disable()  # what is being read is not garbage
     return True
 
 
@@ -82,6 +85,8 @@ cdef inline void leave(Call *call) noexcept:
     deep = call.deep
     if call.outermost:
         active = NO_THREAD
+    if call.collects:
+        PyGC_Enable()
 
 
 cdef int fail(Call *call, object io, object run, object error) except -1:

@@ -40,6 +40,8 @@ cdef extern from *:
     bint PyLong_Check(object)
     long long PyLong_AsLongLongAndOverflow(object, int *) except? -1
     unsigned long PyThread_get_thread_ident()
+    int PyGC_Disable()
+    int PyGC_Enable()
     int64_t FARTHEST
     int64_t PLACE
     uint8_t l1(const uint8_t *) nogil

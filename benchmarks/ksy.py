@@ -1,0 +1,200 @@
+"""Readers of public specifications: Kaitai's Python class, ours in Python and in machine code, construct and dissect.
+
+    KAITAI_FORMATS=/path/to/kaitai_struct_formats python -m benchmarks.ksy [NAME ...] [--mb 5] [--repeat 3]
+
+makes a file of each format, reads all of it into objects, and prints medians of CPU and wall seconds
+and how many times as fast as Kaitai's class that is.  `columns` is the time until the rows are typed arrays; it is only
+told where the specification has a structure that becomes columns.  construct (compiled) and dissect.cstruct read the
+formats that they have a definition for below, if they are installed (`pip install construct dissect.cstruct`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import importlib
+import os
+import platform
+import random
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from benchmarks.ksy_files import FILES
+from benchmarks.ksy_rivals import RIVALS
+from exhume.compiler import with_columns
+from exhume.compiler.kinds import Structure, structures
+from exhume.layout.foreign import Specification, compile_ksy
+from tools import nodejs
+from tools.generate import relative_imports
+
+ROOT = Path(__file__).resolve().parent.parent
+SPECS = {
+    "pcap": "network/pcap",
+    "zip": "archive/zip",
+    "utmp": "log/glibc_utmp",
+    "stl": "media/stl",
+    "dbf": "database/dbf",
+    "gettext_mo": "database/gettext_mo",
+    "java_class": "executable/java_class",
+    "elf": "executable/elf",
+    "gif": "image/gif",
+    "dns": "network/dns_packet",
+    "python_pickle": "serialization/python_pickle",
+    "protobuf": "serialization/google_protobuf",
+    "msgpack": "serialization/msgpack",
+}
+MANY_FILES = {"dns": 60, "java_class": 200_000}
+"""Formats of small files, of which many are read: bytes of one."""
+ASKED: dict[str, Callable[[Any], list[Any]]] = {
+    "elf": lambda value: value.header.section_headers[1].body.entries,
+    "gettext_mo": lambda value: [one.str for one in (*value.mo.originals, *value.mo.translations)],
+}
+"""What is looked at, of specifications that read everything only when it is asked for."""
+
+
+def _flat(file: Path, folder: Path, out: Path) -> None:
+    """Copies a specification and what it imports into one folder, as Kaitai's compiler for npm wants them."""
+    if (out / file.name).exists():
+        return
+    text = file.read_text(encoding="utf-8")
+    (out / file.name).touch()
+    for name in re.findall(r"^    - (/?[\w/.]+)$", text.partition("imports:")[2].partition("\nseq")[0], re.MULTILINE):
+        found = folder / f"{name[1:]}.ksy" if name.startswith("/") else file.parent / f"{name}.ksy"
+        if found.exists():
+            text = text.replace(f"    - {name}\n", f"    - {Path(name).name}\n")
+            _flat(found, folder, out)
+    (out / file.name).write_text(text, encoding="utf-8")
+
+
+def official(folder: Path, name: str) -> Any:
+    """Kaitai's class."""
+    out = Path(tempfile.mkdtemp(prefix="exhume-bench-"))
+    _flat(folder / f"{SPECS[name]}.ksy", folder, out)
+    id = Path(SPECS[name]).name
+    package = out / f"official_{name}"
+    command = [
+        *nodejs.ensure_packages(),
+        str(ROOT / "tools/ksc.mjs"),
+        "compile",
+        "--target",
+        "python",
+        "--out",
+        str(package),
+    ]
+    subprocess.run([*command, str(out / f"{id}.ksy")], capture_output=True, text=True, check=True)
+    ids = {one.stem for one in package.glob("*.py")}
+    for one in package.glob("*.py"):
+        one.write_text(relative_imports(one.read_text(encoding="utf-8"), ids), encoding="utf-8")
+    (package / "__init__.py").touch()
+    sys.path.insert(0, str(out))
+    return getattr(importlib.import_module(f"official_{name}.{id}"), "".join(part.title() for part in id.split("_")))
+
+
+def rows_of(specification: Specification) -> Callable[[Any], None]:
+    """What makes objects of all rows that a value has in columns; nothing is asked of a value that has none."""
+    paths: dict[str, list[str]] = {}
+    for _ in range(8):  # structures that have some, and structures that have these
+        for type in specification.model.types():
+            names = [one.id for one in type.seq if any(_has_rows(inner, paths) for inner in structures(one.one))]
+            if names:
+                paths[type.class_name] = names
+
+    def made(value: Any) -> None:
+        for name in paths.get(value.__class__.__name__, ()):
+            found: Any = getattr(value, name, None)  # what is absent is no attribute of Kaitai's objects
+            for one in found if hasattr(found, "__len__") else [found]:
+                made(one)
+
+    return made
+
+
+def _has_rows(kind: Structure, paths: dict[str, list[str]]) -> bool:
+    return kind.type.class_name in paths or bool(kind.type.raw.get("-columns"))
+
+
+def measured(work: Callable[[], Any], repeat: int) -> tuple[float, float]:
+    """Median seconds of CPU and of the clock."""
+    cpu, wall = [], []
+    for _ in range(repeat):
+        gc.collect()
+        start, clock = time.process_time(), time.perf_counter()
+        work()
+        cpu.append(time.process_time() - start)
+        wall.append(time.perf_counter() - clock)
+    return statistics.median(cpu), statistics.median(wall)
+
+
+def compare(name: str, folder: Path, kaitai: Any, size: int, repeat: int) -> dict[str, tuple[float, float]]:
+    """The seconds of each reader of one format."""
+    draw = random.Random(name)
+    one = MANY_FILES.get(name)
+    files = [FILES[name](draw, one) for _ in range(max(1, size // one))] if one else [FILES[name](draw, size)]
+    file = folder / f"{SPECS[name]}.ksy"
+    plain = compile_ksy(file, imports=[folder])
+    start = time.perf_counter()
+    native = compile_ksy(file, imports=[folder], native=True)
+    native.module  # noqa: B018 - loads it
+    out = {"compile": (0.0, time.perf_counter() - start)}
+    with_rows = Specification(plain.id, with_columns(plain.specs), plain.texts)
+    rows = rows_of(with_rows)
+    ask = ASKED.get(name, lambda value: [value])
+
+    def objects(read: Callable[[bytes], Any]) -> Callable[[], Any]:
+        return lambda: [rows(one) for data in files for one in ask(read(data))]
+
+    if kaitai is not None:
+        out["kaitai"] = measured(objects(kaitai.from_bytes), 1)
+    type = plain.model.schemas[plain.id].class_name
+    for label, specification in (("python", plain), ("native", native)):
+        out[label] = measured(objects(getattr(specification.module, type).from_bytes), repeat)
+    read = getattr(native.module, type).from_bytes
+    if any(one.raw.get("-columns") for one in with_rows.model.types()):
+        out["columns"] = measured(lambda: [ask(read(data)) and None for data in files], repeat)
+    for rival, formats in RIVALS.items():
+        if name in formats:
+            try:
+                work = formats[name]()
+            except ImportError:
+                continue
+            out[rival] = measured(lambda work=work: [work(data) for data in files], 1)  # type: ignore[misc]
+    return out
+
+
+def main() -> int:
+    """Prints the table."""
+    parser = argparse.ArgumentParser(description="Compare readers of public specifications.")
+    parser.add_argument("names", nargs="*", default=list(SPECS))
+    parser.add_argument("--mb", type=float, default=5)
+    parser.add_argument("--repeat", type=int, default=3)
+    options = parser.parse_args()
+    folder = Path(os.environ["KAITAI_FORMATS"])
+    warnings.simplefilter("error")
+    names = options.names or list(SPECS)
+    versions = [f"Python {platform.python_version()}"]
+    for package in ("kaitaistruct", "construct", "dissect.cstruct", "Cython"):
+        try:
+            versions.append(f"{package} {metadata.version(package)}")
+        except metadata.PackageNotFoundError:
+            versions.append(f"no {package}")
+    print(", ".join(versions), f"{options.mb} MB each", sep="; ")
+    print("| format | reader | CPU s | wall s | times as fast |\n| --- | --- | ---: | ---: | ---: |")
+    for name in names:
+        found = compare(name, folder, official(folder, name), int(options.mb * 1e6), options.repeat)
+        base = found.get("kaitai", (0.0, 0.0))[0]
+        for label, (cpu, wall) in found.items():
+            ratio = f"{base / cpu:.1f}" if cpu and base else ""
+            print(f"| {name} | {label} | {cpu:.3f} | {wall:.3f} | {ratio} |", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
