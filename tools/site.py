@@ -30,6 +30,7 @@ PAGES = {
     "ksy/README.md": "project/specifications.md",
     "benchmarks/README.md": "project/benchmarks.md",
     "examples/README.md": "project/examples.md",
+    "tests/README.md": "project/tests.md",
 }
 """The pages outside `docs/`, and their places on the site."""
 
