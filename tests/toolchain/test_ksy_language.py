@@ -713,3 +713,63 @@ def test_fields_raise_the_same_error(tmp_path: Path, field: str) -> None:
     with pytest.raises(LayoutError, match=r"index out of") as caught:
         module.One.from_bytes(b"x\1\2")
     assert (caught.value.path, caught.value.at) == ("all[0].f", 3)
+
+
+PARAMETERS = Case(
+    "parameters",
+    "params: [{id: n, type: u1}, {id: s, type: str}, {id: f, type: f8}, {id: b, type: bool}, {id: d, type: bytes},\n"
+    "  {id: l, type: 'u1[]'}]\nseq: [{id: x, size: n}]",
+    "0102",
+    {},
+)
+RIGHT: dict[str, Any] = {"n": 1, "s": "a", "f": 2, "b": True, "d": b"", "l": [1]}
+
+
+@pytest.mark.parametrize(("name", "value"), [("n", "1"), ("s", 1), ("f", "2"), ("b", "x"), ("d", "d"), ("l", 1)])
+def test_parameters_have_their_types(tmp_path: Path, name: str, value: Any) -> None:
+    specification = compiled(PARAMETERS, tmp_path)
+    assert bytes(specification.read(PARAMETERS.bytes, *RIGHT.values()).x) == b"\1"
+    wrong = {**RIGHT, name: value}.values()
+    with pytest.raises(SpecificationError, match=f"the parameter {name} of one is .*: found {type(value).__name__}"):
+        specification.read(PARAMETERS.bytes, *wrong)
+    cls = specification.module.One
+    assert bytes(cls.from_bytes(PARAMETERS.bytes, *RIGHT.values()).x) == b"\1"
+    with pytest.raises(TypeError, match=f"One: the parameter {name} is .*, not {type(value).__name__}"):
+        cls.from_bytes(PARAMETERS.bytes, *wrong)
+
+
+USED = """
+from pathlib import Path
+
+from readers.readings import Readings, read_readings
+
+readings = Readings.from_file("bern.wx")
+celsius: list[float] = [one.celsius for one in readings.readings]
+station: str = readings.station
+wind: Readings.Winds | int = readings.readings[0].wind
+data = Path("bern.wx").read_bytes()
+other, end = read_readings(data, 0, len(data))
+count: int = other.num_readings + end
+"""
+
+
+@pytest.mark.slow
+def test_packages_have_types(tmp_path: Path) -> None:
+    """Packages and what uses them pass `mypy --strict`; a name that a specification does not have is an error."""
+    for id, spec in {"readings": ROOT / "examples/ksy/readings.ksy"}.items():
+        package = compile_ksy(spec).package
+        assert {"py.typed", f"{id}.pyi", "_layout.pyi"} <= set(package)
+        (tmp_path / "readers").mkdir()
+        for path, content in package.items():
+            (tmp_path / "readers" / path).write_bytes(content)
+    several = Case("x", "enums: {e: {1: name, 2: class}}\nseq: [{id: import, type: u1, enum: e}]", "", {})
+    (tmp_path / "others").mkdir()
+    for path, content in compiled(several, tmp_path).package.items():
+        (tmp_path / "others" / path).write_bytes(content)
+    (tmp_path / "used.py").write_text(USED)
+    (tmp_path / "wrong.py").write_text("from readers.readings import Readings\nReadings.from_bytes(b'').staton\n")
+    command = [sys.executable, "-m", "mypy", "--strict", "--no-incremental", "readers", "others", "used.py", "wrong.py"]
+    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert re.findall(r"^(\S+): error: (.*)", ran.stdout, re.MULTILINE) == [
+        ("wrong.py:2", '"Readings" has no attribute "staton"; maybe "station"?  [attr-defined]')
+    ]

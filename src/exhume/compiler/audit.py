@@ -59,7 +59,7 @@ TAKEN = frozenset(("append", "get", "unpack_from"))
 """Methods that it gives a name, which it calls then."""
 
 ATTRIBUTES = frozenset({
-    "PARTIALS", "PLACES", "Struct", "_big", "_fields", "_inside", "_io", "_parent", "_reader", "_root",
+    "PARTIALS", "PLACES", "Struct", "_accepts", "_big", "_fields", "_inside", "_io", "_parent", "_reader", "_root",
     "_run", "_value2member_map_", "at", "base", "end", "extent", "io", "left", "parent", "path", "places", "problem",
     "resume_at", "root", "steps", "stop", "view",
 })  # fmt: skip

@@ -179,6 +179,7 @@ class Structure:
     _fields: tuple[str, ...] = ()
     _native: Any = None
     _reader: Any = None
+    _accepts: tuple[Any, ...] = ()
     _inside = True
 
     def __new__(cls, *arguments: Any) -> Any:
@@ -220,6 +221,10 @@ class Structure:
         wanted = len(cls._parameters())
         if len(arguments) != wanted:
             raise TypeError(f"{cls.__name__} takes {wanted} parameters, not {len(arguments)}")
+        for name, value, classes in zip(cls._parameters(), arguments, cls._accepts):
+            if classes and not isinstance(value, classes):
+                wanted = " or ".join(one.__name__ for one in classes)
+                raise TypeError(f"{cls.__name__}: the parameter {name} is {wanted}, not {type(value).__name__}")
         given = {"io": stream, "parent": parent, "root": root, "big": False, "run": None}
         code = cls._reader.__code__
         around = [given[name] for name in code.co_varnames[3 : code.co_argcount] if name in AROUND]
@@ -283,6 +288,8 @@ def _told(value: Any) -> str:
         return f"{type(value).__name__}(...)"
     if isinstance(value, str):
         return repr(value if len(value) <= 40 else f"{value[:40]}...")
+    if isinstance(value, int) and hasattr(value, "_value2member_map_"):
+        return f"{type(value).__name__}.{value.name}"
     return f"<{len(value)} elements>" if hasattr(value, "__len__") else str(value)
 
 

@@ -18,6 +18,7 @@ from exhume.compiler.code import Module
 from exhume.compiler.columns import scan_text
 from exhume.compiler.ends import ends_text
 from exhume.compiler.flat import flat_text
+from exhume.compiler.kinds import combined, family
 from exhume.compiler.model import Field, Model, Type
 from exhume.compiler.needs import Needs, find_needs
 from exhume.compiler.paused import PausedReader
@@ -59,10 +60,30 @@ def _names(schema: Type) -> Iterator[str]:
             yield f"{enum.names} = {type.class_name}.{enum.class_name}._value2member_map_.get"
     for type in schema.all():
         yield f"{type.class_name}._reader = {type.reader_name}"
+        if type.params:
+            yield f"{type.class_name}._accepts = ({''.join(f'{accepted(one)}, ' for one in type.params)})"
         if type.parent is None:
             yield f"{type.class_name}._inside = False"
         if type.parent is not None:
             yield f"{type.parent.class_name}.{type.plain_name} = {type.class_name}"
+
+
+def accepted(param: Field) -> str:
+    """The classes of Python that a parameter may have, as code: a tuple, empty for any."""
+    word = family(combined(param.kind))
+    return f"({''.join(f'{one}, ' for one in ACCEPTED.get(word, ()))})"
+
+
+ACCEPTED = {
+    "integer": ("int",),
+    "enum": ("int",),
+    "bool": ("bool", "int"),
+    "float": ("float", "int"),
+    "text": ("str",),
+    "bytes": ("bytes", "memoryview"),
+    "sequence": ("list", "tuple", "bytes", "memoryview"),
+}
+"""The classes of what callers give as a parameter, by family; of others nothing is required."""
 
 
 def module_texts(model: Model, *, traced: bool = False, plain: Mapping[str, str] | None = None) -> dict[str, str]:

@@ -25,6 +25,9 @@ from exhume.compiler.needs import expressions, words
 from exhume.compiler.reader import Reader
 from exhume.compiler.statements import Statements, nested_in
 
+ROWS_AT_ONCE = 1 << 12
+"""Rows that are read as columns to find where they begin, and not kept."""
+
 
 class Traced(Statements):
     """The common part of reader and class: a field and its elements with their places."""
@@ -72,7 +75,7 @@ class Traced(Statements):
             self.index = "index"
             self._read_valid_raw(field, '""', True)
             lines.add("return one, at")
-        lines.add(f"{into} = {self.kept(field)} = {self.module.helper('Lazily')}(at, run, element)")
+        lines.add(f"{into} = {self.kept(field)} = {self.module.helper('Lazily')}(view, at, run, element)")
         lines.add(f'{self.holder}.PLACES["{field.id}"][3] = {into}.places')
         self.index = f"len({into})"
         columns = [one.type.reader_name.replace("read_", "scan_", 1) for one in nested_in(field.one)]
@@ -94,12 +97,17 @@ class Traced(Statements):
     def _find_rows(self, field: Field, into: str, type: Type, scan: str) -> None:
         """Statements that find rows by the reader of columns."""
         lines, count = self.lines, field.expr("repeat-expr")
-        many = "None" if count is None else self._count(count)
-        with self.module.plain():
-            lines.add(f"rows = {self.module.name_of(type, scan)}(view, at, end, {many}, run)")
-        lines.add(f"{into}.add_rows(rows.at, rows.resume_at)", "at = rows.resume_at")
-        with lines.block("if rows.problem is not None:"):
-            lines.add(f"{into}.begin(at)", f"element(at, len({into}), run)", "raise rows.problem")
+        if count is not None:
+            lines.add(f"many = {self._count(count)}")
+        with lines.block("while at < end:" if count is None else "while many > 0:"):
+            wanted = str(ROWS_AT_ONCE) if count is None else f"min(many, {ROWS_AT_ONCE})"
+            with self.module.plain():
+                lines.add(f"rows = {self.module.name_of(type, scan)}(view, at, end, {wanted}, run)")
+            lines.add(f"{into}.add_rows(rows.at, rows.resume_at)", "at = rows.resume_at")
+            if count is not None:
+                lines.add("many -= len(rows)")
+            with lines.block(f"if rows.problem is not None{' and at < end' if count is None else ''}:"):
+                lines.add(f"{into}.begin(at)", f"element(at, len({into}), run)", "raise rows.problem")
 
     def _find_elements(self, field: Field, into: str, holds: bool) -> None:
         """Statements that find one element after the other, and hold them where anything asks for one."""

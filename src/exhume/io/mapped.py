@@ -24,3 +24,11 @@ def mapped(source: Source) -> Any:
         return mmap.mmap(number, source.size, access=mmap.ACCESS_READ, offset=source.origin)
     except OSError:  # a file system without
         return source.read_at(0, source.size)
+
+
+def release(data: Any, start: int, end: int) -> None:
+    """Release the pages of `[start, end)` of a mapped file: they are read again where they are needed."""
+    if isinstance(data, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+        first = start // mmap.PAGESIZE * mmap.PAGESIZE
+        if end - first >= mmap.PAGESIZE:
+            data.madvise(mmap.MADV_DONTNEED, first, (end - first) // mmap.PAGESIZE * mmap.PAGESIZE)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import mmap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from exhume.compiler import budgets
+from exhume.io.mapped import release
 from exhume.layout.fast import LayoutError
 
 BATCH_ROWS = 65_536
@@ -45,13 +45,12 @@ class Paused(Exception):  # noqa: N818 - nothing is wrong
     def batches(self, data: Any, path: str, rows: int) -> Iterator[Sequence[Any]]:
         """The elements as columns or lists, in batches; raises `LayoutError` after those before what does not fit."""
         found = self._by_columns(path, rows) if self.rows is not None else self._one_by_one(path, rows)
+        done = self.at
         for batch, at in found:
             yield batch
             del batch  # its memory is free before the next one is read
-            if isinstance(data, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
-                done = at // mmap.PAGESIZE * mmap.PAGESIZE
-                if done:
-                    data.madvise(mmap.MADV_DONTNEED, 0, done)
+            release(data, done, at)
+            done = at
 
     def _by_columns(self, path: str, rows: int) -> Iterator[tuple[Sequence[Any], int]]:
         assert self.rows is not None

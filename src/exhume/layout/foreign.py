@@ -21,12 +21,14 @@ from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import Any, Self
 
-from exhume.compiler import Given, RefusedError, compile_foreign, paused_texts
+from exhume.compiler import Given, RefusedError, compile_foreign, paused_texts, with_columns
 from exhume.compiler.audit import BUILTINS, IMPORTS, audited
 from exhume.compiler.extension import Extension, extension, package_texts
+from exhume.compiler.kinds import combined, family
 from exhume.compiler.layout import FOREIGN
 from exhume.compiler.model import Model, Type
-from exhume.compiler.modules import module_texts
+from exhume.compiler.modules import ACCEPTED, module_texts
+from exhume.compiler.stubs import stub_texts
 from exhume.counts import counted
 from exhume.errors import SpecificationError
 from exhume.findings import Finding
@@ -144,7 +146,8 @@ class Specification:
     @property
     def package(self) -> Mapping[str, bytes]:
         """The files of a package with these readers, by path: for this Python, if they have an extension module."""
-        texts = {path: text.encode() for path, text in self.texts.items()}
+        stubs = stub_texts(Model(with_columns(self.specs, self.given), foreign=True, given=self.given))
+        texts = {path: text.encode() for path, text in {**self.texts, **stubs}.items()}
         if self.native is None:
             return texts
         from exhume.layout import extensions
@@ -221,7 +224,7 @@ class Specification:
         return SpecifiedFile(one_file(open_target(target)), self)
 
     def check_parameters(self, given: Sequence[Any]) -> None:
-        """Raises `SpecificationError` when the root takes other parameters."""
+        """Raises `SpecificationError` when the root takes other parameters, or of other types."""
         names = [one["id"] for one in self.specs[self.id].get("params", ())]
         if len(given) != len(names):
             said = (
@@ -230,6 +233,12 @@ class Specification:
                 else "it takes no parameters"
             )
             raise SpecificationError(said, actual=len(given))
+        for param, value in zip(self.model.schemas[self.id].params, given, strict=True):
+            classes = ACCEPTED.get(family(combined(param.kind)), ())
+            if classes and all(one.__name__ not in classes for one in type(value).__mro__):
+                raise SpecificationError(
+                    f"the parameter {param.id} of {self.id} is {' or '.join(classes)}", actual=type(value).__name__
+                )
 
     def _around(self, reader: Any) -> list[Any]:
         """The arguments that describe what is around the root: its stream begins with it, and there is nothing else."""

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Self
 from exhume.compiler.kinds import Bits, Integer
 from exhume.compiler.model import Type
 from exhume.errors import shorten
+from exhume.io.mapped import release
 from exhume.layout.fast import LayoutError
 
 View = bytes | memoryview
@@ -53,18 +54,24 @@ class Many(Sequence[Any]):
         return self.name(self.values[index])
 
 
+RELEASED = 32 << 20
+"""Bytes of a mapped file whose pages are let go at a time."""
+
+
 class Lazily(Sequence[Any]):
     """A list of structures of which only the beginnings are kept; `read` reads one that is shown, with notes.
 
     Where expressions ask for elements, they are held as the fast readers give them: what is shown is read again.
     """
 
-    def __init__(self, at: int, run: Any, read: Callable[[int, int, Any], tuple[Any, int]]) -> None:
+    def __init__(self, view: Any, at: int, run: Any, read: Callable[[int, int, Any], tuple[Any, int]]) -> None:
         self.starts = array("q")
         self.stop = at
         self.partial: Any = None
         """What was read of one more that broke off."""
         self.places = Beginnings(self)
+        self._view = view
+        self._released = at
         self._run = run
         self._read = read
         self._held: list[Any] = []
@@ -97,11 +104,19 @@ class Lazily(Sequence[Any]):
         self.stop, self.begun = end, False
         if value is not None:
             self._held.append(value)
+        if end - self._released > RELEASED:
+            self._release()
 
     def add_rows(self, starts: Sequence[int], end: int) -> None:
         """Many are there, one after the other."""
         self.starts.extend(starts)
         self.stop = end
+        self._release()
+
+    def _release(self) -> None:
+        """Release the pages of a mapped file before `stop`."""
+        release(self._view, self._released, self.stop)
+        self._released = self.stop
 
 
 class Beginnings(Sequence[tuple[int, int | None]]):
