@@ -19,7 +19,7 @@ ANYPY   = $(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON))
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := generated
-.PHONY: flips budgets scaling help setup kernel node demo test generated check-generated check-code ksy-lint ksy-lint-seeds targets opaque upstream \
+.PHONY: flips budgets memory scaling help setup kernel node demo test generated check-generated check-code ksy-lint ksy-lint-seeds targets opaque upstream \
         ksy-mutation reads collection kaitai-suite differential web-ide lint types docs check-docs json-schemas check samples golden \
         digests faults signals fuzz fuzz-expressions fuzz-kernel mutation \
         coverage bench build dist release-check clean site
@@ -186,6 +186,9 @@ flips: setup  ## flip every bit of a small archive of each format, and write the
 
 budgets: setup  ## what 1 MB of hostile input costs each verb, into docs/trust.md (needs 4 GB of memory)
 	@$(BIN)/python -m tests.budgets.cost --write
+
+memory: setup  ## how much memory one large value costs each verb, into docs/trust.md
+	@$(BIN)/python -m tests.budgets.values --write
 
 scaling: setup  ## double every count of small archives and count the work of the verbs, into docs/scaling.md
 	@$(BIN)/python -m tests.scaling.growth --write

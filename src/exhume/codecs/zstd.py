@@ -19,6 +19,10 @@ ZSTD_WINDOW_MAX = 1 << 27
 """Largest zstd window accepted (128 MiB, the limit of the zstd command line without --long)."""
 
 
+AT_ONCE = 1 << 20
+"""Bytes of content from which a frame of known size is decoded in one call, into memory of its size."""
+
+
 def zstd_frame_size(data: Buffer, max_size: int, dictionary: int = 0) -> int | None:
     """The decompressed size in bytes that a zstd frame states, or None, after a check of its header.
 
@@ -55,6 +59,10 @@ def zstd_one(
 
     Raises `CodecError` for damage, `LimitExceededError` beyond `max_size`, and as `zstd_frame_size` does.
     """
+    if size is not None and size >= AT_ONCE and dictionary is None and (end := frame_end(data)) is not None:
+        found = zstd_sized(memoryview(data)[:end], size)
+        if found is not None:
+            return Decoded(found, end)
     at = skip_skippable(data, 0)
     zstd_frame_size(memoryview(data)[at : at + 18], max_size, dictionary.dict_id() if dictionary else 0)
     primed = zstandard.ZstdDecompressor(dict_data=dictionary, max_window_size=ZSTD_WINDOW_MAX)

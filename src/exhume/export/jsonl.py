@@ -17,7 +17,8 @@ from exhume.tabular.arrow import import_pyarrow
 ACCEPTS = "tables"
 
 LARGE = 32 << 20
-"""Bytes of a batch that is written value by value, because it contains long ones."""
+LONG = 1 << 20
+"""Bytes of a batch, and of a row on average, above which it is written value by value."""
 
 
 def lines_of(batch: Any) -> bytes:
@@ -55,7 +56,7 @@ class JsonLinesFile(TableFile):
     render = staticmethod(lines_of)
 
     def write(self, batch: Any) -> None:
-        if batch.nbytes > LARGE and not wide.is_wide(self.schema):
+        if batch.nbytes > min(LARGE, LONG * batch.num_rows) and not wide.is_wide(self.schema):
             self._write_large(self.schema.names, batch)
         else:
             self.file.write(lines_of(batch))

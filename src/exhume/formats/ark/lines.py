@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from exhume.formats.ark.reader import ArkReader, SplitReference
 
 TAIL = b"}\n"
+LARGE = 16 << 20
+"""Bytes of messages above which they are passed on in chunks."""
+
 LINES, VALUES = 0, 1  # forms of `ark_json`
 
 Lines = tuple[bytes | memoryview, int]
@@ -127,7 +130,7 @@ class RawQuery(Query):
         """
         whole = self._whole(batch, pieces)
         if whole is not None:
-            yield whole
+            yield from whole
             return
         found = UpToError(super().portion(batch, numbers, pieces))
         yield b"".join([message.data for message in found])
@@ -135,8 +138,8 @@ class RawQuery(Query):
             raise found.error
 
     @staticmethod
-    def _whole(batch: Batch, pieces: list[Block]) -> bytes | None:
-        """The bytes of messages as they lie in one split, if those of the portion do, without anything in between."""
+    def _whole(batch: Batch, pieces: list[Block]) -> Iterable[bytes] | None:
+        """The bytes of the messages, if those of the portion are adjacent in one split; in chunks if there are many."""
         ((cursor, piece), *others) = [one for one in zip(batch.cursors, pieces, strict=True) if one[1].time]
         assert isinstance(cursor, SplitCursor)
         if others or cursor.unpack is not None:
@@ -144,7 +147,9 @@ class RawQuery(Query):
         runs = ark_runs(piece.offset, piece.size, 0, UNBOUNDED) or []
         if len(runs) != 1 or ark_total(piece.size) != runs[0][1] - runs[0][0]:  # more, where messages overlap
             return None
-        return cursor.split.read_runs(runs)[0]
+        if runs[0][1] - runs[0][0] > LARGE:
+            return cursor.split.source.chunks(*runs[0][:2])
+        return cursor.split.read_runs(runs)[:1]
 
 
 class ValueQuery(Query):

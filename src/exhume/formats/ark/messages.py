@@ -45,6 +45,9 @@ if TYPE_CHECKING:
 _PAYLOAD_CODECS: Final = {number: "zstd-frame" if name == "zstd" else name for number, name in CODEC_NAMES.items()}
 
 
+LARGE: Final = 1 << 20
+"""Stored bytes above which a message is not copied without need."""
+
 HELD: Final = 1 << 27
 """Bytes of decompressed messages that are held at once."""
 
@@ -138,7 +141,7 @@ class Decompressor:
         return out
 
     def _payload(self, stored: bytes, size: int, number: int) -> bytes:
-        data = stored[:-MESSAGE_FOOTER_SIZE]
+        data = memoryview(stored)[:-MESSAGE_FOOTER_SIZE] if len(stored) > LARGE else stored[:-MESSAGE_FOOTER_SIZE]
         budget = self._least if size <= self._least else self._limits.payload_budget(len(stored))
         return codecs.decompress(_PAYLOAD_CODECS[number], data, max_size=budget, size=size)
 

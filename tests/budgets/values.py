@@ -1,0 +1,162 @@
+"""How much memory one large value costs each verb: the growth of the peak per byte of the value.
+
+python -m tests.budgets.values [--write] [FORMAT ...]     # make memory
+
+The peak of a process is measured with values of two sizes; the difference, divided by that of the sizes, is the factor.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import exhume
+from exhume.formats.ark.rbuf.idl import parse_idl
+from exhume.formats.ark.writer import ArkWriter
+from exhume.formats.leveldb.log import build_batch, build_log
+from tests.leveldb.make_samples import PUT, build_database, write_files
+from tools.blocks import write_block
+
+MIB = 1 << 20
+SIZES = 20, 52
+"""MiB of the two values: both are read in chunks where that is possible."""
+
+SLACK = 0.25
+"""What a factor may be off by: allocators take memory in steps, and caches fill."""
+
+
+def value(size: int) -> bytes:
+    """A value that cannot be compressed and has no line ends."""
+    return random.Random(1).randbytes(size * MIB).replace(b"\n", b" ")
+
+
+def text(size: int) -> str:
+    """The same as a string."""
+    return value(size).hex()[: size * MIB]
+
+
+def _zs(codec: str) -> Callable[[Path, int], None]:
+    def make(path: Path, size: int) -> None:
+        with exhume.create(path, "zs", codec=codec) as made:
+            writer: Any = made
+            writer.add_records([b"a", b"b" + value(size), b"c"])
+
+    return make
+
+
+def _table(path: Path, size: int) -> None:
+    write_files(path, build_database([(b"a", 1, PUT, b"v"), (b"b", 2, PUT, value(size)), (b"c", 3, PUT, b"v")]))
+
+
+def _log(path: Path, size: int) -> None:
+    files = build_database([(b"a", 1, PUT, b"v")])
+    files["000006.log"] = build_log([build_batch(200, [(PUT, b"b", value(size))])])
+    write_files(path, files)
+
+
+def _members(format: str, **options: Any) -> Callable[[Path, int], None]:
+    def make(path: Path, size: int) -> None:
+        with exhume.create(path, format, **options) as made:
+            writer: Any = made
+            (writer.add_bytes if format == "caf" else writer.add)("value", value(size))
+
+    return make
+
+
+def _ark(codec: str) -> Callable[[Path, int], None]:
+    def make(path: Path, size: int) -> None:
+        with ArkWriter(path, name="a") as log:
+            log.column("c", codec)
+            schema = parse_idl("namespace a; schema P { uint16 n; string s; }")
+            channel = log.channel("/a", "a::P", schema, column="c")
+            channel.write(1000, {"n": 1, "s": text(size)})
+
+    return make
+
+
+def _kv_ir(path: Path, size: int) -> None:
+    with exhume.kvir.create(path) as writer:
+        writer.write({"a": 2, "b": text(size)})
+
+
+JSONL = "export --to jsonl -o {out}"
+PARQUET = "export --to parquet -o {out}"
+EXTRACT = "extract -o {out}"
+
+Cases = dict[str, float]
+"""Command lines, and the factor of each: bytes of memory per byte of the value; 0 for memory that does not grow."""
+
+VALUES: dict[str, tuple[str, Callable[[Path, int], None], Cases]] = {
+    "zs": ("a record, not compressed", _zs("none"), {"cat": 0, "verify": 0, JSONL: 1, PARQUET: 6}),
+    "zs deflate": ("a record, deflate", _zs("deflate"), {"cat": 0, "verify": 0, JSONL: 1}),
+    "leveldb": ("a value in a table", _table, {"cat": 0, "verify": 0, JSONL: 1, PARQUET: 6}),
+    "leveldb log": ("a value in a log", _log, {"cat": 2, "verify": 2}),
+    "caf": ("a member", _members("caf"), {"cat": 0, "verify": 0, EXTRACT: 0}),
+    "databundle": ("a file, zlib", _members("databundle"), {"cat": 0, "verify": 0, EXTRACT: 0}),
+    "databundle flat": ("a file, not compressed", _members("databundle", compression="none"), {
+        "cat": 0, "verify": 0, EXTRACT: 0,
+    }),
+    "ark": ("a message, not compressed", _ark("none"), {"cat": 2, "cat --raw": 0, "verify": 1}),
+    "ark zstd": ("a message, zstd", _ark("zstd"), {"cat": 2.5, "cat --raw": 1.5, "verify": 2}),
+    "kv-ir": ("a text", _kv_ir, {"cat": 3.5, "verify": 2}),
+}  # fmt: skip
+"""What is large in an archive of a format, how it is made, and what verbs cost.  Others may be added here."""
+
+
+def peak(target: Path, words: str, folder: Path) -> float:
+    """Peak memory of a command line in MiB.  Raises `RuntimeError` if it fails."""
+    told = folder / "told"
+    verb, *options = words.format(out=folder / "out").split()
+    command = [sys.executable, "-c", "import sys; from tests.budgets.cost import child; from pathlib import Path; "
+               "child(sys.argv[2:], Path(sys.argv[1]))", str(told), verb, str(target), *options, "-q"]  # fmt: skip
+    done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
+    if done.returncode or (found := json.loads(told.read_text()))[0]:
+        raise RuntimeError(f"{words}: {done.stderr.decode()[-2000:]}")
+    return float(found[2])
+
+
+def factors(name: str) -> dict[str, tuple[float, float]]:
+    """The peak with the smaller value in MiB, and the factor, of each command line."""
+    _, make, cases = VALUES[name]
+    peaks: dict[str, list[float]] = {words: [] for words in cases}
+    for size in SIZES:
+        with tempfile.TemporaryDirectory(prefix="exhume-values-") as temporary:
+            target = Path(temporary) / "target"
+            make(target, size)
+            for words in cases:
+                with tempfile.TemporaryDirectory(dir=temporary) as folder:
+                    peaks[words].append(peak(target, words, Path(folder)))
+    return {words: (low, (high - low) / (SIZES[1] - SIZES[0])) for words, (low, high) in peaks.items()}
+
+
+def formula(factor: float) -> str:
+    """A factor in words."""
+    return "constant" if not factor else "value" if factor == 1 else f"{factor:g} x value"
+
+
+def main() -> None:
+    """Runs the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", default=[])
+    parser.add_argument("--write", action="store_true")
+    options = parser.parse_args()
+    lines = ["| format | large value | command | memory grows with | measured |", "| --- | --- | --- | --- | ---: |"]
+    for name in options.names or VALUES:
+        what, _, cases = VALUES[name]
+        for words, (_, factor) in factors(name).items():
+            command = words.replace(" -o {out}", "")
+            lines.append(f"| {name.split()[0]} | {what} | `{command}` | {formula(cases[words])} | {factor:.1f} |")
+            print(lines[-1], flush=True)  # noqa: T201
+    if options.write:
+        write_block("trust.md", "memory", "\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()
