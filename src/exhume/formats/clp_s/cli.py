@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from exhume.cli.params import Jobs
+from exhume.cli.params import Choice, Jobs
 
 if TYPE_CHECKING:
     from exhume.cli.outcome import Outcome
@@ -34,12 +34,22 @@ _TGE = click.Option(["--tge"], type=int, metavar="TS", help="Only records at or 
 _TLE = click.Option(["--tle"], type=int, metavar="TS", help="Only records at or before TS (epoch milliseconds).")
 
 
+INPUT = click.option(
+    "--input",
+    type=Choice(["auto", "text", "json", "ir"]),
+    default="auto",
+    show_default=True,
+    help="What inputs are: text logs, JSON, streams of CLP loggers (auto: determined by their content).",
+)
+TEXT = click.Option(["--text"], is_flag=True, help="The text log that it was made of, byte for byte.")
+
 EXPORTS = {"jsonl": "export:export_jsonl"}
 
 OPTIONS = {
     "cat": [
         click.Option(["--ordered"], is_flag=True, help="Records in the order in which they were compressed."),
         click.Option(["--complete"], is_flag=True, help="Also what clp-s does not print: root arrays, auto keys."),
+        TEXT,
         Jobs(),
     ],
     "export": [
@@ -78,6 +88,9 @@ OPTIONS = {
             metavar="MS",
             help="Print the number of matches in each span of MS milliseconds.",
         ),
+        click.Option(["--min"], metavar="FIELD", help="Print the smallest number of a field in the matches."),
+        click.Option(["--max"], metavar="FIELD", help="Print the largest."),
+        click.Option(["--unique"], metavar="FIELD", help="Print the different values of a field as JSON."),
         click.Option(["--explain-plan"], is_flag=True, help="Print what would be read and why; read no table."),
         click.Option(["--ordered"], is_flag=True, help="Matches of each archive in the order of its input."),
         Jobs(),
@@ -87,11 +100,15 @@ OPTIONS = {
 
 _PRINTED = ("projection", "ordered", "pairs")
 WITHOUT_EFFECT = {
+    "cat": {"text": ("ordered", "complete")},
     "search": {
-        "explain_plan": ("count", "count_by_time", *_PRINTED),
-        "count_by_time": ("count", *_PRINTED),
-        "count": _PRINTED,
-    }
+        "explain_plan": ("count", "count_by_time", "min", "max", "unique", *_PRINTED),
+        "count_by_time": ("count", "min", "max", "unique", *_PRINTED),
+        "count": ("min", "max", "unique", *_PRINTED),
+        "min": ("max", "unique", *_PRINTED),
+        "max": ("unique", *_PRINTED),
+        "unique": _PRINTED,
+    },
 }
 NEEDS = {"export": {"ignore_case": "query"}}
 
@@ -109,6 +126,13 @@ def cat(run: Any, archive: Any, names: tuple[str, ...], options: dict[str, Any])
     chosen = {"ordered": options["ordered"], "complete": options["complete"], "jobs": options["jobs"]}
     with ExitStack() as stack:
         archives = [archive, *(stack.enter_context(run.open(name)) for name in names)]
+        if options["text"]:
+            if run.machine:
+                raise click.UsageError("--text prints bytes: leave out --json and --ndjson")
+            for one in archives:
+                for chunk in one.text_chunks(jobs=options["jobs"]):
+                    run.out.write(chunk)
+            return
         if options["ordered"] and any(one.schema_tree.log_event_idx is None for one in archives):
             run.note("made without log order: records come in table order")
         shown = archive

@@ -1,4 +1,4 @@
-"""`exhume create clp-s`: JSON lines into an archive."""
+"""`exhume create clp-s`: JSON, text logs and KV-IR streams into an archive."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from exhume.cli.render import human_size, printable
 from exhume.cli.run import towards
 from exhume.cli.runtime import Run, plain_options
 from exhume.counts import counted
+from exhume.formats.clp_s.cli import INPUT
 
 SHOWN = 10
 """Bad records that are named one by one; all are counted."""
@@ -29,6 +30,7 @@ SHOWN = 10
     show_default=True,
     help="Format version to write.",
 )
+@INPUT
 @click.option("--timestamp-key", metavar="PATH", help="The timestamp field, such as t.x (dots in keys as \\.).")
 @click.option("--structurize-arrays", is_flag=True, help="Open arrays up into columns instead of keeping their text.")
 @click.option("--disable-log-order", is_flag=True, help="Do not record the order of records (nor a range index).")
@@ -68,11 +70,14 @@ def create(
     properties: tuple[str, ...],
     **options: Any,
 ) -> Outcome:
-    """Compress JSON records (one per line, or otherwise separated; gzip and zstd are recognised; - is standard input).
+    """Compress JSON records, text logs and KV-IR streams (gzip and zstd are recognised; - is standard input).
+
+    JSON records are one per line, or are otherwise separated.  An event of a plain-text log is a line that begins with
+    a timestamp, and the following lines that do not; exhume cat --text prints the log again.
 
     Exit code 3 when records were skipped or values changed (--on-error skip, --allow-loss).
     """
-    from exhume.formats.clp_s.writer import BadRecordError
+    from exhume.formats.clp_s.write.inputs import BadRecordError
     from exhume.formats.clp_s.writer import create as open_writer
 
     writer = open_writer(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import repeat
+from json.encoder import encode_basestring
 from typing import TYPE_CHECKING, Any
 
 from exhume.choices import LOOKED_AT, hint
@@ -13,6 +14,7 @@ from exhume.counts import counted
 from exhume.errors import QueryError
 from exhume.formats.clp_s.layout import NodeType
 from exhume.formats.clp_s.query import kql
+from exhume.formats.clp_s.query.aggregate import AGGREGATES, Distinct, Value, check_field, extreme, unique
 from exhume.formats.clp_s.query.options import Options
 from exhume.formats.clp_s.query.search import Hits, Search, resolve_projection
 from exhume.formats.clp_s.read.columns import parse_json
@@ -34,9 +36,12 @@ def search(
 
         raise click.UsageError("--tge is after --tle")
     how = Options(ignore_case=options["ignore_case"], begin_ms=options["tge"], end_ms=options["tle"])
-    counting = options["explain_plan"] or options["count_by_time"] or options["count"]
+    asked = next((name for name in AGGREGATES if options[name] is not None), None)
+    if asked is not None:
+        check_field(options[asked])
+    counting = options["explain_plan"] or options["count_by_time"] or options["count"] or asked
     jobs = 1 if options["explain_plan"] or options["count_by_time"] else options.get("jobs", 1)
-    projection = () if options["ordered"] else options["projection"]
+    projection = () if options["ordered"] or counting else options["projection"]
     searches = _Searches(run, archives, query, how, printing=not counting, projection=projection, jobs=jobs)
     if options["explain_plan"]:
         return _explain(run, searches, format)
@@ -44,6 +49,8 @@ def search(
         return _count_by_time(run, query, searches, options["count_by_time"], format)
     if options["count"]:
         return _say_count(run, query, sum(one.count(jobs=jobs) for one in searches), format)
+    if asked is not None:
+        return _aggregate(run, query, searches, asked, options[asked], format)
     found = False
     if run.machine:
 
@@ -64,7 +71,8 @@ def search(
 
 def merges(options: dict[str, Any], machine: bool) -> bool:
     """Whether the answers of several archives are combined into one: counts, and plans in one document."""
-    return bool(options["count"] or options["count_by_time"] or (options["explain_plan"] and machine))
+    asked = any(options[name] is not None for name in AGGREGATES)
+    return bool(asked or options["count"] or options["count_by_time"] or (options["explain_plan"] and machine))
 
 
 def merge(
@@ -81,7 +89,52 @@ def merge(
             for row in document["counts"]:
                 spans[int(row["timestamp"])] += row["count"]
         return _say_spans(run, query, spans, options["count_by_time"], format)
+    for name in AGGREGATES:
+        if options[name] is not None:
+            found = [_value(row) for document in documents for row in document["values"]]
+            if name == "unique":
+                distinct = Distinct()
+                for value in found:
+                    distinct.add(value)
+                return _say_values(run, query, name, options[name], distinct.values(), format)
+            numbers = [value for value in found if not isinstance(value, str)]
+            best = [max(numbers) if name == "max" else min(numbers)] if numbers else []
+            return _say_values(run, query, name, options[name], best, format)
     return _say_count(run, query, sum(int(document["count"]) for document in documents), format)
+
+
+def _aggregate(run: Any, query: str, searches: _Searches, name: str, field: str, format: str) -> Outcome:
+    """Answers --min, --max and --unique."""
+    if name == "unique":
+        return _say_values(run, query, name, field, unique(searches, field), format)
+    found = extreme(searches, field, largest=name == "max")
+    return _say_values(run, query, name, field, [] if found is None else [found], format)
+
+
+_TYPES = {int: "integer", float: "float", str: "string", bool: "boolean"}
+
+
+def _say_values(run: Any, query: str, name: str, field: str, values: Sequence[Value], format: str) -> Outcome:
+    if run.machine:
+        rows = [{"type": _TYPES[type(value)], "value": value} for value in values]
+        run.document("search", {"format": format, "query": query, "aggregate": name, "field": field, "values": rows})
+    else:
+        for start in range(0, len(values), 4096):
+            run.out.text("".join([f"{_shown(value)}\n" for value in values[start : start + 4096]]))
+    return Outcome.DONE if values else Outcome.NO
+
+
+def _shown(value: Value) -> str:
+    """A value as JSON."""
+    if isinstance(value, str):
+        return encode_basestring(value)
+    return repr(value).lower() if isinstance(value, bool) else repr(value)
+
+
+def _value(row: Mapping[str, Any]) -> Value:
+    """A value of a document, in which large integers are texts."""
+    value: Value = row["value"]
+    return int(value) if row["type"] == "integer" else float(value) if row["type"] == "float" else value
 
 
 def _say_count(run: Any, query: str, total: int, format: str) -> Outcome:

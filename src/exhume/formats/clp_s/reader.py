@@ -426,6 +426,15 @@ class ClpSArchive(Container):
 
         return records.json_chunks(self, ordered=ordered, complete=complete, jobs=jobs)
 
+    def text_chunks(self, *, jobs: int = 1) -> Iterator[bytes]:
+        """The text log that the archive was made of, byte for byte, in chunks.
+
+        Raises `UnsupportedOperationError` for other records, and for several tables made without log order.
+        """
+        from exhume.formats.clp_s.read.plain import text_chunks
+
+        return text_chunks(self, jobs=jobs)
+
     def json_lines(
         self,
         query: str | None = None,

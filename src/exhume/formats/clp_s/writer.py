@@ -16,10 +16,11 @@ from typing import Any, Final
 
 from exhume.archive import Progress, Writer, no_progress
 from exhume.errors import Span, WriterError
-from exhume.formats.clp_s.write.ahead import Block, BlockEncoders, cut, cut_apart
-from exhume.formats.clp_s.write.inputs import STDIN, Input, name_of, read_ahead, read_pieces
-from exhume.formats.clp_s.write.jsonscan import REASONS, Status
+from exhume.formats.clp_s.write.ahead import Block, BlockEncoders, cut_apart
+from exhume.formats.clp_s.write.inputs import STDIN, BadRecordError, Input, name_of, read_ahead, read_pieces
+from exhume.formats.clp_s.write.jsonscan import Status
 from exhume.formats.clp_s.write.kernel import count_lines
+from exhume.formats.clp_s.write.kinds import InputKind, recognise
 from exhume.formats.clp_s.write.options import (
     DEFAULT_DOCUMENT_SIZE,
     DEFAULT_TABLE_SIZE,
@@ -28,23 +29,14 @@ from exhume.formats.clp_s.write.options import (
     WriterOptions,
     check_properties,
 )
-from exhume.formats.clp_s.write.series import Series
-from exhume.formats.kv_ir.ingest import Ingest, StreamPart, is_kv_ir
+from exhume.formats.clp_s.write.series import Part, Series
+from exhume.formats.clp_s.write.textlog import text_log
+from exhume.formats.kv_ir.ingest import Ingest, StreamPart
 from exhume.formats.kv_ir.units import Status as IrStatus
 from exhume.io.heap import keep_freed_memory
 from exhume.io.parallel import map_ordered
 
-_NOT_SPACE: Final = re.compile(rb"[^ \t\r\n]")
-
-
-class BadRecordError(WriterError):
-    """A record that was not written: `line` (1-based, in `name`), `reason` and `status`."""
-
-    def __init__(self, name: str, line: int, status: Status, span: Span, snippet: bytes, detail: str = "") -> None:
-        reason = REASONS[status] + detail
-        where = f"line {line}: " if line else ""
-        super().__init__(f"{where}{reason}", format="clp-s", span=span, actual=snippet)
-        self.name, self.line, self.status, self.reason = name, line, status, reason
+_SPACE: Final = re.compile(rb"[ \t\r\n]*")
 
 
 class ClpSWriter(Writer):
@@ -72,7 +64,8 @@ class ClpSWriter(Writer):
         self._num_held = self._wanted = 0
         self._skipping = False
         self._events: Ingest | None = None
-        self._lead: bytes | None = b""
+        self._lead = b""
+        self._kind: InputKind | None = None
         self._state = "open"
         keep_freed_memory()
         self._series = Series(self.target, options)
@@ -106,7 +99,7 @@ class ClpSWriter(Writer):
         if merged and not self.options.has_range_index:
             raise WriterError("properties need a range index, which is not written without log order")
         self._line, self._offset = 1, 0
-        self._events, self._lead = None, b""
+        self._events, self._kind, self._lead = None, None, b""
         self._series.begin_unit(name, merged)
 
     def write(self, event: Mapping[str, Any]) -> None:
@@ -171,11 +164,12 @@ class ClpSWriter(Writer):
     def add_files(self, sources: Iterable[str | os.PathLike[str]], *, progress: Progress = no_progress) -> None:
         """Adds files, each as one ingestion unit named as given (`-` is standard input).
 
-        Each holds JSON objects, one per line or otherwise separated by white space or nothing, or one KV-IR stream,
-        plain or compressed with gzip or zstd.  With `jobs` above 1 they are read, decompressed and encoded in so many
+        Each holds JSON objects, one per line or otherwise separated by white space or nothing, a text log, or one KV-IR
+        stream, plain or compressed with gzip or zstd; the content determines which, if the option `input` does not.  With `jobs` above 1 they are read, decompressed and encoded in so many
         threads; the archive is the same.
 
-        Raises `BadRecordError` for a bad record (or skips it), `SourceError` and `CodecError` for the file.
+        Raises `BadRecordError` for a bad record (or skips it), `WriterError` for an input that is none of these, and
+        `SourceError` and `CodecError` for the file.
         """
         listed = list(sources)
         waiting = iter(listed)
@@ -197,20 +191,26 @@ class ClpSWriter(Writer):
         """The blocks of the sources, encoded already where several jobs do that."""
         with contextlib.closing(self._pieces(sources)) as pieces:
             if self.options.jobs == 1:
-                yield from map(Block, cut(pieces))
+                yield from map(Block, pieces)
             else:
-                yield from map_ordered(self._encoders.encode, cut_apart(pieces), self.options.jobs)
+                yield from map_ordered(self._encoders.encode, cut_apart(pieces, self.options), self.options.jobs)
 
     def _add_block(self, block: Block) -> None:
         """Adds the documents of a block, which may begin or end within one."""
         data = block.data
-        if data and self._lead == b"" and is_kv_ir(data) is False:
-            self._lead = None
-        between = self._lead is None and self._events is None and not self._num_held and not self._skipping
+        if block.text:
+            self._kind = InputKind.TEXT
+        elif data and not self._lead and self._kind is None and self._recognise(data, False) is InputKind.JSON:
+            self._kind = InputKind.JSON
+        between = not self._num_held and not self._skipping
         if block.part is not None:
             between = self._events is not None and self._events.expects(block.part)
+        elif not block.text:
+            between = between and self._kind is InputKind.JSON
         if data and between and self._encoders.take_over(self._series.current(), block):
             self._pass_over(data, block.part)
+        elif block.text and between:
+            self._take(data or b"", True)
         else:
             self._ingest(data)
 
@@ -236,10 +236,14 @@ class ClpSWriter(Writer):
     def _ingest(self, piece: bytes | None) -> None:
         """Encodes the complete documents of a piece; None ends the unit."""
         final = piece is None
-        if self._lead is not None:
-            piece = self._recognise(self._lead + (piece or b""), final)
-            if piece is None:
+        if self._kind is None:
+            self._lead += piece or b""
+            self._kind = self._recognise(self._lead, final)
+            if self._kind is None:
                 return
+            piece, self._lead = self._lead, b""
+            if self._kind is InputKind.IR:
+                self._events = Ingest(self._series.unit.name if self._series.unit else STDIN)
         if self._events is not None:
             self._ingest_events(self._events, piece or b"", final)
             return
@@ -265,13 +269,13 @@ class ClpSWriter(Writer):
                     return at
             part = self._series.current()
             if part.full:
-                text = _NOT_SPACE.search(data, at)
-                at = self._advance(data, at, text.start() if text else len(data))
-                if text is None:
+                if self._kind is not InputKind.TEXT:
+                    space = _SPACE.match(data, at)
+                    at = self._advance(data, at, space.end() if space else at)
+                if at == len(data):
                     return at
                 part = self._series.room()
-            target = self.options.target_encoded_size
-            status, document, stopped, whole = part.encoder.feed(data, at, final, target, False)
+            status, document, stopped, whole = self._feed(part, data, at, final)
             at = self._advance(data, at, document)
             part.full = status == Status.SPLIT or (status == Status.FULL and part.encoder.records > 0)
             if part.full:
@@ -287,16 +291,20 @@ class ClpSWriter(Writer):
             else:
                 self._skipping = True
 
-    def _recognise(self, lead: bytes, final: bool) -> bytes | None:
-        """The beginning of a unit once it is known whether it is a KV-IR stream; None while it is not."""
-        found = is_kv_ir(lead)
-        if found is None and not final:
-            self._lead = lead
-            return None
-        self._lead = None
-        if found:
-            self._events = Ingest(self._series.unit.name if self._series.unit else STDIN)
-        return lead
+    def _feed(self, part: Part, data: bytes, at: int, final: bool) -> tuple[int, int, int, bool]:
+        target = self.options.target_encoded_size
+        if self._kind is InputKind.TEXT:
+            return text_log().feed(part.encoder, data, at, final, target)
+        return part.encoder.feed(data, at, final, target, False)
+
+    def _recognise(self, lead: bytes, final: bool) -> InputKind | None:
+        """What kind of input the unit is that begins with these bytes; None while that cannot be told."""
+        try:
+            return recognise(lead, InputKind(self.options.input), final=final)
+        except WriterError as error:
+            name = self._series.unit.name if self._series.unit else STDIN
+            error.span = Span(name, 0, len(lead))
+            raise
 
     def _skip_line(self, data: bytes, at: int) -> int:
         """Passes over the rest of a line that is refused, as far as it is there."""
@@ -396,6 +404,7 @@ def create(
     jobs: int = 1,
     overwrite: bool = False,
     directory: bool = False,
+    input: str = "auto",
 ) -> ClpSWriter:
     """A writer for a new archive; its `add_files`, `write` and `write_json_line` take records.
 
@@ -417,6 +426,7 @@ def create(
         jobs: Threads that read, decompress and encode input and compress sections; 0: one per core.
         overwrite: Whether existing files may be replaced.
         directory: Whether to write a directory with one file per section instead of a single file.
+        input: What inputs are: `text`, `json`, `ir`, or `auto`, which decides by the content of each.
 
     Returns:
         A context manager that finishes the archive; after an exception nothing is left.
@@ -450,5 +460,6 @@ def create(
             jobs=jobs,
             overwrite=overwrite,
             directory=directory,
+            input=input,
         ),
     )

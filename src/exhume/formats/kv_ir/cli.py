@@ -36,7 +36,7 @@ _TIME = click.Option(
 )
 
 OPTIONS: dict[str, list[click.Option]] = {
-    "cat": [_PAIRS, Jobs()],
+    "cat": [_PAIRS, clp_s_cli.TEXT, Jobs()],
     "export": [Jobs()],
     "search": [  # always in order
         *(option for option in clp_s_cli.OPTIONS["search"] if option.name != "ordered"),
@@ -49,7 +49,7 @@ OPTIONS: dict[str, list[click.Option]] = {
     ],
 }
 
-WITHOUT_EFFECT = clp_s_cli.WITHOUT_EFFECT
+WITHOUT_EFFECT = {**clp_s_cli.WITHOUT_EFFECT, "cat": {"text": ("pairs",)}}
 
 TIMESTAMP_KEY = "@timestamp.unix_millisecs"
 """Where CLP's loggers keep the time of an event."""
@@ -70,6 +70,12 @@ def cat(run: Run, archive: KvIrArchive, names: tuple[str, ...], options: dict[st
     if names:
         raise click.UsageError("events of a KV-IR stream have no names")
     pairs = options["pairs"] or "user"
+    if options["text"]:
+        if run.machine:
+            raise click.UsageError("--text prints bytes: leave out --json and --ndjson")
+        for chunk in archive.text_chunks():
+            run.out.write(chunk)
+        return None
     if run.machine:
 
         def items() -> Iterator[dict[str, Any]]:

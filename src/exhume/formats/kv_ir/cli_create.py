@@ -1,4 +1,4 @@
-"""`exhume create kv-ir`: JSON lines into a stream."""
+"""`exhume create kv-ir`: JSON lines, text logs and other streams into a stream."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from exhume.cli.run import towards
 from exhume.cli.runtime import Run, plain_options
 from exhume.counts import counted
 from exhume.errors import WriterError
+from exhume.formats.clp_s.cli import INPUT
 
 
 @click.command("kv-ir", cls=Verb, short_help="Log events as key-value pairs, one after the other.")
@@ -21,13 +22,23 @@ from exhume.errors import WriterError
               help="What a record is: pairs of the user, or both as cat prints them.")  # fmt: skip
 @click.option("--codec", type=Choice(["none", "zstd"]), help="Whether it lies in a zstd frame (default: by its name).")
 @click.option("--level", type=click.IntRange(1, 19), help="zstd level.  [default: 3]")
+@INPUT
 @click.option(cls=Jobs)
 @click.option("--overwrite", is_flag=True, help="Replace an existing file.")
 @plain_options
 def create(
-    run: Run, inputs: tuple[str, ...], output: str, metadata: str | None, pairs: str, jobs: int, **options: Any
+    run: Run,
+    inputs: tuple[str, ...],
+    output: str,
+    metadata: str | None,
+    pairs: str,
+    jobs: int,
+    input: str,
+    **options: Any,
 ) -> None:
-    """Write JSON lines as the events of a KV-IR stream (gzip and zstd are recognised; - is standard input)."""
+    """Write JSON lines, text logs or KV-IR streams as the events of one KV-IR stream (gzip and zstd are recognised; -
+    is standard input).
+    """
     from exhume.formats.kv_ir.lines import parse_object, write_lines
     from exhume.formats.kv_ir.writer import create as open_writer
 
@@ -38,7 +49,7 @@ def create(
         raise
     writer = open_writer(output, metadata=told, **options)
     with run.progress("create") as progress, writer:
-        write_lines(writer, inputs, both=pairs == "both", jobs=jobs, progress=towards(progress, *inputs))
+        write_lines(writer, inputs, both=pairs == "both", jobs=jobs, input=input, progress=towards(progress, *inputs))
     body = {"format": "kv-ir", "output": output, "events": writer.events}
     if run.machine:
         run.document("create", body)

@@ -1,21 +1,24 @@
-"""JSON lines as the events of a stream."""
+"""JSON lines, text logs and other streams as the events of a stream."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from exhume.archive import Progress, no_progress
-from exhume.errors import Span, WriterError
+from exhume.errors import Span, UnsupportedOperationError, WriterError
 from exhume.formats.clp_s.write.inputs import Input, name_of, read_pieces
+from exhume.formats.clp_s.write.kinds import InputKind, recognised
+from exhume.formats.clp_s.write.textlog import INVALID, KEYS, MESSAGE, original, text_log
+from exhume.formats.kv_ir.stream import Event, Stream, UnitError, Units
 from exhume.formats.kv_ir.units import AUTO, USER
 from exhume.io.parallel import map_ordered
 from exhume.limits import DEFAULT_LIMITS, cpu_count
 
 if TYPE_CHECKING:
-    from exhume.formats.kv_ir.encoders import Counts, Encoded
+    from exhume.formats.kv_ir.encoders import Counts, Encoded, LineEncoders
     from exhume.formats.kv_ir.writer import KvIrWriter
 
 Pairs = dict[str, Any]
@@ -34,23 +37,63 @@ class Lines(NamedTuple):
 
 
 def write_lines(
-    writer: KvIrWriter, inputs: Iterable[Input], *, both: bool = False, jobs: int = 1, progress: Progress = no_progress
+    writer: KvIrWriter,
+    inputs: Iterable[Input],
+    *,
+    both: bool = False,
+    jobs: int = 1,
+    input: str = "auto",
+    progress: Progress = no_progress,
 ) -> None:
-    """Writes each line of the inputs as an event, empty lines left out.
+    """Writes the inputs as events: lines of JSON (empty ones left out), text logs, and the events of other streams.
 
     Lines hold the pairs of the user, or with `both` those of the logger too, in members, as `exhume cat` prints them
-    (`units.AUTO`, `units.USER`).  So many `jobs` encode blocks of lines beside each other (0: one per core); the
-    stream is that of one.  `progress` is told the bytes that came in, decompressed.  Raises `WriterError`, with the
-    line, and `SourceError`.
+    (`units.AUTO`, `units.USER`); an event of a plain-text log has the pairs that `textlog` of clp-s says.  What an
+    input is, its content tells, if `input` does not (`text`, `json` or `ir`).  So many `jobs` encode blocks of lines beside each
+    other (0: one per core); the stream is that of one.  `progress` is told the bytes that came in, decompressed.
+
+    Raises `WriterError`, with the line, `SourceError`, and what is wrong with a stream.
     """
-    blocks = cut_lines(inputs, progress)
-    if (jobs or cpu_count()) == 1:
-        for lines in blocks:
-            _write(writer, lines, 0, both=both)
-        return
-    for lines in islice(blocks, 1):  # makes most keys known
-        _write(writer, lines, 0, both=both)
-    encoders = writer.line_encoders(both=both)
+    encoders = None if (jobs or cpu_count()) == 1 else writer.line_encoders(both=both)
+    known = False  # the first block makes most keys declared
+    count = _Counted(progress)
+    for one in inputs:
+        name = name_of(one)
+        try:
+            kind, pieces = recognised(count.pieces(read_pieces(one)), InputKind(input))
+        except WriterError as error:
+            error.span = error.span or Span(name, 0, 0)
+            raise
+        if kind is InputKind.IR:
+            _copy(writer, Units(_Piped(name, pieces)))
+            continue
+        is_text = kind is InputKind.TEXT
+        if is_text and both:
+            raise WriterError(f"a plain-text log has no {AUTO}", span=Span(name, 0, 0), format="kv-ir")
+        blocks = _events(name, pieces) if is_text else _cut(name, pieces)
+        if encoders is None or not known:
+            for lines in blocks if encoders is None else islice(blocks, 1):
+                _write(writer, lines, 0, both=both)
+                known = True
+        if encoders is not None:
+            _write_ahead(writer, encoders, blocks, both=both, jobs=jobs)
+
+
+def _copy(writer: KvIrWriter, units: Units) -> None:
+    """Writes the events of another stream.  Raises what is wrong with it."""
+    while not units.ended:
+        try:
+            for auto, user in units.events():
+                writer.write(user, auto)
+        except UnitError as trouble:
+            raise trouble.error from None
+    units.close()
+
+
+def _write_ahead(
+    writer: KvIrWriter, encoders: LineEncoders, blocks: Iterator[Lines], *, both: bool, jobs: int
+) -> None:
+    """Writes blocks that are encoded in parallel."""
 
     def encode(block: tuple[Lines, Counts]) -> tuple[Lines, Encoded]:
         lines, known = block
@@ -60,29 +103,83 @@ def write_lines(
         _write(writer, lines, writer.write_encoded(encoded, encoders), both=both)
 
 
+class _Counted:
+    """Reports the bytes of inputs that have been read."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress, self._done = progress, 0
+
+    def pieces(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
+        """The chunks of an input."""
+        for piece in pieces:
+            yield piece
+            self._done += len(piece)
+            self._progress(self._done, None, "bytes")
+
+
+class _Piped(Stream):
+    """A stream that comes in chunks."""
+
+    def __init__(self, name: str, pieces: Iterator[bytes]) -> None:
+        self.size = self.stored = 0
+        self._name, self._pieces = name, pieces
+
+    def span(self, start: int, end: int) -> Span:
+        return Span(self._name, start, end)
+
+    def pieces(self) -> Iterator[bytes]:
+        return self._pieces
+
+
+def _events(name: str, pieces: Iterator[bytes]) -> Iterator[Lines]:
+    """The events of a plain-text log as lines of JSON.  Raises `WriterError` for one that is too long."""
+    log = text_log()
+    held: list[bytes] = []
+    size, wanted, begin, number = 0, 0, 0, 1
+    for piece in chain(pieces, (b"",)):
+        held.append(piece)
+        size += len(piece)
+        if piece and size < wanted:
+            continue
+        data = b"".join(held)
+        lines, end = log.lines(data, 0, not piece)
+        if lines:
+            yield Lines(lines, Span(name, begin, begin + end), number)
+            number += data.count(b"\n", 0, end)
+            begin += end
+        size = len(data) - end
+        if size > LONGEST_LINE:
+            where = Span(name, begin, begin + size)
+            raise WriterError(
+                f"line {number}: an event is too long", span=where, expected=f"{LONGEST_LINE} bytes", format="kv-ir"
+            )
+        held, wanted = [data[end:]], 2 * size  # an event is looked at again only when twice as much of it is there
+
+
 def cut_lines(inputs: Iterable[Input], progress: Progress, format: str = "kv-ir") -> Iterator[Lines]:
     """The lines of inputs in blocks.  Raises `WriterError` for a line that is too long, and `SourceError`."""
-    done = 0
+    count = _Counted(progress)
     for one in inputs:
-        name, number, begin, held = name_of(one), 1, 0, [b""]
-        for piece in read_pieces(one):
-            end = piece.rfind(b"\n") + 1
-            if end:
-                lines = b"".join([*held, piece[:end]])
-                yield Lines(lines, Span(name, begin, begin + len(lines)), number)
-                number += lines.count(b"\n")
-                begin += len(lines)
-                held.clear()
-            held.append(piece[end:])
-            if (size := sum(map(len, held))) > LONGEST_LINE:
-                where = Span(name, begin, begin + size)
-                raise WriterError(
-                    f"line {number}: too long", span=where, expected=f"{LONGEST_LINE} bytes", format=format
-                )
-            done += len(piece)
-            progress(done, None, "bytes")
-        lines = b"".join(held)
-        yield Lines(lines, Span(name, begin, begin + len(lines)), number)
+        yield from _cut(name_of(one), count.pieces(read_pieces(one)), format)
+
+
+def _cut(name: str, pieces: Iterator[bytes], format: str = "kv-ir") -> Iterator[Lines]:
+    """The lines of an input in blocks.  Raises `WriterError` for a line that is too long."""
+    number, begin, held = 1, 0, [b""]
+    for piece in pieces:
+        end = piece.rfind(b"\n") + 1
+        if end:
+            lines = b"".join([*held, piece[:end]])
+            yield Lines(lines, Span(name, begin, begin + len(lines)), number)
+            number += lines.count(b"\n")
+            begin += len(lines)
+            held.clear()
+        held.append(piece[end:])
+        if (size := sum(map(len, held))) > LONGEST_LINE:
+            where = Span(name, begin, begin + size)
+            raise WriterError(f"line {number}: too long", span=where, expected=f"{LONGEST_LINE} bytes", format=format)
+    lines = b"".join(held)
+    yield Lines(lines, Span(name, begin, begin + len(lines)), number)
 
 
 def _write(writer: KvIrWriter, lines: Lines, at: int, *, both: bool) -> None:
@@ -138,3 +235,25 @@ def parse_object(text: bytes) -> Pairs:
     else:
         return found
     raise WriterError(what, actual=text[:80], format="kv-ir")
+
+
+def text_of(event: Event) -> bytes:
+    """The bytes of the log that an event was made of.  Raises `UnsupportedOperationError` for another event."""
+    auto, user = event
+    if (
+        auto
+        or MESSAGE not in user
+        or not user.keys() <= set(KEYS)
+        or not all(isinstance(v, str) for v in user.values())
+    ):
+        found = next((key for key in (*auto, *user) if key not in KEYS), None)
+        raise UnsupportedOperationError("not a plain-text log", expected=f"events of {', '.join(KEYS)}", actual=found)
+    stamp, message, invalid = (
+        None if (v := user.get(key)) is None else v.encode("utf-8", "surrogateescape") for key in KEYS
+    )
+    try:
+        return original(stamp or b"", message or b"", invalid)
+    except ValueError:
+        raise UnsupportedOperationError(
+            f"not a plain-text log: {INVALID} does not fit the message", actual=invalid
+        ) from None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Iterator
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from exhume.archive import Entry, Progress, RecordArchive, no_progress
@@ -139,6 +140,16 @@ class KvIrArchive(StreamArchive):
         """
         check_choice("pairs", pairs, PAIRS)
         return lines(self.units(), PAIRS[pairs], jobs=jobs)
+
+    def text_chunks(self) -> Iterator[bytes]:
+        """The text log that the stream was made of, byte for byte, in chunks.
+
+        Raises `UnsupportedOperationError` for events that are no lines of a plain-text log, and what `events` raises.
+        """
+        from exhume.formats.kv_ir.lines import text_of
+
+        found = map(text_of, self.events())
+        return iter(lambda: b"".join(islice(found, 4096)), b"")
 
     def json_lines(self, *, pairs: str = "user", jobs: int = 1) -> Iterator[bytes]:
         """The same, one line at a time."""

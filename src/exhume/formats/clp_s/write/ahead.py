@@ -1,8 +1,9 @@
 """Blocks of input encoded beside each other, each by an encoder of its own, to be taken over in order.
 
-Where a block of JSON begins and ends is a guess (a line that begins with a brace begins a document), and so is, of JSON
-and of KV-IR streams, that nothing stops the encoder on the way.  Where the guess is wrong, the block is encoded again
-behind the one before it: the archive is that of one job, and so are the errors.
+A block of a text log holds whole events.  Where a block of JSON begins and ends is a guess (a line that begins with a
+brace begins a document), and so is, of JSON and of KV-IR streams, that nothing stops the encoder on the way.  Where the
+guess is wrong, the block is encoded again behind the one before it: the archive is that of one job, and so are the
+errors.
 """
 
 from __future__ import annotations
@@ -11,13 +12,17 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
+from typing import NamedTuple
 
+from exhume.errors import WriterError
 from exhume.formats.clp_s.write.encoder import Encoder
 from exhume.formats.clp_s.write.jsonscan import Status
+from exhume.formats.clp_s.write.kinds import InputKind, recognised
 from exhume.formats.clp_s.write.options import WriterOptions
 from exhume.formats.clp_s.write.series import Part, begin
+from exhume.formats.clp_s.write.textlog import text_log
 from exhume.formats.clp_s.write.timestamps import TimestampPatterns
-from exhume.formats.kv_ir.ingest import StreamPart, cut_stream, is_kv_ir
+from exhume.formats.kv_ir.ingest import StreamPart, cut_stream
 from exhume.native.compiled import KERNEL
 
 _NO_TARGET = (1 << 63) - 1
@@ -27,13 +32,20 @@ _NO_TARGET = (1 << 63) - 1
 class Block:
     """Bytes of an input, None for its end; what they hold, where that was encoded and nothing was wrong with it.
 
-    Of a KV-IR stream, the `part` of it that was encoded.
+    Of a KV-IR stream, the `part` of it that was encoded; of a text log (`text`), whole events.
     """
 
     data: bytes | None
     encoder: Encoder | None = None
     patterns: TimestampPatterns | None = None
     part: StreamPart | None = None
+    text: bool = False
+
+
+class TextPart(NamedTuple):
+    """Whole events of a plain-text log."""
+
+    data: bytes
 
 
 def cut(pieces: Iterable[bytes | None]) -> Iterator[bytes | None]:
@@ -51,17 +63,57 @@ def cut(pieces: Iterable[bytes | None]) -> Iterator[bytes | None]:
         held = piece[at:]
 
 
-def cut_apart(pieces: Iterator[bytes | None]) -> Iterator[bytes | StreamPart | None]:
-    """The same, but KV-IR streams in parts that can be encoded apart."""
+def cut_text(pieces: Iterable[bytes], longest: int) -> Iterator[bytes | TextPart]:
+    """A plain-text log, cut where events begin; after an event longer than `longest`, the pieces as they are."""
+    log = text_log()
+    held: list[bytes] = []  # events that may continue
+    line: list[bytes] = []  # one that does
+    is_stamped = False
+    pieces = iter(pieces)
+    for piece in pieces:
+        end = piece.rfind(b"\n") + 1
+        line.append(piece[:end] if end else piece)
+        if end:
+            lines = b"".join(line)
+            at = log.last(lines)
+            is_stamped = is_stamped or at >= 0
+            if at > 0 or not is_stamped:
+                at = at if is_stamped else len(lines)
+                yield TextPart(b"".join((*held, memoryview(lines)[:at])))
+                held, lines = [], lines[at:]
+            elif at == 0 and held:
+                yield TextPart(b"".join(held))
+                held = []
+            held.append(lines)
+            line = [piece[end:]]
+        if sum(map(len, held)) + sum(map(len, line)) > longest:
+            yield from (*held, *line)
+            yield from pieces
+            return
+    yield TextPart(b"".join((*held, *line)))
+
+
+def cut_apart(pieces: Iterator[bytes | None], options: WriterOptions) -> Iterator[bytes | TextPart | StreamPart | None]:
+    """The same, but text logs and KV-IR streams in parts that can be encoded apart."""
+    kind = InputKind(options.input)
     for head in pieces:
-        rest = iter(partial(next, pieces), None)
         if head is None:
             yield None
-        elif is_kv_ir(head):
-            yield from cut_stream(chain([head], rest))
+            continue
+        rest = iter(partial(next, pieces), None)
+        try:
+            found, rest = recognised(chain([head], rest), kind)
+        except WriterError:  # reported, with the name of the input, by who takes the blocks
+            yield from chain([head], rest, [None])
+            continue
+        if found is InputKind.IR:
+            yield from cut_stream(rest)
+            yield None
+        elif found is InputKind.TEXT:
+            yield from cut_text(rest, options.max_document_size)
             yield None
         else:
-            yield from cut(chain([head], rest, [None]))
+            yield from cut(chain(rest, [None]))
 
 
 class BlockEncoders:
@@ -71,19 +123,25 @@ class BlockEncoders:
         self._options = options
         self._idle: list[tuple[Encoder, TimestampPatterns]] = []
 
-    def encode(self, data: bytes | StreamPart | None) -> Block:
+    def encode(self, data: bytes | TextPart | StreamPart | None) -> Block:
         """A block encoded on its own.  Interpreted, it is left as it is: threads would only wait for each other."""
         if isinstance(data, StreamPart):
             into = None if KERNEL is None else data.encode(partial(begin, self._options))
             return Block(data.portion.data, *into, data) if into else Block(data.portion.data)
+        text = isinstance(data, TextPart)
+        if isinstance(data, TextPart):
+            data = data.data
         if data is None or KERNEL is None:
-            return Block(data)
+            return Block(data, text=text)
         try:
             encoder, patterns = self._idle.pop()
         except IndexError:
             encoder, patterns = begin(self._options)
-        status, *_ = encoder.feed(data, 0, False, _NO_TARGET, False)
-        return Block(data, encoder, patterns) if status == Status.DONE else Block(data)
+        if text:
+            status, *_ = text_log().feed(encoder, data, 0, True, _NO_TARGET)
+        else:
+            status, *_ = encoder.feed(data, 0, False, _NO_TARGET, False)
+        return Block(data, encoder, patterns, text=text) if status == Status.DONE else Block(data, text=text)
 
     def take_over(self, part: Part, block: Block) -> bool:
         """Adds the records of a block to an archive; False, and nothing done, where they are to be encoded there."""

@@ -11,8 +11,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO, Final
 
 from exhume.codecs.streams import inflate_file
-from exhume.errors import SourceError, Span
+from exhume.errors import SourceError, Span, WriterError
 from exhume.formats.clp_ir.keyed import as_key_values
+from exhume.formats.clp_s.write.jsonscan import REASONS, Status
 from exhume.io.files import open_input
 from exhume.limits import cpu_count
 
@@ -21,6 +22,17 @@ STDIN: Final = "-"
 
 PIECE: Final = 1 << 20
 """Bytes that are read, decompressed and encoded at a time."""
+
+
+class BadRecordError(WriterError):
+    """A record that was not written: `line` (1-based, in `name`), `reason` and `status`."""
+
+    def __init__(self, name: str, line: int, status: Status, span: Span, snippet: bytes, detail: str = "") -> None:
+        reason = REASONS[status] + detail
+        where = f"line {line}: " if line else ""
+        super().__init__(f"{where}{reason}", format="clp-s", span=span, actual=snippet)
+        self.name, self.line, self.status, self.reason = name, line, status, reason
+
 
 Input = str | os.PathLike[str] | BinaryIO
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from exhume.errors import WriterError
 from exhume.formats.clp_s.layout import NodeType, Version
+from exhume.formats.clp_s.write.kinds import KINDS
 
 VERSIONS: Final[dict[str, Version]] = {
     "0.3.1": (0, 3, 1),
@@ -84,6 +85,7 @@ class WriterOptions:
         jobs: Threads that read, decompress and encode input and compress sections; 0: one per core.
         overwrite: Whether existing files may be replaced.
         directory: Whether to write a directory with one file per section instead of a single file.
+        input: What inputs are: `text`, `json`, `ir`, or `auto`, which decides by the content of each.
     """
 
     version: str = DEFAULT_VERSION
@@ -102,12 +104,15 @@ class WriterOptions:
     jobs: int = 1
     overwrite: bool = False
     directory: bool = False
+    input: str = "auto"
 
     def __post_init__(self) -> None:
         if self.version not in VERSIONS:
             raise WriterError("this format version is not written", expected=", ".join(VERSIONS), actual=self.version)
         if self.on_error not in ("fail", "skip"):
             raise WriterError("on_error", expected="fail or skip", actual=self.on_error)
+        if self.input not in KINDS:
+            raise WriterError("input", expected=" or ".join(KINDS), actual=self.input)
         if not 1 <= self.level <= 19:
             raise WriterError("compression level", expected="1 to 19", actual=self.level)
         for name in ("target_encoded_size", "min_table_size", "max_document_size"):

@@ -118,7 +118,7 @@ class PureEncoder:
     ) -> None:
         self._dialect = Dialect.CORE if core else Dialect.CLASSIC
         self._structurize, self._retain_floats = structurize, retain_floats
-        self._time_nodes, self._lossy, self._max_document = time_nodes, lossy, max_document
+        self._time_nodes, self._lossy, self.max_document = time_nodes, lossy, max_document
         self._path, self._root = tuple(path), root
         self._resolve_timestamp, self._encode_float = resolve_timestamp, encode_float
         self.records = self.losses = self.size = 0
@@ -156,7 +156,7 @@ class PureEncoder:
                     if error.position < len(data):
                         status = Status.BAD_UTF8 if data[error.position] >= 0x80 else Status.BAD_JSON
                 return status, at, error.position, False
-            if end - at > self._max_document:
+            if end - at > self.max_document:
                 return Status.TOO_LARGE, at, end, True
             if single and scanner.skip_space(end) < len(data):
                 return Status.BAD_JSON, at, scanner.skip_space(end), False

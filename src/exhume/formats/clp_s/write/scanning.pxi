@@ -114,11 +114,24 @@ cdef inline int enc_digits_at(const unsigned char* p, int count) noexcept nogil:
     return value
 
 
+cdef const char* ENC_MONTHS = b"JanFebMarAprMayJunJulAugSepOctNovDec"
+cdef const char* ENC_WEEKDAYS = b"SunMonTueWedThuFriSat"
+
+
+cdef inline int enc_short_name(const unsigned char* p, const char* names, int count) noexcept nogil:
+    """The number of a name of three letters, -1 where there is none."""
+    cdef int i
+    for i in range(count):
+        if p[0] == <unsigned char>names[3 * i] and memcmp(p, names + 3 * i, 3) == 0:
+            return i
+    return -1
+
+
 cdef int enc_run_program(EncProgram* program, const unsigned char* p, size_t size, bint milliseconds,
                      int64_t* epoch) noexcept nogil:
     """Parses a timestamp text with one known pattern; 0 if it is of another shape (or out of easy range)."""
     cdef const unsigned char* end = p + size
-    cdef int i = 0, year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0, count, value
+    cdef int i = 0, year = 1970, month = 0, weekday = -1, day = 0, hour = 0, minute = 0, second = 0, count, value
     cdef int64_t nanoseconds = 0, seconds
     cdef uint8_t op
     while i < program.size:
@@ -132,6 +145,17 @@ cdef int enc_run_program(EncProgram* program, const unsigned char* p, size_t siz
                 return 0
             year = enc_digits_at(p, 4)
             p += 4
+        elif op == c'b' or op == c'a':
+            if end - p < 3:
+                return 0
+            value = enc_short_name(p, ENC_MONTHS if op == c'b' else ENC_WEEKDAYS, 12 if op == c'b' else 7)
+            if value < 0:
+                return 0
+            if op == c'b':
+                month = value + 1
+            else:
+                weekday = value
+            p += 3
         elif op == c'3' or op == c'6' or op == c'9' or op == c'T' or op == c't':
             count = 0
             while p + count < end and count < 10 and 0x30 <= p[count] <= 0x39:
@@ -152,14 +176,21 @@ cdef int enc_run_program(EncProgram* program, const unsigned char* p, size_t siz
         else:
             if end - p < 2:
                 return 0
-            value = enc_digits_at(p, 2)
+            if p[0] == 0x20 and (op == c'e' or op == c'f'):
+                value = enc_digits_at(p + 1, 1)
+            elif op == c'e' or (op == c'f' and not 0x31 <= p[0] <= 0x33):
+                value = -1
+            else:
+                value = enc_digits_at(p, 2)
             if value < 0:
                 return 0
             p += 2
             if op == c'm':
                 month = value
-            elif op == c'd':
+            elif op == c'd' or op == c'e' or op == c'f':
                 day = value
+            elif op == c'y':
+                year = value + (1900 if value >= 69 else 2000)
             elif op == c'H':
                 hour = value
             elif op == c'M':
@@ -177,7 +208,10 @@ cdef int enc_run_program(EncProgram* program, const unsigned char* p, size_t siz
                 return 0
         elif day == 31 and (month == 4 or month == 6 or month == 9 or month == 11):
             return 0
-    seconds = enc_days_from_civil(year, month, day) * 86400 + hour * 3600 + minute * 60 + second
+    seconds = enc_days_from_civil(year, month, day)
+    if weekday >= 0 and weekday != (seconds + 4) % 7:
+        return 0
+    seconds = seconds * 86400 + hour * 3600 + minute * 60 + second
     if milliseconds:
         epoch[0] = seconds * 1000 + nanoseconds // 1000000
     else:
@@ -225,6 +259,10 @@ cdef inline bint enc_next_variable(const unsigned char** at, const unsigned char
         if kinds & 2 or (after_equals and kinds & 12) or (kinds == 4 and p - start >= 2):
             break
         after_equals = False
+        if not kinds & 1:  # no backslash
+            memcpy(out, start, p - start)
+            out += p - start
+            continue
         while start < p:
             if start[0] == M_ESCAPE:
                 out[0] = M_ESCAPE

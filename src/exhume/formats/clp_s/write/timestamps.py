@@ -61,40 +61,68 @@ class ParsedTimestamp:
 # the specifier that prints them, and F and Z stand for a fraction and a zone of any of the accepted spellings.
 _TIME = r"(?P<H>\d\d)(?P<x_h>:)(?P<M>\d\d)(?P<x_m>:)(?P<S>\d\d)"
 _FRACTION = r"(?:(?P<x_f>[.,:])(?P<F>\d{1,9}))?"
-_ZONE = r"(?P<x_z> ?)(?:(?P<Z>[+\-−]\d\d(?::?\d\d)?)|(?P<x_utc>Z|UTC|GMT))?"
+_ZONE = (
+    r"(?P<x_z> ?)(?:(?P<x_utc>Z|UTC|UT|GMT)|(?P<x_name>UTC|UT|GMT)?(?P<Z>[+\-−]\d\d(?::?\d\d)?)(?P<x_zulu>Z?)"
+    r"|(?P<o>[ECMP][SD]T))?"
+)
+ZONES: Final = {
+    name + half: f"-0{hours - (half == 'DT')}00"
+    for name, hours in zip("ECMP", (5, 6, 7, 8), strict=True)
+    for half in ("ST", "DT")
+}
+"""The zones of RFC 2822 that have a name and are not UTC."""
 _b = rf"(?P<b>{'|'.join(MONTHS_SHORT)})"
 _B = rf"(?P<B>{'|'.join(MONTHS)})"
 _a = rf"(?P<a>{'|'.join(WEEKDAYS_SHORT)})"
 _d = r"(?P<d>\d\d)"
+_e = r"(?P<e> \d)"
 _Y = r"(?P<Y>\d{4})"
+_y = r"(?P<y>\d\d)"
+_MINUTES = r"(?P<H>\d\d)(?P<x_h>:)(?P<M>\d\d)"
 _SHAPES: Final = tuple(
     re.compile(shape, re.ASCII)
     for shape in (
         # 2024-01-02T03:04:05.678Z and its relatives, bracketed or not
-        rf"(?P<x0>\[|<<<|){_Y}(?P<x1>[-/])(?P<m>\d\d)(?P<x2>(?P=x1)){_d}(?P<x3>T|  ?)"
+        rf"(?P<x0>\[|<<<|){_Y}(?P<x1>[-/ ])(?P<m>\d\d)(?P<x2>(?P=x1)){_d}(?P<x3>T|:|  ?)"
         rf"{_TIME}{_FRACTION}{_ZONE}(?P<x4>\]?)",
         # 20240102-03:04:05
         rf"(?P<x0>\[?){_Y}(?P<m>\d\d){_d}(?P<x1>[-T ]){_TIME}{_FRACTION}{_ZONE}(?P<x2>\]?)",
         # 24/01/02 03:04:05
-        rf"(?P<y>\d\d)(?P<x1>/)(?P<m>\d\d)(?P<x2>/){_d}(?P<x3> ){_TIME}{_FRACTION}{_ZONE}",
+        rf"{_y}(?P<x1>[-/ ])(?P<m>\d\d)(?P<x2>(?P=x1)){_d}(?P<x3>[ T:]){_TIME}{_FRACTION}{_ZONE}",
         # 240102  3:04:05
-        rf"(?P<y>\d\d)(?P<m>\d\d){_d}(?P<x1> )(?P<k> \d|1\d|2\d)(?P<x2>:)(?P<M>\d\d)(?P<x3>:)(?P<S>\d\d)",
+        rf"{_y}(?P<m>\d\d){_d}(?P<x1>[ T])(?P<k> \d|1\d|2\d)(?P<x2>:)(?P<M>\d\d)(?P<x3>:)(?P<S>\d\d)",
         # Tue, 02 Jan 2024 03:04:05 +0000 and 02 Jan 2024 03:04:05,678
-        rf"(?:{_a}(?P<x0>, ))?{_d}(?P<x1> ){_b}(?P<x2> ){_Y}(?P<x3> ){_TIME}{_FRACTION}{_ZONE}",
+        *(
+            rf"(?:{_a}(?P<x0>, ))?{day}(?P<x1> ){_b}(?P<x2> ){year}(?P<x3> ){clock}{_ZONE}"
+            for clock in (f"{_TIME}{_FRACTION}", _MINUTES)
+            for year in (_Y, _y)
+            for day in (_d, _e)
+        ),
+        # 02-Jan-2024T03:04:05, 02 January 2024 03:04:05
+        *(
+            rf"{day}(?P<x1>[-/ ]){month}(?P<x2>(?P=x1)){year}(?P<x3>[ T:]){_TIME}{_FRACTION}{_ZONE}"
+            for month in (_b, _B)
+            for year in (_Y, _y)
+            for day in (_d, _e)
+        ),
         # 02/Jan/2024:03:04:05 +0000, 02/01/2024:03:04:05
-        rf"(?P<x0>\[?){_d}(?P<x1>/){_b}(?P<x2>/){_Y}(?P<x3>:){_TIME}{_ZONE}(?P<x4>\]?)",
-        rf"(?P<x0>\[?){_d}(?P<x1>/)(?P<m>\d\d)(?P<x2>/){_Y}(?P<x3>:){_TIME}{_ZONE}(?P<x4>\]?)",
+        rf"(?P<x0>\[?){_d}(?P<x1>[-/]){_b}(?P<x2>(?P=x1)){_Y}(?P<x3>:){_TIME}{_ZONE}(?P<x4>\]?)",
+        rf"(?P<x0>\[?){_d}(?P<x1>[-/])(?P<m>\d\d)(?P<x2>(?P=x1)){_Y}(?P<x3>:){_TIME}{_ZONE}(?P<x4>\]?)",
         # Jan 02, 2024  3:04:05 PM
-        rf"{_b}(?P<x0> ){_d}(?P<x1>, ){_Y}(?P<x2> )(?P<l> \d|1\d)"
-        r"(?P<x3>:)(?P<M>\d\d)(?P<x4>:)(?P<S>\d\d)(?P<x5> )(?P<p>[AP]M)",
+        *(
+            rf"{_b}(?P<x0> ){_d}(?P<x1>, ){_Y}(?P<x2> ){hour}"
+            r"(?P<x3>:)(?P<M>\d\d)(?P<x4>:)(?P<S>\d\d)(?P<x5> )(?P<p>[AP]M)"
+            for hour in (r"(?P<l> \d|1\d)", r"(?P<I>\d\d)")
+        ),
         # January 02, 2024 03:04
         rf"{_B}(?P<x0> ){_d}(?P<x1>, ){_Y}(?P<x2> )(?P<H>\d\d)(?P<x3>:)(?P<M>\d\d)",
-        # Tue Jan  2 03:04:05 2024
-        rf"{_a}(?P<x0> ){_b}(?P<x1> )(?P<e> \d|[123]\d)(?P<x2> ){_TIME}(?P<x3> ){_Y}",
+        rf"{_b}(?P<x0> ){_d}(?P<x1>, ){_Y}(?P<x2> )(?P<H>\d\d)(?P<x3>:)(?P<M>\d\d)",
+        # Tue Jan  2 03:04:05 2024, bracketed or not
+        rf"(?P<x>\[?){_a}(?P<x0> ){_b}(?P<x1> )(?P<e> \d|[123]\d)(?P<x2> ){_TIME}{_FRACTION}(?P<x3> ){_Y}(?P<x4>\]?)",
         # Jan 02 03:04:05, Jan  2 03:04:05, 01-02 03:04:05.678 (no year: 1970)
-        rf"{_b}(?P<x0> ){_d}(?P<x1> ){_TIME}{_FRACTION}",
-        rf"{_b}(?P<x0> )(?P<e> \d)(?P<x1> ){_TIME}{_FRACTION}",
-        rf"(?P<m>\d\d)(?P<x0>-){_d}(?P<x1> ){_TIME}{_FRACTION}",
+        rf"{_b}(?P<x0> ){_d}(?P<x1> ){_TIME}{_FRACTION}{_ZONE}",
+        rf"{_b}(?P<x0> ){_e}(?P<x1> ){_TIME}{_FRACTION}{_ZONE}",
+        rf"(?P<m>\d\d)(?P<x0>[- ]){_d}(?P<x1> ){_TIME}{_FRACTION}",
         # 2024-01-02
         rf"{_Y}(?P<x0>-)(?P<m>\d\d)(?P<x1>-){_d}",
     )
@@ -223,7 +251,7 @@ def _in_backslashes(
     parts: dict[str, str], seconds: int, weekday: int, leap: bool, nanoseconds: int
 ) -> ParsedTimestamp | None:
     """A clock reading as a pattern of 0.5.0 on; None where it would not be printed as it was written."""
-    if not _is_weekday(parts, weekday) or ("l" in parts and not 1 <= int(parts["l"]) <= 12):
+    if not _is_weekday(parts, weekday) or not 1 <= int(parts.get("l") or parts.get("I") or 1) <= 12:
         return None
     pattern: list[str] = []
     for name, text in parts.items():
@@ -237,6 +265,9 @@ def _in_backslashes(
                 return None
             seconds -= offset
             pattern.append(f"\\z{{{text}}}")
+        elif name == "o":
+            seconds -= zone_seconds(ZONES[text]) or 0
+            pattern.append(f"\\o{{{text},{ZONES[text]}}}")
         elif name == "S":
             pattern.append("\\J" if leap else "\\S")
         else:
@@ -249,7 +280,7 @@ def _in_percents(parts: dict[str, str], seconds: int, weekday: int, leap: bool, 
     exact = _is_weekday(parts, weekday)
     pattern: list[str] = []
     for name, text in parts.items():
-        if name.startswith("x") or name == "Z":
+        if name.startswith("x") or name in ("Z", "o"):
             # A zone has no specifier here: it is kept as text, and like upstream not applied.
             pattern.append(text)
         elif name == "F":
@@ -260,9 +291,10 @@ def _in_percents(parts: dict[str, str], seconds: int, weekday: int, leap: bool, 
             pattern.append("%" + name)
     if leap:
         seconds, exact = seconds + 1, False
-    if "l" in parts:
+    if "p" in parts:
         # Readers of this dialect print one o'clock in the afternoon as 13.
-        exact &= 1 <= int(parts["l"]) <= 12 and not (parts["p"] == "PM" and int(parts["l"]) == 1)
+        hour = int(parts.get("l") or parts["I"])
+        exact &= 1 <= hour <= 12 and not (parts["p"] == "PM" and hour == 1)
     return ParsedTimestamp(seconds * 1000 + nanoseconds // 10**6, "".join(pattern).encode(), exact)
 
 
@@ -285,8 +317,8 @@ def _civil_fields(parts: dict[str, str]) -> tuple[int, int, bool] | None:
     leap_year = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
     if not 1 <= month <= 12 or not 1 <= day <= _MONTH_DAYS[month - 1] + (month == 2 and leap_year):
         return None
-    if "l" in parts:
-        hour = int(parts["l"]) % 12 + (12 if parts["p"] == "PM" else 0)
+    if "p" in parts:
+        hour = int(parts.get("l") or parts["I"]) % 12 + (12 if parts["p"] == "PM" else 0)
     else:
         hour = int(parts.get("H") or parts.get("k") or 0)
     minute, second = int(parts.get("M", 0)), int(parts.get("S", 0))
@@ -419,7 +451,8 @@ class TimestampPatterns:
 
 # --- patterns as programs for the compiled kernel --------------------------------------------------------------------
 
-_PROGRAM_SPECIFIERS: Final = frozenset("YmdHMS369T")
+_PROGRAM_SPECIFIERS: Final = frozenset("YymdeHMS369Tba")
+_PROGRAM_NAMES: Final = {_BACKSLASH_NAMES["b"][1:]: "b", _BACKSLASH_NAMES["a"][1:]: "a"}
 
 
 def compile_pattern(pattern: bytes, dialect: TimeDialect) -> tuple[bytes, int] | None:
@@ -427,9 +460,10 @@ def compile_pattern(pattern: bytes, dialect: TimeDialect) -> tuple[bytes, int] |
 
     Returns:
         Two bytes per step (`l` and the literal byte, or a specifier and 0) and the zone offset in nanoseconds that is
-        subtracted; None for patterns that stay with `parse_timestamp`: those with names, padding, two-digit years,
-        no date or number specifiers, and the few whose texts another pattern takes first.  The specifier `t` is a
-        `%T` (1..3 digits), `T` a `\T` (1..9 digits, but not 3, 6 or 9).
+        subtracted; None for patterns that stay with `parse_timestamp`: those with long names, padded hours, hours up to
+        twelve, no seconds or number specifiers, and the few whose texts another pattern takes first.  The specifier `t`
+        is a `%T` (1..3 digits), `T` a `\T` (1..9 digits, but not 3, 6 or 9), `e` a day with a space in front, `f` the
+        same or two digits, `b` and `a` short names.
     """
     mark = "%" if dialect is TimeDialect.PERCENT else "\\"
     text = pattern.decode()
@@ -437,8 +471,9 @@ def compile_pattern(pattern: bytes, dialect: TimeDialect) -> tuple[bytes, int] |
         if not text.startswith('"'):
             return None
         text = text[1:-1]
-    if "Y" not in text or (mark == "%" and "%3Z" in text):
+    if mark == "%" and "%3Z" in text:
         return None
+    is_asctime = (mark + "a " if mark == "%" else _BACKSLASH_NAMES["a"] + " ") in text
     out = bytearray()
     offset = 0
     position = 0
@@ -453,16 +488,21 @@ def compile_pattern(pattern: bytes, dialect: TimeDialect) -> tuple[bytes, int] |
             continue
         specifier = text[position + 1]
         position += 2
-        if specifier == "z" and mark == "\\":
-            zone, _, _ = text[position + 1 :].partition("}")
-            out += b"".join(b"l" + bytes((byte,)) for byte in zone.encode())
-            offset = (zone_seconds(zone) or 0) * NS_PER_SECOND
-            position += len(zone) + 2
-            continue
-        if specifier not in _PROGRAM_SPECIFIERS:
+        if mark == "\\" and specifier in "zoAB":
+            inner, _, _ = text[position + 1 :].partition("}")
+            position += len(inner) + 2
+            if specifier in "zo":
+                shown, _, zone = inner.rpartition(",")
+                out += b"".join(b"l" + bytes((byte,)) for byte in (shown or zone).encode())
+                offset = (zone_seconds(zone) or 0) * NS_PER_SECOND
+                continue
+            specifier = _PROGRAM_NAMES.get(f"{specifier}{{{inner}}}", "")
+        if specifier not in _PROGRAM_SPECIFIERS or not specifier:
             return None
         seen.append(specifier)
+        if specifier == "e" and is_asctime:
+            specifier = "f"
         out += (("t" if mark == "%" and specifier == "T" else specifier) + "\0").encode()
-    if not {"Y", "m", "d", "H", "M", "S"} <= set(seen):
+    if not {"H", "M", "S"} <= set(seen) or not {"m", "b"} & set(seen) or not {"d", "e"} & set(seen):
         return None
     return bytes(out), offset

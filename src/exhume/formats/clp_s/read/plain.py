@@ -1,0 +1,110 @@
+"""Text logs out of archives: the bytes that `create` made the records of (see `write.textlog`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice, repeat
+from typing import TYPE_CHECKING, Final
+
+from exhume.errors import UnsupportedOperationError
+from exhume.formats.clp_s.layout import NodeType
+from exhume.formats.clp_s.read import kernel
+from exhume.formats.clp_s.read.records import merge_order
+from exhume.formats.clp_s.read.timestamps import PatternSet
+from exhume.formats.clp_s.read.windowed import each_part
+from exhume.formats.clp_s.write.textlog import INVALID, KEYS, MESSAGE, TIMESTAMP, original
+
+if TYPE_CHECKING:
+    from exhume.formats.clp_s.read.columns import Column
+    from exhume.formats.clp_s.read.tables import Table
+    from exhume.formats.clp_s.reader import ClpSArchive
+
+ROWS: Final = 4096
+"""Events that are printed at a time."""
+
+_TEXTS = frozenset((NodeType.CLP_STRING, NodeType.VAR_STRING))
+_TIMES = frozenset((NodeType.DATE_STRING, NodeType.TIMESTAMP))
+
+
+def text_chunks(archive: ClpSArchive, *, jobs: int = 1) -> Iterator[bytes]:
+    """See `ClpSArchive.text_chunks`."""
+    tables = [table for table in archive.tables if table.num_messages or table.entry.problem is not None]
+    places = [_places(table) for table in tables]
+    if len(tables) > 1 and archive.schema_tree.log_event_idx is None:
+        raise UnsupportedOperationError("made without log order: the lines of the log cannot be put in order")
+    patterns = _unquoted(archive.texts.patterns) if any(TIMESTAMP in found for found in places) else None
+    streams = [_events(table, patterns) for table in tables]
+    if len(tables) == 1:
+        events = streams[0]
+    else:
+        events = map(next, map(streams.__getitem__, merge_order(tables, jobs)))
+    yield from iter(lambda: b"".join(islice(events, ROWS)), b"")
+
+
+def _places(table: Table) -> dict[str, int]:
+    """The column of each key of an event.  Raises `UnsupportedOperationError` for a table of other records."""
+    layout = table.layout
+    tree = layout.tree
+    root = tree.roots.get((b"", NodeType.OBJECT))
+    found: dict[str, int] = {}
+    for place, node in enumerate(layout.nodes):
+        if node == tree.log_event_idx:
+            continue
+        key = tree.keys[node].decode("utf-8", "replace")
+        fits = tree.types[node] in _TEXTS or (key == TIMESTAMP and tree.types[node] in _TIMES)
+        if tree.parents[node] != root or key not in KEYS or key in found or not fits:
+            raise UnsupportedOperationError(
+                "not a plain-text log", expected=f"records of {', '.join(KEYS)}", actual=tree.path_text(node)
+            )
+        found[key] = place
+    if MESSAGE not in found:
+        raise UnsupportedOperationError("not a plain-text log: records without a message")
+    return found
+
+
+def _unquoted(patterns: PatternSet) -> PatternSet:
+    """The patterns without the quotes that are part of them from 0.5.0 on."""
+    if not patterns.nanoseconds:
+        return patterns
+    texts = {}
+    for ident, text in patterns.texts.items():
+        if text[:1] != b'"' or text[-1:] != b'"' or len(text) < 2:
+            raise UnsupportedOperationError("not a plain-text log: timestamps that are numbers")
+        texts[ident] = text[1:-1]
+    return PatternSet.build(texts, nanoseconds=True)
+
+
+def _operation(column: Column, patterns: PatternSet | None) -> tuple[object, ...]:
+    found = column.operation(raw=True)
+    return (*found[:-1], patterns.kernel) if found[0] == kernel.TIME and patterns is not None else found
+
+
+def _lines(columns: Sequence[Column], patterns: PatternSet | None, rows: Sequence[int]) -> list[bytes]:
+    """What these columns hold together in each row."""
+    program = kernel.ClpsProgram([_operation(column, patterns) for column in columns], columns[0].rows)
+    lines, fault = program.lines(rows)
+    if fault is not None:
+        raise columns[fault[1]].failure(fault)
+    return lines
+
+
+def _events(table: Table, patterns: PatternSet | None) -> Iterator[bytes]:
+    """The events of a table as they were in the log."""
+    places = _places(table)
+    for data, chosen in each_part(table):
+        rows = range(data.num_messages) if chosen is None else chosen
+        columns = [data.column_at(places[key]) for key in KEYS if key in places]
+        for start in range(0, len(rows), ROWS):
+            some = rows[start : start + ROWS]
+            if INVALID not in places:
+                yield from _lines(columns, patterns, some)
+                continue
+            texts = [_lines([column], patterns, some) for column in columns]
+            stamps = texts[0] if TIMESTAMP in places else repeat(b"")
+            for stamp, message, invalid in zip(stamps, texts[-2], texts[-1], strict=False):
+                try:
+                    yield original(stamp, message, invalid)
+                except ValueError:
+                    raise UnsupportedOperationError(
+                        f"not a plain-text log: {INVALID} does not fit the message", actual=invalid
+                    ) from None

@@ -1,0 +1,323 @@
+# Text logs: events found in bytes, and encoded or written as JSON lines.  The pure-Python implementation is `textlog.py`.
+
+cdef enum:
+    TXT_MORE = -1           # whether a line begins with a timestamp cannot be determined yet
+
+cdef const char* TXT_HEX = b"0123456789abcdef"
+cdef const char* TXT_STAMP = b"timestamp"
+cdef const char* TXT_MESSAGE = b"message"
+cdef const char* TXT_INVALID = b"invalid_utf8"
+
+
+cdef inline bint txt_is_utf8(const unsigned char* p, const unsigned char* end) noexcept nogil:
+    """Whether bytes that a line end or NUL follows are UTF-8."""
+    cdef uint64_t word
+    cdef int n
+    while end - p >= 8:
+        memcpy(&word, p, 8)
+        if word & <uint64_t>0x8080808080808080:
+            break
+        p += 8
+    while p < end:
+        if p[0] < 0x80:
+            p += 1
+            if end - p >= 8:
+                memcpy(&word, p, 8)
+                while not word & <uint64_t>0x8080808080808080:
+                    p += 8
+                    if end - p < 8:
+                        break
+                    memcpy(&word, p, 8)
+            continue
+        n = enc_utf8_length(p)
+        if n == 0 or n > end - p:
+            return False
+        p += n
+    return True
+
+
+cdef int txt_replace(EncBuf* out, const unsigned char* p, const unsigned char* end, size_t* middle) except -1 nogil:
+    """The text with U+FFFD for each byte that is not UTF-8, and after `middle` what stands for each U+FFFD."""
+    cdef const unsigned char* start = p
+    cdef int n
+    cdef bint first = True
+    out.n = 0
+    enc_buf_room(out, 10 * (end - p) + 16)
+    while p < end:
+        n = 1 if p[0] < 0x80 else enc_utf8_length(p)
+        if n == 0 or n > end - p:
+            memcpy(out.p + out.n, b"\xef\xbf\xbd", 3)
+            out.n += 3
+            p += 1
+        else:
+            memcpy(out.p + out.n, p, n)
+            out.n += n
+            p += n
+    middle[0] = out.n
+    p = start
+    while p < end:
+        n = 1 if p[0] < 0x80 else enc_utf8_length(p)
+        if n > end - p:
+            n = 0
+        if n == 0 or (n == 3 and memcmp(p, b"\xef\xbf\xbd", 3) == 0):
+            if not first:
+                out.p[out.n] = c"."
+                out.n += 1
+            first = False
+            if n == 3:
+                memcpy(out.p + out.n, b"efbfbd", 6)
+                out.n += 6
+            else:
+                out.p[out.n] = TXT_HEX[p[0] >> 4]
+                out.p[out.n + 1] = TXT_HEX[p[0] & 15]
+                out.n += 2
+        p += n if n else 1
+    return 0
+
+
+cdef inline bint txt_has_special(uint64_t word) noexcept nogil:
+    """Whether one of eight bytes is a control byte, a quote or a backslash, or may be one."""
+    cdef uint64_t ones = <uint64_t>0x0101010101010101, high = <uint64_t>0x8080808080808080
+    cdef uint64_t quote = word ^ ones * 0x22, slash = word ^ ones * 0x5C
+    return ((word - ones * 0x20) & ~word | (quote - ones) & ~quote | (slash - ones) & ~slash) & high != 0
+
+
+cdef int txt_put_json(EncBuf* out, const unsigned char* p, const unsigned char* end) except -1 nogil:
+    """Adds text as the content of a JSON string."""
+    cdef const unsigned char* start
+    cdef unsigned char c
+    cdef uint64_t word
+    enc_buf_room(out, 6 * (end - p) + 1)
+    while p < end:
+        start = p
+        while end - p >= 8:
+            memcpy(&word, p, 8)
+            if txt_has_special(word):
+                break
+            p += 8
+        while p < end and (not enc_string_class[p[0]] or p[0] >= 0x80):
+            p += 1
+        memcpy(out.p + out.n, start, p - start)
+        out.n += p - start
+        if p == end:
+            break
+        c = p[0]
+        out.p[out.n] = c"\\"
+        out.n += 2
+        if c == 0x22 or c == 0x5C:
+            out.p[out.n - 1] = c
+        elif c == 0x0A:
+            out.p[out.n - 1] = c"n"
+        elif c == 0x0D:
+            out.p[out.n - 1] = c"r"
+        elif c == 0x09:
+            out.p[out.n - 1] = c"t"
+        elif c == 0x08:
+            out.p[out.n - 1] = c"b"
+        elif c == 0x0C:
+            out.p[out.n - 1] = c"f"
+        else:
+            memcpy(out.p + out.n - 1, b"u00", 3)
+            out.p[out.n + 2] = TXT_HEX[c >> 4]
+            out.p[out.n + 3] = TXT_HEX[c & 15]
+            out.n += 4
+        p += 1
+    return 0
+
+
+cdef class ClpsTextLog:
+    """Finds events in text logs; see `exhume.formats.clp_s.write.textlog.PureTextLog`."""
+
+    cdef bytes classes, table, accepts, follows
+    cdef const uint8_t* of
+    cdef const uint16_t* next
+    cdef const uint8_t* accept
+    cdef const uint8_t* follow
+    cdef size_t num_classes
+
+    def __cinit__(self, bytes classes not None, bytes table not None, bytes accepts not None, bytes follows not None):
+        cdef size_t states = PyBytes_GET_SIZE(accepts), i
+        self.classes, self.table, self.accepts, self.follows = classes, table, accepts, follows
+        self.of = <const uint8_t*>bytes_text(classes)
+        self.next = <const uint16_t*>bytes_text(table)
+        self.accept = <const uint8_t*>bytes_text(accepts)
+        self.follow = <const uint8_t*>bytes_text(follows)
+        if PyBytes_GET_SIZE(classes) != 256 or PyBytes_GET_SIZE(follows) != 256 or states < 2:
+            raise ValueError("not an automaton")
+        self.num_classes = max(classes) + 1
+        if <size_t>PyBytes_GET_SIZE(table) != 2 * states * self.num_classes:
+            raise ValueError("not the table of these states")
+        for i in range(states * self.num_classes):
+            if self.next[i] >= states:
+                raise ValueError("not a state")
+
+    cdef inline Py_ssize_t stamp(self, const unsigned char* p, const unsigned char* end, bint final) noexcept nogil:
+        """Bytes of the timestamp that a line begins with; TXT_MORE where that cannot be determined yet."""
+        cdef const unsigned char* start = p
+        cdef Py_ssize_t best = 0
+        cdef size_t state = 1
+        while True:
+            if p == end:
+                if not final:
+                    return TXT_MORE
+                return p - start if self.accept[state] else best
+            if self.accept[state] & self.follow[p[0]]:
+                best = p - start
+            state = self.next[state * self.num_classes + self.of[p[0]]]
+            if state == 0:
+                return best
+            p += 1
+
+    cdef inline const unsigned char* event(self, const unsigned char* p, const unsigned char* end, bint final,
+                                           Py_ssize_t* stamp, Py_ssize_t* known) noexcept nogil:
+        """Where the event at `p` ends; NULL where more bytes are needed to decide.
+
+        `known` is the timestamp at `p` if it is known, else TXT_MORE, and becomes that of the event after it.
+        """
+        cdef Py_ssize_t next
+        stamp[0] = known[0] if known[0] != TXT_MORE else self.stamp(p, end, final)
+        known[0] = TXT_MORE
+        if stamp[0] == TXT_MORE:
+            return NULL
+        p += stamp[0]
+        while p < end:
+            p = <const unsigned char*>memchr(p, 0x0A, end - p)
+            if p == NULL:
+                break
+            p += 1
+            if stamp[0] == 0:
+                return p
+            if p == end:
+                break
+            next = self.stamp(p, end, final)
+            if next == TXT_MORE:
+                return NULL
+            if next:
+                known[0] = next
+                return p
+        return end if final else NULL
+
+    cdef int encode(self, ClpsEncoder encoder, const unsigned char* p, Py_ssize_t stamp, const unsigned char* end) \
+            except -1 nogil:
+        """One event as a record; why it is refused, or 0."""
+        cdef EncToken* token
+        cdef size_t names = encoder.num_names, nodes = encoder.num_nodes, middle
+        cdef bint exact = txt_is_utf8(p + stamp, end)
+        cdef int fault
+        encoder.num_tokens = 0
+        encoder.tape.n = 0
+        encoder.new_token().kind = T_OPEN_OBJECT
+        if stamp:
+            token = encoder.new_token()
+            token.kind = T_STRING
+            token.key, token.key_size = <const unsigned char*>TXT_STAMP, 9
+            token.text, token.size = p, stamp
+        token = encoder.new_token()
+        token.kind = T_STRING
+        token.key, token.key_size = <const unsigned char*>TXT_MESSAGE, 7
+        token.text, token.size = p + stamp, end - p - stamp
+        if not exact:
+            txt_replace(&encoder.scratch, p + stamp, end, &middle)
+            token.text, token.size = encoder.scratch.p, middle
+            token = encoder.new_token()
+            token.kind = T_STRING
+            token.key, token.key_size = <const unsigned char*>TXT_INVALID, 12
+            token.text, token.size = encoder.scratch.p + middle, encoder.scratch.n - middle
+        encoder.new_token().kind = T_CLOSE_OBJECT
+        if encoder.num_tokens > encoder.most_tokens:
+            encoder.most_tokens = encoder.num_tokens
+        if encoder.num_nodes + encoder.num_tokens >= ENC_MAX_NODES \
+                or encoder.log_types.count + encoder.num_tokens >= ENC_MAX_LOG_TYPES:
+            return E_FULL
+        fault = encoder.resolve()
+        if fault:
+            encoder.undo(names, nodes)
+            return fault
+        if encoder.lossy:
+            encoder.count_losses()
+        encoder.commit()
+        return 0
+
+    def feed(self, ClpsEncoder encoder not None, bytes data not None, Py_ssize_t start, bint final, int64_t target):
+        cdef const unsigned char* base = <const unsigned char*>bytes_text(data)
+        cdef const unsigned char* p = base + start
+        cdef const unsigned char* end = base + PyBytes_GET_SIZE(data)
+        cdef const unsigned char* stop = p
+        cdef Py_ssize_t stamp = 0, known = TXT_MORE
+        cdef int status = E_DONE
+        if not 0 <= start <= PyBytes_GET_SIZE(data):
+            raise IndexError(start)
+        if encoder.busy:
+            raise RuntimeError("one encoder serves one thread at a time")
+        encoder.busy = True
+        try:
+            with nogil:
+                while p < end:
+                    stop = self.event(p, end, final, &stamp, &known)
+                    if stop == NULL:
+                        stop, status = end, E_MORE
+                        break
+                    status = E_TOO_LARGE if stop - p > encoder.max_document else self.encode(encoder, p, stamp, stop)
+                    if status:
+                        break
+                    p = stop
+                    if encoder.is_full(target):
+                        status = E_SPLIT
+                        break
+        finally:
+            encoder.busy = False
+        return status, p - base, stop - base, status != E_MORE
+
+    def lines(self, bytes data not None, Py_ssize_t start, bint final):
+        cdef const unsigned char* base = <const unsigned char*>bytes_text(data)
+        cdef const unsigned char* p = base + start
+        cdef const unsigned char* end = base + PyBytes_GET_SIZE(data)
+        cdef const unsigned char* stop
+        cdef Py_ssize_t stamp = 0, known = TXT_MORE
+        cdef EncBuf out, mended
+        cdef size_t middle
+        if not 0 <= start <= PyBytes_GET_SIZE(data):
+            raise IndexError(start)
+        memset(&out, 0, sizeof(out))
+        memset(&mended, 0, sizeof(mended))
+        try:
+            with nogil:
+                enc_buf_room(&out, (end - p) + 64)
+                while p < end:
+                    stop = self.event(p, end, final, &stamp, &known)
+                    if stop == NULL:
+                        break
+                    if stamp:
+                        enc_buf_put(&out, b'{"timestamp":"', 14)
+                        txt_put_json(&out, p, p + stamp)
+                        enc_buf_put(&out, b'","message":"', 13)
+                    else:
+                        enc_buf_put(&out, b'{"message":"', 12)
+                    if txt_is_utf8(p + stamp, stop):
+                        txt_put_json(&out, p + stamp, stop)
+                    else:
+                        txt_replace(&mended, p + stamp, stop, &middle)
+                        txt_put_json(&out, mended.p, mended.p + middle)
+                        enc_buf_put(&out, b'","invalid_utf8":"', 18)
+                        txt_put_json(&out, mended.p + middle, mended.p + mended.n)
+                    enc_buf_put(&out, b'"}\n', 3)
+                    p = stop
+            return enc_buf_bytes(&out), p - base
+        finally:
+            enc_buf_free(&out)
+            enc_buf_free(&mended)
+
+    def last(self, bytes data not None):
+        cdef const unsigned char* base = <const unsigned char*>bytes_text(data)
+        cdef const unsigned char* end = base + PyBytes_GET_SIZE(data)
+        cdef const unsigned char* p = end
+        cdef Py_ssize_t found = -1, stamp
+        with nogil:
+            while p > base:
+                p -= 1
+                if p == base or p[-1] == 0x0A:
+                    stamp = self.stamp(p, end, False)
+                    if stamp > 0:
+                        found = p - base
+                        break
+        return found

@@ -1,0 +1,171 @@
+"""Text logs as events: lines that begin with a timestamp, each with the following lines that do not.
+
+A line before the first timestamp is an event of its own, as upstream's `log-converter` has it.  An event becomes a record
+of at most three strings:
+
+| key | value |
+|---|---|
+| `timestamp` | the timestamp as it is spelled; not in events without one |
+| `message` | the bytes after it, line ends included; U+FFFD stands for each byte that is not UTF-8 |
+| `invalid_utf8` | only where there are such bytes: for each U+FFFD of the message, in order, the bytes as hexadecimal digits, with dots between them (`efbfbd` for one that was in the log) |
+
+`timestamp` and `message`, joined, are the bytes of the log.
+"""  # noqa: E501 - a table
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterator
+from functools import cache
+from typing import Any, Final, Protocol
+
+from exhume.formats.clp_s.write.jsonscan import Status
+from exhume.formats.clp_s.write.stamps import FOLLOWS, automaton, kernel_table
+from exhume.native.compiled import KERNEL
+
+TIMESTAMP: Final = "timestamp"
+MESSAGE: Final = "message"
+INVALID: Final = "invalid_utf8"
+KEYS: Final = (TIMESTAMP, MESSAGE, INVALID)
+"""The keys of the records."""
+
+_REPLACED: Final = "\ufffd".encode()
+
+
+class TextLog(Protocol):
+    """What finds events in the bytes of text logs; `start` is always where an event begins."""
+
+    def feed(self, encoder: Any, data: bytes, start: int, final: bool, target: int) -> tuple[int, int, int, bool]:
+        """Encodes the events that are complete (all, when `final`), until the encoder has `target` bytes.
+
+        Returns what `Encoder.feed` returns: a status, where the event begins that stopped it, where it ends, and
+        whether it is complete.
+        """
+
+    def lines(self, data: bytes, start: int, final: bool) -> tuple[bytes, int]:
+        """The events that are complete (all, when `final`) as JSON lines, and where the next one begins."""
+
+    def last(self, data: bytes) -> int:
+        """Where the last line begins that begins with a timestamp for sure; -1: there is none."""
+
+
+class PureTextLog:
+    """The interpreted one."""
+
+    def __init__(self) -> None:
+        self._found = automaton()
+
+    def feed(self, encoder: Any, data: bytes, start: int, final: bool, target: int) -> tuple[int, int, int, bool]:
+        """See `TextLog.feed`."""
+        longest, encoder.max_document = encoder.max_document, sys.maxsize  # of bytes of the log, not of JSON
+        try:
+            for at, stamp, stop in self._events(data, start, final):
+                if stop - at > longest:
+                    return Status.TOO_LARGE, at, stop, True
+                status, *_ = encoder.feed(_line(data[at : at + stamp], data[at + stamp : stop]), 0, True, target, True)
+                if status != Status.DONE:
+                    return status, stop if status == Status.SPLIT else at, stop, True
+                start = stop
+        finally:
+            encoder.max_document = longest
+        is_whole = start == len(data)
+        return Status.DONE if is_whole else Status.MORE, start, len(data), is_whole
+
+    def lines(self, data: bytes, start: int, final: bool) -> tuple[bytes, int]:
+        """See `TextLog.lines`."""
+        out = []
+        for at, stamp, stop in self._events(data, start, final):
+            out.append(_line(data[at : at + stamp], data[at + stamp : stop]))
+            start = stop
+        return b"".join(out), start
+
+    def last(self, data: bytes) -> int:
+        """See `TextLog.last`."""
+        end = len(data)
+        while end > 0:
+            end = data.rfind(b"\n", 0, end)
+            if (self._stamp(data, end + 1, False) or 0) > 0:
+                return end + 1
+        return -1
+
+    def _events(self, data: bytes, start: int, final: bool) -> Iterator[tuple[int, int, int]]:
+        """Where complete events begin, the bytes of their timestamps, and where they end."""
+        while start < len(data):
+            stamp = self._stamp(data, start, final)
+            if stamp is None:
+                return
+            stop = start
+            while True:
+                stop = data.find(b"\n", stop) + 1
+                if stop == 0 or (stamp and stop == len(data)):
+                    if not final:
+                        return
+                    stop = len(data)
+                    break
+                if not stamp:
+                    break
+                following = self._stamp(data, stop, final)
+                if following is None:
+                    return
+                if following:
+                    break
+            yield start, stamp, stop
+            start = stop
+
+    def _stamp(self, data: bytes, at: int, final: bool) -> int | None:
+        """Bytes of the timestamp at the beginning of a line; None where that cannot be determined yet."""
+        table, classes, accepts, width = (
+            self._found.table,
+            self._found.classes,
+            self._found.accepts,
+            self._found.num_classes,
+        )
+        start, best, state = at, 0, 1
+        while at < len(data):
+            byte = data[at]
+            if accepts[state] & FOLLOWS[byte]:
+                best = at - start
+            state = table[state * width + classes[byte]]
+            if not state:
+                return best
+            at += 1
+        if not final:
+            return None
+        return at - start if accepts[state] else best
+
+
+@cache
+def text_log() -> TextLog:
+    """The compiled one when it was built, else its pure-Python implementation."""
+    if KERNEL is None:
+        return PureTextLog()
+    found = automaton()
+    made: TextLog = KERNEL.ClpsTextLog(found.classes, kernel_table(), found.accepts, FOLLOWS)
+    return made
+
+
+def _line(stamp: bytes, message: bytes) -> bytes:
+    """An event as a line of JSON."""
+    record = {TIMESTAMP: stamp.decode("utf-8")} if stamp else {}
+    try:
+        record[MESSAGE] = message.decode("utf-8")
+    except UnicodeDecodeError:
+        kept = message.decode("utf-8", "surrogateescape")
+        record[MESSAGE] = re.sub("[\udc80-\udcff]", "\ufffd", kept)
+        record[INVALID] = ".".join(
+            char.encode("utf-8", "surrogateescape").hex() for char in re.findall("[\udc80-\udcff\ufffd]", kept)
+        )
+    return json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+
+
+def original(stamp: bytes, message: bytes, invalid: bytes | None = None) -> bytes:
+    """The bytes of an event.  Raises `ValueError` where `invalid` is not what stands for each U+FFFD of the message."""
+    if invalid is not None:
+        kept = [bytes.fromhex(item) for item in invalid.decode("ascii").split(".")]
+        parts = message.split(_REPLACED)
+        if len(parts) != len(kept) + 1 or not all(kept):
+            raise ValueError("not one item for each U+FFFD")
+        message = b"".join(part + end for part, end in zip(parts, [*kept, b""], strict=True))
+    return stamp + message

@@ -1,0 +1,176 @@
+"""`--min`, `--max` and `--unique` against what the printed records say."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import exhume
+from exhume.errors import QueryError
+from exhume.formats.clp_s.query.aggregate import check_field, extreme, unique
+from exhume.formats.clp_s.query.search import Search
+from exhume.formats.clp_s.writer import create
+
+RECORDS = [
+    {"a": 3, "n": {"m": 1.5}, "s": "x", "k": "one"},
+    {"a": -7, "n": {"m": 2}, "s": "two words 5", "k": "one"},
+    {"a": 9007199254740993, "n": {"m": None}, "s": "", "k": "two"},
+    {"a": 9007199254740992.0, "n": {"m": True}, "s": 1, "k": "two"},
+    {"a": "12", "n": {"m": [99]}, "s": 1.0, "k": "two"},
+    {"a": {"b": 10**17}, "n": 5, "s": False, "k": "one"},
+    {"k": "one", "a": None, "a.b": -100},
+    {"k": "two", "a": 1e-7, "s": "two words 5"},
+]
+
+Run = Callable[..., tuple[int, str]]
+
+values = st.one_of(
+    st.none(), st.booleans(), st.integers(-3, 3), st.integers(-(2**63), 2**63 - 1), st.text(max_size=3),
+    st.sampled_from([0.5, -0.5, 1.0, 1e300, 2.0**53, "a b 1", "a b 2"]), st.lists(st.integers(), max_size=2),
+)  # fmt: skip
+records = st.dictionaries(st.sampled_from("ak"), values | st.dictionaries(st.sampled_from("bm"), values, max_size=2))
+
+
+def expected(lines: list[bytes], path: list[str]) -> tuple[Any, Any, list[Any]]:
+    """The smallest, the largest and the different values of a field in printed records, one after the other."""
+    least = most = None
+    different = set()
+    for line in lines:
+        value = json.loads(line)
+        for key in path:
+            value = value.get(key) if isinstance(value, dict) else None
+        if isinstance(value, bool):
+            different.add((3, value))
+        elif isinstance(value, int | float):
+            least = value if least is None or value < least else least
+            most = value if most is None or value > most else most
+            different.add((0 if isinstance(value, int) else 1, value))
+        elif isinstance(value, str):
+            different.add((2, value))
+    kinds = sorted(different, key=lambda pair: (pair[0], pair[1].encode() if isinstance(pair[1], str) else pair[1]))
+    return least, most, [value for _, value in kinds]
+
+
+def typed(values: list[Any]) -> list[tuple[type, Any]]:
+    return [(type(value), value) for value in values]
+
+
+def archive_of(path: Path, written: list[Any], **how: Any) -> Path:
+    with create(path, overwrite=True, **how) as writer:
+        for record in written:
+            writer.write(record)
+    return path
+
+
+def check(path: Path, query: str, field: str, keys: list[str]) -> None:
+    with exhume.clps.open(path) as archive:
+        lines = list(archive.json_lines(query))
+        least, most, different = expected(lines, keys)
+        assert extreme([Search(archive, query)], field, largest=False) == least
+        assert extreme([Search(archive, query)], field, largest=True) == most
+        assert typed(unique([Search(archive, query)], field)) == typed(different)
+
+
+@pytest.mark.parametrize(
+    "how", [{}, {"retain_float_format": False}, {"version": "0.3.1"}, {"structurize_arrays": True}]
+)
+@pytest.mark.parametrize("query", ["*", "k: one", "k: two", "a > 0", "k: none"])
+def test_the_answers_are_those_of_the_printed_records(query: str, how: dict[str, Any], tmp_path: Path) -> None:
+    path = archive_of(tmp_path / "a.clps", RECORDS, **how)
+    for field, keys in (("a", ["a"]), ("n.m", ["n", "m"]), ("s", ["s"]), ("a.b", ["a", "b"]), (r"a\.b", ["a.b"])):
+        check(path, query, field, keys)
+    check(path, query, "missing", ["missing"])
+
+
+@given(st.lists(records, max_size=8), st.sampled_from(["*", "a: *", "a >= 0"]))
+def test_any_records(tmp_path_factory: pytest.TempPathFactory, written: list[Any], query: str) -> None:
+    path = archive_of(tmp_path_factory.mktemp("agg") / "a.clps", written)
+    check(path, query, "a", ["a"])
+    check(path, query, "k.m", ["k", "m"])
+
+
+@pytest.mark.parametrize("version", ["0.3.1", "0.4.1", "0.5.1"])
+def test_times(version: str, tmp_path: Path) -> None:
+    stamps = ["2015-02-01T01:02:03.004Z", "2015-02-01T01:02:03Z", 1762445893001, 1762445893]
+    path = archive_of(
+        tmp_path / "a.clps", [{"t": one, "k": 1} for one in stamps * 2], version=version, timestamp_key="t"
+    )
+    check(path, "*", "t", ["t"])
+    check(path, "k: 1", "t", ["t"])
+
+
+@pytest.mark.parametrize("field", ["", "a..b", "a*", "*", "a.?", "\\q"])
+def test_what_is_no_field(field: str) -> None:
+    with pytest.raises(QueryError):
+        check_field(field)
+
+
+@pytest.fixture
+def run(exhume_cli: Callable[..., Any]) -> Run:
+    """The exit code of a search, and what it prints: on standard error if it fails."""
+
+    def search(*words: str) -> tuple[int, str]:
+        ran = exhume_cli("search", *words)
+        return ran.code, ran.out.decode() if ran.code in (0, 4) else ran.err
+
+    return search
+
+
+def test_the_command_line(run: Run, tmp_path: Path) -> None:
+    one = str(archive_of(tmp_path / "1.clps", RECORDS[:4]))
+    two = str(archive_of(tmp_path / "2.clps", RECORDS[4:]))
+    assert run(one, "*", "--min", "a") == (0, "-7\n")
+    assert run(one, "*", "--max", "a") == (0, "9007199254740993\n")
+    assert run(one, two, "*", "--max", "a") == (0, "9007199254740993\n")
+    assert run(one, two, "*", "--min", "n.m") == (0, "1.5\n")
+    for jobs in ("1", "2"):
+        assert run(one, two, "*", "--unique", "k", "--jobs", jobs) == (0, '"one"\n"two"\n')
+        said = run(one, two, "*", "--unique", "s", "--json", "--jobs", jobs)[1]
+        assert json.loads(said)["values"] == [
+            {"type": "integer", "value": 1},
+            {"type": "float", "value": 1.0},
+            {"type": "string", "value": ""},
+            {"type": "string", "value": "two words 5"},
+            {"type": "string", "value": "x"},
+            {"type": "boolean", "value": False},
+        ]
+    assert run(one, "k: none", "--unique", "k") == (0, "")
+    assert run(one, "k: none", "--max", "a", "--exit-status") == (4, "")
+    document = json.loads(run(one, "*", "--max", "a", "--json")[1])
+    assert document == {
+        "schema": "exhume.search/1", "format": "clp-s", "query": "*", "aggregate": "max", "field": "a",
+        "values": [{"type": "integer", "value": "9007199254740993"}],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "other", [["--count"], ["--count-by-time", "5"], ["--max", "a"], ["--unique", "a"], ["--projection", "a"]]
+)
+def test_one_answer_at_a_time(run: Run, other: list[str], tmp_path: Path) -> None:
+    path = str(archive_of(tmp_path / "1.clps", RECORDS[:1]))
+    assert run(path, "*", "--min", "a", *other)[0] == 2
+
+
+def test_wildcards_are_refused(run: Run, tmp_path: Path) -> None:
+    path = str(archive_of(tmp_path / "1.clps", RECORDS[:1]))
+    code, said = run(path, "*", "--unique", "a*")
+    assert code == 1
+    assert "wildcards" in said
+
+
+def test_streams_are_asked_as_well(run: Run, tmp_path: Path) -> None:
+    from exhume.formats.kv_ir.writer import create as create_stream
+
+    with create_stream(tmp_path / "a.clp") as writer:
+        for number in (5, 3, 9):
+            writer.write({"a": number}, {"level": "INFO"})
+    path = str(tmp_path / "a.clp")
+    assert run(path, "*", "--max", "a") == (0, "9\n")
+    assert run(path, "a < 9", "--unique", "a") == (0, "3\n5\n")
+    assert run(path, "*", "--unique", "@level") == (0, '"INFO"\n')

@@ -1,0 +1,280 @@
+"""Text logs: where events begin, what becomes of every byte, and that the interpreted twin does the same."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
+
+import exhume
+from exhume.errors import UnsupportedOperationError, WriterError
+from exhume.formats.clp_s.write.inputs import BadRecordError
+from exhume.formats.clp_s.write.kinds import InputKind, recognise
+from exhume.formats.clp_s.write.pykernel import PureEncoder
+from exhume.formats.clp_s.write.stamps import FORMS, STRICT, Form
+from exhume.formats.clp_s.write.textlog import PureTextLog, TextLog, original, text_log
+from exhume.formats.clp_s.write.timestamps import TimeDialect, parse_timestamp
+from exhume.formats.clp_s.writer import create
+from exhume.formats.kv_ir.lines import write_lines
+from exhume.formats.kv_ir.writer import create as create_stream
+from exhume.native.compiled import KERNEL
+from tests.clp_s.test_writer_encoders import NO_END, build, options, state
+from tests.textlogs import SYSTEMS, WITHOUT_STAMPS
+from tests.textlogs import text_log as log_of
+
+Cli = Callable[..., Any]
+
+LOGS = [PureTextLog()] if KERNEL is None else [PureTextLog(), text_log()]
+
+PIECES = st.sampled_from(
+    [form.example.encode() for form in FORMS]
+    + [b"\n", b"\n", b"\n", b"\r\n", b" ", b" INFO took 1.50 ms id=a1", b"\tat a.b(C.java:1)", b"\0", b"\x11\x12\x13\\"]
+    + [b"\xff", b"\xe2\x82", b"\xef\xbf\xbd", "caf\u00e9 \U0001f600".encode(), b'"', b"{", b"2015-02-01 01:0", b"9"]
+)
+LINES = st.lists(PIECES, max_size=30).map(b"".join) | st.binary(max_size=40)
+
+
+def events(log: TextLog, data: bytes) -> list[dict[str, Any]]:
+    import json
+
+    lines, end = log.lines(data, 0, True)
+    assert end == len(data)
+    return [json.loads(line) for line in lines.splitlines()]
+
+
+def archived(data: bytes, path: Path, **how: Any) -> bytes:
+    """What comes back of a log."""
+    source = path / "app.log"
+    source.write_bytes(data)
+    with create(path / "out.clps", input="text", overwrite=True, **how) as writer:
+        writer.add_files([source])
+    found = []
+    for one in writer.paths:
+        with exhume.clps.open(one) as archive:
+            found.append(b"".join(archive.text_chunks(jobs=how.get("jobs", 1))))
+    return b"".join(found)
+
+
+@pytest.mark.parametrize("log", LOGS)
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
+def test_each_form_begins_an_event(form: Form, log: TextLog) -> None:
+    text = form.example.encode()
+    data = b"before\n" + text + b" INFO first\n more\n" + text + b"\tsecond\nend"
+    assert events(log, data) == [
+        {"message": "before\n"},
+        {"timestamp": form.example, "message": " INFO first\n more\n"},
+        {"timestamp": form.example, "message": "\tsecond\nend"},
+    ]
+    assert log.last(data) == data.rindex(text)
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
+def test_each_form_is_a_time(form: Form) -> None:
+    assert parse_timestamp(form.example, TimeDialect.BACKSLASH) is not None
+
+
+@pytest.mark.parametrize("log", LOGS)
+@pytest.mark.parametrize(
+    ("line", "stamp"),
+    [
+        ("2016-09-28 04:30:30, Info", "2016-09-28 04:30:30"),
+        ("2015-02-01 01:02:03|x", "2015-02-01 01:02:03"),
+        ("2015-02-01 01:02:03 +0200 x", "2015-02-01 01:02:03 +0200"),
+        ("2015-02-01 01:02:03 Z x", "2015-02-01 01:02:03 Z"),
+        ("2015-02-01 01:02:03 Zone", "2015-02-01 01:02:03"),
+        ("2015-02-01 01:02:03 UTC [1]", "2015-02-01 01:02:03 UTC"),
+        ("2015-02-01T01:02:03\u221204:30 x", "2015-02-01T01:02:03\u221204:30"),
+        ("2015-02-01 01:02:03.1234567891 x", "2015-02-01 01:02:03"),
+        ("1762445893.001 921 10.0.0.1", "1762445893.001"),
+        ("1762445893, x", None),
+        ("12345 x", None),
+        ("2015-02-01 01:02x", None),
+        ("2015-02-01 01:02:03x", None),
+        (" 2015-02-01 01:02:03 x", None),
+        ("May 01 01:02:03 host x", "May 01 01:02:03"),
+        ("Thu, 21 Dec 2000 16:01:07 EST x", "Thu, 21 Dec 2000 16:01:07 EST"),
+    ],
+)
+def test_what_may_follow_a_timestamp(line: str, stamp: str | None, log: TextLog) -> None:
+    (event,) = events(log, line.encode())
+    assert event.get("timestamp") == stamp
+
+
+def test_forms_that_look_like_numbers_are_strict() -> None:
+    assert [form.example for form in FORMS if form.follows == STRICT] == ["1762445893.001", "1762445893001"]
+
+
+@pytest.mark.parametrize("log", LOGS)
+@given(LINES)
+def test_events_are_the_bytes_of_the_log(log: TextLog, data: bytes) -> None:
+    keys = ("timestamp", "message", "invalid_utf8")
+    found = [
+        [None if (text := event.get(key)) is None else text.encode() for key in keys] for event in events(log, data)
+    ]
+    assert b"".join(original(stamp or b"", message or b"", invalid) for stamp, message, invalid in found) == data
+
+
+@pytest.mark.skipif(KERNEL is None, reason="no compiled kernel: there is only one")
+@given(LINES, st.booleans(), options)
+def test_the_twin_does_the_same(data: bytes, final: bool, chosen: dict[str, Any]) -> None:
+    pure, compiled = LOGS
+    assert pure.lines(data, 0, final) == compiled.lines(data, 0, final)
+    assert pure.last(data) == compiled.last(data)
+    makers: list[tuple[TextLog, Callable[..., Any]]] = [(pure, PureEncoder), (compiled, KERNEL.ClpsEncoder)]
+    states = []
+    for log, make in makers:
+        encoder, patterns = build(make, chosen, (b"timestamp",))
+        states.append((log.feed(encoder, data, 0, final, NO_END), state(encoder, patterns)))
+    assert states[0] == states[1]
+
+
+@given(
+    LINES, st.sampled_from([{}, {"jobs": 2}, {"target_encoded_size": 60}, {"version": "0.3.1"}, {"version": "0.4.1"}])
+)
+def test_a_log_comes_back_byte_for_byte(
+    tmp_path_factory: pytest.TempPathFactory, data: bytes, how: dict[str, Any]
+) -> None:
+    assert archived(data, tmp_path_factory.mktemp("log"), **how) == data
+
+
+@given(LINES, st.integers(1, 2))
+def test_a_log_comes_back_from_a_stream(tmp_path_factory: pytest.TempPathFactory, data: bytes, jobs: int) -> None:
+    path = tmp_path_factory.mktemp("log")
+    (path / "app.log").write_bytes(data)
+    with create_stream(path / "app.clp") as writer:
+        write_lines(writer, [path / "app.log"], input="text", jobs=jobs)
+    with exhume.open(path / "app.clp") as archive:
+        assert b"".join(archive.text_chunks()) == data  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("format", ["clp-s", "kv-ir"])
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_logs_of_systems_come_back(exhume_cli: Cli, system: str, format: str, tmp_path: Path) -> None:
+    data = log_of(system, 300)
+    packed = {"plain": data, "gzip": gzip.compress(data), "zstd": zstandard.compress(data)}
+    for name, stored in packed.items():
+        source, target = tmp_path / f"{name}.log", str(tmp_path / f"{name}.out")
+        source.write_bytes(stored)
+        made = exhume_cli("create", format, source, "-o", target)
+        assert made.code == 0, made.err
+        assert exhume_cli("cat", "--text", target).out == data
+        assert exhume_cli("verify", target).code == 0
+
+
+@pytest.mark.parametrize("system", sorted(SYSTEMS.keys() - WITHOUT_STAMPS))
+def test_times_of_systems_are_stored_as_times(system: str, tmp_path: Path) -> None:
+    data = log_of(system, 200)
+    assert archived(data, tmp_path, timestamp_key="timestamp") == data
+    with exhume.clps.open(tmp_path / "out.clps") as archive:
+        (found,) = archive.timestamp_ranges
+        assert found.key == b"timestamp"
+        assert archive.num_messages == len(events(text_log(), data)) == 200
+        assert sum(1 for event in archive.events() if "timestamp" in event) == 200
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_jobs_do_not_matter(jobs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from exhume.formats.clp_s.write import inputs
+
+    monkeypatch.setattr(inputs, "PIECE", 1 << 12)
+    names = []
+    for system in ("java", "apache", "windows"):
+        names.append(str(tmp_path / f"{system}.log"))
+        Path(names[-1]).write_bytes(log_of(system, 200) + b"\xff no end")
+    how: dict[str, Any] = {"creator_id": "x", "overwrite": True, "input": "text"}
+    made = []
+    for number in (1, jobs):
+        with create(tmp_path / "made.clps", jobs=number, **how) as writer:
+            writer.add_files(names)
+        made.append((tmp_path / "made.clps").read_bytes())
+    assert made[0] == made[1]
+
+
+@pytest.mark.parametrize(
+    ("head", "kind"),
+    [
+        (b'{"a":1}', InputKind.JSON),
+        (b' \n{"a":1}', InputKind.JSON),
+        (b"[1,2]\n", InputKind.JSON),
+        (b'[{"a":1},\n', InputKind.JSON),
+        (b'"text"\n', InputKind.JSON),
+        (b"", InputKind.JSON),
+        (b"\n\n", InputKind.JSON),
+        (b"\xfd\x2f\xb5\x29....", InputKind.IR),
+        (b"[2015-02-01 01:02:03] x\n", InputKind.TEXT),
+        (b"2015-02-01 01:02:03 x\n", InputKind.TEXT),
+        (b"plain\n{}\n", InputKind.TEXT),
+        (b"one NUL \0 among others, which are many, in a line of more than fifty bytes", InputKind.TEXT),
+    ],
+)
+def test_kinds_of_input(head: bytes, kind: InputKind) -> None:
+    assert recognise(head, InputKind.AUTO, final=True) is kind
+    assert recognise(head, InputKind.TEXT, final=True) is InputKind.TEXT
+
+
+def test_what_is_no_text_is_refused(tmp_path: Path) -> None:
+    source = tmp_path / "photo.jpg"
+    source.write_bytes(b"\xff\xd8\xff\xe0\0\x10JFIF\0\1\1\1\0\x48" + bytes(range(256)) * 40)
+    for jobs in (1, 2):
+        with (
+            pytest.raises(WriterError, match="neither JSON nor text"),
+            create(tmp_path / "x.clps", jobs=jobs) as writer,
+        ):
+            writer.add_files([source])
+    assert not (tmp_path / "x.clps").exists()
+
+
+def test_a_long_event_is_refused(tmp_path: Path) -> None:
+    data = b"2015-02-01 01:02:03 a\n" + b"more\n" * 400 + b"2015-02-01 01:02:04 b\n"
+    for jobs in (1, 2):
+        with pytest.raises(BadRecordError, match="too large"):
+            archived(data, tmp_path, max_document_size=1000, jobs=jobs)
+    source = tmp_path / "app.log"
+    with create(tmp_path / "y.clps", max_document_size=1000, on_error="skip") as writer:
+        writer.add_files([source])
+    assert writer.skipped == 1
+    with exhume.clps.open(tmp_path / "y.clps") as archive:
+        assert b"".join(archive.text_chunks()) == b"2015-02-01 01:02:04 b\n"
+
+
+def test_a_time_that_is_none_is_refused_with_its_line(tmp_path: Path) -> None:
+    data = b"2015-02-01 01:02:03 a\nx\n2015-02-30 01:02:03 b\n"
+    with pytest.raises(BadRecordError, match="line 3: the value of the timestamp key"):
+        archived(data, tmp_path, timestamp_key="timestamp")
+    assert archived(data, tmp_path, timestamp_key="timestamp", allow_loss=True) == data
+
+
+def test_other_records_are_no_text_log(tmp_path: Path) -> None:
+    for record in ({"a": 1}, {"message": 1}, {"message": "x", "level": "y"}, {"timestamp": "x"}):
+        with create(tmp_path / "x.clps", overwrite=True) as writer:
+            writer.write(record)
+        with (
+            exhume.clps.open(tmp_path / "x.clps") as archive,
+            pytest.raises(UnsupportedOperationError, match="plain-text log"),
+        ):
+            list(archive.text_chunks())
+    with create(tmp_path / "x.clps", overwrite=True) as writer:
+        writer.write({"message": "\ufffd", "invalid_utf8": "zz"})
+    with (
+        exhume.clps.open(tmp_path / "x.clps") as archive,
+        pytest.raises(UnsupportedOperationError, match="does not fit"),
+    ):
+        list(archive.text_chunks())
+
+
+def test_without_log_order_a_log_of_several_tables_does_not_come_back(tmp_path: Path) -> None:
+    with pytest.raises(UnsupportedOperationError, match="log order"):
+        archived(b"x\n2015-02-01 01:02:03 a\n", tmp_path, log_order=False)
+
+
+def test_text_has_no_json_document(exhume_cli: Cli, tmp_path: Path) -> None:
+    archived(b"x\n", tmp_path)
+    said = exhume_cli("cat", "--text", "--json", tmp_path / "out.clps")
+    assert said.code == 2
+    assert "--text prints bytes" in said.err
