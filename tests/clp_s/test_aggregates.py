@@ -40,7 +40,7 @@ records = st.dictionaries(st.sampled_from("ak"), values | st.dictionaries(st.sam
 def expected(lines: list[bytes], path: list[str]) -> tuple[Any, Any, list[Any]]:
     """The smallest, the largest and the different values of a field in printed records, one after the other."""
     least = most = None
-    different = set()
+    different: set[tuple[int, Any]] = set()
     for line in lines:
         value = json.loads(line)
         for key in path:

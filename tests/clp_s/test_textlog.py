@@ -29,6 +29,7 @@ from tests.textlogs import SYSTEMS, WITHOUT_STAMPS
 from tests.textlogs import text_log as log_of
 
 Cli = Callable[..., Any]
+ROOT = Path(__file__).parents[2]
 
 LOGS = [PureTextLog()] if KERNEL is None else [PureTextLog(), text_log()]
 
@@ -104,6 +105,12 @@ def test_each_form_is_a_time(form: Form) -> None:
 def test_what_may_follow_a_timestamp(line: str, stamp: str | None, log: TextLog) -> None:
     (event,) = events(log, line.encode())
     assert event.get("timestamp") == stamp
+
+
+def test_the_docs_have_each_form() -> None:
+    page = (ROOT / "docs" / "formats" / "clp_s.md").read_text("utf-8")
+    rows = [f"| {form.name} | `{form.example}` |\n" for form in FORMS]
+    assert "| form | example |\n|---|---|\n" + "".join(rows) + "\n" in page
 
 
 def test_forms_that_look_like_numbers_are_strict() -> None:

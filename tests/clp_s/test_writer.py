@@ -17,8 +17,9 @@ from exhume.errors import CodecError, OutputExistsError, SourceError, TruncatedE
 from exhume.formats.clp_s.layout import NodeType
 from exhume.formats.clp_s.reader import ClpSArchive, open_archive
 from exhume.formats.clp_s.write.assemble import largest_first, plan_streams
+from exhume.formats.clp_s.write.inputs import BadRecordError
 from exhume.formats.clp_s.write.options import VERSIONS, WriterOptions, parse_key_path
-from exhume.formats.clp_s.writer import BadRecordError, ClpSWriter, create
+from exhume.formats.clp_s.writer import ClpSWriter, create
 from exhume.io.local import FileSource
 
 RECORDS: list[dict[str, Any]] = [

@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 
 from exhume.archive import Progress
 from exhume.formats.clp_s.write import ahead
+from exhume.formats.clp_s.write.inputs import BadRecordError
 from exhume.formats.clp_s.write.jsonscan import Status
 from exhume.formats.clp_s.write.kernel import make_encoder
 from exhume.formats.clp_s.write.pykernel import PureEncoder
-from exhume.formats.clp_s.writer import BadRecordError, ClpSWriter, create
+from exhume.formats.clp_s.writer import ClpSWriter, create
 from exhume.native.compiled import KERNEL
 from tests.clp_s.strategies import dumps, records
 from tests.clp_s.test_writer_encoders import NO_END, STAMPS, build, options, state

@@ -10,7 +10,8 @@ import pytest
 
 from exhume.formats.clp_s.names import SECTION_NAMES
 from exhume.formats.clp_s.reader import open_archive
-from exhume.formats.clp_s.writer import BadRecordError, create
+from exhume.formats.clp_s.write.inputs import BadRecordError
+from exhume.formats.clp_s.writer import create
 from exhume.io.local import FileSource
 from tests.real import RealSamples
 

@@ -70,7 +70,7 @@ class Run:
         except WriterError as error:
             raise UsageError(f"--limit: {error.message}") from error
         allowed = {"allow_full_download": allow_full_download, "follow_redirects": follow_redirects}
-        self.storage_options = _storage_options(storage, {name: True for name, given in allowed.items() if given})
+        self.storage_options = storage_options(storage, {name: True for name, given in allowed.items() if given})
         self.out = Output()
         self._sources: dict[str, Source | Tree] = {}
         self._formats: dict[str, str] = {}
@@ -386,8 +386,11 @@ def is_binary(data: bytes) -> bool:
     return len(data.translate(None, _CONTROL)) != len(data)
 
 
-def _storage_options(assignments: Sequence[str], options: dict[str, Any]) -> dict[str, Any]:
-    """`options` and `KEY=VALUE` strings as options for fsspec; values are JSON if they parse as such, else text."""
+def storage_options(assignments: Sequence[str], options: dict[str, Any]) -> dict[str, Any]:
+    """`options` and `KEY=VALUE` strings as options for fsspec; values are JSON if they parse as such, else text.
+
+    Raises `click.UsageError` for what is not `KEY=VALUE`.
+    """
     if assignments:
         import json
 

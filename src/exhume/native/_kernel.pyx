@@ -8,7 +8,7 @@ from libc.string cimport memchr, memcmp, memcpy, memset
 
 from exhume.native.types import OVERLONG, Scan, malformed_records
 
-VERSION = 40
+VERSION = 41
 
 cdef extern from *:
     """
@@ -72,6 +72,7 @@ include "../formats/clp_s/write/scanning.pxi"
 include "../formats/clp_s/write/encoder.pxi"
 include "../formats/clp_s/write/absorb.pxi"
 include "../formats/clp_s/write/textlog.pxi"
+include "../formats/clp_s/query/aggregate.pxi"
 include "../formats/kv_ir/native.pxi"
 include "../formats/kv_ir/arrays.pxi"
 include "../formats/kv_ir/columns.pxi"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -41,6 +42,41 @@ INPUT = click.option(
     show_default=True,
     help="What inputs are: text logs, JSON, streams of CLP loggers (auto: determined by their content).",
 )
+LISTING = (
+    click.option("-f", "--files-from", metavar="FILE", help="Also the inputs that FILE names, one path or URL a line."),
+    click.option("--normalize-paths", is_flag=True, help="Record absolute paths of inputs, without links."),
+    click.option("--remove-path-prefix", metavar="DIR", help="Record paths of inputs without this directory."),
+    click.option("--remove-leading-slash", is_flag=True, help="Record paths of inputs without a slash before them."),
+    click.option("--follow-redirects", is_flag=True, help="URLs: follow redirects to other hosts."),
+    click.option("--storage", multiple=True, metavar="KEY=VALUE", help="URLs: an option for fsspec."),
+)
+
+
+def listing(function: Any) -> Any:
+    """Adds the options that say which inputs a writer is given, and by which names it records them.
+
+    What it adds raises `click.UsageError` where there are none.
+    """
+
+    @functools.wraps(function)
+    def wrapper(run: Any, inputs: tuple[str, ...], **options: Any) -> Any:
+        from exhume.cli.run import storage_options
+        from exhume.formats.clp_s.write.listing import Naming, list_inputs
+
+        if not inputs and options["files_from"] is None:
+            raise click.UsageError("no INPUT and no --files-from")
+        names = ("normalize_paths", "remove_path_prefix", "remove_leading_slash")
+        naming = Naming(*(options.pop(name) for name in names))
+        follow = {"follow_redirects": True} if options.pop("follow_redirects") else {}
+        remote = storage_options(options.pop("storage"), follow)
+        return function(run, list_inputs(inputs, options.pop("files_from"), naming, remote), **options)
+
+    found: Any = wrapper
+    for option in reversed(LISTING):
+        found = option(found)
+    return found
+
+
 TEXT = click.Option(["--text"], is_flag=True, help="The text log that it was made of, byte for byte.")
 
 EXPORTS = {"jsonl": "export:export_jsonl"}
@@ -120,7 +156,10 @@ def table_options(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def cat(run: Any, archive: Any, names: tuple[str, ...], options: dict[str, Any]) -> None:
-    """Prints the records of the archive and of further archives given as NAMES; see `Dataset` for their order."""
+    """Prints the records of the archive and of further archives given as NAMES; see `Dataset` for their order.
+
+    Raises `click.UsageError` for a JSON document of a text log.
+    """
     from contextlib import ExitStack
 
     chosen = {"ordered": options["ordered"], "complete": options["complete"], "jobs": options["jobs"]}

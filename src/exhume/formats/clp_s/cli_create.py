@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,14 +13,18 @@ from exhume.cli.render import human_size, printable
 from exhume.cli.run import towards
 from exhume.cli.runtime import Run, plain_options
 from exhume.counts import counted
-from exhume.formats.clp_s.cli import INPUT
+from exhume.formats.clp_s.cli import INPUT, listing
 
 SHOWN = 10
 """Bad records that are named one by one; all are counted."""
 
 
+if TYPE_CHECKING:
+    from exhume.formats.clp_s.write.listing import NamedInput
+
+
 @click.command("clp-s", cls=Verb)
-@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
+@click.argument("inputs", nargs=-1, metavar="[INPUT]...")
 @click.option("-o", "--output", required=True, metavar="TARGET", help="The archive; further ones get .1, .2, ...")
 @click.option(
     "--format-version",
@@ -60,9 +64,10 @@ SHOWN = 10
 @click.option("--directory", is_flag=True, help="Write a directory, one file per section, as clp-s c does.")
 @click.option("--overwrite", is_flag=True, help="Replace existing archives.")
 @plain_options
+@listing
 def create(
     run: Run,
-    inputs: tuple[str, ...],
+    inputs: list[NamedInput],
     output: str,
     disable_log_order: bool,
     no_retain_float_format: bool,
@@ -95,7 +100,7 @@ def create(
 
     writer.on_bad_record = report
     with run.progress("create") as progress, writer:
-        writer.add_files(inputs, progress=towards(progress, *inputs))
+        writer.add_files(inputs, progress=towards(progress, *(one.path for one in inputs)))
     body = {
         "format": "clp-s",
         "version": writer.options.version,

@@ -17,10 +17,11 @@ from typing import Any, Final
 from exhume.archive import Progress, Writer, no_progress
 from exhume.errors import Span, WriterError
 from exhume.formats.clp_s.write.ahead import Block, BlockEncoders, cut_apart
-from exhume.formats.clp_s.write.inputs import STDIN, BadRecordError, Input, name_of, read_ahead, read_pieces
+from exhume.formats.clp_s.write.inputs import BadRecordError, Input, name_of, read_ahead, read_pieces
 from exhume.formats.clp_s.write.jsonscan import Status
 from exhume.formats.clp_s.write.kernel import count_lines
 from exhume.formats.clp_s.write.kinds import InputKind, recognise
+from exhume.formats.clp_s.write.listing import STDIN
 from exhume.formats.clp_s.write.options import (
     DEFAULT_DOCUMENT_SIZE,
     DEFAULT_TABLE_SIZE,
@@ -161,12 +162,12 @@ class ClpSWriter(Writer):
                 done += len(block.data)
                 progress(done, None, "bytes")
 
-    def add_files(self, sources: Iterable[str | os.PathLike[str]], *, progress: Progress = no_progress) -> None:
+    def add_files(self, sources: Iterable[Input], *, progress: Progress = no_progress) -> None:
         """Adds files, each as one ingestion unit named as given (`-` is standard input).
 
         Each holds JSON objects, one per line or otherwise separated by white space or nothing, a text log, or one KV-IR
-        stream, plain or compressed with gzip or zstd; the content determines which, if the option `input` does not.  With `jobs` above 1 they are read, decompressed and encoded in so many
-        threads; the archive is the same.
+        stream, plain or compressed with gzip or zstd; the content determines which, if the option `input` does not.
+        With `jobs` above 1 they are read, decompressed and encoded in so many threads; the archive is the same.
 
         Raises `BadRecordError` for a bad record (or skips it), `WriterError` for an input that is none of these, and
         `SourceError` and `CodecError` for the file.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,11 +11,14 @@ from exhume.cli.run import towards
 from exhume.cli.runtime import Run, plain_options
 from exhume.counts import counted
 from exhume.errors import WriterError
-from exhume.formats.clp_s.cli import INPUT
+from exhume.formats.clp_s.cli import INPUT, listing
+
+if TYPE_CHECKING:
+    from exhume.formats.clp_s.write.listing import NamedInput
 
 
 @click.command("kv-ir", cls=Verb, short_help="Log events as key-value pairs, one after the other.")
-@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
+@click.argument("inputs", nargs=-1, metavar="[INPUT]...")
 @click.option("-o", "--output", required=True, type=click.Path(), help="The stream; inside a zstd frame for *.zst.")
 @click.option("--metadata", metavar="JSON", help="A JSON object that is said about the stream.")
 @click.option("--pairs", type=Choice(["user", "both"]), default="user", show_default=True,
@@ -26,9 +29,10 @@ from exhume.formats.clp_s.cli import INPUT
 @click.option(cls=Jobs)
 @click.option("--overwrite", is_flag=True, help="Replace an existing file.")
 @plain_options
+@listing
 def create(
     run: Run,
-    inputs: tuple[str, ...],
+    inputs: list[NamedInput],
     output: str,
     metadata: str | None,
     pairs: str,
@@ -49,7 +53,14 @@ def create(
         raise
     writer = open_writer(output, metadata=told, **options)
     with run.progress("create") as progress, writer:
-        write_lines(writer, inputs, both=pairs == "both", jobs=jobs, input=input, progress=towards(progress, *inputs))
+        write_lines(
+            writer,
+            inputs,
+            both=pairs == "both",
+            jobs=jobs,
+            input=input,
+            progress=towards(progress, *(one.path for one in inputs)),
+        )
     body = {"format": "kv-ir", "output": output, "events": writer.events}
     if run.machine:
         run.document("create", body)

@@ -48,9 +48,9 @@ def write_lines(
     """Writes the inputs as events: lines of JSON (empty ones left out), text logs, and the events of other streams.
 
     Lines hold the pairs of the user, or with `both` those of the logger too, in members, as `exhume cat` prints them
-    (`units.AUTO`, `units.USER`); an event of a plain-text log has the pairs that `textlog` of clp-s says.  What an
-    input is, its content tells, if `input` does not (`text`, `json` or `ir`).  So many `jobs` encode blocks of lines beside each
-    other (0: one per core); the stream is that of one.  `progress` is told the bytes that came in, decompressed.
+    (`units.AUTO`, `units.USER`); an event of a plain-text log has the pairs that `textlog` of clp-s says.  The
+    content determines what an input is, if `input` does not (`text`, `json` or `ir`).  So many `jobs` encode blocks of
+    lines in parallel (0: one per core); the stream is that of one.  `progress` is called with the decompressed bytes.
 
     Raises `WriterError`, with the line, `SourceError`, and what is wrong with a stream.
     """

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 else:
     _implementation = pick("exhume.formats.clp_s.query.pykernel")
 
+ClpsDistinct = _implementation.ClpsDistinct
+clps_distinct = _implementation.clps_distinct
+clps_extreme = _implementation.clps_extreme
 clps_find = _implementation.clps_find
 clps_compare_int = _implementation.clps_compare_int
 clps_compare_float = _implementation.clps_compare_float
@@ -24,4 +27,14 @@ def find(strings: Any, pattern: Wildcard, *, unescape: bool = False) -> list[int
     return clps_find(strings, pattern.codes, pattern.ignore_case, unescape)
 
 
-__all__ = ["clps_compare_float", "clps_compare_int", "clps_find", "clps_lookup", "clps_match_texts", "find"]
+__all__ = [
+    "ClpsDistinct",
+    "clps_compare_float",
+    "clps_compare_int",
+    "clps_distinct",
+    "clps_extreme",
+    "clps_find",
+    "clps_lookup",
+    "clps_match_texts",
+    "find",
+]

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Sequence
+from array import array
+from collections.abc import Callable, Iterable, Sequence
+from itertools import compress
+from math import isfinite
 from typing import Any
 
 from exhume.formats.clp_s.layout_words import ClpWord
@@ -117,3 +120,55 @@ def _fulfilled(words: Sequence[Any], constraints: Sequence[Constraint]) -> bool:
         else:
             return False
     return True
+
+
+def clps_extreme(values: Any, mask: bytes | None, is_float: bool, largest: bool) -> int | float | None:
+    """The smallest or the largest of integers, or of floats (items of eight bytes) that are finite; None: no value.
+
+    With a mask, only of those whose byte is not 0.
+    """
+    numbers: Iterable[Any] = memoryview(values).cast("B").cast("d" if is_float else "q")
+    if mask is not None:
+        numbers = compress(numbers, mask)
+    if is_float:
+        numbers = filter(isfinite, numbers)
+    found: int | float | None = (max if largest else min)(numbers, default=None)
+    return found
+
+
+def clps_distinct(values: Any, mask: bytes | None) -> bytes:
+    """The rows (uint64) of the first of each different item of eight bytes, of those that the mask chooses."""
+    items = memoryview(values).cast("B").cast("Q")
+    rows: Iterable[int] = range(len(items)) if mask is None else compress(range(len(items)), mask)
+    seen: dict[int, int] = {}
+    for row in rows:
+        seen.setdefault(items[row], row)
+    return array("Q", seen.values()).tobytes()
+
+
+class ClpsDistinct:
+    """Different texts or items of eight bytes of columns, in the order of their first use."""
+
+    def __init__(self) -> None:
+        self._found: dict[bytes, None] = {}
+
+    def add(self, program: Any, mask: bytes | None) -> Any:
+        """Adds what a program prints of each row that the mask chooses; returns the fault of the first bad one."""
+        rows = list(range(program.rows) if mask is None else compress(range(program.rows), mask))
+        lines, fault = program.lines(rows)
+        self._found.update(dict.fromkeys(lines))
+        return fault
+
+    def add_items(self, values: Any, mask: bytes | None) -> None:
+        """Adds the items of eight bytes that the mask chooses."""
+        items: Iterable[Any] = memoryview(values).cast("B").cast("Q")
+        chosen = set(items if mask is None else compress(items, mask))
+        self._found.update(dict.fromkeys(array("Q", (item,)).tobytes() for item in chosen))
+
+    def put(self, text: bytes) -> None:
+        """Adds a text."""
+        self._found[text] = None
+
+    def values(self) -> list[bytes]:
+        """The texts or items."""
+        return list(self._found)

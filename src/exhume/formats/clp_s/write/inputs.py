@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import io
 import os
 import queue
 import sys
@@ -14,11 +15,11 @@ from exhume.codecs.streams import inflate_file
 from exhume.errors import SourceError, Span, WriterError
 from exhume.formats.clp_ir.keyed import as_key_values
 from exhume.formats.clp_s.write.jsonscan import REASONS, Status
+from exhume.formats.clp_s.write.listing import STDIN, NamedInput
 from exhume.io.files import open_input
+from exhume.io.source import SourceReader
+from exhume.io.tree import Tree
 from exhume.limits import cpu_count
-
-STDIN: Final = "-"
-"""Names standard input among inputs, and in the range index what did not come from a file."""
 
 PIECE: Final = 1 << 20
 """Bytes that are read, decompressed and encoded at a time."""
@@ -34,11 +35,13 @@ class BadRecordError(WriterError):
         self.name, self.line, self.status, self.reason = name, line, status, reason
 
 
-Input = str | os.PathLike[str] | BinaryIO
+Input = str | os.PathLike[str] | BinaryIO | NamedInput
 
 
 def name_of(source: Input) -> str:
     """The name of an input in the range index."""
+    if isinstance(source, NamedInput):
+        return source.name
     if isinstance(source, str | os.PathLike):
         return os.fsdecode(os.fspath(source))
     name = getattr(source, "name", None)
@@ -55,11 +58,16 @@ def read_pieces(source: Input) -> Iterator[bytes]:
 
 def _decompressed(source: Input) -> Iterator[bytes]:
     name = name_of(source)
+    if isinstance(source, NamedInput):
+        if source.is_remote:
+            yield from _download(source)
+            return
+        source = source.path
     if not isinstance(source, str | os.PathLike):
         yield from inflate_file(source, name, PIECE)
         return
     try:
-        if name == STDIN:
+        if source == STDIN:
             yield from inflate_file(sys.stdin.buffer, name, PIECE)
         else:
             with open_input(source) as file:
@@ -68,6 +76,18 @@ def _decompressed(source: Input) -> Iterator[bytes]:
         if isinstance(error, SourceError):
             raise
         raise SourceError(f"cannot read: {error.strerror or error}", span=Span(name, 0, 0)) from error
+
+
+def _download(source: NamedInput) -> Iterator[bytes]:
+    """The content of a URL, all of which is asked for."""
+    from exhume.io.opening import open_target
+
+    options = {**source.storage_options, "allow_full_download": True}
+    with open_target(source.path, storage_options=options) as opened:
+        if isinstance(opened, Tree):
+            raise SourceError("a directory: name its files", span=Span(source.name, 0, 0))
+        opened.hint(0, opened.size)
+        yield from inflate_file(io.BufferedReader(SourceReader(opened), PIECE), source.name, PIECE)
 
 
 _END: Final = object()

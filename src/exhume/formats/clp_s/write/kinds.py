@@ -15,6 +15,8 @@ LOOKED_AT: Final = 1 << 16
 """Bytes of an input after which its kind is decided."""
 
 _CONTROL: Final = bytes({*range(0x20), 0x7F} - set(b"\t\n\v\f\r\b\x1b"))
+_SHOWN: Final = 16
+"""Bytes of an input that a message shows."""
 _RARE: Final = 50
 """One byte in so many may be a control byte in text."""
 
@@ -65,7 +67,7 @@ def recognise(head: bytes, kind: InputKind, *, final: bool) -> InputKind | None:
         raise WriterError(
             "neither JSON nor text nor a stream of a CLP logger: it has control bytes",
             expected="--input text stores any bytes as a text log",
-            actual=head[:16],
+            actual=head[:_SHOWN],
             format="clp-s",
         )
     return InputKind.TEXT

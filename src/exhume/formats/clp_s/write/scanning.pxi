@@ -122,8 +122,9 @@ cdef inline int enc_short_name(const unsigned char* p, const char* names, int co
     """The number of a name of three letters, -1 where there is none."""
     cdef int i
     for i in range(count):
-        if p[0] == <unsigned char>names[3 * i] and memcmp(p, names + 3 * i, 3) == 0:
+        if p[0] == <unsigned char>names[0] and p[1] == <unsigned char>names[1] and p[2] == <unsigned char>names[2]:
             return i
+        names += 3
     return -1
 
 

@@ -58,11 +58,11 @@ FORMS: Final = (
         f"{_TWO}[ /-]{_LONG_MONTH}[ /-]\\d{{2,4}}[ T:]{_TWO}:{_TWO}:{_TWO}{_FRACTION}{_ZONE}?",
     ),
     Form(
-        "date and time in brackets, or behind one",
+        "date and time in brackets, or after a bracket",
         "[2015-02-01 01:02:03,004]",
         f"\\[{_DATE}[ T]{_CLOCK}{_FRACTION}{_ZONE}?\\]?",
     ),
-    Form("behind three angle brackets", "<<<2015-02-01 01:02:03:004", f"<<<{_DATE}[ T]{_CLOCK}{_FRACTION}"),
+    Form("after three angle brackets", "<<<2015-02-01 01:02:03:004", f"<<<{_DATE}[ T]{_CLOCK}{_FRACTION}"),
     Form("digits of the date together", "[20150201-01:02:03]", f"\\[?\\d{{8}}[ T-]{_CLOCK}{_FRACTION}{_ZONE}?\\]?"),
     Form("short digits together", "150201  1:02:03", "\\d{6}[ T][ #]\\d:\\d\\d:\\d\\d"),
     Form("twelve hours", "Feb 01, 2015  1:02:03 AM", f"{_MONTH} \\d\\d, \\d{{4}} [ #]\\d:\\d\\d:\\d\\d [AP]M"),

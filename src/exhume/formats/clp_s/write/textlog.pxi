@@ -1,9 +1,11 @@
 # Text logs: events found in bytes, and encoded or written as JSON lines.  The pure-Python implementation is `textlog.py`.
 
 cdef enum:
+    TXT_REPLACED_SIZE = 3   # bytes of U+FFFD
     TXT_MORE = -1           # whether a line begins with a timestamp cannot be determined yet
 
 cdef const char* TXT_HEX = b"0123456789abcdef"
+cdef const char* TXT_REPLACED = b"\xef\xbf\xbd"
 cdef const char* TXT_STAMP = b"timestamp"
 cdef const char* TXT_MESSAGE = b"message"
 cdef const char* TXT_INVALID = b"invalid_utf8"
@@ -13,21 +15,21 @@ cdef inline bint txt_is_utf8(const unsigned char* p, const unsigned char* end) n
     """Whether bytes that a line end or NUL follows are UTF-8."""
     cdef uint64_t word
     cdef int n
-    while end - p >= 8:
-        memcpy(&word, p, 8)
+    while end - p >= <Py_ssize_t>sizeof(word):
+        memcpy(&word, p, sizeof(word))
         if word & <uint64_t>0x8080808080808080:
             break
-        p += 8
+        p += sizeof(word)
     while p < end:
         if p[0] < 0x80:
             p += 1
-            if end - p >= 8:
-                memcpy(&word, p, 8)
+            if end - p >= <Py_ssize_t>sizeof(word):
+                memcpy(&word, p, sizeof(word))
                 while not word & <uint64_t>0x8080808080808080:
-                    p += 8
-                    if end - p < 8:
+                    p += sizeof(word)
+                    if end - p < <Py_ssize_t>sizeof(word):
                         break
-                    memcpy(&word, p, 8)
+                    memcpy(&word, p, sizeof(word))
             continue
         n = enc_utf8_length(p)
         if n == 0 or n > end - p:
@@ -46,8 +48,7 @@ cdef int txt_replace(EncBuf* out, const unsigned char* p, const unsigned char* e
     while p < end:
         n = 1 if p[0] < 0x80 else enc_utf8_length(p)
         if n == 0 or n > end - p:
-            memcpy(out.p + out.n, b"\xef\xbf\xbd", 3)
-            out.n += 3
+            enc_buf_put(out, TXT_REPLACED, TXT_REPLACED_SIZE)
             p += 1
         else:
             memcpy(out.p + out.n, p, n)
@@ -59,14 +60,13 @@ cdef int txt_replace(EncBuf* out, const unsigned char* p, const unsigned char* e
         n = 1 if p[0] < 0x80 else enc_utf8_length(p)
         if n > end - p:
             n = 0
-        if n == 0 or (n == 3 and memcmp(p, b"\xef\xbf\xbd", 3) == 0):
+        if n == 0 or (n == TXT_REPLACED_SIZE and memcmp(p, TXT_REPLACED, n) == 0):
             if not first:
                 out.p[out.n] = c"."
                 out.n += 1
             first = False
-            if n == 3:
-                memcpy(out.p + out.n, b"efbfbd", 6)
-                out.n += 6
+            if n:
+                enc_buf_put(out, b"efbfbd", 2 * TXT_REPLACED_SIZE)
             else:
                 out.p[out.n] = TXT_HEX[p[0] >> 4]
                 out.p[out.n + 1] = TXT_HEX[p[0] & 15]
@@ -82,6 +82,12 @@ cdef inline bint txt_has_special(uint64_t word) noexcept nogil:
     return ((word - ones * 0x20) & ~word | (quote - ones) & ~quote | (slash - ones) & ~slash) & high != 0
 
 
+cdef inline void json_escaped(unsigned char* out, unsigned char c) noexcept nogil:
+    """A control character as an escape of six bytes."""
+    out[0], out[1], out[2], out[3] = c"\\", c"u", c"0", c"0"
+    out[4], out[5] = TXT_HEX[c >> 4], TXT_HEX[c & 15]
+
+
 cdef int txt_put_json(EncBuf* out, const unsigned char* p, const unsigned char* end) except -1 nogil:
     """Adds text as the content of a JSON string."""
     cdef const unsigned char* start
@@ -90,11 +96,11 @@ cdef int txt_put_json(EncBuf* out, const unsigned char* p, const unsigned char* 
     enc_buf_room(out, 6 * (end - p) + 1)
     while p < end:
         start = p
-        while end - p >= 8:
-            memcpy(&word, p, 8)
+        while end - p >= <Py_ssize_t>sizeof(word):
+            memcpy(&word, p, sizeof(word))
             if txt_has_special(word):
                 break
-            p += 8
+            p += sizeof(word)
         while p < end and (not enc_string_class[p[0]] or p[0] >= 0x80):
             p += 1
         memcpy(out.p + out.n, start, p - start)
@@ -117,10 +123,9 @@ cdef int txt_put_json(EncBuf* out, const unsigned char* p, const unsigned char* 
         elif c == 0x0C:
             out.p[out.n - 1] = c"f"
         else:
-            memcpy(out.p + out.n - 1, b"u00", 3)
-            out.p[out.n + 2] = TXT_HEX[c >> 4]
-            out.p[out.n + 3] = TXT_HEX[c & 15]
-            out.n += 4
+            out.n -= 2
+            json_escaped(out.p + out.n, c)
+            out.n += 6
         p += 1
     return 0
 
