@@ -127,7 +127,7 @@ def clps_extreme(values: Any, mask: bytes | None, is_float: bool, largest: bool)
 
     With a mask, only of those whose byte is not 0.
     """
-    numbers: Iterable[Any] = memoryview(values).cast("B").cast("d" if is_float else "q")
+    numbers: Iterable[Any] = _view(values, "d" if is_float else "q")
     if mask is not None:
         numbers = compress(numbers, mask)
     if is_float:
@@ -138,7 +138,7 @@ def clps_extreme(values: Any, mask: bytes | None, is_float: bool, largest: bool)
 
 def clps_distinct(values: Any, mask: bytes | None) -> bytes:
     """The rows (uint64) of the first of each different item of eight bytes, of those that the mask chooses."""
-    items = memoryview(values).cast("B").cast("Q")
+    items = _view(values, "Q")
     rows: Iterable[int] = range(len(items)) if mask is None else compress(range(len(items)), mask)
     seen: dict[int, int] = {}
     for row in rows:
@@ -161,7 +161,7 @@ class ClpsDistinct:
 
     def add_items(self, values: Any, mask: bytes | None) -> None:
         """Adds the items of eight bytes that the mask chooses."""
-        items: Iterable[Any] = memoryview(values).cast("B").cast("Q")
+        items: Iterable[Any] = _view(values, "Q")
         chosen = set(items if mask is None else compress(items, mask))
         self._found.update(dict.fromkeys(array("Q", (item,)).tobytes() for item in chosen))
 

@@ -65,7 +65,8 @@ def list_inputs(
 ) -> list[NamedInput]:
     """The inputs, then those that a list names, one path or URL a line; the files of a directory in order of names.
 
-    Raises `SourceError` for what does not exist (`SourceNotFoundError` for the prefix), `WriterError` for a wrong prefix and where there is no input.
+    Raises `SourceError` for what does not exist (`SourceNotFoundError` for the prefix), `WriterError` for a wrong
+    prefix and where there is no input.
     """
     naming = naming or Naming()
     if naming.prefix is not None and not Path(naming.prefix).is_dir():
