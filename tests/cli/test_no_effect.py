@@ -19,7 +19,7 @@ Cli = Callable[..., Any]
 
 VALUES = {"glob": "x", "at": "1", "span": "0:1", "section": "header", "source": "x", "depth": "1", "sequence": "1"}
 VALUES |= {"directory": "", "count_by_time": "1", "projection": "x", "pairs": "user", "key": "k", "html": "OUT"}
-VALUES |= {"query": "*: *", "jobs": "2"}
+VALUES |= {"query": "*: *", "jobs": "2", "min": "x", "max": "x", "unique": "x", "times": "iso"}
 
 
 def pairs() -> Iterator[tuple[str, str, str, str]]:

@@ -36,7 +36,7 @@ def search(
 
         raise click.UsageError("--tge is after --tle")
     how = Options(ignore_case=options["ignore_case"], begin_ms=options["tge"], end_ms=options["tle"])
-    asked = next((name for name in AGGREGATES if options[name] is not None), None)
+    asked = next((name for name in AGGREGATES if options.get(name) is not None), None)
     if asked is not None:
         check_field(options[asked])
     counting = options["explain_plan"] or options["count_by_time"] or options["count"] or asked
@@ -71,7 +71,7 @@ def search(
 
 def merges(options: dict[str, Any], machine: bool) -> bool:
     """Whether the answers of several archives are combined into one: counts, and plans in one document."""
-    asked = any(options[name] is not None for name in AGGREGATES)
+    asked = any(options.get(name) is not None for name in AGGREGATES)
     return bool(asked or options["count"] or options["count_by_time"] or (options["explain_plan"] and machine))
 
 
@@ -90,7 +90,7 @@ def merge(
                 spans[int(row["timestamp"])] += row["count"]
         return _say_spans(run, query, spans, options["count_by_time"], format)
     for name in AGGREGATES:
-        if options[name] is not None:
+        if options.get(name) is not None:
             found = [_value(row) for document in documents for row in document["values"]]
             if name == "unique":
                 distinct = Distinct()

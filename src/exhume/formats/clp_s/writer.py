@@ -226,13 +226,13 @@ class ClpSWriter(Writer):
 
     def _pieces(self, sources: Iterable[Input]) -> Generator[bytes | None]:
         """The content of the sources in pieces, with None behind each."""
-        jobs = self.options.jobs
+        jobs, as_is = self.options.jobs, self.options.input in ("text", "json")
         if jobs == 1:
             for source in sources:
-                yield from read_pieces(source)
+                yield from read_pieces(source, as_is=as_is)
                 yield None
         else:
-            yield from read_ahead(sources, jobs)
+            yield from read_ahead(sources, jobs, as_is=as_is)
 
     def _ingest(self, piece: bytes | None) -> None:
         """Encodes the complete documents of a piece; None ends the unit."""

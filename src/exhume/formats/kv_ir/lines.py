@@ -15,6 +15,7 @@ from exhume.formats.clp_s.write.textlog import INVALID, KEYS, MESSAGE, original,
 from exhume.formats.kv_ir.stream import Event, Stream, UnitError, Units
 from exhume.formats.kv_ir.units import AUTO, USER
 from exhume.io.parallel import map_ordered
+from exhume.io.source import BytesSource
 from exhume.limits import DEFAULT_LIMITS, cpu_count
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def write_lines(
     for one in inputs:
         name = name_of(one)
         try:
-            kind, pieces = recognised(count.pieces(read_pieces(one)), InputKind(input))
+            kind, pieces = recognised(count.pieces(read_pieces(one, as_is=input in ("text", "json"))), InputKind(input))
         except WriterError as error:
             error.span = error.span or Span(name, 0, 0)
             raise
@@ -90,9 +91,7 @@ def _copy(writer: KvIrWriter, units: Units) -> None:
     units.close()
 
 
-def _write_ahead(
-    writer: KvIrWriter, encoders: LineEncoders, blocks: Iterator[Lines], *, both: bool, jobs: int
-) -> None:
+def _write_ahead(writer: KvIrWriter, encoders: LineEncoders, blocks: Iterator[Lines], *, both: bool, jobs: int) -> None:
     """Writes blocks that are encoded in parallel."""
 
     def encode(block: tuple[Lines, Counts]) -> tuple[Lines, Encoded]:
@@ -121,14 +120,14 @@ class _Piped(Stream):
     """A stream that comes in chunks."""
 
     def __init__(self, name: str, pieces: Iterator[bytes]) -> None:
-        self.size = self.stored = 0
-        self._name, self._pieces = name, pieces
+        super().__init__(BytesSource(b"", name))
+        self._given = pieces
 
     def span(self, start: int, end: int) -> Span:
-        return Span(self._name, start, end)
+        return Span(self.source.name, start, end)
 
     def pieces(self) -> Iterator[bytes]:
-        return self._pieces
+        return self._given
 
 
 def _events(name: str, pieces: Iterator[bytes]) -> Iterator[Lines]:

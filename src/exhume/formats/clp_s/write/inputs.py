@@ -48,12 +48,14 @@ def name_of(source: Input) -> str:
     return name if isinstance(name, str) else STDIN
 
 
-def read_pieces(source: Input) -> Iterator[bytes]:
-    """The content of one input, decompressed, and of an IR stream of text the KV-IR stream that holds the same.
+def read_pieces(source: Input, *, as_is: bool = False) -> Iterator[bytes]:
+    """The content of one input, decompressed, and of an IR stream of text the KV-IR stream that holds the same (not
+    `as_is`).
 
     Raises `SourceError` and `CodecError`, and what is wrong with a stream of text.
     """
-    return as_key_values(name_of(source), _decompressed(source))
+    pieces = _decompressed(source)
+    return pieces if as_is else as_key_values(name_of(source), pieces)
 
 
 def _decompressed(source: Input) -> Iterator[bytes]:
@@ -94,13 +96,13 @@ _END: Final = object()
 """What a queue ends with when all has gone well."""
 
 
-def _fill(source: Input, out: queue.Queue[Any], stop: threading.Event) -> None:
+def _fill(source: Input, out: queue.Queue[Any], stop: threading.Event, as_is: bool) -> None:
     """Puts the pieces of an input into a queue, followed by the end mark or the exception that was raised, until `stop`
     is set.
     """
     last: Any = _END
     try:
-        for piece in read_pieces(source):
+        for piece in read_pieces(source, as_is=as_is):
             if not _put(out, piece, stop):
                 return
     except BaseException as error:
@@ -119,8 +121,8 @@ def _put(out: queue.Queue[Any], item: Any, stop: threading.Event) -> bool:
     return False
 
 
-def read_ahead(sources: Iterable[Input], jobs: int) -> Iterator[bytes | None]:
-    """The pieces of several inputs in order, read and decompressed in other threads with bounded look-ahead.
+def read_ahead(sources: Iterable[Input], jobs: int, *, as_is: bool = False) -> Iterator[bytes | None]:
+    """What `read_pieces` gives of several inputs in order, read in other threads with bounded look-ahead.
 
     An error of an input is raised in its place.
     """
@@ -132,7 +134,7 @@ def read_ahead(sources: Iterable[Input], jobs: int) -> Iterator[bytes | None]:
     def start_one() -> None:
         for source in waiting:
             out: queue.Queue[Any] = queue.Queue(maxsize=4)
-            threading.Thread(target=_fill, args=(source, out, stop), name="exhume-input", daemon=True).start()
+            threading.Thread(target=_fill, args=(source, out, stop, as_is), name="exhume-input", daemon=True).start()
             ahead.append(out)
             return
 
