@@ -4,7 +4,7 @@
 
 makes a file of each format, reads all of it into objects, and prints medians of CPU and wall seconds
 and how many times as fast as Kaitai's class that is.  `columns` is the time until the rows are typed arrays; it is only
-told where the specification has a structure that becomes columns.  construct (compiled) and dissect.cstruct read the
+told where the specification has such rows that are asked for.  construct (compiled) and dissect.cstruct read the
 formats that they have a definition for below, if they are installed (`pip install construct dissect.cstruct`).
 """
 
@@ -30,9 +30,7 @@ from typing import Any
 
 from benchmarks.ksy_files import FILES
 from benchmarks.ksy_rivals import RIVALS
-from exhume.compiler import with_columns
-from exhume.compiler.kinds import Structure, structures
-from exhume.layout.foreign import Specification, compile_ksy
+from exhume.layout.foreign import compile_ksy
 from tools import nodejs
 from tools.generate import relative_imports
 
@@ -54,11 +52,11 @@ SPECS = {
 }
 MANY_FILES = {"dns": 60, "java_class": 200_000}
 """Formats of small files, of which many are read: bytes of one."""
-ASKED: dict[str, Callable[[Any], list[Any]]] = {
+ASKED: dict[str, Callable[[Any], Any]] = {
     "elf": lambda value: value.header.section_headers[1].body.entries,
     "gettext_mo": lambda value: [one.str for one in (*value.mo.originals, *value.mo.translations)],
 }
-"""What is looked at, of specifications that read everything only when it is asked for."""
+"""What is asked for, of specifications that read everything only then, or in columns of which objects are made."""
 
 
 def _flat(file: Path, folder: Path, out: Path) -> None:
@@ -99,28 +97,6 @@ def official(folder: Path, name: str) -> Any:
     return getattr(importlib.import_module(f"official_{name}.{id}"), "".join(part.title() for part in id.split("_")))
 
 
-def rows_of(specification: Specification) -> Callable[[Any], None]:
-    """What makes objects of all rows that a value has in columns; nothing is asked of a value that has none."""
-    paths: dict[str, list[str]] = {}
-    for _ in range(8):  # structures that have some, and structures that have these
-        for type in specification.model.types():
-            names = [one.id for one in type.seq if any(_has_rows(inner, paths) for inner in structures(one.one))]
-            if names:
-                paths[type.class_name] = names
-
-    def made(value: Any) -> None:
-        for name in paths.get(value.__class__.__name__, ()):
-            found: Any = getattr(value, name, None)  # what is absent is no attribute of Kaitai's objects
-            for one in found if hasattr(found, "__len__") else [found]:
-                made(one)
-
-    return made
-
-
-def _has_rows(kind: Structure, paths: dict[str, list[str]]) -> bool:
-    return kind.type.class_name in paths or bool(kind.type.raw.get("-columns"))
-
-
 def measured(work: Callable[[], Any], repeat: int) -> tuple[float, float]:
     """Median seconds of CPU and of the clock."""
     cpu, wall = [], []
@@ -144,20 +120,18 @@ def compare(name: str, folder: Path, kaitai: Any, size: int, repeat: int) -> dic
     native = compile_ksy(file, imports=[folder], native=True)
     native.module  # noqa: B018 - loads it
     out = {"compile": (0.0, time.perf_counter() - start)}
-    with_rows = Specification(plain.id, with_columns(plain.specs), plain.texts)
-    rows = rows_of(with_rows)
-    ask = ASKED.get(name, lambda value: [value])
+    ask: Callable[[Any], Any] = ASKED.get(name, lambda value: ())
 
     def objects(read: Callable[[bytes], Any]) -> Callable[[], Any]:
-        return lambda: [rows(one) for data in files for one in ask(read(data))]
+        return lambda: [list(ask(read(data))) for data in files]
 
     if kaitai is not None:
         out["kaitai"] = measured(objects(kaitai.from_bytes), 1)
     type = plain.model.schemas[plain.id].class_name
     for label, specification in (("python", plain), ("native", native)):
         out[label] = measured(objects(getattr(specification.module, type).from_bytes), repeat)
-    read = getattr(native.module, type).from_bytes
-    if any(one.raw.get("-columns") for one in with_rows.model.types()):
+    read: Callable[[bytes], Any] = getattr(native.module, type).from_bytes
+    if name in ASKED:
         out["columns"] = measured(lambda: [ask(read(data)) and None for data in files], repeat)
     for rival, formats in RIVALS.items():
         if name in formats:

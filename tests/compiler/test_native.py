@@ -17,7 +17,8 @@ from exhume.compiler.extension import extension
 from exhume.compiler.extension.vocabulary import look_at
 from exhume.compiler.refusal import RefusedError
 from exhume.layout import extensions
-from exhume.layout.foreign import NativeWarning, Specification, compile_ksy
+from exhume.layout.foreign import Specification, compile_ksy
+from exhume.layout.foreign_modules import NativeWarning
 from tests.compiler import specs
 from tests.toolchain.natively import compared, difference
 
@@ -34,7 +35,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("extensions")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("EXHUME_CACHE", str(folder))
-        patch.setenv("EXHUME_NATIVE_FLAGS", "-O0 -g0 -fwrapv")
+        patch.setenv("EXHUME_NATIVE_FLAGS", os.environ.get("EXHUME_NATIVE_FLAGS", "-O0 -g0 -fwrapv"))
         yield folder
 
 
@@ -87,6 +88,32 @@ def test_an_extension_module_is_built_once_and_found_again(cache: Path, pairs: P
     assert again.native[1].stat().st_mtime_ns == built
     assert [pair.value for pair in again.read(bytes([2, 1, 10, 2, 20])).pairs] == [10, 20]
     assert again.read(bytes([2, 1, 10, 2, 20])).pairs.value.tolist() == [10, 20]
+
+
+@compiler
+def test_what_was_kept_is_used_only_for_the_same_files(cache: Path, tmp_path: Path) -> None:
+    (tmp_path / "far").mkdir()
+    (tmp_path / "outer.ksy").write_text("meta: {id: outer, imports: [inner]}\nseq: [{id: a, type: inner}]\n")
+    (tmp_path / "far" / "inner.ksy").write_text("meta: {id: inner}\nseq: [{id: b, type: u1}]\n")
+
+    def compiled() -> Specification:
+        return compile_ksy(tmp_path / "outer.ksy", imports=[tmp_path / "far"], native=True)
+
+    assert compiled().kept is None
+    again = compiled()
+    assert again.kept is not None
+    assert again.read(b"\7").a.b == 7
+    assert again.to_arrow is not None
+    assert [one.id for one in again.model.schemas["inner"].seq] == ["b"]
+    (tmp_path / "far" / "inner.ksy").write_text("meta: {id: inner}\nseq: [{id: b, type: s1}]\n")
+    changed = compiled()
+    assert changed.kept is None
+    assert changed.read(b"\xff").a.b == -1
+    (tmp_path / "inner.ksy").write_text("meta: {id: inner}\nseq: [{id: c, type: u1}]\n")  # found first
+    assert compiled().read(b"\7").a.c == 7
+    for file in cache.glob("*.kept"):
+        file.write_bytes(b"damaged")
+    assert compiled().read(b"\7").a.c == 7
 
 
 @compiler

@@ -27,7 +27,8 @@ def command(run: Run, spec: str, output: str | None, imports: tuple[str, ...], n
     reason.
     """
     from exhume.io.output.tree import OutputTree
-    from exhume.layout.foreign import NativeWarning, compile_ksy
+    from exhume.layout.foreign import compile_ksy
+    from exhume.layout.foreign_modules import NativeWarning
 
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", NativeWarning)

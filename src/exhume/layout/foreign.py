@@ -5,14 +5,11 @@ Only names and constants of a specification become code, see `exhume.compiler.va
 
 from __future__ import annotations
 
-import builtins
 import gc
-import hashlib
 import importlib
 import importlib.abc
 import importlib.machinery
 import os
-import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,10 +19,8 @@ from types import MappingProxyType, ModuleType
 from typing import Any, Self
 
 from exhume.compiler import Given, RefusedError, compile_foreign, paused_texts, with_columns
-from exhume.compiler.audit import BUILTINS, IMPORTS, audited
 from exhume.compiler.extension import Extension, extension, package_texts
 from exhume.compiler.kinds import combined, family
-from exhume.compiler.layout import FOREIGN
 from exhume.compiler.model import Model, Type
 from exhume.compiler.modules import ACCEPTED, module_texts
 from exhume.compiler.stubs import stub_texts
@@ -35,16 +30,13 @@ from exhume.findings import Finding
 from exhume.io.mapped import mapped
 from exhume.io.opening import Target, open_target
 from exhume.io.source import Source
-from exhume.layout.batches import BATCH_ROWS, Paused
-from exhume.layout.fast import RAISED, LayoutError, View, numbers, refused, short
+from exhume.layout import kept
+from exhume.layout.batches import BATCH_ROWS
+from exhume.layout.fast import RAISED, View, refused
+from exhume.layout.foreign_modules import NativeWarning, Outside, Reader, load
 from exhume.layout.ksy_files import SpecFiles, one_file
 from exhume.layout.schema import Explainer, Field
 from exhume.layout.sections import Section, SectionMap
-from exhume.layout.tracing import Lazily, Traced, keep, keep_instance
-
-Reader = Callable[..., tuple[Any, int]]
-"""What reads an opaque type: it takes the bytes from there to the end of the stream, and the arguments of the type, and
-returns a value and how many bytes it took."""
 
 
 def compile_ksy(
@@ -84,7 +76,11 @@ def compile_ksy(
         [10, 20]
     """
     more = [one for one in os.environ.get("KSPATH", "").split(os.pathsep) if one]
-    found = SpecFiles([Path(one) for one in (*imports, *more)])
+    folders = [Path(one) for one in (*imports, *more)]
+    is_alone = native and not types and not process
+    if is_alone and (known := kept.found(Path(path), folders)) is not None:
+        return Specification(known.id, known.specs, known.texts, native=known.native, kept=known)
+    found = SpecFiles(folders)
     id = found.read(Path(path))
     types, process = types or {}, process or {}
     compiled = {name: one for name, one in types.items() if isinstance(one, Specification)}
@@ -99,11 +95,11 @@ def compile_ksy(
     except RefusedError as error:
         raise found.refused(error, id) from None
     outside = Outside(readers, process)
-    return Specification(id, found.specs, texts, given, outside, native=native_readers(texts) if native else None)
-
-
-class NativeWarning(UserWarning):
-    """Readers are in Python, although compiled ones were asked for."""
+    made = Specification(id, found.specs, texts, given, outside, native=native_readers(texts) if native else None)
+    if is_alone and made.native is not None:
+        reader = made.model.schemas[id].reader_name
+        kept.keep(Path(path), folders, found, kept.Kept(id, reader, made.specs, texts, made.native))
+    return made
 
 
 def native_readers(texts: Mapping[str, str]) -> tuple[Extension, Path] | None:
@@ -118,14 +114,6 @@ def native_readers(texts: Mapping[str, str]) -> tuple[Extension, Path] | None:
         return None
 
 
-@dataclass(frozen=True, eq=False)
-class Outside:
-    """What the caller gives for opaque types and `process` routines, by name."""
-
-    types: Mapping[str, Reader] = field(default_factory=dict)
-    process: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
-
-
 @dataclass(frozen=True)
 class Specification:
     """A compiled specification, by the id of its root; `texts` are the modules of the package that reads it."""
@@ -137,6 +125,8 @@ class Specification:
     outside: Outside = field(default_factory=Outside)
     native: tuple[Extension, Path] | None = None
     """The extension module that the readers are, and where it lies; None for readers in Python."""
+    kept: kept.Kept | None = None
+    """What an earlier compilation of the same files kept."""
 
     @cached_property
     def model(self) -> Model:
@@ -233,7 +223,7 @@ class Specification:
                 else "it takes no parameters"
             )
             raise SpecificationError(said, actual=len(given))
-        for param, value in zip(self.model.schemas[self.id].params, given, strict=True):
+        for param, value in zip(self.model.schemas[self.id].params, given, strict=True) if given else ():
             classes = ACCEPTED.get(family(combined(param.kind)), ())
             if classes and all(one.__name__ not in classes for one in type(value).__mro__):
                 raise SpecificationError(
@@ -258,6 +248,8 @@ class Specification:
     @property
     def module(self) -> ModuleType:
         """The module of the root: `read_<type>(view, at, end)` and the classes that they return."""
+        if self.kept is not None:
+            return load(self.texts, self.id, None, native=self.native, codes=self.kept.codes)
         return load(self.texts, self.id, self.model, self.outside, native=self.native)
 
     def read(self, target: Target, *arguments: Any) -> Any:
@@ -274,7 +266,8 @@ class Specification:
         """The same as `read` for an open `Source`; raises the same errors."""
         where = source.span(0, source.size)
         data = mapped(source) if self.native is None else source.read_at(0, source.size)
-        reader = getattr(self.module, self.model.schemas[self.id].reader_name)
+        name = self.kept.reader if self.kept is not None else self.model.schemas[self.id].reader_name
+        reader = getattr(self.module, name)
         self.check_parameters(arguments)
         collects = gc.isenabled()
         gc.disable()  # what is being read is not garbage, and looking for some takes as long as reading
@@ -319,135 +312,3 @@ class SpecifiedFile:
 
     def __exit__(self, *error: object) -> None:
         self._source.close()
-
-
-# The readers as modules.
-
-_PACKAGES: dict[str, Mapping[str, str]] = {}
-"""The code of the packages that were compiled by this process, audited, by module."""
-_OUTSIDE: dict[str, Outside] = {}
-_PLAIN: dict[str, str] = {}
-"""By package whose readers take notes, that of the same readers without notes."""
-
-
-def _specs(package: str) -> list[str]:
-    return [name for name in _PACKAGES[package] if not name.startswith("_")]
-
-
-_NATIVE: dict[str, Any] = {}
-"""The extension modules of packages that have one."""
-
-
-class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds the modules of packages that were compiled by this process."""
-
-    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> importlib.machinery.ModuleSpec | None:
-        package, _, module = fullname.partition(".")
-        known = _PACKAGES.get(package)
-        if known is None or (module or "__init__") not in known:
-            return None
-        return importlib.machinery.ModuleSpec(fullname, self, is_package=not module)
-
-    def exec_module(self, module: ModuleType) -> None:
-        package, _, name = module.__name__.partition(".")
-        if name == "_given":
-            vars(module).update(TYPES=_OUTSIDE[package].types, PROCESS=_OUTSIDE[package].process)
-            return
-        if name == "_plain":
-            plain = _PLAIN[package]
-            vars(module).update({id: importlib.import_module(f"{plain}.{id}") for id in _specs(plain)})
-            return
-        if name == "_layout" and package in _PLAIN:
-            vars(module).update(vars(importlib.import_module(f"{_PLAIN[package]}._layout")))
-            vars(module).update(Traced=Traced, Lazily=Lazily, keep=keep, keep_instance=keep_instance)
-            return
-        if name == "_layout":  # what they raise is what exhume catches
-            vars(module).update(LayoutError=LayoutError, View=View, numbers=numbers, short=short)
-            vars(module).update(FAILURES=RAISED, Paused=Paused)
-            exec(FOREIGN, vars(module))  # noqa: S102 - a text of ours
-            if package in _NATIVE:
-                _NATIVE[package].begin(module)
-            return
-        text = _PACKAGES[package][name or "__init__"]
-        vars(module)["__builtins__"] = _needed(package)
-        exec(compile(text, f"<{module.__name__}>", "exec", dont_inherit=True), vars(module))  # noqa: S102 - audited
-
-
-_FINDER = _Finder()
-
-
-def _needed(package: str) -> dict[str, Any]:
-    """All of Python that the code of a package finds by its name."""
-
-    def imported(name: str, within: Any = None, local: Any = None, wanted: Any = (), level: int = 0) -> Any:
-        known = IMPORTS if level == 0 else _PACKAGES[package] if level == 1 else ()
-        if not set((name,) if name else wanted) <= set(known):
-            raise ImportError(f"compiled readers do not import {name!r}")
-        return builtins.__import__(name, within, local, wanted, level)
-
-    found = {name: getattr(builtins, name) for name in BUILTINS}
-    return found | {"__build_class__": builtins.__build_class__, "__import__": imported}
-
-
-def load(
-    texts: Mapping[str, str],
-    id: str,
-    model: Model,
-    outside: Outside | None = None,
-    plain: str = "",
-    native: tuple[Extension, Path] | None = None,
-) -> ModuleType:
-    """A module of a compiled package, after an audit of its code; its readers are those of an extension, if it has one.
-
-    `plain` is the package of the fast readers of readers that take notes.
-    The same texts, with the same objects of the caller's, give the same module.
-
-    Raises `SpecificationError` for code that is too large for Python, or is not what the compiler writes.
-    """
-    outside = outside or Outside()
-    objects = [
-        f"{name} {builtins.id(one)}" for table in (outside.types, outside.process) for name, one in table.items()
-    ]
-    whole = "\0".join([plain, *(f"{path}\0{texts[path]}" for path in sorted(texts)), *objects, str(native is not None)])
-    package = f"exhume_compiled_{hashlib.sha256(whole.encode()).hexdigest()[:32]}"
-    if package not in _PACKAGES:
-        try:
-            audited(texts, model)
-        except RefusedError as error:
-            raise SpecificationError(error.why, field_path=error.where) from None
-        _PACKAGES[package] = {path.removesuffix(".py"): text for path, text in texts.items()} | {"_given": ""}
-        _OUTSIDE[package] = outside
-        if plain:
-            _PACKAGES[package] = {**_PACKAGES[package], "_plain": ""}
-            _PLAIN[package] = plain
-        if native is not None:
-            return _load_native(package, id, native)
-    return _import(package, id)
-
-
-def _load_native(package: str, id: str, native: tuple[Extension, Path]) -> ModuleType:
-    """The same, once the extension module is there."""
-    from exhume.layout import extensions
-
-    made, path = native
-    try:
-        _NATIVE[package] = extensions.loaded(path, package)
-    except extensions.NotBuiltError as error:
-        warnings.warn(f"interpreted readers: {error}", NativeWarning, stacklevel=4)
-        return _import(package, id)
-    module = _import(package, id)
-    ids = [one for one in _PACKAGES[package] if one not in ("__init__", "_layout", "_given")]
-    layout = _import(package, "_layout")
-    layout.attach(
-        _NATIVE[package], made.plan, layout, {one: _import(package, one) for one in ids}, _import(package, "_given")
-    )
-    return module
-
-
-def _import(package: str, id: str) -> ModuleType:
-    if _FINDER not in sys.meta_path:
-        sys.meta_path.append(_FINDER)
-    try:
-        return importlib.import_module(f"{package}.{id}")
-    except (RecursionError, MemoryError, SyntaxError) as error:
-        raise SpecificationError(f"its code is nested too deeply for Python ({type(error).__name__})") from None

@@ -55,6 +55,8 @@ class SpecFiles:
         """Where each specification was found, as it is named in messages."""
         self.lines: dict[str, Lines] = {}
         self.read_already: dict[Path, str] = {}
+        self.absent: list[Path] = []
+        """Where imports were looked for before they were found."""
         self.imported: dict[str, list[str]] = {}
         """The ids of what each imports."""
 
@@ -153,6 +155,7 @@ class SpecFiles:
             path = Path(os.path.normpath(folder / f"{name.lstrip('/')}.ksy"))
             if path.is_file():
                 return path
+            self.absent.append(path.absolute())
         where = "on the import path" if name.startswith("/") else "beside it or on the import path"
         line = self._line(importing, "meta: imports")
         raise wrong(self.paths[importing], f"the import {name} is not {where}", "meta: imports", line)

@@ -1,0 +1,186 @@
+"""Compiled readers as modules of Python: audited code that finds no more of Python than it needs, loaded once."""
+
+from __future__ import annotations
+
+import builtins
+import hashlib
+import importlib
+import importlib.abc
+import importlib.machinery
+import sys
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import CodeType, ModuleType
+from typing import Any
+
+from exhume.compiler import RefusedError
+from exhume.compiler.audit import BUILTINS, IMPORTS, audited
+from exhume.compiler.extension import Extension
+from exhume.compiler.layout import FOREIGN
+from exhume.compiler.model import Model
+from exhume.errors import SpecificationError
+from exhume.layout.batches import Paused
+from exhume.layout.fast import RAISED, LayoutError, View, numbers, short
+from exhume.layout.tracing import Lazily, Traced, keep, keep_instance
+
+
+class NativeWarning(UserWarning):
+    """Readers are in Python, although compiled ones were asked for."""
+
+
+Reader = Callable[..., tuple[Any, int]]
+"""What reads an opaque type: it takes the bytes from there to the end of the stream, and the arguments of the type, and
+returns a value and how many bytes it took."""
+
+
+@dataclass(frozen=True, eq=False)
+class Outside:
+    """What the caller gives for opaque types and `process` routines, by name."""
+
+    types: Mapping[str, Reader] = field(default_factory=dict)
+    process: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+
+
+_PACKAGES: dict[str, Mapping[str, str]] = {}
+"""The code of the packages that were compiled by this process, audited, by module."""
+_CODES: dict[str, Mapping[str, CodeType]] = {}
+"""The same as Python compiled it, of packages that were kept."""
+_OUTSIDE: dict[str, Outside] = {}
+_PLAIN: dict[str, str] = {}
+"""By package whose readers take notes, that of the same readers without notes."""
+
+
+def _specs(package: str) -> list[str]:
+    return [name for name in _PACKAGES[package] if not name.startswith("_")]
+
+
+_NATIVE: dict[str, Any] = {}
+"""The extension modules of packages that have one."""
+
+
+class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds the modules of packages that were compiled by this process."""
+
+    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> importlib.machinery.ModuleSpec | None:
+        package, _, module = fullname.partition(".")
+        known = _PACKAGES.get(package)
+        if known is None or (module or "__init__") not in known:
+            return None
+        return importlib.machinery.ModuleSpec(fullname, self, is_package=not module)
+
+    def exec_module(self, module: ModuleType) -> None:
+        package, _, name = module.__name__.partition(".")
+        if name == "_given":
+            vars(module).update(TYPES=_OUTSIDE[package].types, PROCESS=_OUTSIDE[package].process)
+            return
+        if name == "_plain":
+            plain = _PLAIN[package]
+            vars(module).update({id: importlib.import_module(f"{plain}.{id}") for id in _specs(plain)})
+            return
+        if name == "_layout" and package in _PLAIN:
+            vars(module).update(vars(importlib.import_module(f"{_PLAIN[package]}._layout")))
+            vars(module).update(Traced=Traced, Lazily=Lazily, keep=keep, keep_instance=keep_instance)
+            return
+        if name == "_layout":  # what they raise is what exhume catches
+            vars(module).update(LayoutError=LayoutError, View=View, numbers=numbers, short=short)
+            vars(module).update(FAILURES=RAISED, Paused=Paused)
+            exec(FOREIGN, vars(module))  # noqa: S102 - a text of ours
+            if package in _NATIVE:
+                _NATIVE[package].begin(module)
+            return
+        text = _PACKAGES[package][name or "__init__"]
+        vars(module)["__builtins__"] = _needed(package)
+        code = _CODES[package][name] if package in _CODES and name else as_code(text, module.__name__)
+        exec(code, vars(module))  # noqa: S102 - audited
+
+
+def as_code(text: str, name: str) -> CodeType:
+    """The code of one module."""
+    return compile(text, f"<{name}>", "exec", dont_inherit=True)
+
+
+_FINDER = _Finder()
+
+
+def _needed(package: str) -> dict[str, Any]:
+    """All of Python that the code of a package finds by its name."""
+
+    def imported(name: str, within: Any = None, local: Any = None, wanted: Any = (), level: int = 0) -> Any:
+        known = IMPORTS if level == 0 else _PACKAGES[package] if level == 1 else ()
+        if not set((name,) if name else wanted) <= set(known):
+            raise ImportError(f"compiled readers do not import {name!r}")
+        return builtins.__import__(name, within, local, wanted, level)
+
+    found = {name: getattr(builtins, name) for name in BUILTINS}
+    return found | {"__build_class__": builtins.__build_class__, "__import__": imported}
+
+
+def load(
+    texts: Mapping[str, str],
+    id: str,
+    model: Model | None,
+    outside: Outside | None = None,
+    plain: str = "",
+    native: tuple[Extension, Path] | None = None,
+    codes: Mapping[str, CodeType] | None = None,
+) -> ModuleType:
+    """A module of a compiled package, after an audit of its code; its readers are those of an extension, if it has one.
+
+    `plain` is the package of the fast readers of readers that take notes.  Code that was kept (`codes`) was audited
+    before that; then `model` is None.
+    The same texts, with the same objects of the caller's, give the same module.
+
+    Raises `SpecificationError` for code that is too large for Python, or is not what the compiler writes.
+    """
+    outside = outside or Outside()
+    objects = [
+        f"{name} {builtins.id(one)}" for table in (outside.types, outside.process) for name, one in table.items()
+    ]
+    whole = "\0".join([plain, *(f"{path}\0{texts[path]}" for path in sorted(texts)), *objects, str(native is not None)])
+    package = f"exhume_compiled_{hashlib.sha256(whole.encode()).hexdigest()[:32]}"
+    if package not in _PACKAGES:
+        try:
+            if model is not None:
+                audited(texts, model)
+        except RefusedError as error:
+            raise SpecificationError(error.why, field_path=error.where) from None
+        _PACKAGES[package] = {path.removesuffix(".py"): text for path, text in texts.items()} | {"_given": ""}
+        _OUTSIDE[package] = outside
+        if codes is not None:
+            _CODES[package] = codes
+        if plain:
+            _PACKAGES[package] = {**_PACKAGES[package], "_plain": ""}
+            _PLAIN[package] = plain
+        if native is not None:
+            return _load_native(package, id, native)
+    return _import(package, id)
+
+
+def _load_native(package: str, id: str, native: tuple[Extension, Path]) -> ModuleType:
+    """The same, once the extension module is there."""
+    from exhume.layout import extensions
+
+    made, path = native
+    try:
+        _NATIVE[package] = extensions.loaded(path, package)
+    except extensions.NotBuiltError as error:
+        warnings.warn(f"interpreted readers: {error}", NativeWarning, stacklevel=4)
+        return _import(package, id)
+    module = _import(package, id)
+    ids = [one for one in _PACKAGES[package] if one not in ("__init__", "_layout", "_given")]
+    layout = _import(package, "_layout")
+    layout.attach(
+        _NATIVE[package], made.plan, layout, {one: _import(package, one) for one in ids}, _import(package, "_given")
+    )
+    return module
+
+
+def _import(package: str, id: str) -> ModuleType:
+    if _FINDER not in sys.meta_path:
+        sys.meta_path.append(_FINDER)
+    try:
+        return importlib.import_module(f"{package}.{id}")
+    except (RecursionError, MemoryError, SyntaxError) as error:
+        raise SpecificationError(f"its code is nested too deeply for Python ({type(error).__name__})") from None
