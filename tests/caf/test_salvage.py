@@ -371,3 +371,25 @@ def test_the_key_alone_is_no_chunk() -> None:
 def test_all_members_of_the_sample_survive(samples: Path, tmp_path: Path) -> None:
     found, _ = run((samples / "caf" / "sorted.caf").read_bytes()[:-5], tmp_path)
     assert found == TREE
+
+
+def test_nested_heads_are_read_a_few_times_in_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each head is followed by all later ones: read to the end, the work would be their number times the file."""
+    from exhume.formats.caf import salvage as module
+
+    read: list[int] = []
+    original = module.parse_partial
+
+    def counted(data: bytes, *args: Any) -> Any:
+        read.append(len(data))
+        return original(data, *args)
+
+    monkeypatch.setattr(module, "parse_partial", counted)
+    entries = b",".join(b'"f%d":{"start_byte":0,"end_byte":1}' % number for number in range(500))
+    path = tmp_path / "nested.caf"
+    path.write_bytes(
+        b'{"format_version":"1.0","files":{"x":' * 40 + b'{"format_version":"1.0","files":{' + entries + b',"bro'
+    )
+    found = module.recover(exhume.io.opening.open_target(path))
+    assert len(found.members) + len(found.lost) == 500
+    assert sum(read) < (module.READ_AGAIN + 2) * path.stat().st_size

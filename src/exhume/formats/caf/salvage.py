@@ -35,6 +35,9 @@ WINDOW = 8 << 20
 CANDIDATES = 64
 """The most places that look like the start of an index and are tried, the last one first."""
 
+READ_AGAIN = 2
+"""Times the size of the file that these places are read in all; then each only up to the next, however many nest."""
+
 _START = re.compile(rb'\{[ \t\r\n]*"(?:format_version|files)"[ \t\r\n]*:')
 _ENTRY = re.compile(
     rb'("'
@@ -175,9 +178,12 @@ def _index_by_text(source: Source, limits: Limits, found: Recovery) -> Index | N
     """The last part of the file that reads as an index, completely or in part."""
     best: Index | None = None
     whole = False
-    found.ofs_index = found.index_end = source.size
+    found.ofs_index = found.index_end = next_start = source.size
+    left = READ_AGAIN * source.size
     for tries, at in enumerate(itertools.islice(_starts(source), CANDIDATES)):
-        data = source.read_at(at, min(source.size - at, limits.structure_size))
+        stop = source.size if left > 0 else max(next_start, at + MIN_INDEX)
+        data = source.read_at(at, min(stop - at, source.size - at, limits.structure_size))
+        left, next_start = left - len(data), at
         index = parse_partial(data, source.span(at, source.size), limits)
         whole = index.end >= 0 and index.has_files
         span = index.broken.span if index.broken is not None else None
