@@ -23,7 +23,7 @@ from exhume.errors import EntryNotFoundError, QueryError, Span, shorten
 from exhume.findings import Finding
 from exhume.io.opening import Target
 from exhume.layout.schema import ELSEWHERE, Field
-from exhume.layout.sections import Section, SectionKind, SectionMap
+from exhume.layout.sections import Section, SectionKind, SectionMap, SectionRun
 from exhume.registry import formats
 
 if TYPE_CHECKING:
@@ -181,9 +181,7 @@ def _explain(
     for section, count, _ in found.sums():
         schemas[section.schema] += count
     left = {True: selection.parsed_in_all // 2, False: selection.parsed_in_all // 2}
-    for section in found:
-        if not selection.wants(section):
-            continue
+    for section in _looked_at(found, selection, noted, shown, left_out):
         near = noted.near(section.span, first=section.span.source not in begun)
         sort = (bool(near), *section.sort)
         shown[sort] += 1
@@ -216,6 +214,59 @@ def _explain(
     yield from left_out.values()
 
 
+def _looked_at(
+    found: SectionMap,
+    selection: Selection,
+    noted: _Noted,
+    shown: Mapping[tuple[object, ...], int],
+    left_out: dict[tuple[object, ...], Explained],
+) -> Iterator[Section]:
+    """The sections that a selection includes; those of runs that would be summarised are counted in `left_out`."""
+    for part in found.parts:
+        if isinstance(part, Section):
+            if selection.wants(part):
+                yield part
+        elif selection.source in (None, part.span.source):
+            if selection.narrow:
+                yield from map(part.__getitem__, _chosen(part, selection))
+            else:
+                yield from _summarised(part, selection, noted.numbers(part), shown, left_out)
+
+
+def _chosen(run: SectionRun, selection: Selection) -> Iterable[int]:
+    """The numbers of the sections of a run that a narrow selection includes."""
+    if selection.section is not None:
+        return [number for number, name in enumerate(run.names()) if name == selection.section]
+    if selection.start is None or selection.end is None:
+        return range(len(run))
+    first = bisect_right(run.bounds, selection.start) - 1
+    return range(max(0, first), min(len(run), bisect_left(run.bounds, selection.end)))
+
+
+def _summarised(
+    run: SectionRun,
+    selection: Selection,
+    near: frozenset[int],
+    shown: Mapping[tuple[object, ...], int],
+    left_out: dict[tuple[object, ...], Explained],
+) -> Iterator[Section]:
+    """The first sections of a run, and those `near` findings; the others are counted in `left_out`."""
+    sorts = {number: (False, *form.sort) for number, form in run.forms.items()}
+    last: dict[tuple[object, ...], int] = {}
+    for number, kind in enumerate(run.sorts):
+        sort = sorts[kind]
+        if not number or number in near or shown.get(sort, 0) < selection.bulk:
+            yield run[number]
+            continue
+        if sort not in left_out:
+            left_out[sort] = Explained(run[number])
+        left_out[sort].skipped += 1
+        last[sort] = number
+    for sort, number in last.items():
+        summed = left_out[sort]
+        summed.note = f"{summed.section.name} to {run[number].name}" if summed.skipped > 1 else ""
+
+
 def _count_elsewhere(tree: Field, schemas: Mapping[str | None, int]) -> None:
     """Counts the elements of lists whose elements are sections of their own."""
     for node in tree.children:
@@ -243,6 +294,14 @@ class _Noted:
         self._of = {name: sorted(placed, key=lambda one: one[1].start) for name, placed in by_file.items()}
         self._starts = {name: [span.start for _, span in placed] for name, placed in self._of.items()}
         self._ends = {name: list(accumulate((span.end for _, span in p), max)) for name, p in self._of.items()}
+
+    def numbers(self, run: SectionRun) -> frozenset[int]:
+        """The numbers of the sections of a run that findings may touch."""
+        found: set[int] = set()
+        for _, span in self._of.get(run.span.source, ()):
+            first = bisect_left(run.bounds, span.start) - 1
+            found.update(range(max(0, first), min(len(run), bisect_right(run.bounds, span.end))))
+        return frozenset(found)
 
     def near(self, section: Span, *, first: bool) -> _Near:
         """The findings that touch a section, by its range; those about a whole file belong to its `first` section."""

@@ -4,6 +4,7 @@ Spec: zs.txt, "Layout details"."""
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -20,7 +21,7 @@ from exhume.formats.zs.search import Index, IndexNode
 from exhume.io.parallel import map_ordered
 from exhume.io.source import Source
 from exhume.io.tree import Tree
-from exhume.layout.sections import Section, SectionKind, SectionMap
+from exhume.layout.sections import Part, Section, SectionKind, SectionMap, SectionRun
 from exhume.limits import Limits
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def inspect(source: Source | Tree, *, limits: Limits) -> SectionMap:
     return SectionMap([(source, _remains(source, limits))])
 
 
-def _remains(source: Source, limits: Limits) -> Iterator[Section]:
+def _remains(source: Source, limits: Limits) -> Iterator[Part]:
     head = read_head(source, limits)
     start, size = head.blocks_offset, source.size
     if head.magic not in (MAGIC, INCOMPLETE_MAGIC) or start is None:  # each part by itself: the first stops the parser
@@ -114,7 +115,7 @@ def _node(index: Index, level: int, entry: IndexEntry) -> IndexNode:
     return index.node(entry, level)
 
 
-def _sections(file: BlockFile, blocks: Iterable[tuple[int, int, int]] | None = None) -> Iterator[Section]:
+def _sections(file: BlockFile, blocks: Iterable[tuple[int, int, int]] | None = None) -> Iterator[Part]:
     yield from _head(file)
     yield from _blocks(file, file.header.blocks_offset, file.header.codec, blocks)
 
@@ -132,36 +133,75 @@ def _head(file: BlockFile) -> Iterator[Section]:
 
 def _blocks(
     file: BlockFile, start: int, codec: str | None, blocks: Iterable[tuple[int, int, int]] | None = None
-) -> Iterator[Section]:
+) -> Iterator[Part]:
     """The blocks from `start` on; without a known codec, only their stored bytes."""
-    counts: dict[str, int] = {}
-    end = start
+    found = _Blocks(file, codec, start, framed=blocks is None)
     try:
         for offset, size, level in file.frames(start) if blocks is None else blocks:
-            yield _block(file, codec, counts, offset, size, level)
-            end = offset + size
+            found.add(offset + size, level)
     except SourceError:
         raise
     except ExhumeError as error:
-        yield Section("unread", file.source.span(end, file.source.size), SectionKind.UNREAD, note=str(error))
+        yield from found.run()
+        yield Section("unread", file.source.span(found.end, file.source.size), SectionKind.UNREAD, note=str(error))
+    else:
+        yield from found.run()
 
 
-def _block(file: BlockFile, codec: str | None, counts: dict[str, int], offset: int, size: int, level: int) -> Section:
-    kind = kind_of(level)
-    ordinal = counts.get(kind, 0)
-    counts[kind] = ordinal + 1
-    packed = codec is not None and kind != "extension"
-    return Section(
-        f"{kind}-{ordinal}",
-        file.source.span(offset, offset + size),
-        SectionKind.DATA if kind == "data" else SectionKind.STRUCTURE,
-        codec=codec if packed else None,
-        schema="zs::block",
-        payload_schema=PAYLOAD_SCHEMAS.get(kind) if packed else None,
-        load=(lambda: file.payload(file.read(offset, size))) if packed else None,
-        check=lambda _: file.checked(file.read(offset, size)),
-        note=f"level {level}",
-    )
+class _Blocks:
+    """Blocks that follow each other, each of which becomes a section when it is looked at."""
+
+    def __init__(self, file: BlockFile, codec: str | None, start: int, *, framed: bool) -> None:
+        self._file = file
+        self._codec = codec
+        self._framed = framed
+        self._bounds = array("q", [file.source.origin + start])
+        self._levels = bytearray()
+        self._ordinals = array("q")
+        self._counts = {"data": 0, "index": 0, "extension": 0}
+
+    @property
+    def end(self) -> int:
+        """Where the last block ends in the source."""
+        return self._bounds[-1] - self._file.source.origin
+
+    def add(self, end: int, level: int) -> None:
+        """Add the next block."""
+        kind = kind_of(level)
+        self._bounds.append(self._file.source.origin + end)
+        self._levels.append(level)
+        self._ordinals.append(self._counts[kind])
+        self._counts[kind] += 1
+
+    def run(self) -> Iterator[SectionRun]:
+        """The sections of all blocks, if there are any."""
+        if self._levels:
+            name, bounds = self._file.source.name, memoryview(self._bounds)
+            yield SectionRun(name, bounds, self._levels, make=self._make, names=self._names, claims=self._claims)
+
+    def _names(self) -> Iterator[str]:
+        kinds = {level: kind_of(level) for level in set(self._levels)}
+        return (f"{kinds[level]}-{ordinal}" for level, ordinal in zip(self._levels, self._ordinals, strict=True))
+
+    def _claims(self, first: int, last: int) -> bool:
+        return self._framed  # length, level, payload and checksum are all that there is between two blocks
+
+    def _make(self, number: int) -> Section:
+        file, level = self._file, self._levels[number]
+        kind = kind_of(level)
+        start, end = self._bounds[number] - file.source.origin, self._bounds[number + 1] - file.source.origin
+        packed = self._codec is not None and kind != "extension"
+        return Section(
+            f"{kind}-{self._ordinals[number]}",
+            file.source.span(start, end),
+            SectionKind.DATA if kind == "data" else SectionKind.STRUCTURE,
+            codec=self._codec if packed else None,
+            schema="zs::block",
+            payload_schema=PAYLOAD_SCHEMAS.get(kind) if packed else None,
+            load=(lambda: file.payload(file.read(start, end - start))) if packed else None,
+            check=lambda _: file.checked(file.read(start, end - start)),
+            note=f"level {level}",
+        )
 
 
 def _header_check(file: BlockFile, chain: Sequence[Field]) -> Check:
