@@ -20,9 +20,12 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest import mock
 
 import exhume
 from exhume.cli.main import invoke
+from exhume.tabular import wide
+from tests.scaling import archives
 from tools.blocks import write_block
 
 MOST = 2.4
@@ -130,22 +133,48 @@ CASES = (
     Case("clp-s", "records", 200, records, ("verify", "cat", "salvage -o {o}", "export --to csv -o {o}")),
     Case("kv-ir", "events", 200, stream_events, ("verify", "cat", "export --to jsonl -o {o}")),
     Case("clp-ir", "events", 200, text_events, ("verify", "cat", "list", "salvage -o {o}", "export --to jsonl -o {o}")),
-    Case("kv-ir", "keys", 100, stream_keys, ("verify", "cat", "list")),
+    Case("kv-ir", "events", 1000, stream_events, ("explain --at 2000", "explain --range 2000:2010", "explain")),
+    Case("kv-ir", "keys", 100, stream_keys, ("verify", "cat", "list", "export --to jsonl -o {o}",
+                                             "export --to parquet -o {o}", "export --to arrow -o {o}")),
     Case("caf", "members", 200, members, ("verify", "list", "explain --coverage", "salvage -o {o}")),
     Case("caf", "names that clash", 60, folders, ("verify", "list")),
     Case("caf", "components of a name", 150, components, ("verify", "list")),
+    Case("caf", "members", 200, members, ("explain --at 2000", "explain", "extract -o {o}",
+                                          "export --to jsonl -o {o}")),
     Case("caf", "heads in an image", 50, heads, ("carve",)),
-    Case("zs", "blocks", 200, blocks, ("verify", "cat", "list", "salvage -o {o}")),
-    Case("databundle", "members", 50, bundle, ("verify", "list", "export --to jsonl -o {o}")),
+    Case("caf", "heads within each other", 20, archives.nested_heads, ("salvage -o {o} --as caf",)),
+    Case("zs", "blocks", 200, blocks, ("verify", "cat", "list", "salvage -o {o}", "explain", "explain --at 2000",
+                                       "explain --coverage", "list --sections", "map --svg {o}",
+                                       "export --to jsonl -o {o}", "recode -o {o}")),
+    Case("zs", "blocks, two to an index block", 100, archives.narrow_index, ("verify", "cat", "list", "explain")),
+    Case("zs", "findings", 50, archives.damaged_blocks, ("verify", "explain", "salvage -o {o}", "map --svg {o}")),
+    Case("databundle", "members", 50, bundle, ("verify", "list", "export --to jsonl -o {o}", "explain --at 200",
+                                               "extract -o {o}", "salvage -o {o}")),
+    Case("databundle", "shards", 20, archives.shards, ("verify", "list", "cat", "salvage -o {o}")),
+    Case("ark", "channels", 100, archives.channels, ("verify", "list", "cat", "explain", "export --to parquet -o {o}",
+                                                     "export --to arrow -o {o}", "export --to mcap -o {o}",
+                                                     "salvage -o {o}")),
+    Case("ark", "messages of a channel", 200, archives.messages, ("verify", "cat", "export --to parquet -o {o}",
+                                                                  "export --to mcap -o {o}", "explain --at 20")),
+    Case("ark", "splits", 20, archives.splits, ("verify", "cat", "list", "export --to parquet -o {o}",
+                                                "salvage -o {o}")),
+    Case("leveldb", "puts in a log", 200, archives.puts, ("verify", "list", "cat", "info", "explain --at 200",
+                                                          "export --to jsonl -o {o}", "salvage -o {o}")),
+    Case("leveldb", "rows of a table", 200, archives.rows, ("verify", "list", "cat", "explain --at 200",
+                                                            "export --to parquet -o {o}", "salvage -o {o}")),
+    Case("zs", "targets", 10, archives.targets, ("verify --targets-from {t}", "salvage --targets-from {t} -o {o}",
+                                                 "export --targets-from {t} --to jsonl -o {o}")),
+    Case("zs", "archives in an image", 20, archives.image, ("carve", "carve -o {o}")),
 )  # fmt: skip
 
 
 def run(verb: str, target: Path, out: Path) -> None:
     """Run a verb on a target; what it prints is thrown away."""
-    words = [word.format(o=out) for word in verb.split()]
+    words = [word.format(o=out, t=target) for word in verb.split()]
+    given = [] if "{t}" in verb else [str(target)]
     shown = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
     with contextlib.redirect_stdout(shown), contextlib.redirect_stderr(io.StringIO()):
-        code = int(invoke([words[0], str(target), *words[1:], "-q"]))
+        code = int(invoke([words[0], *given, *words[1:], "-q"]))
     if code not in (0, 3, 4):
         raise RuntimeError(f"{verb} {target.name}: exit code {code}")
 
@@ -184,8 +213,17 @@ class Growth(NamedTuple):
         return max(0.0, math.log2(self.calls[-1] / self.calls[-2]))
 
 
+NARROW = 64
+"""Columns above which rows are maps while work is counted, so that small tables are wide ones."""
+
+
 def grow(case: Case, verb: str, folder: Path, *, memory: bool = False) -> Growth:
     """Run a verb at each size of a count."""
+    with mock.patch.object(wide, "WIDEST", NARROW):
+        return _grow(case, verb, folder, memory=memory)
+
+
+def _grow(case: Case, verb: str, folder: Path, *, memory: bool) -> Growth:
     sizes = [case.start << number for number in range(DOUBLINGS + 1)]
     counted: list[int] = []
     peaks: list[int] = []
@@ -223,7 +261,7 @@ def table(folder: Path) -> str:
             added = found.sizes[-1] - found.sizes[-2]
             each = max(0, found.calls[-1] - found.calls[-2]) / added
             held = max(0, found.peaks[1] - found.peaks[0]) / added
-            name = verb.replace(" -o {o}", "").replace(" {o}", "")
+            name = verb.replace(" -o {o}", "").replace(" {o}", "").replace(" {t}", "")
             lines.append(
                 f"| {case.format} | {case.grows} | `{name}` | {first:,} | {last:,} | {each:,.1f} |"
                 f" {found.exponent:.2f} | {held:,.0f} |"

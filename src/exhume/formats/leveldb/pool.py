@@ -38,11 +38,14 @@ class SourcePool:
         source = self._open.get(name)
         if source is None:
             source = self._open[name] = self._tree.source(name)
-            idle = [other for other in self._open if not self._uses.get(other) and other != name]
-            for other in idle[: max(0, len(self._open) - self._most)]:
-                self._open.pop(other).close()
+            while len(self._open) > self._most and (idle := self._idle(name)) is not None:
+                self._open.pop(idle).close()
         self._open.move_to_end(name)
         return source
+
+    def _idle(self, name: str) -> str | None:
+        """The file that was not used for the longest time and is not being read, other than `name`."""
+        return next((other for other in self._open if not self._uses.get(other) and other != name), None)
 
     def read(self, name: str, offset: int, size: int) -> bytes:
         """Exactly `size` bytes of a file."""

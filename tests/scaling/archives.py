@@ -1,0 +1,116 @@
+"""Archives with many of one thing, for the counts of `growth` that no other maker has."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+from typing import Any
+
+import exhume
+from exhume.formats.ark.rbuf.idl import parse_idl
+from exhume.formats.ark.writer import ArkWriter
+from exhume.formats.leveldb.log import build_log
+from tests.leveldb.make_samples import build_database, edit, write_files
+
+IDL = """namespace n; schema S { uint32 a; string b; }
+"""
+
+
+def puts(path: Path, count: int) -> None:
+    """A LevelDB database whose log has a record for each put."""
+    records = [
+        struct.pack("<QIBB", number + 1, 1, 1, 9) + b"k%08d" % number + b"\x06" + b"v%05d" % (number % 100_000)
+        for number in range(count)
+    ]
+    manifest = build_log([edit(log=3, last=0, following=4, tables=[])])
+    files = {"CURRENT": b"MANIFEST-000002\n", "MANIFEST-000002": manifest, "000003.log": build_log(records)}
+    write_files(path, files)
+
+
+def rows(path: Path, count: int) -> None:
+    """A LevelDB database with a table of many rows."""
+    write_files(path, build_database([(b"k%08d" % number, number + 1, 1, b"value") for number in range(count)]))
+
+
+def _log(path: Path, channels: int, messages: int, **options: Any) -> None:
+    registry = parse_idl(IDL)
+    with ArkWriter(path, **options) as log:
+        made = []
+        for number in range(channels):
+            if number % 200 == 0:  # a split has at most 256 objects
+                log.column(f"column{number // 200}")
+            made.append(log.channel(f"/c{number}", "n::S", registry, column=f"column{number // 200}"))
+        for number in range(messages):
+            for place, channel in enumerate(made):
+                channel.write(number * channels + place, {"a": number, "b": "text"})
+
+
+def channels(path: Path, count: int) -> None:
+    """An Ark log with many channels, each with two messages."""
+    _log(path, count, 2)
+
+
+def messages(path: Path, count: int) -> None:
+    """An Ark log with one channel of many messages."""
+    _log(path, 1, count)
+
+
+def splits(path: Path, count: int) -> None:
+    """An Ark log with a split for every five messages."""
+    _log(path, 1, count * 5, split_items=5)
+
+
+def damaged_blocks(path: Path, count: int) -> None:
+    """A ZS file in which the checksum of every other data block is wrong: a finding for each."""
+    with exhume.create(path, "zs", codec="none", block_size=64) as writer:
+        lines: Any = writer
+        lines.add_records(b"%09d" % number for number in range(count * 4))
+    data = bytearray(path.read_bytes())
+    with exhume.open(bytes(data)) as archive:
+        ends = [section.span.end for section in archive.sections() if section.name.startswith("data-")]
+    for end in ends[::2]:
+        data[end - 1] ^= 0xFF
+    path.write_bytes(data)
+
+
+def narrow_index(path: Path, count: int) -> None:
+    """A ZS file whose index blocks have two entries each: as many levels as there can be."""
+    with exhume.create(path, "zs", codec="none", block_size=64, branching_factor=2) as writer:
+        lines: Any = writer
+        lines.add_records(b"%09d" % number for number in range(count))
+
+
+def shards(path: Path, count: int) -> None:
+    """A bundle with a member in each of many shards."""
+    with exhume.create(path, "databundle", shards=count) as writer:
+        files: Any = writer
+        for number in range(count):
+            files.add(f"folder/{number:06}", b"x" * 100)
+
+
+def targets(path: Path, count: int) -> None:
+    """A list of many small archives, and these."""
+    folder = path.with_name(f"{path.name}.d")
+    folder.mkdir()
+    with exhume.create(folder / "0.zs", "zs") as writer:
+        lines: Any = writer
+        lines.add(b"x")
+    data = (folder / "0.zs").read_bytes()
+    for number in range(1, count):
+        (folder / f"{number}.zs").write_bytes(data)
+    path.write_text("".join(f"{folder / str(number)}.zs\n" for number in range(count)))
+
+
+def image(path: Path, count: int) -> None:
+    """An image of many small archives."""
+    with exhume.create(path, "zs") as writer:
+        lines: Any = writer
+        lines.add(b"x")
+    path.write_bytes((path.read_bytes() + bytes(99)) * count)
+
+
+def nested_heads(path: Path, count: int) -> None:
+    """Heads of a CAF index within each other, then entries that break off."""
+    entries = b",".join(b'"f%d":{"start_byte":0,"end_byte":1}' % number for number in range(count * 5))
+    head = b'{"format_version":"1.0","files":{'
+    path.write_bytes((head + b'"x":') * count + head + entries + b',"bro')
