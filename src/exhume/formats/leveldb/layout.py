@@ -430,6 +430,23 @@ _WRITES: Final[Mapping[int, int]] = {
 """Value types of the operations that write; the others are marks and notes."""
 
 
+def parse_write(payload: bytes) -> Batch | None:
+    """A log record that is a single write, as most are; None for any other, which is for `parse_batch`."""
+    end = len(payload)
+    if end <= BATCH.size:
+        return None
+    sequence, stated = BATCH.unpack_from(payload)
+    try:
+        at, kind, family, key, key_end, value, value_end, _, _, _, _ = flat_operation(payload, BATCH.size, end)
+    except LayoutError:
+        return None
+    value_type = _WRITES.get(kind)
+    if at != end or value_type is None or sequence > MAX_SEQUENCE:
+        return None
+    one = Operation(value_type, payload[key:key_end], payload[value:value_end], BATCH.size, family)
+    return Batch(sequence, stated, [one], None)
+
+
 def parse_batch(payload: bytes, where: Span) -> Batch:
     """Splits the log record at `where` into operations; the first unreadable one ends the list and sets `problem`.
 

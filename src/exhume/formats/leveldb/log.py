@@ -117,6 +117,12 @@ class LogReader:
                 if not self._take_note(fragment, data, records > 0 or bool(fragments)):
                     return
                 continue
+            if kind == FULL and not fragments and not fragment.earlier and self._codec is None and not self._headless:
+                if len(data) > self.limits.payload_size:
+                    self.limits.check("payload_size", len(data), everything)
+                records += 1
+                yield LogRecord(fragment.offset, fragment.end, data, (fragment,), fragment.intact)
+                continue
             if fragments and fragment.earlier is not fragments[0].earlier:
                 self._tell_tail(fragments)
                 parts, fragments, total = [], [], 0
@@ -267,8 +273,9 @@ class LogReader:
                 return
             checksum = mask_crc32c(crc32c(data[at + CHECKED : stop]))
             intact = checksum == stored
-            span = self.source.span(base + at, base + stop)
+            begin = base + at
             if not intact:
+                span = self.source.span(begin, base + stop)
                 self._tell(
                     checks.LOG_CRC, span=span, field_path="checksum", expected=f"{stored:08x}", actual=f"{checksum:08x}"
                 )
@@ -283,7 +290,7 @@ class LogReader:
                 kind -= RECYCLABLE if kind > LAST else 0
             elif kind not in TIMESTAMPS and kind != FragmentTypes.SET_COMPRESSION:
                 if kind not in KNOWN and kind < MAY_SKIP and not earlier:
-                    rest = self.source.span(span.start - origin, self.source.size)
+                    rest = self.source.span(begin, self.source.size)
                     self.lost += rest.size
                     self.report(checks.FRAGMENT_TYPE, span=rest, field_path="fragment_type", actual=kind)
                     raise _Stopped

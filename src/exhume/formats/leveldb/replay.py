@@ -16,7 +16,8 @@ from exhume.errors import ExhumeError, LimitExceededError, MissingDependencyErro
 from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.checks import Recorder, Report
 from exhume.formats.leveldb.files import DbFile
-from exhume.formats.leveldb.layout import Batch, Mark, Operation, OperationTypes, parse_batch
+from exhume.formats.leveldb.layout import Batch, Mark, Operation, OperationTypes, parse_batch, parse_write
+from exhume.formats.leveldb.layout_facts import BATCH
 from exhume.formats.leveldb.log import LogReader
 from exhume.formats.leveldb.manifest import Manifest
 from exhume.formats.leveldb.merge import RangeDeletion, sort_key
@@ -27,6 +28,8 @@ from exhume.io.source import Source
 from exhume.limits import Limits
 
 _TOP = (1 << 64) - 1
+_ALONE: tuple[int, ...] = (BATCH.size,)
+"""Where the operation of a batch of one begins."""
 _RANGE = int(ValueTypes.RANGE_DELETION)
 _BEGINS = (OperationTypes.BEGIN_PREPARE, OperationTypes.BEGIN_PERSISTED_PREPARE, OperationTypes.BEGIN_UNPREPARE)
 _COMMITS = (OperationTypes.COMMIT, OperationTypes.COMMIT_WITH_TIMESTAMP)
@@ -107,8 +110,9 @@ class Replay:
         if self._rule is None:
             log.rule, log.evidence = _rule_of([one.batch for one in batches], self._is_dacha)
         run = _Run(self._manifest, self._prepared, log, file.number, timestamps)
-        for one in batches:
-            run.apply(one)
+        batches.reverse()
+        while batches:  # of which only the items are kept
+            run.apply(batches.pop())
         old: dict[int, list[Item]] = {}
         for one in earlier:
             for number, operation in enumerate(one.batch.operations):
@@ -135,15 +139,18 @@ class Replay:
         reader = LogReader(source, report, self._limits, file.number)
         try:
             for ordinal, record in enumerate(reader):
-                span = source.span(record.offset - source.origin, record.end - source.origin)
-                batch = parse_batch(record.payload, span)
+                batch, offsets = parse_write(record.payload), _ALONE
+                if batch is None:
+                    span = source.span(record.offset - source.origin, record.end - source.origin)
+                    batch = parse_batch(record.payload, span)
+                    offsets = tuple([o.offset for o in batch.operations])
                 stated = batch.problem is None and batch.stated == len(batch.operations)
                 place = Place(
                     source.name, file.number, None, record.offset, record.end,
                     Verdict.GOOD if record.intact else Verdict.BAD,
                     file.role is Role.LIVE and not record.earlier,
                     batch_sequence=batch.sequence, batch_count=batch.stated,
-                    operations=tuple([o.offset for o in batch.operations]),
+                    operations=offsets,
                 )  # fmt: skip
                 one = LogBatch(batch, place, (file.number << 33) + 2 * ordinal + 1)
                 if record.earlier:
@@ -157,6 +164,7 @@ class Replay:
                     if unknown:
                         break
                 elif not stated:
+                    span = source.span(record.offset - source.origin, record.end - source.origin)
                     report(checks.BATCH_COUNT, span=span, expected=batch.stated, actual=len(batch.operations))
         except (LimitExceededError, MissingDependencyError) as error:
             log.error = error
