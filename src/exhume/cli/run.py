@@ -370,6 +370,10 @@ class Output:
         sys.stdout.flush()
         sys.stdout.buffer.write(data)
 
+    def flush(self) -> None:
+        """Sends everything that was written."""
+        sys.stdout.flush()
+
     def require_binary(self) -> BinaryIO:
         """The binary stream, for bulk writers; raises `click.UsageError` when it is a terminal."""
         if self._terminal:

@@ -12,6 +12,7 @@ from exhume.cli.outcome import Outcome
 from exhume.cli.params import Choice as ChoiceType
 from exhume.cli.runtime import Run
 from exhume.formats.clp_s import cli_search
+from exhume.formats.kv_ir.cli import FOLLOW, refuse_with_follow
 
 if TYPE_CHECKING:
     from exhume.formats.clp_ir.reader import Choice, ClpIrArchive
@@ -24,7 +25,7 @@ _TIMES = click.Option(
 )
 
 OPTIONS: dict[str, list[click.Option]] = {
-    "cat": [_TIMES],
+    "cat": [_TIMES, FOLLOW],
     "search": [
         click.Option(["--ignore-case", "-i"], is_flag=True, help="Ignore the case of ASCII letters."),
         click.Option(["--whole"], is_flag=True, help="QUERY has to match a whole message, line end included."),
@@ -38,6 +39,7 @@ OPTIONS: dict[str, list[click.Option]] = {
             help="Count matches in spans of so many milliseconds.",
         ),
         _TIMES,
+        FOLLOW,
     ],
     "recode": [
         click.Option(["--codec"], metavar="CODEC", help="none, or zstd for one zstd frame (default: by the name)."),
@@ -55,9 +57,13 @@ def cat(run: Run, archive: ClpIrArchive, names: tuple[str, ...], options: dict[s
     """
     if names:
         raise click.UsageError("events of an IR stream have no names")
-    if run.machine:
-        from exhume.formats.clp_ir.reader import EVERY
+    from exhume.formats.clp_ir.reader import EVERY
 
+    if options["follow"]:
+        refuse_with_follow(run, options, ())
+        _follow(run, archive, EVERY, options["times"] or "pattern")
+        return None
+    if run.machine:
         run.items("records", {"target": archive.name, "format": archive.format}, "records", _items(archive, EVERY))
         return None
     times = options["times"] or "pattern"
@@ -65,6 +71,23 @@ def cat(run: Run, archive: ClpIrArchive, names: tuple[str, ...], options: dict[s
     for chunk in archive.text_chunks(times=times):
         run.out.write(chunk)
     return None
+
+
+def _follow(run: Run, archive: ClpIrArchive, choice: Choice, times: str) -> None:
+    from exhume.formats.clp_ir.checks import STREAM
+    from exhume.formats.clp_ir.stream import TextUnits
+    from exhume.formats.clp_ir.units import How
+    from exhume.formats.kv_ir.follow import GrowingStream, follow
+
+    _note_times(run, archive, times)
+
+    def begin(stream: GrowingStream) -> TextUnits:
+        units = TextUnits(stream, archive.limits)
+        units.decoder.choose(*choice)
+        units.decoder.print_times(*archive.printing(times))
+        return units
+
+    follow(run, archive, STREAM, begin, How.TEXT)
 
 
 def _items(archive: ClpIrArchive, choice: Choice) -> Iterator[dict[str, Any]]:
@@ -93,14 +116,14 @@ def search(run: Run, archives: list[ClpIrArchive], query: str, options: dict[str
     if None not in (begin, end) and begin > end:
         raise click.UsageError("--tge is after --tle")
     choice = choose((query,), begin_ms=begin, end_ms=end, ignore_case=options["ignore_case"], whole=options["whole"])
-    if options["count_by_time"]:
-        spans: Counter[int] = Counter()
-        for archive in archives:
-            spans.update(archive.count_by_time(options["count_by_time"], choice))
-        rows = [{"timestamp": start, "count": count} for start, count in spans.items()]
-        return merge(run, [{"counts": rows}], query, options)
-    if options["count"]:
-        return merge(run, [{"count": sum(archive.count(choice) for archive in archives)}], query, options)
+    if options["follow"]:
+        refuse_with_follow(run, options, ("count", "count_by_time"))
+        if len(archives) > 1 or run.several:
+            raise click.UsageError("--follow takes one stream")
+        _follow(run, archives[0], choice, options["times"] or "pattern")
+        return Outcome.DONE
+    if options["count"] or options["count_by_time"]:
+        return _count(run, archives, query, choice, options)
     found = False
     if run.machine:
 
@@ -120,6 +143,16 @@ def search(run: Run, archives: list[ClpIrArchive], query: str, options: dict[str
             found = True
             run.out.write(chunk)
     return Outcome.DONE if found else Outcome.NO
+
+
+def _count(run: Run, archives: list[ClpIrArchive], query: str, choice: Choice, options: dict[str, Any]) -> Outcome:
+    if options["count_by_time"]:
+        spans: Counter[int] = Counter()
+        for archive in archives:
+            spans.update(archive.count_by_time(options["count_by_time"], choice))
+        rows = [{"timestamp": start, "count": count} for start, count in spans.items()]
+        return merge(run, [{"counts": rows}], query, options)
+    return merge(run, [{"count": sum(archive.count(choice) for archive in archives)}], query, options)
 
 
 def merges(options: dict[str, Any], machine: bool) -> bool:

@@ -69,7 +69,7 @@ def milliseconds(time: Any) -> int:
         try:
             when = datetime.fromisoformat(time)
         except ValueError:
-            raise WriterError("a time is not at ISO 8601", actual=time[:80]) from None
+            raise WriterError("a time is not ISO 8601", actual=time[:80]) from None
         since = (when if when.tzinfo is not None else when.replace(tzinfo=UTC)) - _EPOCH
         if since % timedelta(milliseconds=1):
             raise WriterError("a stream stores whole milliseconds", actual=time[:80])

@@ -35,13 +35,20 @@ _TIME = click.Option(
     help="The key with times, for --tge, --tle and --count-by-time (default: @timestamp.unix_millisecs).",
 )
 
+FOLLOW = click.Option(
+    ["--follow", "-f"],
+    is_flag=True,
+    help="Continue as the file grows, as tail -F does, until the stream ends.",
+)
+
 OPTIONS: dict[str, list[click.Option]] = {
-    "cat": [_PAIRS, clp_s_cli.TEXT, Jobs()],
+    "cat": [_PAIRS, clp_s_cli.TEXT, Jobs(), FOLLOW],
     "export": [Jobs()],
     "search": [  # always in order
         *(option for option in clp_s_cli.OPTIONS["search"] if option.name != "ordered"),
         _TIME,
         _PAIRS_FOUND,
+        FOLLOW,
     ],
     "recode": [
         click.Option(["--codec"], metavar="CODEC", help="none, or zstd for one zstd frame (default: by the name)."),
@@ -70,6 +77,15 @@ def cat(run: Run, archive: KvIrArchive, names: tuple[str, ...], options: dict[st
     if names:
         raise click.UsageError("events of a KV-IR stream have no names")
     pairs = options["pairs"] or "user"
+    if options["follow"]:
+        from exhume.formats.kv_ir.checks import STREAM
+        from exhume.formats.kv_ir.follow import follow
+        from exhume.formats.kv_ir.reader import PAIRS
+        from exhume.formats.kv_ir.stream import Units
+
+        refuse_with_follow(run, options, ("text",))
+        follow(run, archive, STREAM, lambda stream: Units(stream, archive.limits), PAIRS[pairs])
+        return None
     if options["text"]:
         if run.machine:
             raise click.UsageError("--text prints bytes: leave out --json and --ndjson")
@@ -92,6 +108,43 @@ def cat(run: Run, archive: KvIrArchive, names: tuple[str, ...], options: dict[st
     for chunk in archive.json_chunks(pairs=pairs, jobs=options["jobs"]):
         run.out.write(chunk)
     return None
+
+
+def refuse_with_follow(run: Run, options: dict[str, Any], names: Collection[str]) -> None:
+    """Raises `click.UsageError` for what cannot be combined with `--follow`: JSON documents, and what has one answer at
+    the end.
+    """
+    if run.machine:
+        raise click.UsageError("--follow prints lines, not JSON documents: leave out --json and --ndjson")
+    for name in names:
+        if options.get(name):
+            raise click.UsageError(f"--follow cannot be combined with --{name.replace('_', '-')}")
+
+
+class _Followed(Collection[Any]):
+    """The events of a growing stream as clp-s archives, one whenever everything that is complete was read."""
+
+    def __init__(self, run: Run, stream: KvIrArchive, timestamp_key: str | None) -> None:
+        self.run, self.stream, self.timestamp_key = run, stream, timestamp_key
+
+    def __len__(self) -> int:
+        return 1
+
+    def __contains__(self, one: object) -> bool:
+        return one is self.stream
+
+    def __iter__(self) -> Iterator[Any]:
+        from exhume.formats.kv_ir.checks import STREAM
+        from exhume.formats.kv_ir.follow import GrowingStream, note_replaced
+        from exhume.formats.kv_ir.rows import archives
+
+        while True:
+            growing = GrowingStream(self.stream, STREAM)
+            growing.idle = self.run.out.flush
+            yield from archives(self.stream, self.timestamp_key, pieces=growing.pieces_and_pauses())
+            if growing.file.replaced is None:
+                return
+            note_replaced(self.run, growing)
 
 
 class _Archives(Collection[Any]):
@@ -126,9 +179,15 @@ def search(run: Run, archives: list[KvIrArchive], query: str, options: dict[str,
         raise click.UsageError("--timestamp-key has no effect without --tge, --tle or --count-by-time")
     key = options.pop("timestamp_key", None) or (TIMESTAMP_KEY if timed else None)
     roots = ROOTS[options.pop("pairs", None) or "both"]
+    found: Collection[Any] = _Archives(archives, key, options.get("jobs", 1))
+    if options.pop("follow", False):
+        refuse_with_follow(run, options, ("count", "count_by_time", "explain_plan", "min", "max", "unique"))
+        if len(archives) > 1 or run.several:
+            raise click.UsageError("--follow takes one stream")
+        found = _Followed(run, archives[0], key)
     return cli_search.search(
         run,
-        _Archives(archives, key, options.get("jobs", 1)),
+        found,
         query,
         {**options, "ordered": True, "roots": roots},
         "kv-ir",

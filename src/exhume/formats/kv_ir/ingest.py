@@ -14,7 +14,15 @@ from exhume.errors import ExhumeError, Span
 from exhume.formats.kv_ir import checks
 from exhume.formats.kv_ir.ahead import ALL, Portion, Portions, Worker
 from exhume.formats.kv_ir.kernel import KvIrDecoder
-from exhume.formats.kv_ir.layout import MAGIC_SIZE, MAGICS, MAX_PREAMBLE, misfit, parse_metadata, parse_preamble
+from exhume.formats.kv_ir.layout import (
+    MAGIC_SIZE,
+    MAGICS,
+    MAX_PREAMBLE,
+    has_preamble,
+    misfit,
+    parse_metadata,
+    parse_preamble,
+)
 from exhume.formats.kv_ir.units import How, Status
 
 
@@ -121,7 +129,7 @@ class Ingest:
     def push(self, piece: bytes, *, final: bool) -> None:
         """Adds bytes of the stream.  Raises what is wrong with its preamble."""
         self._data += piece
-        if self.metadata is None and (final or len(self._data) >= MAX_PREAMBLE):
+        if self.metadata is None and (final or has_preamble(self._data)):
             where = Span(self.name, 0, len(self._data))
             preamble = parse_preamble(self._data, where)
             self.metadata = parse_metadata(preamble, where).get("USER_DEFINED_METADATA", {})

@@ -25,7 +25,7 @@ from exhume_ksy.facts.clp_kv_ir import (
 from exhume_ksy.facts.clp_kv_ir import Preamble as PreambleFacts
 from exhume_ksy.fast.clp_kv_ir import flat_token, read_decimal_4, read_decimal_8, read_preamble, read_token
 
-from exhume.errors import Span
+from exhume.errors import ExhumeError, Span, TruncatedError
 from exhume.formats.kv_ir import checks
 from exhume.layout.fast import LayoutError
 
@@ -157,6 +157,17 @@ def parse_preamble(data: bytes, where: Span, rules: checks.StreamRules = checks.
     return Preamble(Encodings(found.encoding), end - len(raw), raw)
 
 
+def has_preamble(data: bytes) -> bool:
+    """Whether `data` contains all of a preamble, or more bytes cannot make it one."""
+    try:
+        parse_preamble(data, Span("", 0, len(data)))
+    except TruncatedError:
+        return False
+    except ExhumeError:
+        return True
+    return True
+
+
 def parse_metadata(preamble: Preamble, where: Span) -> dict[str, Any]:
     """The metadata.  Raises KVIR-102, KVIR-103, KVIR-401 and KVIR-402; `where` is what they lie in."""
     span = where.sub(preamble.metadata_at, preamble.size)
@@ -236,6 +247,7 @@ __all__ = [
     "decimal_text",
     "default_metadata",
     "flat_token",
+    "has_preamble",
     "join_text",
     "misfit",
     "pack_decimal",

@@ -40,13 +40,20 @@ ROOTS: dict[str, Roots] = {
 
 
 def archives(
-    stream: KvIrArchive, timestamp_key: str | None = None, size: int = SIZE, *, jobs: int = 1
+    stream: KvIrArchive,
+    timestamp_key: str | None = None,
+    size: int = SIZE,
+    *,
+    jobs: int = 1,
+    pieces: Iterator[bytes] | None = None,
 ) -> Iterator[ClpSArchive]:
     """Yields archives that together hold the events of a stream, in their order.
 
     `timestamp_key` names the key whose values are times, as in `@timestamp.unix_millisecs`.  So many `jobs` encode
     parts of the stream and compress the archives (0: one per core), which are those of one.  Raises the error of the
     first damage once the events before it were yielded, and `WriterError` for a `timestamp_key` that is not a key path.
+
+    `pieces` are those of a stream that grows: an empty one yields what came before it as an archive.
     """
     options = WriterOptions(timestamp_key=timestamp_key, level=1, target_encoded_size=size, jobs=jobs)
     events = Ingest(stream.name, exact=True)
@@ -61,20 +68,24 @@ def archives(
         data = b"".join([head, *(piece for pieces in sections for piece in pieces)])
         return ClpSArchive(BytesSource(data, stream.name), limits=stream.limits)
 
-    for block in _blocks(stream, encoders, jobs):
+    pauses = False
+    for block in _blocks(stream, encoders, jobs) if pieces is None else _growing(pieces):
         if isinstance(block, ExhumeError):
             problem = block
         elif block.part is not None and events.expects(block.part) and encoders.take_over(made, block):
             events.pass_over(block.part)
             continue
         else:
-            final = block.data is None
+            final, pauses = block.data is None, pieces is not None and block.data == b""
             events.push(block.data or b"", final=final)
         while problem is None and not events.ended:
             status, problem = events.run(made.encoder, size, final=final)
             if status == Status.RECORD:
                 problem = checks.VALUE_TYPE.error(REASONS[Refusal(events.encoder_fault)], span=stream.stream.span(0, 0))
-            if status not in (Status.FULL, Status.NO_ROOM) or problem is not None or not made.encoder.records:
+            is_pause = pauses and status == Status.MORE
+            if not is_pause and status not in (Status.FULL, Status.NO_ROOM):
+                break
+            if problem is not None or not made.encoder.records:
                 break
             yield finished()
             made = Part(*begin(options))
@@ -84,6 +95,14 @@ def archives(
         yield finished()
     if problem is not None:
         raise problem
+
+
+def _growing(pieces: Iterator[bytes]) -> Iterator[Block | ExhumeError]:
+    """The bytes of a stream that grows; the last block is the error of the zstd frame around them, if there is one."""
+    try:
+        yield from map(Block, pieces)
+    except ExhumeError as error:
+        yield error
 
 
 def _blocks(stream: KvIrArchive, encoders: BlockEncoders, jobs: int) -> Iterator[Block | ExhumeError]:

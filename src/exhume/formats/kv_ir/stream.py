@@ -26,6 +26,7 @@ from exhume.formats.kv_ir.layout import (
     MAX_PREAMBLE,
     LayoutError,
     Preamble,
+    has_preamble,
     misfit,
     parse_preamble,
     token_name,
@@ -65,6 +66,9 @@ class Stream:
         stored: Bytes of the file that this took.
         short: Whether `head` met damage before it had as many bytes as requested.
     """
+
+    live = False
+    """Whether more may be appended: then every byte is looked at as soon as it is there."""
 
     def __init__(self, source: Source, rules: checks.StreamRules = checks.STREAM) -> None:
         self.source, self.rules = source, rules
@@ -136,7 +140,7 @@ class Stream:
                 if at:
                     return  # what follows the frames is told by who looks for it
                 raise self.rules.frame_corrupt.error(span=source.span(at, source.size), actual=error.actual) from error
-            engine = _engine()
+            engine = new_engine()
             start, done, step = at, 0, FIRST_STEP
             while not engine.eof:
                 piece = source.read_up_to(at, min(step, STEP - (at - start) % STEP))
@@ -159,7 +163,7 @@ class Stream:
 
     def _near(self, start: int, stop: int, done: int) -> Iterator[bytes]:
         """What can be decompressed after the first `done` bytes of a frame that fails at `stop`."""
-        engine = _engine()
+        engine = new_engine()
         for piece in self.source.chunks(start, stop, STEP):
             engine.decompress(piece)
         for piece in self.source.chunks(stop, min(stop + STEP, self.source.size), FINE):
@@ -171,7 +175,8 @@ class Stream:
                 yield out
 
 
-def _engine() -> Any:
+def new_engine() -> Any:
+    """A decompressor of one zstd frame, in chunks."""
     return zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW_MAX).decompressobj()
 
 
@@ -209,7 +214,7 @@ class Units:
         self.keep: Callable[[bytes], object] | None = None
         self._data, self._base, self._kept = b"", 0, 0
         self._exhausted = False
-        while len(self._data) < MAX_PREAMBLE and self._more():
+        while len(self._data) < MAX_PREAMBLE and not (stream.live and has_preamble(self._data)) and self._more():
             pass
         try:
             self.preamble = preamble or parse_preamble(self._data, stream.span(0, len(self._data)), stream.rules)
@@ -234,7 +239,9 @@ class Units:
 
     def _more(self) -> bool:
         """Whether there are more bytes; they are then in `_data`.  A failure to read is raised behind what was read."""
-        wanted = max(1, len(self._data))  # so that a long unit is looked at again only when twice as much is there
+        wanted = (
+            1 if self.stream.live else max(1, len(self._data))
+        )  # so that a long unit is looked at again only when twice as much is there
         held = [self._data]
         try:
             while wanted > 0 and (piece := next(self._pieces, b"")):

@@ -1,0 +1,127 @@
+"""Streams that a logger is still writing, read as they grow: what is complete is printed, then more is waited for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import zstandard
+
+from exhume.codecs.zstd import ZSTD_MAGIC
+from exhume.errors import ExhumeError, SourceError, Span
+from exhume.formats.kv_ir.checks import StreamRules
+from exhume.formats.kv_ir.stream import FIRST_STEP, Stream, Units, new_engine, printed
+from exhume.io.growing import GrowingFile
+
+if TYPE_CHECKING:
+    from exhume.cli.runtime import Run
+    from exhume.formats.kv_ir.reader import StreamArchive
+
+
+def path_of(archive: StreamArchive) -> str:
+    """The path of a stream that can be followed: a local file, all of it.  Raises `SourceError` for another."""
+    source = archive.source
+    path = source.location
+    if path is None or "://" in path or source.origin or archive.name != source.name:
+        raise SourceError("only a local file can be followed, and only all of it", span=Span(archive.name, 0, 0))
+    return path
+
+
+class GrowingStream(Stream):
+    """A stream in a file that grows.
+
+    Attributes:
+        file: The file.
+        idle: Called whenever everything that is complete was read, before more is waited for.
+    """
+
+    live = True
+
+    def __init__(self, archive: StreamArchive, rules: StreamRules) -> None:
+        super().__init__(archive.source, rules)
+        self.file = GrowingFile(path_of(archive))
+        self.idle: Callable[[], object] = lambda: None
+
+    def span(self, start: int, end: int) -> Span:
+        """A range of the stream."""
+        if self.wrapped:
+            return Span(self.source.name, 0, self.stored).in_payload(start, end)
+        return Span(self.source.name, start, end)
+
+    def pieces(self) -> Iterator[bytes]:
+        """The bytes, as they come.  Raises the rule of a broken zstd frame."""
+        return (piece for piece in self.pieces_and_pauses() if piece)
+
+    def pieces_and_pauses(self) -> Iterator[bytes]:
+        """The same, with an empty piece before each wait."""
+        self.size = self.stored = 0
+        engine = None
+        head = b""
+        for chunk in self.file.chunks():
+            if not chunk:
+                yield b""
+                self.idle()
+                continue
+            if len(head) < len(ZSTD_MAGIC):
+                head = chunk = head + chunk
+                if len(head) < len(ZSTD_MAGIC):
+                    continue
+                self.wrapped = head.startswith(ZSTD_MAGIC)
+            if not self.wrapped:
+                self.stored += len(chunk)
+                self.size += len(chunk)
+                yield chunk
+                continue
+            for at in range(0, len(chunk), FIRST_STEP):
+                left = chunk[at : at + FIRST_STEP]
+                while left:
+                    engine = engine or new_engine()
+                    span = Span(self.source.name, self.stored, self.stored + len(left))
+                    try:
+                        out = engine.decompress(left)
+                    except zstandard.ZstdError as error:
+                        raise self.rules.frame_corrupt.error(span=span, actual=str(error)) from error
+                    rest = engine.unused_data if engine.eof else b""
+                    engine = None if engine.eof else engine
+                    self.stored += len(left) - len(rest)
+                    left = rest
+                    self.size += len(out)
+                    if out:
+                        yield out
+
+
+def follow(
+    run: Run, archive: StreamArchive, rules: StreamRules, begin: Callable[[GrowingStream], Units], how: int
+) -> None:
+    """Prints what the decoder makes of a stream, until it ends.
+
+    `begin` makes the units, with a decoder that is ready.  When the file is replaced or truncated, a note says so, and
+    the new file is followed from its beginning.  Raises `SourceError`, and what is wrong with the stream.
+    """
+    while True:
+        stream = GrowingStream(archive, rules)
+        units: list[Units] = []
+
+        def idle(units: list[Units] = units) -> None:
+            for one in units:
+                if found := one.decoder.take():
+                    run.out.write(found)
+            run.out.flush()
+
+        stream.idle = idle
+        try:
+            units.append(begin(stream))
+            for chunk in printed(units[0], how):
+                run.out.write(chunk)
+        except ExhumeError:
+            if stream.file.replaced is None:
+                raise
+            note_replaced(run, stream)
+            continue
+        run.out.flush()
+        return
+
+
+def note_replaced(run: Run, stream: GrowingStream) -> None:
+    """Says that a file was replaced or truncated, and that the new one is followed."""
+    run.note(f"{stream.source.name}: the file was {stream.file.replaced}: following the new one")

@@ -1,0 +1,216 @@
+"""Following streams that are still being written: KV-IR and text, open and in zstd frames, replaced and cut short."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import zstandard
+
+from exhume.formats.kv_ir.build import END
+from exhume.formats.kv_ir.layout import NODES, Tags
+from exhume.io import growing
+from exhume.io.growing import GrowingFile
+from tests.clp_ir import streams as text
+from tests.kv_ir import streams as pairs
+
+KINDS = {"text": (text.head(), text.UNITS), "pairs": (pairs.HEAD, pairs.UNITS)}
+ENOUGH_S = 60.0
+KEYS = bytes(sorted(Tags(tag) for tag in NODES))
+"""What new keys begin with, which print nothing."""
+
+
+def content(kind: str, out: bytes) -> Any:
+    """What was printed; the order of keys in an object depends on how many events are searched together."""
+    return out if kind == "text" else [json.loads(line) for line in out.splitlines()]
+
+
+@pytest.fixture(autouse=True)
+def often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Looks for more a hundred times a second."""
+    monkeypatch.setattr(growing, "INTERVAL_S", 0.01)
+
+
+class Logger(threading.Thread):
+    """Writes the pieces of a stream to a file, each after the one before was printed.
+
+    `printed` is how much has been printed so far.
+    """
+
+    def __init__(self, path: Path, pieces: list[tuple[bytes, bool]], printed: Callable[[], int]) -> None:
+        super().__init__(daemon=True)
+        self.path, self.pieces, self.printed = path, pieces, printed
+        self.waits: list[bool] = []
+
+    def run(self) -> None:
+        for piece, is_event in self.pieces:
+            before = self.printed()
+            with self.path.open("ab") as file:
+                file.write(piece)
+            stop = time.monotonic() + (ENOUGH_S if is_event else 0)
+            while self.printed() == before and time.monotonic() < stop:
+                time.sleep(0.005)
+            self.waits.append(self.printed() > before or not is_event)
+
+
+def framed(parts: list[bytes]) -> list[bytes]:
+    """The parts in one zstd frame, flushed after each; the last one ends it."""
+    made = zstandard.ZstdCompressor().compressobj()
+    out = [made.compress(part) + made.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK) for part in parts]
+    return [*out[:-1], out[-1] + made.flush()]
+
+
+def frames(parts: list[bytes]) -> list[bytes]:
+    """Each part in a zstd frame of its own."""
+    return [zstandard.ZstdCompressor().compress(part) for part in parts]
+
+
+PACKED: dict[str, Callable[[list[bytes]], list[bytes]]] = {"open": list, "a frame": framed, "frames": frames}
+
+
+@pytest.mark.parametrize("packed", PACKED)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("verb", ["cat", "search"])
+def test_what_is_complete_is_printed_before_more_comes(
+    verb: str, kind: str, packed: str, tmp_path: Path, exhume_cli: Callable[..., Any], printed: Callable[[], int]
+) -> None:
+    head, units = KINDS[kind]
+    parts = [head + units[0], *units[1:], END]
+    pieces = PACKED[packed](parts)
+    path = tmp_path / "app.clp"
+    path.write_bytes(pieces[0])
+    events = [part != END and part[0] not in KEYS for part in parts]
+    logger = Logger(path, list(zip(pieces, events, strict=True))[1:], printed)
+    logger.start()
+    query = ["*"] if verb == "search" else []
+    ran = exhume_cli(verb, path, *query, "--follow")
+    logger.join()
+    whole = exhume_cli(verb, path, *query)
+    assert (ran.code, ran.err) == (0, "")
+    assert content(kind, ran.out) == content(kind, whole.out)
+    assert all(logger.waits)  # each event was printed before the next unit was written
+
+
+@pytest.fixture
+def printed(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
+    """How many bytes were printed so far."""
+    from exhume.cli.run import Output
+
+    done = 0
+    write = Output.write
+
+    def counted(self: Output, data: bytes | memoryview) -> None:
+        nonlocal done
+        write(self, data)
+        done += len(data)
+
+    monkeypatch.setattr(Output, "write", counted)
+    return lambda: done
+
+
+def test_an_event_that_comes_byte_by_byte(
+    tmp_path: Path, exhume_cli: Callable[..., Any], printed: Callable[[], int]
+) -> None:
+    path = tmp_path / "app.clp"
+    start = len(text.head()) + 10
+    path.write_bytes(text.SMALL[:start])
+
+    def write() -> None:
+        for at in range(start, len(text.SMALL)):
+            with path.open("ab") as file:
+                file.write(text.SMALL[at : at + 1])
+
+    thread = threading.Thread(target=write, daemon=True)
+    thread.start()
+    ran = exhume_cli("cat", path, "--follow", "--times", "none")
+    thread.join()
+    assert ran.out == b"".join(message for _, message in text.EVENTS)
+
+
+@pytest.mark.parametrize("how", ["replaced", "truncated"])
+@pytest.mark.parametrize("verb", ["cat", "search"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_log_that_is_rotated(
+    kind: str, verb: str, how: str, tmp_path: Path, exhume_cli: Callable[..., Any], printed: Callable[[], int]
+) -> None:
+    head, units = KINDS[kind]
+    path, old = tmp_path / "app.clp", head + b"".join(units)
+    path.write_bytes(old)
+    whole = head + b"".join(units[: 5 if kind == "pairs" else 2]) + END
+
+    def rotate() -> None:
+        stop = time.monotonic() + ENOUGH_S
+        while not printed() and time.monotonic() < stop:
+            time.sleep(0.005)
+        if how == "replaced":
+            (tmp_path / "new").write_bytes(whole)
+            (tmp_path / "new").replace(path)
+        else:
+            path.write_bytes(whole)
+
+    thread = threading.Thread(target=rotate, daemon=True)
+    thread.start()
+    query = ["*"] if verb == "search" else []
+    ran = exhume_cli(verb, path, *query, "--follow")
+    thread.join()
+    (tmp_path / "old.clp").write_bytes(old)
+    expected = exhume_cli(verb, tmp_path / "old.clp", *query).out + exhume_cli(verb, path, *query).out
+    assert ran.code == 0
+    assert content(kind, ran.out) == content(kind, expected)
+    assert f"the file was {how}: following the new one" in ran.err
+
+
+def test_ctrl_c_ends_it(tmp_path: Path, exhume_cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "app.clp"
+    path.write_bytes(text.SMALL[:-1])
+
+    def wait(self: GrowingFile, seconds: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(GrowingFile, "wait", wait)
+    ran = exhume_cli("cat", path, "--follow", "--times", "none")
+    assert ran.code == 130
+    assert ran.out == b"".join(message for _, message in text.EVENTS)
+
+
+def test_damage_ends_it(tmp_path: Path, exhume_cli: Callable[..., Any]) -> None:
+    path = tmp_path / "app.clp"
+    path.write_bytes(text.head() + text.UNITS[0] + b"\x55" + text.UNITS[1])
+    ran = exhume_cli("cat", path, "--follow", "--times", "none")
+    assert ran.code == 1
+    assert ran.out == text.EVENTS[0][1]
+    assert "CLPIR-305" in ran.err
+    path.write_bytes(text.flushed(text.SMALL[:-30]) + b"\xff" * 40)
+    assert "CLPIR-307" in exhume_cli("cat", path, "--as", "clp-ir", "--follow").err
+
+
+def test_what_cannot_be_followed(tmp_path: Path, exhume_cli: Callable[..., Any]) -> None:
+    path = tmp_path / "app.clp"
+    path.write_bytes(b"xx" + text.SMALL)
+    inside = exhume_cli("cat", path, "--offset", 2, "--follow")
+    assert inside.code == 1
+    assert "only a local file can be followed" in inside.err
+    path.write_bytes(text.SMALL)
+    for more in (["--json"], ["--count"]):
+        refused = exhume_cli("search", path, "a", "--follow", *more)
+        assert refused.code == 2
+        assert "--follow" in refused.err
+    assert exhume_cli("search", path, path, "a", "--follow").code == 2
+
+
+def test_a_name_without_a_file_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "later"
+    waits = []
+
+    def wait(self: GrowingFile, seconds: float) -> None:
+        waits.append(seconds)
+        path.write_bytes(b"there")
+
+    monkeypatch.setattr(GrowingFile, "wait", wait)
+    assert next(GrowingFile(str(path)).chunks()) == b"there"
+    assert waits == [growing.INTERVAL_S]
