@@ -18,13 +18,13 @@ READ_RESERVED_BIT_AS_GROUPS: Final = True
 """Read bit 0x08 of an object header as "groups follow" (with a warning); never written."""
 
 TOLERATE_GROUP_LENGTH: Final = True
-"""A group longer than its schema is skipped over, a shorter one gives defaults (readers of real logs differ here)."""
+"""A group longer than its schema is skipped over, a shorter one has defaults (readers of real logs differ here)."""
 
 EMPTY_COMPRESSION_IS_NONE: Final = True
 """A column whose compression type is "" is not compressed."""
 
 ACCEPT_BARE_FRAMES: Final = True
-"""Accept a zstd or lz4 frame without the 6-byte footer in a compressed column (what the published text alone gives)."""
+"""Accept a zstd or lz4 frame without the 6-byte footer in a compressed column (as the published text alone has it)."""
 
 MAXIMUM_TIME_INCLUSIVE: Final = True
 """A filter's `maximum_time` is itself shown."""
@@ -42,7 +42,7 @@ MINIMUM_SPLIT_SIZE: Final = 1024
 """Bytes that the header area takes at least; the specification asks it of the file."""
 
 DEFAULT_MAXIMUM_ITEMS: Final = 65_536
-"""Index slots that the writer pre-allocates per split, in front of the data."""
+"""Index slots that the writer pre-allocates per split, before the data."""
 
 PACKED_TIMESPEC_SIZE: Final = 8
 """Bytes of a field with the attribute `packed_timespec` (two 32-bit numbers); exposed as they are."""

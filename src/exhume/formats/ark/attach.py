@@ -130,9 +130,9 @@ def _declaration_around(data: bytes, at: int, identifier: str) -> ObjectDeclarat
 
 
 def _text_before(data: bytes, end: int) -> tuple[int, str | None]:
-    """The counted text that ends at `end`: the count in front of it must be its length.
+    """The counted string that ends at `end`: the count before it must be its length.
 
-    Of several such texts, the shortest is taken.
+    If there are several such strings, the shortest is taken.
     """
     for size in range(min(MAX_NAME, end - COUNT_SIZE) + 1):
         at = end - size - COUNT_SIZE

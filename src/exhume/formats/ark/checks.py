@@ -39,7 +39,7 @@ NOT_A_LOG = rule(
 SPLIT_VERSION = rule(102, "split format version is not 1", spec=_SPLIT, error=UnsupportedFeatureError)
 SPLIT_NAME = rule(
     103,
-    "a split file does not hold the split that its name says",
+    "split file has a different identifier from its name",
     spec="ark_log.txt, On-Disk Format",
     hint="Files were renamed or exchanged. The messages are those of another split; nothing is read from it.",
 )
@@ -119,7 +119,7 @@ INDEX_ORDER = rule(
     spec=_SPLIT,
     hint="The specification says it is sorted. Reading sorts it; a split that was not closed looks so too.",
 )
-ENTRY_OUTSIDE = rule(325, "a message lies outside the file", spec=_SPLIT, error=TruncatedError)
+ENTRY_OUTSIDE = rule(325, "message outside the file", spec=_SPLIT, error=TruncatedError)
 ENTRY_ID = rule(
     326,
     "an index entry's short identifier is not in the type mappings",
@@ -132,13 +132,13 @@ ENTRY_OVERLAP = rule(
     329,
     "a message overlaps the header, the index or another message",
     spec=_SPLIT,
-    hint="An offset or size of the index is wrong; at least one of the two messages is not what was written.",
+    hint="An offset or size of the index is wrong; at least one of the two messages has wrong bytes.",
 )
 MAPPING_REPEATED = rule(330, "a short identifier or an object is mapped twice", spec=_SPLIT)
 MAPPING_UNDECLARED = rule(331, "a split maps an object that its column does not declare", spec=_MANIFEST)
 UNCLOSED = rule(
     332,
-    "index entries lie past the indexed count: the split was not closed",
+    "index entries past the indexed count: the split was not closed",
     spec=_SPLIT,
     hint="The writer was stopped. `exhume repair` writes a log that has these messages too.",
 )
@@ -188,7 +188,7 @@ REGISTRY_TYPE = rule(411, "a type is not in its schema registry", spec=_REGISTRY
 NO_REGISTRY = rule(
     412, "a channel has no schema registry: its messages stay bytes", spec=_MANIFEST, severity=Severity.NOTE
 )
-MESSAGE_REST = rule(413, "a message goes on after its object", spec=_RBUF)
+MESSAGE_REST = rule(413, "extra bytes after the message object", spec=_RBUF)
 MESSAGE_TRAILER = rule(414, "a message carries a serializable-file trailer", spec=_TRAILER, severity=Severity.NOTE)
 FILTER_PATTERN = rule(
     420,

@@ -34,7 +34,7 @@ class DirectoryInfo(Info):
 
 
 class ArkDirectory(Archive):
-    """Several logs below one directory; `open(guid)` gives one."""
+    """Several logs below one directory; `open(guid)` returns one."""
 
     format = "ark"
 
@@ -58,24 +58,24 @@ class ArkDirectory(Archive):
                 yield open_in_tree(self._tree, name, limits=self.limits, **self._options)
 
     def channels(self) -> list[Any]:
-        """Raises ARK-108: the directory holds several logs."""
+        """Raises ARK-108: the directory has several logs."""
         raise self.several()
 
     @property
     def manifest(self) -> Any:
-        """Raises ARK-108: the directory holds several logs."""
+        """Raises ARK-108: the directory has several logs."""
         raise self.several()
 
     def messages(self, *args: Any, **options: Any) -> Iterator[Any]:
-        """Raises ARK-108: the directory holds several logs."""
+        """Raises ARK-108: the directory has several logs."""
         raise self.several()
 
     def to_arrow(self, **options: Any) -> Any:
-        """Raises ARK-108: the directory holds several logs."""
+        """Raises ARK-108: the directory has several logs."""
         raise self.several()
 
     def arrow_tables(self, **options: Any) -> Mapping[str, Callable[[], Any]]:
-        """Raises ARK-108: the directory holds several logs."""
+        """Raises ARK-108: the directory has several logs."""
         raise self.several()
 
     def several(self) -> ExhumeError:
@@ -148,7 +148,7 @@ def open_archive(
 ) -> Archive:
     """The `Archive` of what was opened.
 
-    A directory that holds several logs gives an `ArkDirectory`, unless `log` (GUID or the start of one) chooses.
+    A directory with several logs opens as an `ArkDirectory`, unless `log` (GUID or the start of one) selects one.
     `options`: `on_missing="skip"` reads past missing splits; `salvage=True` uses the last rung of the manifest ladder
     even where a registry is embedded; `unfinished=True` takes a manifest that a writer did not close;
     `by_manifest=True` counts messages by the statistics in the manifest instead of the index of each split, which over

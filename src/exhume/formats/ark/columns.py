@@ -1,7 +1,7 @@
 """Messages of a channel as Arrow's columns, which the kernel fills without the interpreter lock.
 
-Beside the program of a type stands a tree of columns of the same form, with the types that `arrow.ArrowForm` states.
-Messages for which the kernel does not vouch are left to the readers, with all those that were read together with them.
+The program of a type comes with a tree of columns of the same form, with the types that `arrow.ArrowForm` states.
+Messages that the kernel does not accept are left to the readers, with all those that were read together with them.
 
 Spec: rbuf wire format; Arrow columnar format, Physical Memory Layout.
 """
@@ -22,7 +22,7 @@ from exhume.formats.ark.rbuf.wire import letter_of
 from exhume.tabular.arrow import BAD_TIME, import_pyarrow
 
 ROOM: Final = 1 << 29
-"""Bytes that the columns of a portion may take: absent values can take many times those of a message."""
+"""Bytes that the columns of a batch may take: absent values can take many times those of a message."""
 
 
 class Shape(NamedTuple):
@@ -105,7 +105,7 @@ _TEXT: Final = Shape("s")
 
 
 class Columns(NamedTuple):
-    """The columns of a channel's type, of which some are wanted, in the order of its fields; picklable."""
+    """The columns of a channel's type, some of them wanted, in the order of its fields; picklable."""
 
     names: list[str]
     shapes: list[Shape]
@@ -113,7 +113,7 @@ class Columns(NamedTuple):
     texts: bytes
 
     def batch(self, schema: Any, order: list[int], pieces: list[Any]) -> tuple[Any, Any, Counter[str]] | None:
-        """The record batch of messages, in the order and form that `ark_json` takes; None where nobody vouches for all.
+        """The record batch of messages, in the order and form that `ark_json` takes; None if any is not accepted.
 
         Also the size in bytes of each message, and the number of values that did not fit.
         """

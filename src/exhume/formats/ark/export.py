@@ -29,7 +29,7 @@ PROGRESS_STEP = 4096
 
 
 def raw_bytes(messages: Iterable[ArkMessage]) -> bytes:
-    """The bytes of messages, one after another."""
+    """The bytes of messages, back to back."""
     return b"".join([message.data for message in messages])
 
 

@@ -87,7 +87,7 @@ ACCEPT_ALL: Final = Filter()
 
 
 class Acceptance:
-    """The filters of all sections in front of one, joined by AND."""
+    """The filters of all sections before one, joined by AND."""
 
     def __init__(self, filters: Iterable[Filter] = ()) -> None:
         self.filters = tuple(each for each in filters if not each.is_open or not each.is_understood)
@@ -230,10 +230,10 @@ def unmatched(topics: Sequence[str] | None, names: Sequence[str]) -> str:
 
 
 def topic_matcher(topics: str | re.Pattern[str] | Iterable[str | re.Pattern[str]] | None) -> Callable[[str], bool]:
-    """A predicate on channel names for the topics that a caller gives.
+    """A predicate on channel names for the topics of a caller.
 
-    Each topic is a name, a glob (`/nav/*`), a regular expression for the whole name (compiled, or a text that can be
-    nothing else: `/nav/.*`, `/(a|b)`), or a text `re:EXPRESSION`.  None selects everything.  Raises `QueryError`
+    Each topic is a name, a glob (`/nav/*`), a regular expression for the whole name (compiled, or a string that can be
+    nothing else: `/nav/.*`, `/(a|b)`), or a string `re:EXPRESSION`.  None selects everything.  Raises `QueryError`
     for an expression that does not compile.
     """
     if topics is None:

@@ -1,7 +1,7 @@
 """Checks of a split's messages without its manifest, which would name their codec and schemas.
 
 Compressed messages end with a footer and unpack to the size that it states.  Others start with the header byte of an
-object, unless their schema is `final`, and where it says that groups follow, the last of them ends with the message;
+object, unless their schema is `final`, and if its flags announce groups, the last of them ends with the message;
 where an object's first messages do so, all of them must.
 """
 

@@ -100,7 +100,7 @@ LONGEST_LINE = DEFAULT_LIMITS.structure_size
 """The most bytes of one line."""
 
 PART_BYTES: Final = 2 << 20
-"""Bytes of lines of which a process makes messages at a time."""
+"""Bytes of lines that a process converts to messages at a time."""
 
 
 def import_jsonl(
@@ -168,7 +168,7 @@ def _parts(path: Path, file: BinaryIO) -> Iterator[tuple[int, list[bytes]]]:
 
 
 Row = tuple[str, bool, int, bytes]
-"""Of a line: the name of its channel, whether it has a value, its time, and its message as it is stored."""
+"""One line: the name of its channel, whether it has a value, its time, and its stored message."""
 
 
 class _Lines:

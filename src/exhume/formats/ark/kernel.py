@@ -1,4 +1,4 @@
-"""The loops over indexes and messages: from the compiled kernel if there is one, else from their twin `pykernel`."""
+"""The loops over indexes and messages: from the compiled kernel if there is one, else from `pykernel`."""
 
 from __future__ import annotations
 

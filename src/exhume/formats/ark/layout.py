@@ -1,6 +1,6 @@
 """Converts what no registry describes from bytes to values and back: split headers, indexes, footers, trailers.
 
-This module gives the results of the generated readers in the terms of the format, and contains the writers.  It adds
+This module returns the results of the generated readers in the terms of the format, and contains the writers.  It adds
 which rule is broken by bytes that do not fit, and how a file without a trailer is read.
 
 Spec: ark_log.txt, Split File Format, Manifest File Format; rbuf wire format.
@@ -45,13 +45,13 @@ ENTRY_SIZE: Final = ark_split.IndexEntry.size
 ENTRY_DTYPE: Final = ark_split.IndexEntry.dtype
 _ENTRY = struct.Struct(ark_split.IndexEntry.packed)
 ENTRY_FIELDS: Final = ark_split.IndexEntry.at
-"""Where the fields of an index entry lie in it."""
+"""Offsets of the fields in an index entry."""
 
 HEADER_FIELDS: Final = ark_split.FileHeader.at
-"""Where the fields of a split header lie in the file."""
+"""Offsets of the fields of a split header in the file."""
 
 HEADER_SIZE: Final = HEADER_FIELDS.num_type_mappings[1]
-"""Of a header without mappings."""
+"""Size of a header without mappings, in bytes."""
 
 MAPPING_FIELDS: Final = ark_split.TypeMapping.at
 MAPPING_SIZE: Final = MAPPING_FIELDS.short_identifier[1]
@@ -62,7 +62,7 @@ SPLIT_STARTS: Final = tuple(bytes([head, 1, 0]) for head in HEADERS)
 """How a split begins: an object without groups or with them, format version 1."""
 
 MANIFEST_FIELDS: Final = ArkManifest.at
-"""Where the first fields of a manifest lie in it."""
+"""Offsets of the first fields of a manifest."""
 
 
 TRAILER_MAGIC_BYTES: Final = FooterFacts.magic
@@ -106,7 +106,7 @@ class SplitHeader(NamedTuple):
 
 
 def parse_split_header(data: bytes, where: Span) -> SplitHeader:
-    """The header at the start of a split file; `data` is its first `HEADER_WINDOW` bytes (or fewer), lying at `where`.
+    """The header at the start of a split file; `data` is its first `HEADER_WINDOW` bytes (or fewer), stored at `where`.
 
     Raises the errors of rules ARK-320 (not a header) and ARK-102 (version).
     """
@@ -134,13 +134,13 @@ def parse_split_header(data: bytes, where: Span) -> SplitHeader:
 def iter_entries(data: bytes | bytearray | memoryview) -> Iterator[tuple[int, int, int, int, int]]:
     """Index entries one by one: time (ns), offset and size of the message, short identifier, flags.
 
-    Raises `ValueError` (in the kernel's twin `struct.error`) unless whole entries fill `data`.
+    Raises `ValueError` (in pure Python `struct.error`) unless whole entries fill `data`.
     """
     return _ENTRY.iter_unpack(data)
 
 
 def entry_at(data: bytes, number: int) -> tuple[int, int, int, int, int]:
-    """One of several index entries, with the fields that `iter_entries` gives."""
+    """One of several index entries, with the fields of `iter_entries`."""
     return _ENTRY.unpack_from(data, number * ENTRY_SIZE)
 
 
@@ -307,7 +307,7 @@ def parse_serializable_file(data: bytes, where: Span) -> SerializableFile:
 
 
 def parse_file_footer(data: bytes, before: int = NO_BOUND) -> FileFooter | None:
-    """The footer that ends a serializable file, with `before` bytes in front; None where there is none."""
+    """The footer that ends a serializable file, preceded by `before` bytes; None if there is none."""
     at = len(data) - TRAILER_FOOTER_SIZE
     try:
         return read_file_footer(data, at, len(data), before)[0] if at >= 0 else None

@@ -1,6 +1,6 @@
 """Messages as JSON, which the kernel prints without the interpreter lock: so threads share the work; and as they are.
 
-What the kernel does not vouch for is decoded as everywhere else, which raises the errors and notes what was skipped.
+Messages that the kernel does not accept are decoded as everywhere else, which raises errors and notes skipped parts.
 
 Spec: none; the JSON of a message is documented in `docs/formats/ark.md`.
 """
@@ -54,7 +54,7 @@ def counted_lines(messages: Iterable[ArkMessage]) -> Lines:
 
 
 class Gathered:
-    """The messages of a portion, with what the kernel has to know of them."""
+    """The messages of a batch, in the form that the kernel takes."""
 
     def __init__(self, batch: Batch, pieces: list[Block], form: int) -> None:
         self.cursors = [cursor for cursor in batch.cursors if isinstance(cursor, SplitCursor)]
@@ -113,7 +113,7 @@ class LineQuery(Query):
 
 
 class RawQuery(Query):
-    """One pass over the messages that gives their bytes, one after another, and makes no object of each if need be."""
+    """One pass over the messages that yields their bytes, back to back, if possible without an object for each."""
 
     def __init__(self, *asked: Any) -> None:
         super().__init__(*asked)
@@ -126,7 +126,7 @@ class RawQuery(Query):
     def portion(self, batch: Batch, numbers: list[int], pieces: list[Block]) -> Iterator[bytes]:
         """The bytes of the pieces, in the order in which `numbers` names their cursors.
 
-        Raises the error of a damaged message behind the bytes of those before it.
+        Raises the error of a damaged message after the bytes of those before it.
         """
         whole = self._whole(batch, pieces)
         if whole is not None:
@@ -139,7 +139,7 @@ class RawQuery(Query):
 
     @staticmethod
     def _whole(batch: Batch, pieces: list[Block]) -> Iterable[bytes] | None:
-        """The bytes of the messages, if those of the portion are adjacent in one split; in chunks if there are many."""
+        """The bytes of the messages, if those of the batch are adjacent in one split; in chunks if there are many."""
         ((cursor, piece), *others) = [one for one in zip(batch.cursors, pieces, strict=True) if one[1].time]
         assert isinstance(cursor, SplitCursor)
         if others or cursor.unpack is not None:
@@ -189,7 +189,7 @@ def _value(message: ArkMessage) -> tuple[str, int, bytes]:
 
 
 def _tables(reference: SplitReference, cursor: SplitCursor, form: int) -> tuple[list[Any], list[bytes | None]]:
-    """The programs of a cursor's channels and what is printed in front of their values, by short identifier."""
+    """The programs of a cursor's channels and the text printed before their values, by short identifier."""
     programs: list[Any] = [None] * 256
     heads: list[bytes | None] = [None] * 256
     for mapping in cursor.facts.header.mappings:

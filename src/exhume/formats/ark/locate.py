@@ -1,7 +1,7 @@
 """Finding manifests and splits inside raw bytes.
 
 A split is found by its header and ends with its last message or index slot; a manifest is found by the magic at its end
-and begins where its footer says.
+and begins at the offset in its footer.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ class Rung(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """What a split holds of one object, according to the manifest.  Only counting messages (`info`) uses it."""
+    """A split's messages of one object, according to the manifest.  Only counting messages (`info`) uses it."""
 
     identifier: str
     count: int | None
@@ -160,7 +160,7 @@ class ManifestSection(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """A whole manifest; the values of `metadata` are texts, usually JSON."""
+    """A whole manifest; the values of `metadata` are strings, usually JSON."""
 
     identifier: str
     common_identifier: str
@@ -222,11 +222,11 @@ class LoadedManifest(NamedTuple):
 
 
 def load_manifest(data: bytes, where: Span) -> LoadedManifest:
-    """Reads the bytes of a manifest file that lies at `where`, by the first two rungs of the ladder.
+    """Reads the bytes of a manifest file, stored at `where`, by the first two rungs of the ladder.
 
     A file whose embedded registry fits is read with it.  Otherwise the built-in registries are tried, and one is
     accepted only if it consumes every byte of every group.  Raises the error of rule ARK-348 when nothing fits (the
-    third rung, `salvage_manifest`, needs the splits), ARK-107 when the file holds something else.
+    third rung, `salvage_manifest`, needs the splits), ARK-107 if the file is something else.
     """
     findings: list[Finding] = []
     file: SerializableFile | None = None
@@ -346,7 +346,7 @@ def _without_filter(registry: Registry) -> Registry:
 
 
 def _plausible(value: Mapping[str, Any]) -> bool:
-    """Whether a decoded value is plausible: registry texts are JSON or empty, and no text has control characters."""
+    """Whether a decoded value is plausible: registries are JSON or empty, and no string has control characters."""
     for section in value["sections"]:
         for column in section["columns"]:
             for each in column["object_types"]:

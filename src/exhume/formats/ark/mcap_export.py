@@ -81,7 +81,7 @@ def export(
 
 
 class Pieces:
-    """Makes pieces of an MCAP file of the messages of a log; other processes do so too."""
+    """Makes chunks of an MCAP file from the messages of a log; other processes do so too."""
 
     def __init__(self, log: ArkReader, as_json: bool) -> None:
         self._as_json = as_json
@@ -134,9 +134,9 @@ class Pieces:
             writer.register_channel(*channel)
 
     def __call__(self, log: ArkReader, query: dict[str, Any], findings: list[Finding]) -> Iterator[tuple[Piece, int]]:
-        """The messages of a query as pieces of a file, with their number.
+        """The messages of a query as chunks of the file, with their number.
 
-        Raises the error of a damaged message behind the piece of those before it.
+        Raises the error of a damaged message after the chunk of those before it.
         """
         held: list[Row] = []
         size, damage = 0, None

@@ -50,7 +50,7 @@ _OURS: Final = ("ark.identifier", "ark.latched", "ark.column", "ark.compression"
 
 
 def import_mcap(path: Path, log: ArkWriter, *, progress: Progress = no_progress, jobs: int = 1) -> ExportReport:
-    """Write everything in an MCAP file to a log, messages in the file's order; return what was written and lost.
+    """Write everything in an MCAP file to a log, messages in the file's order; return the report of losses.
 
     Channels with rbuf messages come back as they were (name, type, registry, GUID, column, latched).  Messages of other
     encodings are kept whole inside `exhume::Json` or `exhume::Foreign` values, or `exhume::TimedJson` or
@@ -79,7 +79,7 @@ def import_mcap(path: Path, log: ArkWriter, *, progress: Progress = no_progress,
 
 
 class _Adding:
-    """Adds portions of messages to a log, and each channel before its first message."""
+    """Adds batches of messages to a log, and each channel before its first message."""
 
     def __init__(self, log: ArkWriter, make: _Chunks) -> None:
         self._log, self.make = log, make
@@ -87,7 +87,7 @@ class _Adding:
         self._unpacked: set[int] = set()  # channels whose messages come as they are, for columns that compress
 
     def add(self, portion: Portion) -> None:
-        """Adds the messages of a portion.  Raises `WriterError` for one that fits into no split."""
+        """Adds the messages of a batch.  Raises `WriterError` for one that fits into no split."""
         messages = Messages(portion)
         new = [(place, number) for number, place in messages.starting() if number not in self.channels]
         for (start, number), stop in zip(

@@ -79,7 +79,7 @@ def parsed(name: str, content: bytes) -> Any:
 def unit_records(is_chunk: bool, data: bytes, *, cut: bool = False) -> bytes:
     """The records of the content of a chunk, or those outside of chunks, which are `data` itself.
 
-    Of a chunk that is `cut`, those that can be decompressed.  Raises `FormatError` for a damaged one,
+    With `cut`, returns those that can be decompressed.  Raises `FormatError` for a damaged chunk,
     `UnsupportedFeatureError` for an unknown compression and `LimitExceededError` for one that is too large.
     """
     if not is_chunk:
@@ -316,7 +316,7 @@ class Joined:
         self._put(head.data)
 
     def add(self, piece: Piece) -> None:
-        """Adds messages behind those that are there."""
+        """Appends messages."""
         self._channels |= piece.channels
         shift = self._size - piece.start
         for index in piece.summary.chunk_indexes:

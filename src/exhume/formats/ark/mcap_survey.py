@@ -76,7 +76,7 @@ class Survey:
 
 
 class Seen(NamedTuple):
-    """What was found in some units; for each that cannot be read, its place and the reason."""
+    """The finds in some units; for each that cannot be read, its place and the reason."""
 
     schemas: list[Any]
     channels: list[Any]
@@ -125,7 +125,7 @@ class Look:
 
 
 def survey(file: BinaryIO, name: str, report: ExportReport, *, jobs: int, part_bytes: int) -> Survey:
-    """Read all records of a file; what is lost is counted in the report.
+    """Read all records of a file; losses are counted in the report.
 
     `jobs` processes share the units, each at least `part_bytes` at a time.  Raises `FormatError` for a file that is not
     MCAP, and for one that contradicts itself.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class Cursor:
     """One split in a merge.
 
-    `rank` is its place in the order of splits, `bound` the earliest time it can have, and `start` opens it and gives
+    `rank` is its place in the order of splits, `bound` the earliest time it can have, and `start` opens it and yields
     its blocks, both in the direction of the merge.
     """
 
@@ -62,7 +62,7 @@ class Cursor:
 
     @property
     def keys(self) -> Numbers:
-        """Sort keys of the current block's entries: their times, or, in reverse, what is left to the latest possible
+        """Sort keys of the current block's entries: their times, or, in reverse, their distances to the latest possible
         time.
         """
         assert self._keys is not None

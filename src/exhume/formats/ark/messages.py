@@ -126,7 +126,7 @@ class Decompressor:
         """The messages held in `stored`, all of one file, for code that takes many at once.
 
         None for those that do not decompress or, if `noted`, about which there is something to note; and for those
-        behind as many bytes as may be held at once.
+        after as many bytes as may be kept at once.
         """
         out: list[bytes | None] = []
         room = HELD

@@ -18,7 +18,7 @@ _GUID = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}
 
 
 def is_guid(text: str) -> bool:
-    """Whether a text (a file name) is a GUID in its 8-4-4-4-12 form, either case."""
+    """Whether a file name is a GUID in its 8-4-4-4-12 form, either case."""
     return _GUID.fullmatch(text) is not None
 
 

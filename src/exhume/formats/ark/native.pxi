@@ -1,5 +1,5 @@
-# The Ark part of the kernel: indexes as columns, and what lies where.  `exhume.formats.ark.pykernel` is the pure-Python
-# twin and holds the documentation.
+# The Ark part of the kernel: indexes as columns, and the layout of messages.  `exhume.formats.ark.pykernel` is the
+# pure-Python form, with the documentation.
 
 from array import array
 

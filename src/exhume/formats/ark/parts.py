@@ -14,7 +14,7 @@ from exhume.parts import Part, Selection
 def plan(archive: ArkReader | ArkDirectory, size: int | None, options: dict[str, Any]) -> Iterator[Part]:
     """One part for each split that may hold messages of the selected channels; no split file is read."""
     if not isinstance(archive, ArkReader):
-        archive.messages()  # raises for a directory of several logs, of which one has to be named
+        archive.messages()  # raises for a directory of several logs: one has to be named
         return
     if size is None or archive.single_split is not None or not archive.references:
         yield Part()
@@ -38,7 +38,7 @@ def items(archive: ArkReader, part: Selection, options: dict[str, Any]) -> Itera
 
 
 def table(archive: ArkReader, part: Selection, options: dict[str, Any]) -> Any:
-    """The messages of one channel (`topic=`) as `to_arrow` gives them."""
+    """The messages of one channel (`topic=`) as in `to_arrow`."""
     _restrict(archive, part)
     return archive.to_arrow(**options)
 

@@ -1,8 +1,8 @@
-"""A log in pieces that several processes or threads work on at once: what each makes of its piece, in the order of one.
+"""A log in chunks for several processes or threads: the results of the chunks, in order.
 
-Threads share the portions of a query: index entries are put in order by the caller, messages are read by the threads.
-Processes share spans of time: what the messages of one become follows what those before it become.  A process opens
-the log again, by the paths of its files.
+Threads share the batches of a query: the caller puts index entries in order, threads read the messages.  Processes
+share time ranges: their results are joined in the order of time.  A process opens the log again, by the paths of its
+files.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ T = TypeVar("T")
 
 PIECE_MESSAGES: Final = 1 << 13
 PIECE_BYTES: Final = 4 << 20
-"""Messages, and their stored bytes, of which a process makes something at a time."""
+"""Bytes of messages, and of stored messages, per chunk of a process."""
 
 WORTH: Final = 8
-"""Pieces of which a log has to have more, for other processes to be worth their start."""
+"""Number of chunks that a log has to exceed for other processes to be worth their start."""
 
 SAMPLE: Final = 1 << 11
-"""Every so many entries of an index are looked at to find out where pieces may end."""
+"""Every `SAMPLE`-th entry of an index is examined to find out where chunks may end."""
 
 PART: Final = 256
 """Messages that one process makes something of before it shows them."""
@@ -55,14 +55,14 @@ def map_pieces(function: Callable[[T], R], items: Iterable[T], jobs: int) -> Ite
     if (jobs or cpu_count()) > 1:
         try:
             first.extend(islice(source, WORTH + 1))
-        except Exception:  # it comes behind the results of the items before it
+        except Exception:  # it follows the results of the items before it
             yield from map(function, first)
             raise
     yield from map_processes(function, chain(first, source), jobs if len(first) > WORTH else 1)
 
 
 def can_travel(log: ArkReader) -> bool:
-    """Whether another process can open the log: its files lie in a directory of this machine."""
+    """Whether another process can open the log: its files are in a directory of this machine."""
     return isinstance(log.root, LocalTree) and log.single_split is None
 
 
@@ -102,7 +102,7 @@ class UpToError:
 
 
 Read = Callable[["ArkReader", dict[str, Any], list[Finding]], Iterator[R]]
-"""What is made of the messages of a query, portion by portion and in order, up to the error that ends it."""
+"""The results for the messages of a query, batch by batch and in order, up to the error that ends it."""
 
 
 def _read_messages(
@@ -144,7 +144,7 @@ class _Piece(Generic[R]):
 
 
 class _Portion(Generic[R]):
-    """What a thread does with one portion of a query."""
+    """The work of a thread on one batch of a query."""
 
     def __init__(self, query: Query) -> None:
         self._query = query
@@ -296,7 +296,7 @@ def _spans(log: ArkReader, query: dict[str, Any]) -> list[tuple[int, int]] | Non
 
 
 def _times(log: ArkReader, reference: SplitReference, count: int) -> Iterator[int]:
-    """The time of every so many entries of a split's index."""
+    """The time of every `SAMPLE`-th entry of a split's index."""
     split = log.open_split(reference.identifier)
     try:
         for number in range(0, count, SAMPLE):

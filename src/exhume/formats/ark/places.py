@@ -1,4 +1,4 @@
-"""Where the files of a log lie: manifests in a directory, the log root around one, and what a split looks like."""
+"""The places of a log's files: manifests in a directory, the log root around one, and how to recognize a split."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from exhume.io.tree import Tree
 
 
 def neighbours(source: Source) -> Tree | None:
-    """The log root around a manifest file: two levels up, or the directory itself when it holds `splits/`."""
+    """The log root around a manifest file: two levels up, or the directory itself if it has `splits/`."""
     for levels in (2, 1):
         tree = parent_tree(source, levels)
         if tree is not None and tree.names("splits"):

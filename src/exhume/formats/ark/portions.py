@@ -1,4 +1,4 @@
-"""Messages added to columns many at a time, with the splits that adding one after the other gives.
+"""Messages added to columns many at a time, into the same splits as messages added one at a time.
 
 Spec: ark_log.txt, Split File Format; when a split ends: `docs/formats/ark.md`.
 """
@@ -36,7 +36,7 @@ class Portion(NamedTuple):
 
 
 class Messages:
-    """A portion on its way into columns."""
+    """A batch on its way into columns."""
 
     def __init__(self, portion: Portion) -> None:
         self.numbers: Array = np.frombuffer(portion.numbers, np.uint16)
@@ -83,7 +83,7 @@ class Messages:
 
 
 class _Queue:
-    """The messages of one column, by their places in a portion: those from `at` to `stop` fit into its split."""
+    """The messages of one column, by their places in a batch: those from `at` to `stop` fit into its split."""
 
     def __init__(
         self, messages: Messages, column: ColumnWriter, channels: Mapping[int, ChannelWriter], places: Array
@@ -120,7 +120,7 @@ class _Queue:
         self._at = stop
 
     def turn(self) -> None:
-        """Adds the messages that fit, and the one behind them to another split."""
+        """Adds the messages that fit, and the next one to another split."""
         self.put()
         place = self.next_place()
         ((number, time_ns, data),) = self._messages.one_by_one(place, place + 1)

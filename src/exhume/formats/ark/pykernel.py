@@ -1,8 +1,8 @@
-"""Pure-Python twin of the Ark part of `exhume.native._kernel` (`native.pxi`, `rbuf/native.pxi`): reads indexes as
-columns, finds out what lies where, checks and prints messages.
+"""Pure-Python form of the Ark part of `exhume.native._kernel` (`native.pxi`, `rbuf/native.pxi`): reads indexes as
+columns, determines the layout of messages, checks and prints them.
 
 Import `exhume.formats.ark.kernel`, which picks one of the two; `tests/ark/test_kernel.py` runs against each.  An index
-is given as bytes: whole entries, one after another.
+is passed as bytes: whole entries, back to back.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Columns = tuple["Numbers | None", Numbers, Numbers, Numbers, bytes, bytes]
 M = TypeVar("M", bound=tuple[Any, ...])
 
 Run = tuple[int, int, int, int]
-"""Where a run of messages starts and ends in the file, its first message, and the one behind its last."""
+"""Start and end of a run of messages in the file, its first message, and one past its last."""
 
 
 def ark_entries(index: Buffer, file_size: int, known: bytes, wanted: bytes) -> Columns:
@@ -82,9 +82,9 @@ def ark_faults(
     """Numbers of the entries of a whole index with which something is wrong.
 
     Those that are bad (see `ark_entries`); that are earlier than the one before; with flags; of the ones that are not
-    bad, those whose message lies over the header, which ends at `header_size`, and over the index; and those whose
-    message begins before another one ends, None when this cannot be determined because messages do not lie in the order
-    of the index.
+    bad, those whose message overlaps the header, which ends at `header_size`, and the index; and those whose message
+    begins before another one ends, None if this cannot be determined because messages are not stored in the order of
+    the index.
     """
     bad, late, flagged = [], [], []
     over_header, over_index = [], []
@@ -112,7 +112,7 @@ def ark_faults(
 
 
 def ark_runs(offsets: Numbers, sizes: Numbers, gap: int, window: int) -> list[Run] | None:
-    """Messages that lie together: at most `gap` bytes apart, and beginning within the same 2^`window` bytes.
+    """Runs of messages: at most `gap` bytes apart, and beginning within the same 2^`window` bytes.
 
     None when the offsets are not in rising order.
     """
@@ -153,7 +153,7 @@ def ark_portions(sizes: Numbers, most: int) -> list[tuple[int, int]]:
 
 
 def ark_cut(data: bytes, start: int, offsets: Numbers, sizes: Numbers, first: int, stop: int) -> list[bytes]:
-    """Messages `[first, stop)`, cut out of the bytes of their run, which lie at `start`.
+    """Messages `[first, stop)`, cut out of the bytes of their run, which start at `start`.
 
     Raises `ValueError` for a message that is incomplete.
     """
@@ -166,10 +166,10 @@ def ark_cut(data: bytes, start: int, offsets: Numbers, sizes: Numbers, first: in
 
 
 def ark_stored(blobs: list[bytes], runs: list[Run], offsets: Numbers, sizes: Numbers) -> Sequence[bytes]:
-    """The messages of runs, of which `blobs` are the bytes.
+    """The messages of runs; `blobs` are the bytes of the runs.
 
-    The compiled kernel keeps where they lie, for `ark_check`, `ark_json` and `ark_columns`, and makes an object only of
-    those that are asked for.  Raises `ValueError` for a message that is incomplete.
+    The compiled kernel keeps their offsets, for `ark_check`, `ark_json` and `ark_columns`, and makes an object only of
+    requested ones.  Raises `ValueError` for a message that is incomplete.
     """
     out: list[bytes] = []
     for blob, (start, _, first, stop) in zip(blobs, runs, strict=True):
@@ -221,7 +221,7 @@ def ark_merge(keys: list[Numbers]) -> list[int]:
 
 
 class RbufProgram:
-    """What a type consists of, as `rbuf.program` writes it: rows of eight numbers, and the texts that are printed.
+    """The description of a type, as `rbuf.program` writes it: rows of eight numbers, and the strings to print.
 
     `budget` and `objects` bound what one message may hold.  Raises `ValueError` for rows that are not whole.
     """
@@ -232,14 +232,14 @@ class RbufProgram:
 
 
 Piece = tuple[Sequence[bytes | None], Numbers, bytes, list[RbufProgram | None], list[bytes | None]]
-"""Messages (None: not to be had), their times and short identifiers; by these, programs and what is put in front."""
+"""Messages (None: not available), their times and short identifiers; by these, programs and the text printed first."""
 
 
 def ark_check(messages: Sequence[bytes | None], objects: bytes, programs: list[RbufProgram | None]) -> list[int]:
-    """Numbers of the messages for which nobody vouches: these are for the readers that `rbuf.compiler` makes.
+    """Numbers of the messages that are not accepted: these are for the readers that `rbuf.compiler` makes.
 
-    The compiled kernel vouches for messages that those readers decode without a note.  The interpreted one has nothing
-    that is faster than they are, and vouches for none that has a program.  Messages without one are any bytes.
+    The compiled kernel accepts messages that those readers decode without a note.  The interpreted one has nothing
+    that is faster than they are, and accepts none that has a program.  Messages without one are any bytes.
     """
     pairs = enumerate(zip(messages, objects, strict=True))
     return [number for number, (data, short) in pairs if data is None or programs[short] is not None]
@@ -250,10 +250,9 @@ def ark_json(
 ) -> tuple[bytes | memoryview, list[int], list[int]]:
     """The JSON of messages, each followed by `tail`, in an order that names the piece of each.
 
-    Also the numbers of those for which nobody vouches, as in `ark_check` or because they have no program, and where in
-    the text theirs is missing.  `form` is 0 for objects that begin with the time of a message and what is put in front
-    of its value; or 1 for the value alone, with integers that are numbers whatever their size and objects without what
-    is absent.
+    Also the numbers of those not accepted, as in `ark_check` or because they have no program, and where in the text
+    theirs is missing.  `form` is 0 for objects that begin with the time of a message and the text before its value; or 1
+    for the value alone, with integers of any size as numbers and objects without absent values.
     """
     return b"", list(range(len(order))), [0] * len(order)
 
@@ -265,7 +264,7 @@ ColumnParts = tuple[int, int, Buffer, Buffer, Buffer]
 def ark_columns(
     order: list[int], pieces: list[Piece], shapes: bytes, texts: bytes, room: int
 ) -> tuple[Buffer, Buffer, int, list[ColumnParts]] | None:
-    """Messages in the columns of `columns.Shape`; None where nobody vouches for all of them, or they take more `room`.
+    """Messages in the columns of `columns.Shape`; None if any is not accepted, or they take more than `room` bytes.
 
     Times and sizes of the messages (64 bits each), the number of times that are too late for Arrow, and the columns.
     `order` and `pieces` are those of `ark_json`.
@@ -278,7 +277,7 @@ def ark_tables(
 ) -> list[tuple[Buffer, Buffer, int, list[ColumnParts]] | None]:
     """What `ark_columns` makes of the messages of each of several tables, given by their `shapes` and `texts`.
 
-    What is printed in front of a message's value in `ark_json` is one byte here: the number of its table.  The tables
-    share the `room`.
+    The text before a message's value in `ark_json` is one byte here: the number of its table.  The tables share the
+    `room`.
     """
     return [None] * len(tables)

@@ -1,4 +1,4 @@
-"""One pass over the messages of a log: merged index entries become messages, in portions of bounded size."""
+"""One pass over the messages of a log: merged index entries become messages, in batches of bounded size."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ BATCH_BYTES: Final = 8 << 20
 BATCH_MESSAGES: Final = 1 << 14
 
 Task = tuple[Batch, list[int], list[Block]]
-"""The entries of a portion: of each cursor of a batch a piece, and the number of the cursor of each, in order."""
+"""The entries of a batch: a slice of each cursor, and the number of the cursor of each entry, in order."""
 
 
 class Query:
@@ -59,7 +59,7 @@ class Query:
         self.findings = findings
 
     def run(self, references: Sequence[SplitReference]) -> Iterator[Iterable[Any]]:
-        """The messages of the time window, in order, in portions."""
+        """The messages of the time window, in order, in batches."""
         for task in self.tasks(references):
             if isinstance(task, ExhumeError):
                 self.note(task)
@@ -83,7 +83,7 @@ class Query:
             yield from self._deliver(batch)
 
     def candidates(self, reference: SplitReference) -> Iterable[Channel]:
-        """The channels of a split of which some may be accepted."""
+        """The channels of a split that may be accepted."""
         return reference.channels.values()
 
     def accepts(self, reference: SplitReference, channel: Channel) -> bool:
@@ -109,7 +109,7 @@ class Query:
             self.findings.append(Finding.from_error(error))
 
     def _deliver(self, batch: Batch) -> Iterator[Task | ExhumeError]:
-        """The entries of a batch, in portions of bounded size; a bad entry ends a portion."""
+        """The entries of a merged batch, in batches of bounded size; a bad entry ends one."""
         at = [0] * len(batch.blocks)
         numbers = batch.sources
         start = 0
@@ -131,9 +131,7 @@ class Query:
 
     @staticmethod
     def _stop(batch: Batch, at: list[int], start: int, stop: int) -> int:
-        """Where a portion that begins at `start` has to end: before a bad entry, or before the portion becomes too
-        large.
-        """
+        """Where a batch that begins at `start` has to end: before a bad entry, or before it becomes too large."""
         at = list(at)
         size = 0
         for place in range(start, stop):
@@ -292,7 +290,7 @@ class SplitCursor(Cursor):
         self._open = True
 
     def apart(self, query: Query) -> SplitCursor:
-        """The same split for another pass beside this one: with a file of its own, which is open, and no entries."""
+        """The same split for a concurrent pass: with an open file of its own, and no entries."""
         other = copy(self)
         other.query = query
         other.open_split()
@@ -377,6 +375,6 @@ def _decoder(channel: Channel) -> Any:
 
 
 def message_span(split: Split, offset: int, size: int, data: bytes, codec: str) -> Span:
-    """Where a message lies: in the file, or in the decompressed payload of its bytes."""
+    """The span of a message: in the file, or in the decompressed payload of its bytes."""
     span = split.source.span(offset, offset + size)
     return span if codec == "none" else span.in_payload(0, len(data))

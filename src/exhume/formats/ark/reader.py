@@ -147,7 +147,7 @@ class ArkReader(RecordArchive):
         files = (self.source, self.manifest_source, self.root)
         return _open_again, (files, loaded, self.limits, self.on_missing)
 
-    # What the manifest says
+    # Facts from the manifest
 
     @property
     def manifest(self) -> Manifest:
@@ -161,7 +161,7 @@ class ArkReader(RecordArchive):
 
     @property
     def metadata(self) -> dict[str, str]:
-        """The log's metadata: texts, which are usually JSON."""
+        """The log's metadata: strings, usually JSON."""
         return dict(self.manifest.metadata)
 
     @cached_property
@@ -203,12 +203,12 @@ class ArkReader(RecordArchive):
         return out
 
     def acceptance(self, section: int) -> Acceptance:
-        """The filters of the sections in front of one, which decide what it may show."""
+        """The filters of the sections before one, which decide what it may show."""
         return Acceptance(each.filter for each in self.manifest.sections[:section])
 
     @property
     def manifest_span(self) -> Span:
-        """Where the manifest lies, or the lone split that is read without one."""
+        """The span of the manifest, or of the lone split that is read without one."""
         place = self.manifest_source or self.source
         return place.span(0, place.size) if isinstance(place, Source) else Span(place.name, 0, 0)
 
@@ -328,7 +328,7 @@ class ArkReader(RecordArchive):
         """Messages with `start_ns <= time < stop_ns`, merged over all columns and sections in time order.
 
         `topics` are channel names, globs or regular expressions (None: all).  With `latched`, a query that has a
-        `start_ns` first gives the last earlier message of every latched channel, flagged, at its original time
+        `start_ns` first yields the last earlier message of every latched channel, flagged, at its original time
         (`reverse`: at the end).  `decode=False` leaves `value` None.  Memory holds 8 MiB of messages and, for each
         split that covers the current time, one block of its index.
 
@@ -342,10 +342,10 @@ class ArkReader(RecordArchive):
             on_missing,
             replays=latched and start_ns is not None,
         )
-        return chain.from_iterable(found)  # no generator between a message and whoever reads it
+        return chain.from_iterable(found)  # no generator between a message and its reader
 
     def portions(self, query: Query, on_missing: OnMissing | None, *, replays: bool) -> Iterator[Iterable[Any]]:
-        """What a query makes of messages, in portions, one at a time in memory; `replays` latched ones as well."""
+        """The results of a query, in batches, one at a time in memory; `replays` latched messages as well."""
         references = self.readable(on_missing)
         if replays and not query.reverse:
             yield query.latched(references)
@@ -375,7 +375,7 @@ class ArkReader(RecordArchive):
         """The log in numbers, from the index of each split.
 
         If the log was opened with `by_manifest`, the numbers are from the statistics in the manifest until `stats` has
-        read the indexes; what only the indexes could tell is marked as an estimate, and `counted` reads it.
+        read the indexes; values that only the indexes have are marked as estimates, and `counted` reads them.
         """
         if self._info is None:
             from exhume.formats.ark.info import Trust, build_info

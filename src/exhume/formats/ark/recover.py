@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Survey:
-    """What was found in a split file: a header to go by, usable entries in time order, and what is lost."""
+    """The result of reading a split file: a usable header, usable entries in time order, and the losses."""
 
     split: Split
     entries: Array
@@ -72,7 +72,7 @@ class Survey:
 
 
 def statistics_of(header: SplitHeader, entries: Array) -> tuple[Statistics, ...]:
-    """What a manifest says about a split with these entries."""
+    """The statistics in a manifest for a split with these entries."""
     found = {short: rest for short, *rest in ark_statistics(entries.tobytes(), 0, TIME_MAX)}
     names = ((mapping.identifier, mapping.short) for mapping in header.mappings)
     return tuple(Statistics(identifier, *found[short]) for identifier, short in names if short in found)
@@ -209,7 +209,7 @@ class _Part(NamedTuple):
 
 
 class _Checked(NamedTuple):
-    """What is wrong with the messages of a part, by position; or the error because of which they cannot be read."""
+    """The faults of the messages of a part, by position; or the error that prevents reading them."""
 
     is_last: bool
     damaged: list[tuple[int, ExhumeError]]
@@ -293,7 +293,7 @@ def _listed(split: Split, reference: SplitReference, notes: list[str]) -> tuple[
     if not missing:
         return found, 0
     # Entries are those that fit, up to the first that does not.  A count that reaches over messages, or outside the
-    # file, is wrong where the index has no room for it: then it does not say how many are lost.
+    # file, is wrong if the index is too small for it: then it does not state how many are lost.
     fits = _fits(split, reference, found)
     wrong = np.flatnonzero(~fits)
     kept = found[: int(wrong[0])] if len(wrong) else found
@@ -320,7 +320,7 @@ def _plausible(split: Split, reference: SplitReference, entries: Array) -> bool:
 
 
 def _fits(split: Split, reference: SplitReference, entries: Array) -> Array:
-    """Entries that name a declared object, and bytes that lie after the header and inside the file."""
+    """Entries that name a declared object, and bytes after the header and inside the file."""
     known = np.zeros(256, np.bool_)
     for mapping in split.header.mappings:
         known[mapping.short] = mapping.identifier in reference.channels
@@ -337,10 +337,10 @@ def _fits(split: Split, reference: SplitReference, entries: Array) -> Array:
 def untimed_messages(
     reader: ArkReader, reference: SplitReference, source: Source, start: int
 ) -> Iterator[tuple[int, int, dict[str, Any]]]:
-    """Messages of an uncompressed split without a usable index: `(offset, end, value)`, one after another.
+    """Messages of an uncompressed split without a usable index: `(offset, end, value)`, in order.
 
-    This works only where the column has one type: objects delimit themselves, but nothing says when they were logged or
-    which of several types they have.  Ends at the first bytes that do not decode.
+    This works only if the column has one type: objects delimit themselves, but have neither a time nor a type of their
+    own.  Ends at the first bytes that do not decode.
     """
     types = {(channel.type, channel.declaration.schema_registry) for channel in reference.channels.values()}
     try:

@@ -40,7 +40,7 @@ class RepairReport:
     recovered_messages: int = 0
     """Messages that no index counted before."""
     lost_messages: int = 0
-    """Index entries that stand for nothing readable, and what the manifest says that dropped splits held."""
+    """Index entries without a readable message, and the manifest's counts of dropped splits."""
     findings: list[Finding] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
@@ -66,17 +66,17 @@ def repair_log(
     guids: Callable[[], str] = new_guid,
     progress: Progress = no_progress,
 ) -> RepairReport:
-    """Writes a readable manifest beside that of `log`: a new log GUID, the same common GUID.
+    """Writes a readable manifest next to that of `log`: a new log GUID, the same common GUID.
 
     Missing and unreadable splits are left out.  A split that was not closed (entries past its indexed count), or whose
-    index has unusable entries, is copied under a new GUID with an index of the messages it holds.  Open the
+    index has unusable entries, is copied under a new GUID with an index of its messages.  Open the
     log with `salvage=True, unfinished=True`, as `exhume repair` does.  Raises `UnsupportedOperationError` for a log
     that is not on the local disk.
     """
     folder = manifest_folder(log)
     splits = folder.parent / "splits"
     if log.root is None or not splits.is_dir():
-        raise UnsupportedOperationError("no directory `splits` beside that of the manifest", span=log.manifest_span)
+        raise UnsupportedOperationError("no directory `splits` next to that of the manifest", span=log.manifest_span)
     fresh = identifier or guids()
     report = RepairReport(folder / fresh, log.manifest)
     report.findings += log.loaded.findings

@@ -153,7 +153,7 @@ class _Salvage:
                 new[each.identifier] = self._split(each, found)
                 self.progress(done + 1, len(references), "splits")
         finally:
-            self.beside.wait()  # behind an error, too: nothing may be written into a folder that is removed
+            self.beside.wait()  # after an error, too: nothing may be written into a folder that is removed
         manifest = self._manifest(new)
         with AtomicFile(self.root / "manifests" / manifest.identifier) as file:
             file.file.write(build_manifest(manifest))
@@ -350,7 +350,7 @@ class _Salvage:
         self.report.notes.append(f"split {reference.identifier}: {error}")
 
     def _untimed(self, reference: SplitReference, source: Source, found: Survey | None) -> None:
-        """Keeps messages that have no usable index entry, without times, beside the log."""
+        """Keeps messages that have no usable index entry, without times, next to the log."""
         start = min(self._data_starts(reference, source, found), default=source.size)
         rows = list(untimed_messages(self.reader, reference, source, start))
         if not rows:
@@ -370,7 +370,7 @@ class _Salvage:
         )
 
     def _data_starts(self, reference: SplitReference, source: Source, found: Survey | None) -> Iterator[int]:
-        """Where the messages of a split without index begin: the first object behind the header or the index area."""
+        """Where the messages of a split without index begin: the first object after the header or the index area."""
         area = header_area(len(reference.channels))
         starts = [area]
         if found is not None:

@@ -227,7 +227,7 @@ def _ends(runs: list[Run]) -> list[tuple[int, int]]:
 
 
 def _by_run(split: Split, runs: list[tuple[int, int]]) -> list[list[Message]]:
-    """The messages that lie in each of the runs, in the order of the index."""
+    """The messages in each of the runs, in the order of the index."""
     starts = [start for start, _ in runs]
     found: list[list[Message]] = [[] for _ in runs]
     entries = iter_entries(split.read_entries(0, split.header.item_count))

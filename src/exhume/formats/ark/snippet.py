@@ -42,8 +42,8 @@ def write_snippet(
     """Writes a manifest that shows the part of `log` with `start_ns <= time < stop_ns` on the channels chosen.
 
     `allow` and `deny` are channel names or regular expressions for whole names.  The new manifest has a section without
-    columns in front, whose filter applies to all that follow; it lies beside the old one unless `path` says where (its
-    splits are looked for beside its directory).  Takes milliseconds, whatever the size of the log.  Raises
+    columns first, whose filter applies to all that follow; it is written next to the old one unless `path` is passed
+    (its splits are searched next to its directory).  Takes milliseconds, whatever the size of the log.  Raises
     `WriterError` for an empty range and patterns that would be refused on reading, `UnsupportedOperationError` for a
     log that is not on the local disk.
     """

@@ -116,7 +116,7 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ObjectStatistics:
-    """What a split's index says about one object."""
+    """The statistics of one object in a split's index."""
 
     count: int
     size: int
@@ -342,7 +342,7 @@ class Split:
         return out
 
     def stored(self, offsets: Numbers, sizes: Numbers) -> Sequence[bytes]:
-        """The same for the kernel: without an object for each message, where they lie in order."""
+        """The same for the kernel: without an object for each message, if they are stored in order."""
         runs = ark_runs(offsets, sizes, PAGE, RUN_SIZE_BITS)
         if runs is None:
             return self.read_messages(offsets, sizes)

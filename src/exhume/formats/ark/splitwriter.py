@@ -30,13 +30,13 @@ from exhume.formats.ark.splits import Array
 from exhume.io.output.atomic import GrowingFile
 
 WRITE_BYTES: Final = 1 << 20
-"""Messages are handed to the operating system in pieces of about this size."""
+"""Messages are handed to the operating system in chunks of about this size."""
 
 MAX_OBJECTS: Final = 256
 
 
 def header_area(types: int) -> int:
-    """Bytes reserved for a header with room for `types` mappings, in steps of 1024."""
+    """Bytes reserved for a header with up to `types` mappings, in steps of 1024."""
     return max(MINIMUM_SPLIT_SIZE, -(-(HEADER_SIZE + MAPPING_SIZE * types) // 1024) * 1024)
 
 
@@ -213,7 +213,7 @@ class SplitWriter:
             self._file.write_at(self._end, entries.tobytes())
             self._file.sync()
             at = HEADER_FIELDS
-            places = (at.ofs_index, at.num_indexed_items, at.num_maximum_items)  # one after another
+            places = (at.ofs_index, at.num_indexed_items, at.num_maximum_items)  # back to back
             fields = zip(places, (self._end, len(entries), len(entries)), strict=True)
             numbers = b"".join(value.to_bytes(end - start, "little") for (start, end), value in fields)
             self._file.write_at(at.ofs_index[0], numbers)
@@ -228,7 +228,7 @@ class SplitWriter:
             self._file.close()
 
     def statistics(self) -> tuple[Statistics, ...]:
-        """What the split holds per object, for the manifest."""
+        """The split's statistics per object, for the manifest."""
         if not self._index:
             return ()
         entries = np.concatenate(self._index)

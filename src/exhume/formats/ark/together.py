@@ -1,4 +1,4 @@
-"""Several tables of a log in one pass over its splits, for whoever wants all of them: each message is read once.
+"""Several tables of a log in one pass over its splits, for exports of all of them: each message is read once.
 
 Spec: none; the tables are those of `arrow`.
 """
@@ -55,7 +55,7 @@ class _TablesQuery(Query):
     def portion(self, batch: Batch, numbers: list[int], pieces: list[Block]) -> Iterator[tuple[int, Made]]:
         """The rows of the pieces, in the order in which `numbers` names their cursors, table by table.
 
-        Raises the error of the first message that cannot be read, behind the rows of all others.
+        Raises the error of the first message that cannot be read, after the rows of all others.
         """
         gathered = Gathered(batch, pieces, VALUES)
         owners = [[self._tables.get(identifier) for identifier in cursor.identifiers] for cursor in gathered.cursors]
@@ -86,7 +86,7 @@ class _TablesQuery(Query):
 def _chosen(
     numbers: list[int], pieces: list[Block], owners: list[list[int | None]], table: int
 ) -> tuple[list[int], list[int], list[Block]]:
-    """The messages of a table: their places in a portion, their pieces' numbers, and of each piece what is left."""
+    """The messages of a table: their places in a batch, the numbers of their blocks, and the filtered blocks."""
     at = [0] * len(pieces)
     taken: list[list[int]] = [[] for _ in pieces]
     places, sources = [], []

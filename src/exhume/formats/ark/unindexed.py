@@ -78,7 +78,7 @@ class MessageCheck:
                 yield number, error
 
     def _doubtful(self, shorts: bytes, stored: Sequence[bytes], *, noted: bool = False) -> list[int]:
-        """Numbers of the messages for which the kernel does not vouch: only these are for `error`."""
+        """Numbers of the messages that the kernel does not accept: only these are for `error`."""
         found: Sequence[bytes | None] = stored
         if self._unpack is not None:
             found = self._unpack.payloads(stored, self._split.source, noted=noted)
@@ -121,8 +121,8 @@ class MessageCheck:
 def num_unindexed(reader: ArkReader, reference: SplitReference, split: Split) -> int:
     """How many index entries past the indexed count stand for whole messages.
 
-    An entry is counted while its time is not 0 (unused slots are), its object is mapped and declared, its message lies
-    behind the header and inside the file, apart from the index area, and its bytes are what its column promises: a
+    An entry is counted while its time is not 0 (unused slots are), its object is mapped and declared, its message is
+    after the header and inside the file, apart from the index area, and its bytes are what its column promises: a
     compression footer that decompresses, or an object that decodes.  The first slot that fails ends the search, and the
     last entry is left out when it may have been cut within.
     """

@@ -69,7 +69,7 @@ if TYPE_CHECKING:
 BATCH: Final = 4096
 
 Piece = tuple[int, int, int]
-"""The number of a split, and which one of how many pieces of its messages is to be checked."""
+"""The number of a split, and which one of how many chunks of its messages is to be checked."""
 
 
 def verify_log(
@@ -95,8 +95,8 @@ def _check_splits(
 ) -> Iterator[list[Finding]]:
     """The findings of each split.
 
-    Messages are shared piece by piece where they lie in files of this machine: by threads where the kernel is compiled,
-    otherwise by processes.
+    Messages in files of this machine are shared chunk by chunk: by threads if the kernel is compiled, otherwise by
+    processes.
     """
     whole = quick or not can_travel(reader)
     numbers = [1 if whole else _num_pieces(reader, each) for each in references]
@@ -116,11 +116,11 @@ def _num_pieces(reader: ArkReader, reference: SplitReference) -> int:
         split = Split(source, reference.identifier)
         split.check_index()
         return max(1, min(split.header.item_count, source.size // PIECE_BYTES))
-    return 1  # whoever checks it finds the same
+    return 1  # the caller alone
 
 
 def _check_piece(reader: ArkReader, references: list[SplitReference], quick: bool, piece: Piece) -> Capped:
-    """The findings about a piece of a split's messages, and with its first piece those about its header and index."""
+    """The findings about a chunk of a split's messages, and with its first chunk those about its header and index."""
     split, number, count = piece
     found = Capped()
     for finding in _check_split(reader, references[split], quick, number, count):
@@ -225,7 +225,7 @@ def _check_column(reader: ArkReader, column: Any, where: str) -> Iterator[Findin
 def _check_split(
     reader: ArkReader, reference: SplitReference, quick: bool, piece: int, count: int
 ) -> Iterator[Finding]:
-    """Findings of a piece of a split file's messages, one of `count`; in front of the first those of all the rest."""
+    """Findings of a chunk of a split file's messages, one of `count`; those of all other parts precede the first."""
     try:
         split = reader.open_split(reference.identifier)
     except ExhumeError as error:

@@ -50,7 +50,7 @@ MAX_SPLIT_BYTES: Final = (1 << 32) - 1
 
 DEFAULT_SPLIT_BYTES: Final = 1 << 30
 FLUSH_BYTES: Final = 1 << 20
-"""Messages are handed to the operating system in pieces of about this size (not yet synced)."""
+"""Messages are handed to the operating system in chunks of about this size (not yet synced)."""
 
 
 class Packing(NamedTuple):
@@ -186,8 +186,8 @@ class ColumnWriter:
 class ArkWriter(Writer):
     """Writes one log below a root directory.
 
-    A context manager: leaving it normally finishes the log.  An exception removes what was written, unless `flush` made
-    some of it durable: then the unfinished log stays for `exhume repair`.
+    A context manager: leaving it normally finishes the log.  An exception removes the output, unless `flush` made some
+    of it durable: then the unfinished log stays for `exhume repair`.
 
     Args:
         target: Path of the directory, which is made when the first split is.
@@ -199,7 +199,7 @@ class ArkWriter(Writer):
         split_bytes: The number of bytes after which a split rolls over.
         compression: Codec of columns that do not choose one: `lz4`, `zstd`, `bz2`, `lzma`; None: no compression.
         level: Level of that codec; None: its default.
-        amends: Makes the log an amendment: its columns come in front of that manifest's sections.
+        amends: Makes the log an amendment: its columns precede that manifest's sections.
         hide: The filter that then applies to the sections of the amended manifest.
         guids: Makes identifiers (tests give their own).
 
@@ -235,9 +235,7 @@ class ArkWriter(Writer):
         if os.path.lexists(self.root) and not _may_hold_logs(self.root):
             raise exists_error(self.root)
         if not 1 <= split_items <= MAX_SPLIT_BYTES // 18 or not 1 <= split_bytes <= MAX_SPLIT_BYTES:
-            raise WriterError(
-                "a split holds at least one message and less than 4 GiB", actual=(split_items, split_bytes)
-            )
+            raise WriterError("a split has at least one message and less than 4 GiB", actual=(split_items, split_bytes))
         _check_compression(compression or "")
         self._guids = guids
         self.name = name if name or amends is None else amends.manifest.name
@@ -283,7 +281,7 @@ class ArkWriter(Writer):
             raise WriterError("metadata that JSON cannot hold", field_path=key, actual=error) from error
 
     def set_metadata_text(self, key: str, text: str) -> None:
-        """Sets a metadata entry to a text, which is stored as it is."""
+        """Sets a metadata entry to a string, which is stored unchanged."""
         self._metadata[key] = text
 
     def column(
@@ -401,7 +399,7 @@ class ArkWriter(Writer):
         return self.root / "manifests" / (self.identifier + PARTIAL_SUFFIX)
 
     def manifest(self) -> Manifest:
-        """The manifest as it stands."""
+        """The current manifest."""
         columns = tuple(column.declare() for column in self._columns.values())
         own = ManifestSection(columns, self.identifier, self._hide)
         rest = self._amends.manifest.sections if self._amends is not None else ()
@@ -446,7 +444,7 @@ class ArkWriter(Writer):
         discard(self._partial_path)
 
     def abort(self) -> None:
-        """Removes what was written, unless `flush` made some of it durable."""
+        """Removes the output, unless `flush` made some of it durable."""
         if self._done:
             return
         self._done = True

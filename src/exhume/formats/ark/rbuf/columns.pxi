@@ -1,5 +1,5 @@
 # Messages to the buffers of Arrow's columns, without the interpreter lock.  A type's program says what follows in a message,
-# and a tree of columns, which `exhume.formats.ark.columns` makes beside it, where that goes: a struct has a column for each
+# and a tree of columns, which `exhume.formats.ark.columns` makes with it, where that goes: a struct has a column for each
 # of its fields that is not removed, in the order of the program.
 #
 # Spec: rbuf wire format; Arrow columnar format, Physical Memory Layout.
@@ -34,7 +34,7 @@ cdef inline bint rbuf_grow(RbufWalk* w, Out* out, int64_t size) noexcept nogil:
 
 
 cdef inline bint column_bit(RbufWalk* w, Out* out, int64_t place, bint value) noexcept nogil:
-    """Adds a bit behind `place` others."""
+    """Adds a bit after `place` others."""
     if not place & 7:
         if not column_room(w, out, 1):
             return False
@@ -84,7 +84,7 @@ cdef inline bint column_text(RbufWalk* w, RbufColumn* c, const void* data, int64
 
 
 cdef bint column_blank(RbufWalk* w, int64_t number, bint valid) noexcept nogil:
-    """Adds an absent value, or, where `valid`, what stands below an absent struct: zeros."""
+    """Adds an absent value, or, if `valid`, the zeros below an absent struct."""
     cdef RbufColumn* c = &w.columns[number]
     cdef int64_t kind = c.shape.kind, one
     if kind == c"w" or kind == c"t":
@@ -192,7 +192,7 @@ cdef int64_t column_pairs(RbufWalk* w, const RbufOp* op, RbufColumn* c, int64_t 
 
 
 cdef int64_t column_variant(RbufWalk* w, const RbufOp* op, RbufColumn* c, int64_t at, int64_t end) noexcept nogil:
-    """Columns of the index, of the name of the type, of the alternatives, and of bytes, which nothing vouches for."""
+    """Columns of the index, of the name of the type, of the alternatives, and of bytes, which are never accepted."""
     cdef ArkRbufVariantHeader header
     cdef RbufColumn* one
     cdef RbufOp value
@@ -232,7 +232,7 @@ cdef int64_t column_json(RbufWalk* w, const RbufOp* op, RbufColumn* c, int64_t a
 
 
 cdef int64_t column_value(RbufWalk* w, const RbufOp* op, int64_t number, int64_t at, int64_t end) noexcept nogil:
-    """Where a value ends that was added to a column; -1 where nobody vouches for it, or there is no room."""
+    """The end of a value that was added to a column; -1 if it is not accepted, or the columns are full."""
     cdef RbufColumn* c = &w.columns[number]
     cdef int64_t kind = c.shape.kind
     cdef ArkRbufByteBuffer held

@@ -264,7 +264,7 @@ class Compiler:
         if each.removed:
 
             def drop(buf: bytes, pos: int, end: int, state: State, out: dict[str, Any]) -> int:
-                notes, state.notes = state.notes, None  # nobody needs notes about a dropped value
+                notes, state.notes = state.notes, None  # no notes about a dropped value
                 try:
                     return read(buf, pos, end, state)[1]
                 except DecodeFailure as failure:

@@ -46,7 +46,7 @@ class Decoder:
     ) -> dict[str, Any]:
         """The value of a whole message, which must end with its object.
 
-        `span` is where `data` lies, for errors; `notes` collects what is tolerated (unknown groups, other group sizes,
+        `span` is the place of `data`, for errors; `notes` collects tolerated faults (unknown groups, other group sizes,
         reserved bits).  Raises the error of the broken rule: ARK-301 to ARK-314, ARK-413, ARK-501, ARK-502.
         """
         flat = self._flat

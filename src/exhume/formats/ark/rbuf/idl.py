@@ -1,6 +1,6 @@
 """The `.rbuf` interface language, as far as it is known: IDL text to a registry.
 
-No log holds IDL text; this is for writers and tests that would rather not spell registry JSON.  Namespaces, schemas,
+No log contains IDL text; this is for writers and tests that would rather not spell registry JSON.  Namespaces, schemas,
 fields, groups, `[[removed]]`, `arraylist`, `array`, `dictionary` and type references are documented; how enumerations,
 variants, optional fields and constants are spelt is an assumption (`docs/formats/ark.md`):
 
@@ -266,7 +266,7 @@ class _Parser:
                 return Field("", "variant", variants=self._variants(token))
         if token.text in _SIMPLE:
             return Field("", token.text)
-        # Resolved when everything is known; until then the constant's value says where the type stands.
+        # Resolved when everything is known; until then the constant's value is the place of the type.
         return Field("", "object", object_type=token.text, constant_value=f"{self._namespace}\n{token.line}")
 
     def _variants(self, token: _Token) -> tuple[tuple[int, str], ...]:

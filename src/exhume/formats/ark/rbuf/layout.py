@@ -55,7 +55,7 @@ OBJECTS: Final = _object_headers()
 HEADERS: Final = tuple(byte for byte, header in OBJECTS.items() if not header.reserved)
 HEADER, HEADER_WITH_GROUPS = HEADERS
 GROUPED: Final = frozenset(byte for byte, header in OBJECTS.items() if header.groups_follow)
-"""The headers behind whose fields groups follow."""
+"""The headers whose fields are followed by groups."""
 
 GROUP_LAST: Final = GroupFacts.magic << GroupFacts.shift.magic
 GROUP_MORE: Final = 1 << GroupFacts.shift.has_more
@@ -69,5 +69,5 @@ pack_variant_header = struct.Struct(VariantHeader.packed).pack
 
 
 def is_object(head: int) -> bool:
-    """Whether a byte carries the mark of an object header, whatever else it says."""
+    """Whether a byte carries the mark of an object header, whatever its other bits."""
     return head >> ObjectFacts.shift.magic == ObjectFacts.magic

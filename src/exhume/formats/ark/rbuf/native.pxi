@@ -1,5 +1,5 @@
 # The rbuf part of the kernel: messages of types that a log declares itself, checked and printed without the interpreter
-# lock.  What it does not vouch for, the readers of `compiler` look at.  `exhume.formats.ark.pykernel` holds the
+# lock.  Messages that it does not accept are for the readers of `compiler`.  `exhume.formats.ark.pykernel` has the
 # documentation; `program` makes the rows of a type.
 #
 # Spec: rbuf wire format.
@@ -11,7 +11,7 @@ cdef struct RbufOp:  # a row of a program, as `program` writes it
     int64_t count   # rows within, or bytes, or elements
     int64_t least   # the fewest bytes of an element or of a pair
     int64_t cost    # what an element costs; the first byte of an object; the number of a group or an alternative
-    int64_t text    # what is printed in front
+    int64_t text    # the text printed before it
     int64_t size
 
 cdef enum:
@@ -21,7 +21,7 @@ cdef enum:
     # forms of JSON
     RBUF_PLAIN = 1      # the value alone: integers are numbers, whatever their size, and what is absent is left out
     RBUF_SAFE = 0x20000000000000  # 2^53
-    RBUF_NESTED = 300   # values within values; whoever reads with readers that call each other allows more
+    RBUF_NESTED = 300   # values within values; the readers in Python allow more
     RBUF_KEYS = 32      # keys out of order that are compared with each other
 
 cdef struct RbufColumn  # in `columns.pxi`
@@ -35,14 +35,14 @@ cdef struct RbufWalk:
     int64_t budget
     int objects         # how many may still be within each other
     int nested
-    bint is_dropped     # within a removed field, of which nothing is noted
+    bint is_dropped     # within a removed field, without notes
     bint is_full        # there is no memory
     RbufColumn* columns # NULL: none are filled
-    int64_t next        # the column of the next field, and the one behind the last
+    int64_t next        # the column of the next field, and one past the last
     int64_t last
     int64_t room        # bytes that columns may still take
     int64_t lost        # values that do not fit
-    const char* names   # the texts of the program, while `texts` are those of columns
+    const char* names   # the strings of the program, while `texts` are those of columns
 
 cdef enum:
     SPARES = 1024
@@ -64,7 +64,7 @@ cdef void take_out(Out* out) noexcept:
 
 
 cdef void give_out(Out* out) noexcept:
-    """Lets go of memory; what is given last is taken first."""
+    """Releases memory; the last released is reused first."""
     global spare_count, spared
     if out.data != NULL and spare_count < SPARES and out.capacity <= SPARED - spared:
         spared += out.capacity
@@ -76,7 +76,7 @@ cdef void give_out(Out* out) noexcept:
 
 
 cdef class Held:
-    """Memory that was written, for whoever reads it through the buffer protocol."""
+    """Written memory, to be read through the buffer protocol."""
 
     cdef Out out
 
@@ -88,7 +88,7 @@ cdef class Held:
 
 
 cdef object hold(Out* out):
-    """A view of what was written, without a copy; `out` is empty then."""
+    """A view of the written bytes, without a copy; `out` is empty then."""
     cdef Held held = Held()
     cdef char* data = <char*>realloc(out.data, max(1, out.size))
     if data == NULL:
@@ -228,7 +228,7 @@ cdef int64_t rbuf_fixed(RbufWalk* w, const RbufOp* op, int64_t at, int64_t end) 
 
 
 cdef inline int64_t rbuf_field(RbufWalk* w, const RbufOp* op, int64_t at, int64_t end) noexcept nogil:
-    """A field, with its name in front."""
+    """A field, preceded by its name."""
     cdef Out* out = w.out
     cdef bint is_dropped = w.is_dropped
     if op.flags & RBUF_REMOVED:
@@ -354,7 +354,7 @@ cdef struct RbufKeys:  # those of a dictionary, up to one
 
 
 cdef bint rbuf_key(RbufWalk* w, RbufKeys* keys, int64_t at, int64_t end) noexcept nogil:
-    """Whether a key of text is none of those before it; nobody vouches for that of too many out of order."""
+    """Whether a string key differs from those before it; false if too many are out of order to check."""
     cdef ArkRbufByteBuffer this
     cdef int64_t size, before, number
     cdef int order
@@ -451,7 +451,7 @@ cdef int64_t rbuf_variant(RbufWalk* w, const RbufOp* op, int64_t at, int64_t end
 
 
 cdef int64_t rbuf_value(RbufWalk* w, const RbufOp* op, int64_t at, int64_t end) noexcept nogil:
-    """Where a value ends, its optional flag included; -1 where it is not vouched for."""
+    """The end of a value, its optional flag included; -1 if it is not accepted."""
     cdef int64_t kind = op.kind
     cdef ArkRbufByteBuffer held
     if op.flags & RBUF_OPTIONAL:
@@ -479,7 +479,7 @@ cdef int64_t rbuf_value(RbufWalk* w, const RbufOp* op, int64_t at, int64_t end) 
                 return -1
             if not rbuf_text(w, w.data + held.value_start, at - held.value_start):
                 return -1
-            put(w.out, b'"', 1)  # there is room
+            put(w.out, b'"', 1)  # it fits
         return at
     if kind == c"z":
         if w.out != NULL and not rbuf_bytes(w, w.data + at, end - at):
@@ -538,7 +538,7 @@ cdef struct RbufMessage:
 
 
 cdef int64_t rbuf_message(RbufMessage* one, Out* out, int form, bint* is_full) noexcept nogil:
-    """Whether a message is vouched for; if so, it is printed, where that is wanted."""
+    """Whether a message is accepted; if so, it is printed, where that is wanted."""
     cdef RbufWalk walk
     cdef int64_t end
     if one.data == NULL:
@@ -555,7 +555,7 @@ cdef int64_t rbuf_message(RbufMessage* one, Out* out, int form, bint* is_full) n
 
 
 cdef int rbuf_kinds(RbufMessage* kinds, list programs, list heads) except -1:
-    """What is known of messages by their short identifiers; the objects are held by whoever calls."""
+    """Facts of messages by their short identifiers; the caller keeps the objects alive."""
     cdef RbufProgram program
     cdef bytes head
     cdef int short
@@ -575,7 +575,7 @@ cdef int rbuf_kinds(RbufMessage* kinds, list programs, list heads) except -1:
 
 
 cdef inline int rbuf_fill(RbufMessage* one, RbufMessage* kinds, object messages, bytes objects, Py_ssize_t number) except -1:
-    """What is known of one of some messages; the objects are held by whoever calls."""
+    """Facts of one of some messages; the caller keeps the objects alive."""
     cdef bytes data
     cdef ArkPlace* place
     one[0] = kinds[<unsigned char>PyBytes_AS_STRING(<PyObject*>objects)[number]]
@@ -590,7 +590,7 @@ cdef inline int rbuf_fill(RbufMessage* one, RbufMessage* kinds, object messages,
 
 
 cdef Py_ssize_t rbuf_number(object messages) except -1:
-    """How many messages there are; they are a list or where they lie."""
+    """The number of messages, which are a list or stored ranges."""
     if type(messages) is ArkStored:
         return (<ArkStored>messages).count
     if type(messages) is not list:

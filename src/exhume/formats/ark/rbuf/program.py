@@ -1,6 +1,6 @@
 """Types to programs: flat rows from which the kernel checks and prints messages without the interpreter lock.
 
-A program says what `compiler` makes readers of, field by field, and nothing else: the kernel vouches for messages that
+A program describes what `compiler` makes readers of, field by field, and nothing else: the kernel accepts messages that
 those readers decode without a note, and prints the JSON that is made of their values.  Any other message is left to the
 readers, which say what is wrong or noteworthy.
 
@@ -152,7 +152,7 @@ def _header(schema: Schema) -> int:
 def program_for(registry: Registry, name: str) -> RbufProgram:
     """The program of one type of a registry, which is made when it is first asked for.
 
-    That of a type that is too large vouches for no message.  Raises rule ARK-411 when the registry has no such type.
+    That of a type that is too large accepts no message.  Raises rule ARK-411 if the registry has no such type.
     """
     name = name.removeprefix("::")
     found: RbufProgram | None = registry.compiled.get(("program", name))

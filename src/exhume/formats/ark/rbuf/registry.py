@@ -142,7 +142,7 @@ class Schema(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class EnumType:
-    """An enumeration; values stay integers, `values` gives their names."""
+    """An enumeration; values stay integers, `values` has their names."""
 
     name: str
     enum_class: str

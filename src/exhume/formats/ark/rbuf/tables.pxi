@@ -9,7 +9,7 @@ cdef enum:
 cdef struct RbufTable:
     RbufColumn* columns
     Py_ssize_t count
-    Py_ssize_t first    # its messages, among those that are sorted by tables, and the one behind its last
+    Py_ssize_t first    # its messages, among those that are sorted by tables, and one past its last
     Py_ssize_t last
     const char* texts
     int64_t lost
@@ -47,7 +47,7 @@ cdef int take_columns(RbufTable* table, bytes shapes, bytes texts) except -1:
             within = 2 if c.shape.kind == c"m" else 1
         elif c.shape.kind not in (c"o", c"v"):
             within = 0
-        # those within lie behind, so that columns end somewhere
+        # the inner ones come later, so that columns end somewhere
         if within and not number < c.shape.child <= columns - within or within < 0:
             raise ValueError("a column that cannot be")
         if not 0 <= c.shape.width <= 16 or not 0 <= c.shape.count or not 0 <= c.shape.text <= len(texts):
@@ -67,7 +67,7 @@ cdef void give_columns(RbufTable* table) noexcept:
 
 
 cdef inline Py_ssize_t table_of(RbufMessage* one, Py_ssize_t tables, bint is_named) noexcept nogil:
-    """The number of a message's table, which its head is; that behind the last for a message of none."""
+    """The number of a message's table, which is its head; one past the last for a message of none."""
     cdef Py_ssize_t number = 0
     if is_named:
         number = <uint8_t>one.head[0] if one.head_size == 1 else tables
@@ -92,7 +92,7 @@ cdef void sort_messages(RbufMessage* found, Py_ssize_t count, RbufTable* tables,
 
 
 cdef bint fill_columns(RbufTable* table, RbufMessage* found, Py_ssize_t* sorted, int64_t* room) noexcept nogil:
-    """Adds a table's messages to its columns; `room` is what is left of it.  False when there is no memory."""
+    """Adds a table's messages to its columns; `room` is the rest of the budget.  False if memory is exhausted."""
     cdef Py_ssize_t at
     cdef RbufWalk w
     memset(&w, 0, sizeof(w))

@@ -62,7 +62,7 @@ class Note(NamedTuple):
     detail: str = ""
 
     def finding(self, span: Span) -> Finding:
-        """The finding for a value that lies at `span`."""
+        """The finding for a value at `span`."""
         return self.rule.finding(self.detail, span=span.sub(self.start, self.end))
 
 
@@ -134,7 +134,7 @@ def check_header(head: int, position: int, state: State) -> None:
 
 
 def text(buf: bytes, pos: int, end: int, state: State) -> tuple[Any, int]:
-    """The string at `pos` and the offset behind it; raises `DecodeFailure` when it passes `end`."""
+    """The string at `pos` and the offset after it; raises `DecodeFailure` if it passes `end`."""
     try:
         return read_text(buf, pos, end)
     except LayoutError as error:
@@ -142,7 +142,7 @@ def text(buf: bytes, pos: int, end: int, state: State) -> tuple[Any, int]:
 
 
 def byte_buffer(buf: bytes, pos: int, end: int, state: State) -> tuple[Any, int]:
-    """The bytes at `pos` and the offset behind them; raises `DecodeFailure` when they pass `end`."""
+    """The bytes at `pos` and the offset after them; raises `DecodeFailure` if they pass `end`."""
     try:
         return read_byte_buffer(buf, pos, end)
     except LayoutError as error:
@@ -150,7 +150,7 @@ def byte_buffer(buf: bytes, pos: int, end: int, state: State) -> tuple[Any, int]
 
 
 def guid(buf: bytes, pos: int, end: int, state: State) -> tuple[Any, int]:
-    """The GUID at `pos` as text and the offset behind it; raises `DecodeFailure` when it passes `end`."""
+    """The GUID at `pos` as text and the offset after it; raises `DecodeFailure` if it passes `end`."""
     stop = pos + GUID_SIZE
     if stop > end:
         raise short(pos, GUID_SIZE, end)
