@@ -251,8 +251,8 @@ def ark_json(
     """The JSON of messages, each followed by `tail`, in an order that names the piece of each.
 
     Also the numbers of those not accepted, as in `ark_check` or because they have no program, and where in the text
-    theirs is missing.  `form` is 0 for objects that begin with the time of a message and the text before its value; or 1
-    for the value alone, with integers of any size as numbers and objects without absent values.
+    theirs is missing.  `form` is 0 for objects that begin with the time of a message and the text before its value;
+    or 1 for the value alone, with integers of any size as numbers and objects without absent values.
     """
     return b"", list(range(len(order))), [0] * len(order)
 
