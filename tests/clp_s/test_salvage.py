@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import struct
 import time
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import msgpack
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import exhume
 from exhume.errors import UnsupportedOperationError
@@ -18,7 +21,7 @@ from exhume.formats.clp_s import salvage as module
 from exhume.formats.clp_s.layout import HEADER_SIZE, PacketType
 from exhume.formats.clp_s.read import fragments, survivors
 from exhume.formats.clp_s.reader import ClpSArchive
-from exhume.formats.clp_s.salvage import _gaps
+from exhume.formats.clp_s.salvage import _gaps, _Runs
 from exhume.limits import Limits
 from exhume.recovery import SalvageMode, SalvageReport, Verified
 from tests.clp_s.build import DEMO_TEXT, Built, clp, demo, i64, tiny, u64
@@ -58,7 +61,22 @@ def salvaged(built: Built, folder: Path) -> tuple[SalvageReport, list[int]]:
     ],
 )
 def test_gaps(present: list[int], total: int, gaps: list[tuple[int, int]]) -> None:
-    assert list(_gaps(np.array(present, np.int64), total)) == gaps
+    runs = _Runs()
+    for position in reversed(present):
+        runs.add(np.array([position], np.int64))
+    assert list(_gaps(*runs.joined(), total)) == gaps
+
+
+@given(st.lists(st.lists(st.integers(-2, 40), max_size=9), max_size=9), st.integers(0, 45), st.integers(1, 5))
+def test_runs(found: list[list[int]], total: int, most: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("exhume.formats.clp_s.salvage.MOST_RUNS", most)
+        runs = _Runs()
+        for numbers in found:
+            runs.add(np.array(numbers, np.int64))
+        missing = [at for first, last in _gaps(*runs.joined(), total) for at in range(first, last + 1)]
+    known = set(chain.from_iterable(found))
+    assert missing == [at for at in range(max([total - 1, *known]) + 1) if at not in known]
 
 
 def test_missing_records_are_told_as_runs(tmp_path: Path) -> None:

@@ -60,6 +60,9 @@ STREAM_CACHE = 4
 LAYOUTS = 1024
 """Layouts of schemas kept."""
 
+PASSED = 8 << 20
+"""Decompressed bytes of a stream from which on whoever needs all of it goes through its frames."""
+
 PARTS_LEAST = 1 << 20
 """Decompressed bytes of a stream below which it is not worth while to leave out any."""
 
@@ -353,11 +356,14 @@ class ClpSArchive(Container):
     def stream_bytes(self, stream_id: int) -> tuple[int, Callable[[int, int], Buffer]]:
         """Return the size of a packed stream, and a function that returns its bytes from one offset to another.
 
-        A stream larger than the limit `payload_size` is decompressed as far as it is asked for, quickly if in order.
+        A large stream, where its frames allow that, and one larger than the limit `payload_size` are decompressed only
+        as far as needed, quickly if in order.
         Raises as `stream_payload` does; the function raises CLPS-309.
         """
         frames = self.stream_parts(stream_id)
-        passage = frames.passage() if isinstance(frames, (Frames, Serial)) and not frames.is_small else None
+        passage = None
+        if isinstance(frames, (Frames, Serial)) and (not frames.is_small or frames.size >= PASSED):
+            passage = frames.passage()
         if frames is None or passage is None:
             payload = memoryview(self.stream_payload(stream_id))
             return len(payload), lambda start, stop: payload[start:stop]

@@ -20,7 +20,7 @@ from exhume.formats.clp_s.layout_packed import OFS_STREAM
 from exhume.formats.clp_s.layout_table import column_ends
 from exhume.formats.clp_s.names import DICTIONARIES, TABLE_SECTIONS
 from exhume.formats.clp_s.read.places import Place
-from exhume.formats.clp_s.read.windows import is_too_large, open_windows
+from exhume.formats.clp_s.read.windows import is_large, is_too_large, open_windows
 from exhume.formats.clp_s.write.frames import Framing, Payload, in_file, whole
 from exhume.formats.clp_s.write.rewrap import Piece, put, reserve, write_container
 from exhume.io.output.scratch import scratch_file
@@ -145,8 +145,8 @@ def _stream(archive: ClpSArchive, number: int, tables: Iterable[Table], folder: 
 
 def _column_ends(table: Table, read: Callable[[int, int], Buffer]) -> list[int]:
     """Return where the columns of a table end in it."""
-    if is_too_large(table):
-        windows = open_windows(table)
+    windows = open_windows(table) if is_large(table) else None
+    if windows is not None or is_too_large(table):
         return [] if windows is None else windows.ends
     entry, place = table.entry, partial(table.archive.stream_span, table.entry.stream_id)
     return column_ends(memoryview(read(entry.start, entry.end)), table.layout, table.num_messages, place)

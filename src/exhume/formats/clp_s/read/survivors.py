@@ -14,7 +14,7 @@ from typing import BinaryIO, NamedTuple
 
 from exhume.archive import Progress
 from exhume.codecs.common import Buffer, over_budget
-from exhume.codecs.zstd import zstd_stream, zstd_survivors
+from exhume.codecs.zstd import zstd_measured, zstd_stream, zstd_survivors
 from exhume.counts import counted
 from exhume.errors import CodecError, ExhumeError, UnsupportedFeatureError
 from exhume.formats.clp_s.layout import Schema, TableEntry
@@ -26,6 +26,9 @@ from exhume.io.output.scratch import scratch_file
 from exhume.io.parallel import map_ordered
 from exhume.limits import Limits
 from exhume.recovery import Fate, SalvageReport
+
+MEASURED = 8 << 20
+"""Decompressed bytes of a stream from which on it is first decompressed without being held, as it may be intact."""
 
 STEP = 256
 """Stored bytes of a large stream that are decompressed at a time: of these, what comes before damage is lost."""
@@ -147,6 +150,10 @@ class Streams:
         end = self._end if last else self._base + self._streams[number + 1].offset
         if stream.size > limits.payload_size:
             return self._read_large(number, start, end)
+        if stream.size >= MEASURED:
+            found = self._intact(number, start, end)
+            if found is not None:
+                return found, payload_of([], b"")
         parts: list[bytes] = []
         data, used, intact = b"", 0, False
         if start < source.size:
@@ -168,6 +175,24 @@ class Streams:
         content = b"".join(payload[start:stop] for start, stop in places)
         made = [stop - start for start, stop in places], whole(content)[1]
         return _Stream(tables, kept, partial, size, end), made
+
+    def _intact(self, number: int, start: int, end: int) -> _Stream | None:
+        """A stream of which all is well, decompressed without being held; else None."""
+        source, used, size = self._source, 0, 0
+        try:
+            for used, part in zstd_measured(source.chunks(start, min(end, source.size))):  # noqa: B007
+                size += part
+                if size > self._limits.payload_size:
+                    return None
+        except ExhumeError:  # reported where the remainder is decompressed
+            return None
+        last = number + 1 == len(self._streams)
+        tables = self._tables.get(number, [])
+        if self._whole(tables, size) != tables or not _are_back_to_back(tables, size):
+            return None
+        if not (last or used == end - start):
+            return None
+        return _Stream(tables, tables, None, size, start + used, source.chunks(start, start + used))
 
     def _read_large(self, number: int, start: int, end: int) -> tuple[_Stream, Payload]:
         """A stream that is too large for memory, decompressed into a file."""
