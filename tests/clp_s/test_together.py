@@ -49,7 +49,7 @@ def one_by_one(archive: ClpSArchive) -> bytes:
 
 
 @settings(max_examples=60)
-@given(records, st.booleans(), st.sampled_from(["0.3.0", "0.5.1"]), st.integers(1, 3))
+@given(records, st.booleans(), st.sampled_from(["0.3.1", "0.5.1"]), st.integers(1, 3))
 def test_the_text_is_that_of_each_table(
     tmp_path_factory: Any, found: list[dict[str, Any]], opened: bool, version: str, jobs: int
 ) -> None:

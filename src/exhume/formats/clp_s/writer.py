@@ -141,6 +141,7 @@ class ClpSWriter(Writer):
             return self._refuse(Status(status), document, at, line[document:])
         part.full = status == Status.SPLIT
         part.consumed += len(line)
+        self._series.relieve()
         return None
 
     # --- files ---
@@ -214,6 +215,7 @@ class ClpSWriter(Writer):
             self._take(data or b"", True)
         else:
             self._ingest(data)
+        self._series.relieve()
 
     def _pass_over(self, data: bytes, part: StreamPart | None) -> None:
         """Counts a block that was taken over."""

@@ -42,7 +42,7 @@ class Source:
         return Part(found.window(columns_of(windows.layout, self._nodes)), range(len(rows)))
 
     def give_up(self) -> None:
-        """From now on the table is read as a whole, which tells what is wrong with it."""
+        """From now on the table is read as a whole, which reports what is wrong with it."""
         self._windowed = None
 
 

@@ -144,7 +144,7 @@ cdef int enc_put_texts(ClpsEncoder self, EncColumn* to, const EncColumn* column,
     cdef const uint32_t* entries = <const uint32_t*>maps.entries[0].p
     cdef const unsigned char* marks = maps.marks[which].p
     cdef const uint64_t* ends = <const uint64_t*>maps.ends[which].p
-    cdef uint64_t base = to.b.n >> 3
+    cdef uint64_t here = to.b.n >> 3, base = here + (to.b_out >> 3)
     cdef int64_t first_id = clp_s_table_classic_variable_first_id(0)
     cdef uint64_t* out
     cdef int64_t* variable
@@ -155,7 +155,7 @@ cdef int enc_put_texts(ClpsEncoder self, EncColumn* to, const EncColumn* column,
     out = <uint64_t*>(to.a.p + to.a.n)
     for i in range(column.a.n >> 3):
         type = words[i] & <uint64_t>(ENC_MAX_LOG_TYPES - 1)
-        variable = <int64_t*>to.b.p + base + (words[i] >> CLP_S_TABLE_CLP_WORD_SHIFT_OFS_VARIABLE)
+        variable = <int64_t*>to.b.p + here + (words[i] >> CLP_S_TABLE_CLP_WORD_SHIFT_OFS_VARIABLE)
         out[i] = <uint64_t>types[type] | (base << CLP_S_TABLE_CLP_WORD_SHIFT_OFS_VARIABLE) + (words[i] - type)
         for mark in range(ends[type - 1] if type else 0, ends[type]):
             if self.core:

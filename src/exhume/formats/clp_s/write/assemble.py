@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
+from pathlib import Path
 from typing import Any, Final
 
 from exhume.errors import WriterError
@@ -14,6 +16,7 @@ from exhume.formats.clp_s.write.encoder import Encoder
 from exhume.formats.clp_s.write.frames import Framing, Payload
 from exhume.formats.clp_s.write.options import WriterOptions
 from exhume.formats.clp_s.write.rewrap import put
+from exhume.formats.clp_s.write.spill import Frames
 from exhume.formats.clp_s.write.timestamps import TimestampPatterns
 from exhume.io.output.atomic import AtomicDirectory, AtomicFile
 
@@ -29,7 +32,8 @@ def write_archive(
     original_size: int,
 ) -> None:
     """Writes everything that `encoder` holds as one archive."""
-    head, sections = parts_of_archive(encoder, patterns, options, ranges, original_size)
+    folder = made.path.absolute().parent
+    head, sections = parts_of_archive(encoder, patterns, options, ranges, original_size, folder)
     put(made, head, zip(SECTION_NAMES, sections, strict=True))
 
 
@@ -39,8 +43,11 @@ def parts_of_archive(
     options: WriterOptions,
     ranges: list[tuple[int, int, dict[str, Any]]],
     original_size: int,
-) -> tuple[bytes, list[list[bytes]]]:
+    folder: Path | None = None,
+) -> tuple[bytes, list[Iterable[bytes]]]:
     """The head of an archive with everything that `encoder` holds, and its sections in pieces.
+
+    Frames that wait for the head are in a temporary file in `folder` where they are many.
 
     Raises `WriterError` for an archive of nothing but empty records.
     """
@@ -64,23 +71,27 @@ def parts_of_archive(
         ([size for number in numbers for size in schemas[number][3]], partial(encoder.columns, numbers))
         for numbers, _ in plan
     ]
-    done = list(framing.several(payloads, options.jobs))
-
     # The header and the metadata section come first but are known last: sections can be written only after they exist,
     # so they are collected compressed (a fraction of what the encoder holds).
+    done = framing.several(payloads, options.jobs)
+    entries = [Frames(folder) for _ in dictionaries]
+    for found, (count, _) in zip(entries, dictionaries, strict=True):
+        found.add([NUM_ENTRIES.pack(count)])
+        found.add(next(done))
     streams: list[tuple[int, int]] = []
-    offset = 0
-    for frames, (_, size) in zip(done[3:], plan, strict=True):
-        streams.append((offset, size))
-        offset += sum(map(len, frames))
-    sections = [
+    packed = Frames(folder)
+    for frames, (_, size) in zip(done, plan, strict=True):
+        streams.append((packed.size, size))
+        packed.add(frames)
+    sections: list[Iterable[bytes]] = [
         [framing.one(build.build_schema_tree(encoder.nodes_list()))],
         [framing.one(build.build_schema_ids([(entries, ordered) for entries, ordered, _, _ in schemas]))],
         [framing.one(build.build_table_metadata(streams, tables))],
-        *([NUM_ENTRIES.pack(count), *frames] for (count, _), frames in zip(dictionaries, done, strict=False)),
-        [frame for frames in done[3:] for frame in frames],
     ]
     sizes = [sum(map(len, pieces)) for pieces in sections]
+    for found in (*entries, packed):
+        sections.append(found)
+        sizes.append(found.size)
     metadata = framing.one(
         build.build_metadata(
             sizes,

@@ -28,6 +28,10 @@ cdef struct EncColumn:
     int64_t last
     EncBuf a
     EncBuf b
+    size_t a_out            # bytes of both that are in the spill already, before those here
+    size_t b_out
+    EncBuf a_parts          # u64 offset and size in the spill, for each part of them
+    EncBuf b_parts
 
 cdef struct EncTable:
     EncBuf entries             # i32
@@ -80,7 +84,7 @@ cdef inline bint enc_has_count(const EncColumn* column) noexcept nogil:
 
 
 cdef inline size_t enc_column_size(const EncColumn* column) noexcept nogil:
-    return column.a.n + column.b.n + (sizeof(uint64_t) if enc_has_count(column) else 0)
+    return column.a_out + column.a.n + column.b_out + column.b.n + (sizeof(uint64_t) if enc_has_count(column) else 0)
 
 
 cdef unsigned char* enc_copy_part(unsigned char* out, const unsigned char* p, size_t size, size_t at, size_t start,
@@ -130,6 +134,7 @@ cdef class ClpsEncoder:
     cdef int64_t max_document
     cdef uint8_t token_class[256]
     cdef EncMaps maps
+    cdef object spilled     # where parts of columns are, if anywhere
     cdef object taken_by    # the encoder that took over what this one made so far
 
     def __cinit__(self, *, bint core, bint structurize, bint retain_floats, bint time_nodes, bint lossy,
@@ -166,6 +171,8 @@ cdef class ClpsEncoder:
             for j in range(table.num_columns):
                 enc_buf_free(&table.columns[j].a)
                 enc_buf_free(&table.columns[j].b)
+                enc_buf_free(&table.columns[j].a_parts)
+                enc_buf_free(&table.columns[j].b_parts)
             free(table.columns)
             enc_buf_free(&table.entries)
         for buffer in (0,):
@@ -1153,7 +1160,7 @@ cdef class ClpsEncoder:
         cdef const unsigned char* end = p + size
         cdef unsigned char c, last_mark = M_DECIMAL if self.core else M_CLASSIC_DECIMAL
         cdef EncBuf* out = &self.text
-        cdef int64_t first = column.b.n >> 3
+        cdef int64_t first = (column.b_out + column.b.n) >> 3
         cdef int64_t value, id
         cdef size_t length
         cdef size_t before = self.variables.data.n + types.data.n + column.b.n
@@ -1192,7 +1199,7 @@ cdef class ClpsEncoder:
         value = 8 + <int64_t>(self.variables.data.n + types.data.n + column.b.n - before)
         # Upstream counts the positions of placeholders into the size of a new log type.
         if types.count > length:
-            value += column.b.n - (<size_t>first << 3)
+            value += column.b_out + column.b.n - (<size_t>first << 3)
         return value
 
     cdef int put_value(self, EncColumn* column, EncToken* token) except -1 nogil:
@@ -1413,6 +1420,51 @@ cdef class ClpsEncoder:
         sizes = [enc_column_size(&table.columns[j]) for j in range(table.num_columns)]
         return [ids[i] for i in range(table.entries.n >> 2)], table.num_ordered, table.rows, sizes
 
+    def spill(self, spill, size_t least):
+        """Moves columns of so many bytes or more out of memory."""
+        cdef size_t i
+        cdef int j
+        cdef EncTable* table
+        if self.busy:
+            raise ValueError("the encoder is at work")
+        self.spilled = spill
+        for i in range(self.num_tables):
+            table = &(<EncTable*>self.tables.p)[i]
+            for j in range(table.num_columns):
+                self._spill_part(&table.columns[j].a, &table.columns[j].a_parts, &table.columns[j].a_out, least)
+                self._spill_part(&table.columns[j].b, &table.columns[j].b_parts, &table.columns[j].b_out, least)
+
+    cdef int _spill_part(self, EncBuf* data, EncBuf* parts, size_t* out, size_t least) except -1:
+        cdef uint64_t offset
+        if not data.n or data.n < least:
+            return 0
+        offset = self.spilled.write(enc_buf_bytes(data))
+        enc_buf_u64(parts, offset)
+        enc_buf_u64(parts, data.n)
+        out[0] += data.n
+        data.n = 0
+        if data.cap > ENC_KEPT_ROOM:
+            enc_buf_free(data)
+        return 0
+
+    cdef unsigned char* _copy_spilled(self, unsigned char* out, const EncBuf* parts, size_t at, size_t start,
+                                      size_t stop) except? NULL:
+        """What `enc_copy_part` does, of a column that begins at `at`, with its parts in the spill."""
+        cdef const uint64_t* part = <const uint64_t*>parts.p
+        cdef size_t i, first, last
+        cdef bytes data
+        for i in range(parts.n >> 4):
+            if at < stop and start < at + part[2 * i + 1]:
+                first = start - at if start > at else 0
+                last = min(<size_t>part[2 * i + 1], stop - at)
+                data = self.spilled.read_at(part[2 * i] + first, last - first)
+                if <size_t>PyBytes_GET_SIZE(data) != last - first:
+                    raise ValueError("the spill is shorter than what was written")
+                memcpy(out, bytes_text(data), last - first)
+                out += last - first
+            at += part[2 * i + 1]
+        return out
+
     def columns(self, list indices not None, size_t start, size_t stop):
         """Bytes of tables that lie back to back, each column by column."""
         if start > stop:
@@ -1430,10 +1482,13 @@ cdef class ClpsEncoder:
                 column = &table.columns[j]
                 size = enc_column_size(column)
                 if at < stop and start < at + size:
-                    p = enc_copy_part(p, column.a.p, column.a.n, at, start, stop)
+                    p = self._copy_spilled(p, &column.a_parts, at, start, stop)
+                    p = enc_copy_part(p, column.a.p, column.a.n, at + column.a_out, start, stop)
                     if enc_has_count(column):
-                        count = column.b.n >> 3
-                        p = enc_copy_part(p, <unsigned char*>&count, sizeof(count), at + column.a.n, start, stop)
+                        count = (column.b_out + column.b.n) >> 3
+                        p = enc_copy_part(p, <unsigned char*>&count, sizeof(count), at + column.a_out + column.a.n,
+                                          start, stop)
+                    p = self._copy_spilled(p, &column.b_parts, at + size - column.b.n - column.b_out, start, stop)
                     p = enc_copy_part(p, column.b.p, column.b.n, at + size - column.b.n, start, stop)
                 at += size
         if p != <unsigned char*>bytes_text(out) + (stop - start):

@@ -9,7 +9,10 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from exhume.formats.clp_s.write.spill import Spill
 
 ResolvedTime = tuple[int, int, tuple[bytes, int] | None, bool]
 """Epoch, pattern id (negative: store as an ordinary value), program for the compiled encoder, whether text is lost."""
@@ -73,6 +76,12 @@ class Encoder(Protocol):
 
     def schema(self, index: int) -> tuple[list[int], int, int, list[int]]:
         """Entries, number of ordered ones, records, and the sizes of the table's columns in bytes, of one schema."""
+
+    def spill(self, spill: Spill, least: int) -> None:
+        """Moves columns of `least` bytes or more into a temporary file, which serves as long as the encoder is used.
+
+        A pure-Python encoder keeps them.
+        """
 
     def columns(self, indices: list[int], start: int, stop: int) -> bytes:
         """Bytes of tables that lie back to back, from one offset to another."""

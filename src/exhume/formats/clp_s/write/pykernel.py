@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from exhume.formats.clp_s.layout import COLUMN_TYPES, MAX_NODE_ID, ROOT, NodeType, pack_marker
 from exhume.formats.clp_s.layout_packed import (
@@ -23,6 +23,9 @@ from exhume.formats.clp_s.write.build import build_dictionary
 from exhume.formats.clp_s.write.encoder import Leaf, ResolveTimestamp, double_bits
 from exhume.formats.clp_s.write.jsonscan import Kind, ScanError, Scanner, Status, Token, fits_integer
 from exhume.formats.clp_s.write.texts import Dialect, VariableKind, encode_dictionary_id, encode_text
+
+if TYPE_CHECKING:
+    from exhume.formats.clp_s.write.spill import Spill
 
 MAX_IDS: Final = MAX_NODE_ID + 1
 SPLIT_TEXT: Final = 1 << 29
@@ -482,6 +485,9 @@ class PureEncoder:
         """See `Encoder.schema`."""
         table = list(self._tables.values())[index]
         return table.entries, table.num_ordered, table.rows, list(map(len, table.columns))
+
+    def spill(self, spill: Spill, least: int) -> None:
+        """See `Encoder.spill`: columns stay in memory here."""
 
     def columns(self, indices: list[int], start: int, stop: int) -> bytes:
         """See `Encoder.columns`."""

@@ -12,6 +12,7 @@ from exhume.formats.clp_s.write.encoder import Encoder
 from exhume.formats.clp_s.write.kernel import make_encoder
 from exhume.formats.clp_s.write.options import WriterOptions
 from exhume.formats.clp_s.write.rewrap import reserve
+from exhume.formats.clp_s.write.spill import Spill
 from exhume.formats.clp_s.write.texts import Dialect, encode_formatted_float
 from exhume.formats.clp_s.write.timestamps import TimeDialect, TimestampPatterns
 from exhume.io.output.atomic import AtomicDirectory, AtomicFile
@@ -39,6 +40,7 @@ class Part:
     patterns: TimestampPatterns
     units: list[Unit] = field(default_factory=list)
     consumed: int = 0
+    spill: Spill = field(default_factory=lambda: Spill(None))
     full: bool = False
     """Whether the target size is reached: the next record goes into another archive."""
 
@@ -78,7 +80,7 @@ class Series:
     def current(self) -> Part:
         """The archive under way, begun if there is none."""
         if self.part is None:
-            self.part = Part(*begin(self._options))
+            self.part = Part(*begin(self._options), spill=Spill(self._target.parent))
             self._join(self.part)
         return self.part
 
@@ -87,6 +89,11 @@ class Series:
         if self.part is not None and self.part.full:
             self._close()
         return self.current()
+
+    def relieve(self) -> None:
+        """Moves columns out of memory where there are many.  Raises `SourceError`."""
+        if self.part is not None:
+            self.part.spill.relieve(self.part.encoder)
 
     def _join(self, part: Part) -> None:
         """Adds the current unit to an archive; the unit before it ends there."""
@@ -126,6 +133,7 @@ class Series:
         self.paths.append(file.path)
         write_archive(file, part.encoder, part.patterns, self._options, ranges, part.consumed)
         self.part = None
+        part.spill.close()
         if self.unit is not None:
             self.unit = Unit(self.unit.name, self.unit.properties, self.unit.split + 1)
 
@@ -151,6 +159,8 @@ class Series:
 
     def withdraw(self) -> None:
         """Removes everything that was written, what was put in place already included."""
+        if self.part is not None:
+            self.part.spill.close()
         self.part = None
         for file in self._finished:
             file.withdraw()
