@@ -648,7 +648,7 @@ def test_the_interface_is_that_of_kaitais_classes(tmp_path: Path) -> None:
     assert module.One(KaitaiStream(BytesIO(case.bytes))).f._parent.a == 1
     sub = module.One.Sub(module.One.Pet.dog, b"")
     assert (sub.p, sub._parent, sub._root) == (2, None, None)
-    assert repr(r).startswith("One(a=1, b=9, c=1, d=2, e=<2 elements>, f=Sub(...)")
+    assert repr(r).startswith("One(a=Pet.cat, b=9, c=Pet.cat, d=Pet.dog, e=<2 elements>, f=Sub(...)")
     with pytest.raises(TypeError):
         module.One.Sub(b"")
     with pytest.raises(EOFError, match="a at 0: expected 1 byte, found 0 bytes"):

@@ -240,3 +240,15 @@ def test_what_does_not_go_together(tmp_path: Path, exhume_cli: Any, words: tuple
     ran = exhume_cli(*words, "--ksy", tmp_path / "one.ksy", tmp_path / "file.bin")
     assert (ran.code, said in ran.err) == (2, True)
     assert exhume_cli("info", "--import", tmp_path, tmp_path / "file.bin").code == 2
+
+
+def test_large_files_are_mapped(tmp_path: Path) -> None:
+    specification = compiled(ROWS, tmp_path)
+    file = tmp_path / "file.bin"
+    file.write_bytes((b"\1\0\0\0\xff" + bytes(range(255))) * 5_000)
+    for rows in (specification.module.One.from_file(file).rows, specification.read(file).rows):
+        assert (len(rows), rows[4_999].time, rows[4_999].data) == (5_000, 1, bytes(range(255)))
+    tracemalloc.start()
+    specification.module.One.from_file(file)
+    assert tracemalloc.get_traced_memory()[1] < 600_000  # of 1.3 million bytes
+    tracemalloc.stop()

@@ -156,7 +156,10 @@ def _tell_left_out(run: Run, left_out: Mapping[str, str]) -> None:
 
 
 def cat_specified(run: Run, target: str, ksy: str, imports: tuple[str, ...], path: str | None) -> Outcome:
-    """Prints a list of a file as JSON lines, or without a path everything that is in it as one JSON object."""
+    """Prints a list of a file as JSON lines, or without a path everything that is in it as one JSON object.
+
+    Raises `StructureError` or `TruncatedError` for data that do not fit.
+    """
     from exhume.layout.fast import RAISED, refused
     from exhume.layout.foreign_values import json_pieces
     from exhume.layout.ksy_files import one_file

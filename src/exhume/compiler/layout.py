@@ -203,9 +203,9 @@ class Structure:
 
     @classmethod
     def from_file(cls, path: Any, *arguments: Any) -> Any:
-        """Reads it from the file at a path, likewise."""
+        """Reads it from the file at a path, likewise; a large file is mapped."""
         with open(path, "rb") as file:
-            return cls.from_bytes(file.read(), *arguments)
+            return cls.from_bytes(_mapped(file), *arguments)
 
     @classmethod
     def from_io(cls, io: Any, *arguments: Any) -> Any:
@@ -258,6 +258,24 @@ class Structure:
     def __repr__(self) -> str:
         told = ", ".join(f"{name}={_told(getattr(self, name, None))}" for name in self._fields[:8])
         return f"{type(self).__name__}({told}{', ...' if len(self._fields) > 8 else ''})"
+
+
+MAPPED = 1 << 20
+"""Bytes from which on a file is mapped."""
+
+
+def _mapped(file: Any) -> Any:
+    """The bytes of a file, which need not fit into memory where they are mapped."""
+    import mmap
+    import os
+
+    size = os.fstat(file.fileno()).st_size
+    if size < MAPPED:
+        return file.read()
+    try:
+        return mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ)
+    except OSError:
+        return file.read()
 
 
 def _stream(io: Any) -> Stream:
