@@ -11,8 +11,8 @@ from __future__ import annotations
 import sys
 
 from exhume.compiler import audit
-from exhume.compiler.model import Model
-from exhume.compiler.modules import module_texts
+from exhume.compiler.emit.modules import module_texts
+from exhume.compiler.front.model import Model
 from exhume.compiler.refusal import RefusedError
 from exhume.layout.described import spec
 from exhume.layout.ksy_files import SpecFiles

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from exhume_ksy.fast._layout import LayoutError
 
-from exhume.compiler.extension import extension
-from exhume.compiler.extension.vocabulary import look_at
+from exhume.compiler.emit.extension import extension
+from exhume.compiler.emit.extension.vocabulary import look_at
 from exhume.compiler.refusal import RefusedError
 from exhume.layout import extensions
 from exhume.layout.foreign import Specification, compile_ksy

@@ -9,8 +9,8 @@ import pytest
 from exhume_ksy.facts._tiling import ROWS, TILING
 
 import exhume
-from exhume.compiler.model import Model
-from exhume.compiler.tiling import tiling_text
+from exhume.compiler.emit.tiling import tiling_text
+from exhume.compiler.front.model import Model
 from exhume.engines import coverage as engine
 from exhume.engines.coverage import FieldCoverage, coverage
 from exhume.engines.explained import explain_section

@@ -16,9 +16,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from exhume.compiler import RefusedError, compile_foreign
-from exhume.compiler.check import kind
-from exhume.compiler.expressions import parse
-from exhume.compiler.model import Model
+from exhume.compiler.front.check import kind
+from exhume.compiler.front.expressions import parse
+from exhume.compiler.front.model import Model
 from exhume.errors import ExhumeError
 from exhume.layout.fast import RAISED
 from exhume.layout.foreign import Specification

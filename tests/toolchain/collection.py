@@ -28,7 +28,7 @@ from typing import Any
 
 from exhume_ksy.fast._layout import LayoutError
 
-from exhume.compiler.model import Type
+from exhume.compiler.front.model import Type
 from exhume.errors import SpecificationError
 from exhume.layout.fast import RAISED
 from exhume.layout.foreign import Specification, compile_ksy

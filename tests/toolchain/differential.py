@@ -17,9 +17,9 @@ from typing import Any
 from exhume_ksy.fast._layout import LayoutError
 from kaitaistruct import BytesIO, KaitaiStream, KaitaiStruct
 
-from exhume.compiler.kinds import Bits, Sequence
-from exhume.compiler.model import Model, Type
-from exhume.compiler.text import safe
+from exhume.compiler.emit.text import safe
+from exhume.compiler.front.kinds import Bits, Sequence
+from exhume.compiler.front.model import Model, Type
 from exhume.layout.described import camel, spec
 from exhume.layout.foreign import Specification
 from exhume.layout.kaitai import FAILURES

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from exhume.compiler.kinds import Bits
+from exhume.compiler.front.kinds import Bits
 from exhume.errors import SpecificationError
 from exhume.layout.fast import LayoutError
 from exhume.layout.foreign import Specification, compile_ksy

@@ -16,7 +16,7 @@ from array import array
 from pathlib import Path
 from typing import Any
 
-from exhume.compiler.kinds import Structure
+from exhume.compiler.front.kinds import Structure
 from exhume.errors import SpecificationError
 from exhume.layout.fast import RAISED, LayoutError
 from exhume.layout.foreign import Specification, compile_ksy

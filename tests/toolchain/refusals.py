@@ -14,11 +14,11 @@ from exhume_ksy.debug._stream import KaitaiStream
 from exhume_ksy.fast._layout import LayoutError
 from kaitaistruct import BytesIO, KaitaiStruct
 
+from exhume.compiler.emit.text import safe
+from exhume.compiler.front.kinds import Bits, Sequence
+from exhume.compiler.front.model import Type
 from exhume.compiler.instances.roles import reached
-from exhume.compiler.kinds import Bits, Sequence
-from exhume.compiler.model import Type
 from exhume.compiler.strategies import type_of
-from exhume.compiler.text import safe
 from exhume.layout.kaitai import FAILURES
 from exhume.layout.schema import debug_class
 from tests.toolchain.differential import (

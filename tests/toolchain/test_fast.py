@@ -16,12 +16,12 @@ import pytest
 from exhume_ksy.fast import _layout
 
 from exhume.compiler import RefusedError, compile_specs
-from exhume.compiler.c_varints import unique_name
-from exhume.compiler.elements import covered
+from exhume.compiler.emit.c_varints import unique_name
+from exhume.compiler.emit.elements import covered
 from exhume.compiler.fixed import only_number
+from exhume.compiler.front.model import Type
 from exhume.compiler.instances.tree import BrokenError
 from exhume.compiler.instances.walk import Walk
-from exhume.compiler.model import Type
 from tests.conftest import ROOT
 from tests.sizes import size
 from tests.toolchain.damage import run, samples

@@ -19,9 +19,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exhume.compiler import audit, budgets
-from exhume.compiler.model import Model
+from exhume.compiler.emit.text import written_doc
+from exhume.compiler.front.model import Model
 from exhume.compiler.refusal import RefusedError
-from exhume.compiler.text import written_doc
 from exhume.errors import ExhumeError, SpecificationError
 from exhume.layout import foreign_table, schema
 from exhume.layout.foreign import Specification, compile_ksy

@@ -12,23 +12,23 @@ from collections.abc import Mapping
 from typing import Any
 
 from exhume.compiler import budgets
-from exhume.compiler import expressions as ex
 from exhume.compiler.audit import audited
-from exhume.compiler.check import check
-from exhume.compiler.code import Module
-from exhume.compiler.columns import rows_are_plain, scan_text
-from exhume.compiler.elements import elements_text
-from exhume.compiler.facts import constants_text, facts_texts
-from exhume.compiler.kinds import structures
-from exhume.compiler.layout import FOREIGN, LAYOUT, NATIVE
-from exhume.compiler.model import Field, Given, Model
-from exhume.compiler.modules import module_text, module_texts
-from exhume.compiler.native import native_text
+from exhume.compiler.emit.code import Module
+from exhume.compiler.emit.columns import rows_are_plain, scan_text
+from exhume.compiler.emit.elements import elements_text
+from exhume.compiler.emit.facts import constants_text, facts_texts
+from exhume.compiler.emit.layout import FOREIGN, LAYOUT, NATIVE
+from exhume.compiler.emit.modules import module_text, module_texts
+from exhume.compiler.emit.native import native_text
+from exhume.compiler.emit.paused import pausing
+from exhume.compiler.emit.tiling import tiling_text
+from exhume.compiler.front import expressions as ex
+from exhume.compiler.front.check import check
+from exhume.compiler.front.kinds import structures
+from exhume.compiler.front.model import Field, Given, Model
+from exhume.compiler.front.validate import check_size, validate
 from exhume.compiler.needs import find_needs
-from exhume.compiler.paused import pausing
 from exhume.compiler.refusal import RefusedError
-from exhume.compiler.tiling import tiling_text
-from exhume.compiler.validate import check_size, validate
 
 __all__ = ["Given", "RefusedError", "compile_foreign", "compile_specs"]
 

@@ -12,10 +12,10 @@ import functools
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from exhume.compiler.expressions import is_private
-from exhume.compiler.model import Model
+from exhume.compiler.emit.text import member, safe
+from exhume.compiler.front.expressions import is_private
+from exhume.compiler.front.model import Model
 from exhume.compiler.refusal import RefusedError
-from exhume.compiler.text import member, safe
 
 NODES = frozenset({
     ast.Module, ast.Expr, ast.Constant, ast.Import, ast.ImportFrom, ast.alias,
@@ -45,7 +45,7 @@ HELPERS = frozenset({
     "inflated", "joined", "keep", "keep_instance", "multiplied", "named", "native", "new", "number", "numbers",
     "processed", "read_outside", "rotated", "shifted", "short", "taken", "weighed", "xored",
 })  # fmt: skip
-"""What readers take from the module that they share (`exhume.compiler.layout`)."""
+"""What readers take from the module that they share (`exhume.compiler.emit.layout`)."""
 
 _KNOWN = BUILTINS | HELPERS | ANNOTATIONS
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 
-from exhume.compiler import expressions as ex
-from exhume.compiler.kinds import BYTES, DECIDED, Bits, Integer, Kind, Plain, Structure, Switch, structures
-from exhume.compiler.model import Field, Type
-from exhume.compiler.text import CODES
+from exhume.compiler.emit.text import CODES
+from exhume.compiler.front import expressions as ex
+from exhume.compiler.front.kinds import BYTES, DECIDED, Bits, Integer, Kind, Plain, Structure, Switch, structures
+from exhume.compiler.front.model import Field, Type
 
 
 def contents(field: Field) -> bytes:

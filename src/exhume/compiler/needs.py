@@ -6,10 +6,10 @@ import functools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from exhume.compiler import expressions as ex
 from exhume.compiler.fixed import bit_order, shares_bytes
-from exhume.compiler.kinds import DECIDED, REST, SOME_STRUCTURE, combined, structures
-from exhume.compiler.model import Field, Model, Type
+from exhume.compiler.front import expressions as ex
+from exhume.compiler.front.kinds import DECIDED, REST, SOME_STRUCTURE, combined, structures
+from exhume.compiler.front.model import Field, Model, Type
 from exhume.compiler.refusal import RefusedError
 
 KEYS = ("if", "size", "pos", "io", "repeat-expr", "repeat-until", "value", "parent")

@@ -12,11 +12,11 @@ from typing import Any, TypeVar
 from hypothesis import strategies as st
 from hypothesis.errors import UnsatisfiedAssumption
 
+from exhume.compiler.front.model import Model, Type
 from exhume.compiler.instances.draw import Drawn, NoneDrawnError, draw
 from exhume.compiler.instances.roles import reached
 from exhume.compiler.instances.seal import KNOWN, Checksums, seal
 from exhume.compiler.instances.spoil import spoil
-from exhume.compiler.model import Model, Type
 from exhume.compiler.refusal import RefusedError
 
 __all__ = ["Instance", "Nearly", "instances", "nearly_instances", "type_of"]

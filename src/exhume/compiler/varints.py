@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from exhume.compiler import expressions as ex
-from exhume.compiler.kinds import Integer, Kind, Structure
-from exhume.compiler.model import Field, Type
+from exhume.compiler.front import expressions as ex
+from exhume.compiler.front.kinds import Integer, Kind, Structure
+from exhume.compiler.front.model import Field, Type
 
 
 def scalar_of(kind: Kind) -> Type | None:

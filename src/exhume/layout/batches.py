@@ -1,4 +1,4 @@
-"""Lists of any length, read in batches by readers that stop where the list begins (`exhume.compiler.paused`)."""
+"""Lists of any length, read in batches by readers that stop where the list begins (`exhume.compiler.emit.paused`)."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from exhume.compiler.model import Type
+from exhume.compiler.front.model import Type
 
 SPECS_PACKAGE = "exhume_ksy"
 

@@ -23,7 +23,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from exhume.compiler.extension import Extension
+from exhume.compiler.emit.extension import Extension
 
 VERSION = 1
 """Incremented whenever what is kept, or how it is built, becomes another."""

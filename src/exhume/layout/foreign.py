@@ -1,6 +1,6 @@
 """Other people's Kaitai Struct specifications: from a `.ksy` file to readers, by `exhume.compiler`.
 
-Only names and constants of a specification become code, see `exhume.compiler.validate`.
+Only names and constants of a specification become code, see `exhume.compiler.front.validate`.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from types import MappingProxyType, ModuleType
 from typing import Any, Self
 
 from exhume.compiler import Given, RefusedError, compile_foreign, paused_texts, with_columns
-from exhume.compiler.extension import Extension, extension, package_texts
-from exhume.compiler.kinds import combined, family
-from exhume.compiler.model import Model, Type
-from exhume.compiler.modules import ACCEPTED, module_texts
-from exhume.compiler.stubs import stub_texts
+from exhume.compiler.emit.extension import Extension, extension, package_texts
+from exhume.compiler.emit.modules import ACCEPTED, module_texts
+from exhume.compiler.emit.stubs import stub_texts
+from exhume.compiler.front.kinds import combined, family
+from exhume.compiler.front.model import Model, Type
 from exhume.counts import counted
 from exhume.errors import SpecificationError
 from exhume.findings import Finding

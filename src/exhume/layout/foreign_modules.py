@@ -17,9 +17,9 @@ from typing import Any
 
 from exhume.compiler import RefusedError
 from exhume.compiler.audit import BUILTINS, IMPORTS, audited
-from exhume.compiler.extension import Extension
-from exhume.compiler.layout import FOREIGN
-from exhume.compiler.model import Model
+from exhume.compiler.emit.extension import Extension
+from exhume.compiler.emit.layout import FOREIGN
+from exhume.compiler.front.model import Model
 from exhume.errors import SpecificationError
 from exhume.layout.batches import Paused
 from exhume.layout.fast import RAISED, LayoutError, View, numbers, short

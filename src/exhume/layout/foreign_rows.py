@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from exhume.choices import hint
-from exhume.compiler.model import Field as Described
+from exhume.compiler.front.model import Field as Described
 from exhume.errors import EntryNotFoundError, ExhumeError
 from exhume.io.mapped import mapped
 from exhume.io.source import Source

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from exhume.compiler import budgets
-from exhume.compiler.expressions import Literal
-from exhume.compiler.kinds import BOOL, BYTES, TEXT, Bits, Integer, Kind, Plain, Structure, Switch, family
-from exhume.compiler.kinds import Sequence as Many
-from exhume.compiler.model import Field as Described
-from exhume.compiler.model import Type
+from exhume.compiler.front.expressions import Literal
+from exhume.compiler.front.kinds import BOOL, BYTES, TEXT, Bits, Integer, Kind, Plain, Structure, Switch, family
+from exhume.compiler.front.kinds import Sequence as Many
+from exhume.compiler.front.model import Field as Described
+from exhume.compiler.front.model import Type
 from exhume.counts import counted
 from exhume.errors import LimitExceededError, SpecificationError
 from exhume.io.jsonout import dumps

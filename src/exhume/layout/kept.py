@@ -22,7 +22,7 @@ from types import CodeType
 from typing import Any
 
 import exhume.compiler
-from exhume.compiler.extension import Extension
+from exhume.compiler.emit.extension import Extension
 from exhume.layout import extensions
 from exhume.layout.foreign_modules import as_code
 from exhume.layout.ksy_files import SpecFiles

@@ -18,8 +18,8 @@ from typing import Any
 from exhume_ksy.debug._stream import KaitaiStream, Position
 from kaitaistruct import BytesIO, KaitaiStruct
 
-from exhume.compiler.kinds import structures
-from exhume.compiler.model import Type
+from exhume.compiler.front.kinds import structures
+from exhume.compiler.front.model import Type
 from exhume.counts import counted
 from exhume.errors import Span, shorten
 from exhume.findings import Check

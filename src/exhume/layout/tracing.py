@@ -1,4 +1,4 @@
-"""The run-time support of readers that remember where each field lies (`exhume.compiler.traced`)."""
+"""The run-time support of readers that remember where each field lies (`exhume.compiler.emit.traced`)."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-from exhume.compiler.kinds import Bits, Integer
-from exhume.compiler.model import Type
+from exhume.compiler.front.kinds import Bits, Integer
+from exhume.compiler.front.model import Type
 from exhume.errors import shorten
 from exhume.io.mapped import release
 from exhume.layout.fast import LayoutError

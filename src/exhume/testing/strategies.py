@@ -21,8 +21,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from exhume.codecs import checksums as algorithms
+from exhume.compiler.front.model import Model, Type
 from exhume.compiler.instances.seal import KNOWN, Checksums
-from exhume.compiler.model import Model, Type
 from exhume.compiler.strategies import Instance, Nearly, instances, nearly_instances, type_of
 from exhume.layout.described import spec
 from exhume.layout.foreign import compile_ksy

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from exhume.compiler import expressions as ex
+from exhume.compiler.front import expressions as ex
+from exhume.compiler.front.model import Field, Type
 from exhume.compiler.instances.chance import Chance
 from exhume.compiler.instances.roles import Use
 from exhume.compiler.instances.solve import LARGEST, Key, Solution, Solver
 from exhume.compiler.instances.tree import OPEN, Node, Raw, Scope, Stream, UnknownError
-from exhume.compiler.model import Field, Type
 
 FAR = 1 << 20
 """Where positions counted from the end of a stream without a size begin to be told from others."""

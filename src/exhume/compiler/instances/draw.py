@@ -11,14 +11,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from exhume.compiler.front.kinds import BYTES, TEXT, Bits, Integer, Kind, Plain, Sequence
+from exhume.compiler.front.model import Field, Type
 from exhume.compiler.instances.chance import Chance
 from exhume.compiler.instances.draft import AgainError, NotYetError
 from exhume.compiler.instances.roles import Use, uses_of
 from exhume.compiler.instances.solve import LARGEST, Key, Solver, limits
 from exhume.compiler.instances.structures import Structures
 from exhume.compiler.instances.tree import BrokenError, Node, Rule, Stream, Sum
-from exhume.compiler.kinds import BYTES, TEXT, Bits, Integer, Kind, Plain, Sequence
-from exhume.compiler.model import Field, Type
 from exhume.compiler.refusal import RefusedError
 
 PASSES = 60

@@ -6,9 +6,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
-from exhume.compiler import expressions as ex
+from exhume.compiler.front import expressions as ex
+from exhume.compiler.front.model import Field
 from exhume.compiler.instances.tree import BrokenError, Node, Raw, Scope, Stream, UnknownError
-from exhume.compiler.model import Field
 
 
 class Evaluator(ABC):

@@ -7,13 +7,13 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
+from exhume.compiler.front.kinds import Bits, Integer, Plain
+from exhume.compiler.front.model import Field
 from exhume.compiler.instances.draft import AgainError, Draft
 from exhume.compiler.instances.roles import Use
 from exhume.compiler.instances.said import rules_of
 from exhume.compiler.instances.solve import Key, limits
 from exhume.compiler.instances.tree import Node, Scope, Stream, UnknownError
-from exhume.compiler.kinds import Bits, Integer, Plain
-from exhume.compiler.model import Field
 
 
 class Numbers(Draft):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from exhume.compiler import expressions as ex
+from exhume.compiler.front import expressions as ex
+from exhume.compiler.front.kinds import Kind, Switch, structures
+from exhume.compiler.front.model import Field, Type
 from exhume.compiler.instances.said import expression, rules_of, varint
-from exhume.compiler.kinds import Kind, Switch, structures
-from exhume.compiler.model import Field, Type
 from exhume.compiler.needs import KEYS, nodes
 from exhume.compiler.refusal import RefusedError
 

@@ -7,10 +7,10 @@ import struct
 from collections.abc import Iterator
 from typing import Any
 
-from exhume.compiler import expressions as ex
 from exhume.compiler import varints
-from exhume.compiler.kinds import Bits, Integer, Plain
-from exhume.compiler.model import Field
+from exhume.compiler.front import expressions as ex
+from exhume.compiler.front.kinds import Bits, Integer, Plain
+from exhume.compiler.front.model import Field
 from exhume.compiler.refusal import RefusedError
 
 varint = functools.cache(varints.varint)

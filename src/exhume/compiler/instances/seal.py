@@ -6,12 +6,12 @@ import hashlib
 import zlib
 from collections.abc import Callable, Mapping
 
+from exhume.compiler.front.kinds import Integer
+from exhume.compiler.front.model import Type
 from exhume.compiler.instances.draw import Drawn, NoneDrawnError
 from exhume.compiler.instances.said import packed
 from exhume.compiler.instances.tree import BrokenError, Sum
 from exhume.compiler.instances.walk import Walk
-from exhume.compiler.kinds import Integer
-from exhume.compiler.model import Type
 from exhume.compiler.refusal import RefusedError
 
 Checksums = Mapping[str, Callable[[bytes], int | bytes]]

@@ -6,12 +6,12 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
-from exhume.compiler import expressions as ex
+from exhume.compiler.front import expressions as ex
+from exhume.compiler.front.kinds import BYTES, TEXT, Bits, Integer, Kind
+from exhume.compiler.front.model import Field
 from exhume.compiler.instances.said import encoding_of, expression, varint
 from exhume.compiler.instances.tree import Node, Raw, Scope, Stream, UnknownError
 from exhume.compiler.instances.walk import Walk
-from exhume.compiler.kinds import BYTES, TEXT, Bits, Integer, Kind
-from exhume.compiler.model import Field
 
 Key = tuple[str, str]
 """What is free: `value`, `bytes` or `count` of the field at a path, or the `size` of the stream that it holds."""

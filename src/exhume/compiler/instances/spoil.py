@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from exhume.compiler.front.kinds import Bits, Integer
+from exhume.compiler.front.model import Type
 from exhume.compiler.instances.chance import Chance
 from exhume.compiler.instances.draw import Drawn, NoneDrawnError, uses_for
 from exhume.compiler.instances.said import packed, rules_of, varint
 from exhume.compiler.instances.solve import limits
 from exhume.compiler.instances.tree import BrokenError, Node, Rule, UnknownError
 from exhume.compiler.instances.walk import Walk
-from exhume.compiler.kinds import Bits, Integer
-from exhume.compiler.model import Type
 
 TRIED = 60
 """Ways to break a rule that are looked at."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from exhume.compiler.front.kinds import TEXT, Bits, Integer, Kind, Plain
+from exhume.compiler.front.model import Field
 from exhume.compiler.instances.draft import AgainError
 from exhume.compiler.instances.numbers import Numbers
 from exhume.compiler.instances.said import encoding_of, ending, packed, rules_of, shifted, unpacked
 from exhume.compiler.instances.solve import LARGEST, in_range, limits
 from exhume.compiler.instances.tree import Node, Raw, Scope, Stream
-from exhume.compiler.kinds import TEXT, Bits, Integer, Kind, Plain
-from exhume.compiler.model import Field
 
 
 class StoredValues(Numbers):

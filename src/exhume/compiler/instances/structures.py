@@ -6,14 +6,14 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
-from exhume.compiler import expressions as ex
+from exhume.compiler.front import expressions as ex
+from exhume.compiler.front.kinds import Kind, Structure, Switch
+from exhume.compiler.front.model import Field
 from exhume.compiler.instances.draft import AgainError, NotYetError
 from exhume.compiler.instances.said import expression, varint
 from exhume.compiler.instances.solve import LARGEST
 from exhume.compiler.instances.stored import StoredValues
 from exhume.compiler.instances.tree import Node, Raw, Scope, Stream
-from exhume.compiler.kinds import Kind, Structure, Switch
-from exhume.compiler.model import Field
 
 
 class Structures(StoredValues):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from exhume.compiler import expressions as ex
-from exhume.compiler.model import Field, Type
+from exhume.compiler.front import expressions as ex
+from exhume.compiler.front.model import Field, Type
 
 OPEN = 1 << 40
 """The size of a stream that has none yet."""

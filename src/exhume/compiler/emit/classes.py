@@ -1,0 +1,256 @@
+"""The class of one type: slots for its fields, properties for its instances."""
+
+from __future__ import annotations
+
+from exhume.compiler.emit.code import import_lines
+from exhume.compiler.emit.statements import Statements
+from exhume.compiler.emit.text import ATOM, BINDS, Lines, annotation, literal, member, safe, written_doc
+from exhume.compiler.fixed import bit_order
+from exhume.compiler.front import expressions as ex
+from exhume.compiler.front.kinds import TEXT, Structure, Switch, structures
+from exhume.compiler.front.model import Field, Type
+from exhume.compiler.needs import is_position, keeps_order, keeps_run, without_rest
+from exhume.compiler.refusal import RefusedError
+
+
+class Class(Statements):
+    """The class of one type: slots for fields, properties for instances."""
+
+    base = ""
+    more_slots: tuple[str, ...] = ()
+
+    def named(self, field: Field) -> tuple[str, int]:
+        return f"self.{safe(field.id)}", ATOM
+
+    def kept(self, field: Field) -> str:
+        return f"self.{kept_as(field)}"
+
+    placed = True
+    """Whether the stream of the structure is what an instance is read from, and reading is at its place."""
+
+    def place(self) -> tuple[str, str]:
+        return super().place() if self.placed else ("self._io.at", "self._io.end")
+
+    def begin(self) -> str:
+        return super().begin() if self.placed else "self._io.base"
+
+    def sync(self) -> bool:
+        return self.placed and super().sync()
+
+    def room(self) -> str:  # a position may lie past the end
+        return "max(0, end - at)"
+
+    def above(self, name: str) -> str:
+        if name == "_self":
+            return "self"
+        if name == "_root":
+            return "self._root" if self.type.inside else "self"
+        if name == "_parent":
+            return "self._parent"
+        return "self._io"
+
+    def text(self) -> str:  # noqa: C901 - the parts of a class in the order in which they are written
+        """The whole class. Raises `RefusedError` when two fields get one name."""
+        type, needs = self.type, self.needs
+        fields = [*type.params, *type.seq]
+        positions = [one for one in type.instances.values() if one.value is not None and is_position(one.value)]
+        if self.foreign:
+            positions = []
+        slots = [safe(one.id) for one in (*fields, *positions)]
+        slots += [kept_as(one) for one in type.instances.values() if one not in positions]
+        slots += [name for name, kept in (("_io", needs.keeps_stream), ("_parent", needs.keeps_parent)) if kept]
+        if needs.keeps_root and type.inside:
+            slots.append("_root")
+        if keeps_order(type):
+            slots.append("_big")
+        if keeps_run(type):
+            slots.append("_run")
+        slots += self.more_slots
+        if len(set(slots)) < len(slots):
+            raise RefusedError("two fields whose names become one", type.where)
+        base = self.base
+        if self.module.beside is not None:
+            with self.module.plain():
+                base = base.replace(")", f", {self.module.name_of(type, type.class_name)})")
+        elif self.foreign:
+            base = base.replace(")", f", {self.module.helper('Structure')})") or f"({self.module.helper('Structure')})"
+        out = [f"class {type.class_name}{base}:", *written_doc(type.doc or type.where)]
+        out.append(f"    __slots__ = ({', '.join(map(repr, slots))}{',' if len(slots) == 1 else ''})")
+        for one in (*fields, *positions):
+            optional = " | None" if one.condition is not None else ""
+            out.append(f"    {safe(one.id)}: {annotation(one.kind)}{optional}")
+            out += written_doc(one.doc) if one.doc else []
+        if needs.keeps_stream:
+            out.append(f"    _io: {self.module.helper('Stream')}" if self.foreign else "    _io: tuple[View, int, int]")
+        if (
+            needs.keeps_stream
+            and not self.foreign
+            and all(one.id != "extent" for one in (*fields, *type.instances.values()))
+        ):
+            out += ["", "    @property", "    def extent(self) -> tuple[int, int]:"]
+            out.append('        """Where its stream starts and ends in the view."""')
+            out.append("        return self._io[1], self._io[2]")
+        if self.foreign:
+            out += [f"    _fields = ({''.join(f'{safe(one.id)!r}, ' for one in fields)})", *self._enums()]
+        for one in sorted(type.instances.values(), key=lambda one: one.id == "property"):  # the decorator of the others
+            if one not in positions:
+                out += ["", *self._property(one)]
+        if "to-string" in type.raw:
+            run = ["        run = self._run"] if self.foreign else []
+            out += ["", "    def __str__(self) -> str:", *run, f"        return {self._text_of(type)}"]
+        return "\n".join(out)
+
+    def _enums(self) -> list[str]:
+        """The enums of the type as classes within it."""
+        out = []
+        for enum in self.type.enums.values() if not self.traces else ():
+            self.module.enums = True
+            out += ["", f"    class {enum.class_name}(_IntEnum):"]
+            out += [f"        {member(name)} = {literal(number)}" for number, name in enum.values.items()] or [
+                "        pass"
+            ]
+        return out
+
+    def _text_of(self, type: Type) -> str:
+        """What `to-string` gives. Raises `RefusedError` unless that is text."""
+        self.lines, self.placed = Lines(), False
+        expr = ex.parse(type.raw["to-string"])
+        if self.kind(expr) != TEXT:
+            raise RefusedError("`to-string` is a text", type.where)
+        return self.code(expr)
+
+    def _property(self, field: Field) -> list[str]:
+        self.lines = lines = Lines()
+        lines.depth = 2
+        optional = " | None" if field.condition is not None else ""
+        out = ["    @property", f"    def {safe(field.id)}(self) -> {annotation(field.kind)}{optional}:"]
+        out += ["    " + line for line in written_doc(field.doc)] if field.doc else []
+        kept = f"self.{kept_as(field)}"
+        try:
+            with lines.block("try:"):
+                lines.add(f"return {kept}")
+            with lines.block("except AttributeError:"):
+                lines.add("pass")
+            here, self.module.waiting = len(lines.lines), {}
+            weigh = None
+            if self.module.foreign:
+                lines.add("run = self._run")
+                weigh = self.step("0", self.path(field))
+            asked = [one for one in (field.condition, field.value) if one is not None]
+            self.placed = not self.foreign
+            if self.foreign:
+                self._failing(field, kept)
+                if weigh is not None:
+                    weigh()
+                lines.lines[here:here] = ["        " + line for line in import_lines(self.module.waiting)]
+                return out + lines.lines
+            if field.value is None or any("_io" in ex.names(one) for one in asked):
+                lines.add("view, base, end = self._io")
+            if field.value is None and keeps_order(self.type):
+                lines.add("big = self._big")
+            if field.condition is not None:
+                with lines.block(f"if not ({self.code(field.condition)}):"):
+                    lines.add(f"{kept} = None", "return None")
+            if field.value is not None:
+                lines.add(f"{kept} = {self.code(field.value)}")
+            else:
+                self.read_instance(field)
+                lines.add(f"{kept} = {self.local(field)}")
+            lines.add(f"return {kept}")
+            lines.lines[here:here] = ["        " + line for line in import_lines(self.module.waiting)]
+        except RefusedError as error:
+            raise error.within(field.where) from None
+        finally:
+            self.module.waiting = None
+        return out + lines.lines
+
+    def _failing(self, field: Field, kept: str) -> None:
+        """Statements that read an instance, or say why there is none."""
+        lines = self.lines
+        if field.value is None:
+            lines.add("io = self._io", "at = io.at")
+        with lines.block("try:"):
+            if field.condition is not None:
+                with lines.block(f"if not ({self.code(field.condition)}):"):
+                    lines.add(f"{kept} = None", "return None")
+            if field.value is not None:
+                lines.add(f"{kept} = {self.named_value(field, self.code(field.value))}")
+            else:
+                self.read_elsewhere(field)
+                lines.add(f"{kept} = {self.named_value(field, self.local(field))}")
+        with lines.block(f"except {self.module.helper('FAILURES')} as why:"):
+            at = "at" if field.value is None else "self._io.base"
+            lines.add(f"error = {self.module.helper('failed')}(why, {at})")
+            with lines.block("if not error.path:"):
+                lines.add(f"error.path = {self.path(field)}")
+            lines.add("raise error")
+        lines.add(f"return {kept}")
+
+    def read_elsewhere(self, field: Field) -> None:
+        """Statements that read an instance from its place in its stream, of specifications of others."""
+        lines, moving = self.lines, self.type.root.model.moving is not None
+        stream, position = field.expr("io"), field.expr("pos")
+        if stream is not None:
+            lines.add(f"io = {self.code(stream)}")
+            if position is None:
+                lines.add("at = io.at")
+        lines.add("view, end = io.view, io.end")
+        if position is not None:
+            if moving:
+                lines.add("resume = io.at")
+            lines.add(f"at = io.base + {self._code(without_rest(position), BINDS['+'])}")
+            if not isinstance(position, ex.Literal):
+                with lines.block("if at < io.base:"):
+                    found = "at - io.base"
+                    lines.add(f'raise LayoutError("{field.id}", io.base, end, "a position in the stream", {found})')
+        self.placed = stream is None
+        if keeps_order(self.type):
+            lines.add("big = self._big")
+        self.counts = self.type.root.model.shares
+        if self.counts:
+            lines.add("io.left = 0")
+        if field.repeat and bit_order(field.one) is not None:
+            self.loose = True
+        self.align()
+        self.read_field(field, self.local(field))
+        if self.counts:
+            lines.add("io.left = 0")
+        self.loose = self.counts = False
+        if moving:
+            lines.add("io.at = resume" if position is not None else "io.at = at")
+        self.placed = False
+
+    def read_instance(self, field: Field) -> None:
+        """Statements that read an instance that lies somewhere. Raises `RefusedError` for one without `pos`."""
+        lines = self.lines
+        stream = field.expr("io")
+        position = field.expr("pos")
+        if (
+            position is None
+            and isinstance(field.one, (Structure, Switch))
+            and not any(one.type.seq for one in structures(field.one))
+        ):
+            position = ex.Literal(0)  # it reads nothing, wherever that is
+        if position is None:
+            raise RefusedError("an instance without `pos` is not covered")
+        if stream is not None:
+            if "_io" in ex.names(position):  # which is the value's own
+                lines.add(f"at = {self.code(position)}")
+                position = ex.Name("_at")
+            lines.add(f"view, base, end = {self.code(stream)}")
+        into = self.local(field)
+        place = "at" if position == ex.Name("_at") else self._code(without_rest(position), BINDS["+"])
+        lines.add(f"at = base + {place}")
+        if not isinstance(position, ex.Literal):
+            with lines.block("if at < base:"):
+                lines.add(f'raise LayoutError("{field.id}", base, end, "a position in the stream", at - base)')
+        if field.repeat and self.module.foreign and bit_order(field.one) is not None:
+            self.loose = True
+            lines.add("bit = at * 8")
+        self.read_field(field, into)
+        self.loose = False
+
+
+def kept_as(field: Field) -> str:
+    """The slot that keeps what an instance gave."""
+    return f"_{field.id}_" if field.id in ("io", "parent", "root", "big", "run") else f"_{field.id}"

@@ -1,0 +1,516 @@
+"""Expressions of a type as Python."""
+
+from __future__ import annotations
+
+import abc
+import contextlib
+from collections.abc import Callable, Iterator
+
+from exhume.compiler import budgets
+from exhume.compiler.audit import PLAIN
+from exhume.compiler.emit.beside import Beside
+from exhume.compiler.emit.text import ATOM, BINDS, Lines, bound, literal, one_of, safe
+from exhume.compiler.fixed import fixed_size, spare_bits, type_size
+from exhume.compiler.front import expressions as ex
+from exhume.compiler.front.check import takes
+from exhume.compiler.front.encodings import text_encoding
+from exhume.compiler.front.inference import CALLS, MEMBERS, told
+from exhume.compiler.front.kinds import (
+    REST,
+    UNKNOWN,
+    Bits,
+    Integer,
+    Kind,
+    Plain,
+    Sequence,
+    Structure,
+    combined,
+    enum_of,
+    family,
+)
+from exhume.compiler.front.model import Field, Type
+from exhume.compiler.needs import Needs, without_rest, words
+from exhume.compiler.refusal import RefusedError
+from exhume.compiler.varints import scalar_of
+
+BYTES_TO_COMPARE = 32
+"""Bytes that an element is paid for with that is compared with all others."""
+
+LINES_OF_A_STEP = 1_000
+"""Characters of code that are one more step of the budget."""
+
+
+CLASSES = {
+    "integer": "int",
+    "enum": "int",
+    "bool": "int",
+    "float": "(float, int)",
+    "text": "str",
+    "bytes": "(bytes, memoryview)",
+    "stream": "Stream",
+}
+"""What values of a kind are in Python, where that has to be seen."""
+
+OWN_NAMES = frozenset(("close", "from_bytes", "from_file", "from_io"))
+"""What every structure has that is no field (`Structure` in `exhume.compiler.emit.layout`)."""
+_APART = frozenset(("Stream", "Structure"))
+"""Classes under other names than their own, which a type may have as well."""
+
+
+def _imported(name: str) -> str:
+    return f"{name} as _{name}" if name in _APART else name
+
+
+class Module:
+    """What the readers of one specification share: imports and constants, found while they are written."""
+
+    def __init__(
+        self,
+        schema: Type,
+        needs: dict[Type, Needs],
+        *,
+        traced: bool = False,
+        beside: Beside | None = None,
+        paused: Field | None = None,
+    ) -> None:
+        self.schema = schema
+        self.traced = traced
+        self.beside = beside
+        self.paused = paused
+        self.reads_plain = False
+        """Whether names of classes and readers are at present those `beside`."""
+        self.plains: set[str] = set()
+        self.written = 0
+        """Characters of all expressions."""
+        self.needs = needs
+        self.imports: dict[str, set[str]] = {}
+        self.formats: dict[str, str] = {}
+        self.waiting: dict[str, set[str]] | None = None
+        """Where imports go that are made only when a property is asked for; None for those of the whole module."""
+        self.arrays = False
+        self.enums = False
+        self.modules: set[str] = set()
+        self.helpers = {"LayoutError", "View", "short"}
+        """What is taken from `_layout`."""
+        if traced:
+            self.helpers |= {"FAILURES", "Traced", "keep", "keep_instance"}
+        self.given: set[str] = set()
+        """What is taken from `_given`."""
+        self.later: list[str] = []
+        """What stands behind the readers that it names."""
+
+    def head(self) -> list[str]:
+        """The lines before the first class, once everything else is written."""
+        how = (
+            f"{self.schema.id}.ksy by `exhume compile`"
+            if self.foreign
+            else f"ksy/{self.schema.id}.ksy by `make generated`"
+        )
+        head = [f'"""Compiled from {how}; never edited by hand."""']
+        head += ["# mypy: ignore-errors", "# ruff: noqa", "", "from __future__ import annotations", ""]
+        if self.formats:
+            head.append("import struct")
+        if self.arrays:
+            head.append("from array import array")
+        if self.enums:
+            head.append("from enum import IntEnum as _IntEnum")
+        head += ["", f"from ._layout import {', '.join(map(_imported, sorted(self.helpers)))}"]
+        if self.given:
+            head.append(f"from ._given import {', '.join(sorted(self.given))}")
+        head += [f"from . import {id} as _{id}" for id in sorted(self.modules)]
+        head += [f"from ._plain import {id} as {PLAIN}{id}" for id in sorted(self.plains)]
+        head += import_lines(self.imports)
+        head.append("")
+        if self.later:
+            head += ["TYPE_CHECKING = False", "if TYPE_CHECKING:", "    from collections.abc import Callable", ""]
+        return head + [f'{name} = struct.Struct("{format}").unpack_from' for format, name in self.formats.items()]
+
+    @property
+    def foreign(self) -> bool:
+        """Whether the specification is not one of exhume's own."""
+        return self.schema.model.foreign
+
+    @contextlib.contextmanager
+    def plain(self) -> Iterator[None]:
+        """Names are those of readers that take no notes, where there are such beside these."""
+        before, self.reads_plain = self.reads_plain, self.beside is not None
+        yield
+        self.reads_plain = before
+
+    def helper(self, name: str) -> str:
+        """A function of `_layout` by its name, imported."""
+        self.helpers.add(name)
+        return f"_{name}" if name in _APART else name
+
+    def outside(self, name: str) -> str:
+        """A table of what the caller gives, imported."""
+        self.given.add(name)
+        return name
+
+    def struct(self, format: str) -> str:
+        """The name of the constant that unpacks a format."""
+        return self.formats.setdefault(format, f"_unpack{len(self.formats)}")
+
+    def name_of(self, type: Type, name: str) -> str:
+        """The local name of a class or reader, which is imported if it belongs to another specification."""
+        if self.reads_plain:
+            self.plains.add(type.root.id)
+            return f"{PLAIN}{type.root.id}.{name}"
+        if type.root is not self.schema and self.foreign:  # as a module, since others may import each other
+            self.modules.add(type.root.id)
+            return f"_{type.root.id}.{name}"
+        if type.root is not self.schema:
+            found = self.imports if self.waiting is None else self.waiting
+            found.setdefault(type.root.id, set()).add(name)
+        return name
+
+
+def _size_of(kind: Kind, bits: bool = False) -> int:
+    """Bytes, or bits, that every value of a kind takes; raises `RefusedError` when that depends on the data."""
+    size = type_size(kind.type) if isinstance(kind, Structure) else None
+    if isinstance(kind, (Integer, Plain)) and kind.size:
+        size = kind.size
+    width = kind.width if isinstance(kind, Bits) else None if size is None else 8 * size
+    if width is None:
+        raise RefusedError("the size of what has no fixed one")
+    if isinstance(kind, Structure):
+        width -= spare_bits(kind.type)
+    return width if bits else -(-width // 8)
+
+
+def import_lines(found: dict[str, set[str]]) -> list[str]:
+    """Imports from sibling modules."""
+    return [f"from .{id} import {', '.join(sorted(names))}" for id, names in sorted(found.items())]
+
+
+class Code(abc.ABC):
+    """Expressions of one type; readers and properties find names in different places."""
+
+    loose = False
+    """Whether bits are read one by one, wherever in a byte the last ended (`bit` says where)."""
+
+    traces = False
+    """Whether values keep what was read of them before something did not fit."""
+
+    def __init__(self, module: Module, type: Type) -> None:
+        self.module = module
+        self.type = type
+        self.needs = module.needs[type]
+        self.foreign = module.foreign
+        self.lines = Lines()
+        self.item: tuple[str, Kind] | None = None  # what `_` is
+        self.index = ""
+        self.above_path = ""
+        self.asked = 0
+        self.moved = ""  # where reading is, if that is not `at`
+        self.bounded = ""  # what was just found not to pass the end
+
+    def path(self, field: Field) -> str:
+        """The path of a field in errors, as Python."""
+        return f'"{self.above_path}{field.id}"'
+
+    # Where names lead to; readers and properties differ.
+
+    @abc.abstractmethod
+    def named(self, field: Field) -> tuple[str, int]:
+        """A field as Python, and how strongly that binds."""
+
+    @abc.abstractmethod
+    def above(self, name: str) -> str:
+        """`_self`, `_parent`, `_root` or `_io` as Python."""
+
+    def named_value(self, field: Field, code: str) -> str:
+        """The value of a field as users see it: with a name, if it is of an enum."""
+        enum = enum_of(field.kind) if self.foreign and not self.module.traced else None
+        if enum is None:
+            return code
+        names = self.module.name_of(enum.type, enum.names)
+        if isinstance(field.kind, Sequence) or not code.isidentifier():
+            return f"{self.module.helper('named')}({names}, {code})"
+        return f"{names}({code}, {code})"
+
+    def at_end(self, at: str, end: str) -> str:
+        """Whether reading is at the end."""
+        return f"{at} >= {end}"
+
+    def kept(self, field: Field) -> str:
+        """Where the value keeps a field."""
+        return f"value.{safe(field.id)}"
+
+    def in_place(self, id: str, name: str) -> tuple[str, int] | None:
+        """A field of a structure that was read without an object, and how strongly its code binds."""
+        return None
+
+    def room(self) -> str:
+        """How many bytes are left."""
+        return "end - at"
+
+    def place(self) -> tuple[str, str]:
+        """Where reading is in the stream of the structure, and where that ends."""
+        return self.moved or "at", "end"
+
+    counts = False
+    """Whether `bit` says at any time how far the stream was read, since bits may be left."""
+
+    def align(self) -> None:
+        """Statements for what was read in whole bytes: no bits are left."""
+        if self.counts or self.loose:
+            self.lines.add("bit = at * 8")
+
+    def begin(self) -> str:
+        """Where the stream of the structure begins."""
+        return "io.base" if self.foreign else "base"
+
+    def sync(self) -> bool:
+        """Statements that tell the stream where reading is; says whether it is in the stream of the structure."""
+        self.lines.add(f"io.at = {self.moved or 'at'}", *(["io.left = -bit % 8"] if self.counts else []))
+        return True
+
+    # Expressions.
+
+    def kind(self, expr: ex.Expr) -> Kind:
+        """What an expression gives here."""
+        return self.type.kind_of(expr, self.item[1] if self.item else UNKNOWN)
+
+    def code(self, expr: ex.Expr) -> str:
+        """An expression as Python. Raises `RefusedError` for what is not covered, or grows without end."""
+        model = self.type.root.model
+        placed = model.moving is not None and not isinstance(expr, ex.Literal) and self.sync()
+        code = self._code(without_rest(expr))
+        self.module.written += len(code)
+        if len(code) > budgets.EXPRESSION or self.module.written > budgets.EXPRESSIONS_AS_CODE:
+            raise RefusedError("an expression that grows without end")
+        if placed and not model.drifting.isdisjoint(words(expr)):  # which reads on from here
+            self.lines.add(
+                f"asked{self.asked} = {code}", "at = io.at", *(["bit = at * 8"] if self.loose or self.counts else [])
+            )
+            code, self.asked = f"asked{self.asked}", self.asked + 1
+        return code
+
+    def _code(self, expr: ex.Expr, level: int = 0) -> str:  # noqa: C901 - one case for each form of expression
+        """An expression as Python, in parentheses when it binds less than `level`."""
+        match expr:
+            case ex.Literal(value):
+                return literal(value)
+            case ex.Array(items):
+                return f"[{', '.join(map(self._code, items))}]"
+            case ex.EnumValue(path, value):
+                return str(self.type.enum("::".join(path)).number(value))
+            case ex.SizeOf(type, bits):
+                return str(_size_of(self.type.kind_of(ex.Cast(expr, type)), bits))
+            case ex.Format(parts):
+                texts = [
+                    self._code(one, BINDS["+"]) if family(self.kind(one)) == "text" else f"str({self._code(one)})"
+                    for one in parts
+                ]
+                if self.module.foreign and len(texts) > 1:
+                    return f"{self.module.helper('joined')}(run, {', '.join(texts)})"
+                return bound(" + ".join(texts) or "''", BINDS["+"], level)
+            case ex.Member(of, "_sizeof"):
+                return str(self._stored_size(of))
+            case ex.Name(id):
+                return self._name(id, level)
+            case ex.Cast(of, name) if family(combined(self.kind(expr))) == "bytes" and isinstance(of, ex.Array):
+                return f"bytes({self._code(of)})"
+            case ex.Cast(of, name):
+                return self.taken(of, self.kind(expr), f"`as<{name:.60}>` takes", level)
+            case ex.Index(of, at):
+                return f"{self._code(of, ATOM)}[{self._code(at)}]"
+            case ex.Member(of, name):
+                return self._member(of, name, level)
+            case ex.Call(of, name, arguments):
+                return self._call(of, name, arguments)
+            case ex.Unary(op, of):
+                binds = BINDS["~" if op == "-" else op]
+                return bound(f"{op}{' ' if op == 'not' else ''}{self._code(of, binds)}", binds, level)
+            case ex.Binary("or" | "and", _, _) if (found := one_of(expr)) is not None:
+                value, choices = found
+                word = "in" if expr.op == "or" else "not in"
+                listed = ", ".join(self._code(one) for one in choices)
+                return bound(f"{self._code(value, BINDS['<'] + 1)} {word} ({listed})", BINDS["<"], level)
+            case ex.Binary("<<" | "*" | "+", left, right) if self.module.foreign and self._grows(expr):
+                helper = self.module.helper({"<<": "shifted", "*": "multiplied", "+": "joined"}[expr.op])
+                run = "run, " if expr.op == "+" else ""
+                return f"{helper}({run}{self._code(left)}, {self._code(right)})"
+            case ex.Binary(op, left, right) if self._is_long(left) and self._is_long(right):
+                return bound(f"{self.weighed(left)} {op} {self.weighed(right)}", BINDS[op], level)
+            case ex.Binary(op, left, right):
+                binds = BINDS[op]
+                python = "//" if op == "/" and self.kind(expr) != Plain("float") else op
+                after = binds if op in ("and", "or", "+", "*") else binds + 1
+                before = binds + 1 if binds == BINDS["<"] else binds
+                return bound(f"{self._code(left, before)} {python} {self._code(right, after)}", binds, level)
+            case ex.Choice(condition, then, otherwise):
+                text = f"{self._code(then, 2)} if {self._code(condition, 2)} else {self._code(otherwise, 1)}"
+                return bound(text, 1, level)
+
+    def taken(self, of: ex.Expr, wanted: Kind, what: str, level: int = 0) -> str:
+        """An expression where a kind is wanted, as Python: what is not known to be of it is looked at when it is there.
+
+        Raises `RefusedError` for what never is.
+        """
+        if not self.module.foreign or takes(self.kind(of), wanted, what):
+            return self._code(of, level)
+        wanted = combined(wanted)
+        helper = "taken" if not isinstance(wanted, Sequence) else "all_taken"
+        one = combined(wanted.of) if isinstance(wanted, Sequence) else wanted
+        if (
+            isinstance(one, Structure)
+            and family(combined(self.kind(of))) == "structure"
+            and not one.type.has(OWN_NAMES)
+        ):
+            classes = self.module.helper("Structure")  # of another type it may have the same members
+        elif isinstance(one, Structure):
+            with self.module.plain():  # which those that take notes are made from
+                classes = self.module.name_of(one.type, one.type.class_name)
+        else:
+            classes = CLASSES.get(family(one), "")
+            if family(one) == "stream":
+                classes = self.module.helper("Stream")
+        if not classes:
+            raise RefusedError(f"{what} {told(wanted)}, which is not covered")
+        run = "run, " if isinstance(wanted, Sequence) else ""
+        return f"{self.module.helper(helper)}({run}{self._code(of)}, {classes}, {told(one)!r})"
+
+    def _is_long(self, expr: ex.Expr) -> bool:
+        """Whether a value of a specification of others may be long: a text, bytes, a list."""
+        long = self.module.foreign and not isinstance(expr, (ex.Literal, ex.Array))
+        return long and family(combined(self.kind(expr))) in ("text", "bytes", "sequence")
+
+    def weighed(self, expr: ex.Expr, level: int = 0, times: int = 1) -> str:
+        """An expression as Python, whose value is paid for by its length where it may be long."""
+        if not self._is_long(expr):
+            return self._code(expr, level)
+        many = f", {times}" if times > 1 else ""
+        return f"{self.module.helper('weighed')}(run, {self._code(expr)}{many})"
+
+    def _grows(self, expr: ex.Binary) -> bool:
+        """Whether the value of an expression may double from one instance to the next."""
+        if any(isinstance(one, ex.Literal) and isinstance(one.value, int) for one in (expr.left, expr.right)):
+            return expr.op == "<<" and not (isinstance(expr.right, ex.Literal) and 0 <= expr.right.value <= 64)
+        return expr.op != "+" or not all(isinstance(self.kind(one), (Integer, Bits)) for one in (expr.left, expr.right))
+
+    def _stored_size(self, expr: ex.Expr) -> int:
+        """Bytes that a field takes, which an expression leads to."""
+        owner: Kind = Structure(self.type)
+        if isinstance(expr, ex.Member):
+            owner, expr = self.kind(expr.of), ex.Name(expr.name)
+        if isinstance(expr, ex.Name) and expr.id.startswith("_"):
+            return _size_of(self.kind(expr))
+        size = (
+            fixed_size(owner.type.field(expr.id))
+            if isinstance(owner, Structure) and isinstance(expr, ex.Name)
+            else None
+        )
+        if size is None:
+            raise RefusedError("the size of what has no fixed one")
+        return size
+
+    def _name(self, id: str, level: int) -> str:
+        if id == "_":
+            if self.item is None:
+                raise RefusedError("`_` has no meaning here")
+            return self.item[0]
+        if id == "_index":
+            if not self.index:
+                raise RefusedError("`_index` has no meaning here")
+            return self.index
+        if id == "_sizeof":
+            return str(_size_of(Structure(self.type)))
+        if id == REST.id:
+            at, end = self.place()
+            return bound(f"{end} - {at}", BINDS["-"], level)
+        if id in ("_parent", "_root", "_io"):
+            return self.above(id)
+        text, binds = self.named(self.type.field(id))
+        return bound(text, binds, level)
+
+    def _member(self, of: ex.Expr, name: str, level: int) -> str:  # noqa: C901 - one case for each kind of member
+        kind = self.kind(of)
+        if of == ex.Name("_io"):
+            at, end = self.place()
+            whole = {"size": end, "pos": at, "eof": self.at_end(at, end)}
+            if name not in whole:
+                raise RefusedError(f"`_io.{name}` is not covered")
+            if name != "eof":
+                whole[name] += f" - {self.begin()}"
+            return bound(whole[name], BINDS["and"] if name == "eof" else BINDS["-"], level)
+        if isinstance(of, ex.Name) and (found := self.in_place(of.id, name)) is not None:
+            return bound(found[0], found[1], level)
+        code = self._code(of, ATOM)
+        if kind == Plain("stream") and self.foreign:
+            known = {"size": "size", "pos": "pos", "eof": "is_eof"}
+            if name not in known:
+                raise RefusedError(f"`{name}` of a stream is not covered")
+            return f"{code}.{known[name]}()"
+        if kind == Plain("stream"):
+            if name != "size":
+                raise RefusedError(f"`{name}` of another stream is not covered")
+            return bound(f"{code}[2] - {code}[1]", BINDS["-"], level)
+        if scalar := scalar_of(kind):
+            if name != scalar.scalar:
+                raise RefusedError(f"{scalar.where} is read as its {scalar.scalar}: `{name}` is not there")
+            return code
+        kind = combined(kind)
+        if isinstance(kind, Structure):
+            if name == "_root" and kind.type.parent is None:
+                return code
+            if name not in ("_io", "_parent", "_root"):
+                name = safe(kind.type.field(name).id)
+            return f"{code}.{name}"
+        what = family(kind)
+        if name not in MEMBERS[what]:
+            raise RefusedError(f"`{name}` is not covered")
+        if name in ("size", "length"):
+            return f"len({code})"
+        if name == "to_i" and what == "text":
+            return self._number(code)
+        if name in ("first", "last", "min", "max", "reverse"):
+            if name in ("first", "last"):
+                return f"{code}[{'0' if name == 'first' else '-1'}]"
+            code = self.weighed(of, ATOM, 1 if name == "reverse" else BYTES_TO_COMPARE)
+            return f"{code}[::-1]" if name == "reverse" else f"{name}({code})"
+        if name in ("to_i", "to_s"):
+            if what == "bool":
+                code = f"int({code})"
+            if name == "to_i" and self.foreign and enum_of(kind) is not None:
+                return f"int({code})"
+            if name == "to_i":
+                return f"int({code})" if what == "float" else code
+            return f"str({code})"
+        if self.module.foreign:  # `_io` and `_parent` of a structure of one of several types, if it is one
+            code = f"{self.module.helper('taken')}({code}, {self.module.helper('Structure')}, 'a structure')"
+        return f"{code}.{name}"
+
+    def _call(self, of: ex.Expr, name: str, arguments: tuple[ex.Expr, ...]) -> str:
+        kind = family(combined(self.kind(of)))
+        if name not in CALLS.get(kind, ()):
+            raise RefusedError(f"`{name}()` is not covered")
+        if name == "to_s":
+            encoding = arguments[0]
+            if not isinstance(encoding, ex.Literal):
+                raise RefusedError("`to_s()` takes the name of an encoding")
+            return f"str({self.weighed(of)}, {literal(text_encoding(encoding.value))})"
+        given = [self._code(one) for one in arguments]
+        if name == "substring":
+            return f"{self.weighed(of, ATOM)}[{given[0]}:{given[1]}]"
+        return self._number(self._code(of), *given)
+
+    def _number(self, *given: str) -> str:
+        """A text as a number."""
+        helper = self.module.helper("number") if self.module.foreign else "int"
+        return f"{helper}({', '.join(given)})"
+
+    def step(self, at: str = "at", path: str = '""', least: int = 1) -> Callable[[], None]:
+        """Statements that take steps from the budget; what is returned counts the lines since then into them."""
+        lines, first = self.lines.lines, len(self.lines.lines)
+        self.lines.add("run.steps -= 1", "if run.steps < 0:", f"    raise run.over({at}, {path})")
+
+        def weigh() -> None:
+            many = least + sum(map(len, lines[first:])) // LINES_OF_A_STEP
+            if many:
+                lines[first] = lines[first].replace("-= 1", f"-= {many}")
+            else:
+                del lines[first : first + 3]
+
+        return weigh

@@ -1,0 +1,469 @@
+"""One element at a time in compiled code: a C structure and a function that fills it, for Cython to include.
+
+    read_zs_data_block_record(p, at, end, &out) -> int64_t
+
+`p` holds the bytes, `at` (at most `end`) is where the element begins and `end` where its stream ends; the function
+returns where the element ends, or -1 when it does not fit. The interpreted reader then starts at that element and says
+what is wrong with it, so that errors are written in one place.  A variable-length integer is put into a `uint64_t`
+instead of a structure.
+
+The structure has a field for each column (see `columns`) and for each value instance.  There are readers for types with
+`-columns: true` or `-element: true` and for the variable-length integers in them.  Values are compared as integers of
+128 bits where 64 might change what a specification says.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from exhume.compiler.emit import words
+from exhume.compiler.emit.c_varints import conditions, opening, short_forms, unique_name, varint_text
+from exhume.compiler.emit.text import ATOM, BINDS, CODES, Lines, bound
+from exhume.compiler.fixed import contents, ends_with_a_byte, numbers_of
+from exhume.compiler.front import expressions as ex
+from exhume.compiler.front.kinds import BYTES, REST, Bits, Integer, Plain, Structure
+from exhume.compiler.front.model import Field, Model, Type
+from exhume.compiler.needs import STREAM_SIZE, without_rest
+from exhume.compiler.refusal import RefusedError
+from exhume.compiler.varints import scalar_of, varint
+
+C_TYPES = {
+    "B": "uint8_t",
+    "H": "uint16_t",
+    "I": "uint32_t",
+    "Q": "uint64_t",
+    "q": "int64_t",
+    "f": "float",
+    "d": "double",
+}
+C_TYPES |= {"b": "int8_t", "h": "int16_t", "i": "int32_t"}
+
+HEAD = """# Readers of single elements for compiled code; written by `make generated`, never edited by hand.
+
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memchr, memcmp, memcpy
+
+cdef extern from *:
+    ctypedef long long wide "__int128"
+    uint16_t swap2 "__builtin_bswap16" (uint16_t) noexcept nogil
+    uint32_t swap4 "__builtin_bswap32" (uint32_t) noexcept nogil
+    uint64_t swap8 "__builtin_bswap64" (uint64_t) noexcept nogil
+"""
+
+
+def structure_name(type: Type) -> str:
+    """The C structure of an element."""
+    return "".join(part[:1].upper() + part[1:] for part in unique_name(type).split("_"))
+
+
+def element_types(model: Model) -> list[Type]:
+    """The types that compiled code reads one by one."""
+    return [type for type in model.types() if type.raw.get("-columns") or type.raw.get("-element")]
+
+
+def elements_text(model: Model) -> str:
+    """The readers of all elements.  Raises `RefusedError` for a type with `-element` that is not covered."""
+    scalars: dict[str, str] = {}
+    parts = []
+    for type in element_types(model):
+        if (element := covered(type)) is not None:
+            scalars |= element.scalars
+            parts.append(element.text())
+        elif type.raw.get("-element"):
+            Element(type).sequence()
+    parts += [text for type in model.types() for text in words.functions(type)]
+    return "\n\n".join([HEAD, *scalars.values(), *parts])
+
+
+def covered(type: Type) -> Element | None:
+    """The reader of a type; None when compiled code does not cover it."""
+    element = Element(type)
+    try:
+        element.sequence()
+    except RefusedError:
+        return None
+    return element
+
+
+class Element:
+    """The reader of one type; structures within it are read in place."""
+
+    def __init__(self, type: Type, of: Element | None = None, prefix: str = "", base: str = "") -> None:
+        self.type = type
+        self.prefix = prefix
+        self.base = base or ("first" if of is None and type.parent is None else "")
+        """Where its stream begins, when that is known."""
+        self.lines: Lines = Lines() if of is None else of.lines
+        self.scalars: dict[str, str] = {} if of is None else of.scalars
+        self.columns: list[tuple[str, str, str]] = []
+        """Name, array code, and the variable, of what is stored."""
+        self.variables: dict[str, str] = {}
+        self.inner: dict[str, Element] = {}
+        self.read: set[str] = set()
+        self.bounded: ex.Expr | None = None
+        """What was just found not to pass the end."""
+        self.small: set[ex.Expr] = set()
+        """What was found not to pass the end at some point, and so fits 63 bits."""
+
+    def text(self) -> str:
+        """The structure and the function, once the sequence was written."""
+        name = structure_name(self.type)
+        values = list(self._values())
+        fields = [(name, C_TYPES[code], local) for name, code, local in self.columns]
+        fields += [(name, "wide", code) for name, code in values]
+        out = [f"cdef struct {name}:", *(f"    {kind} {name}" for name, kind, _ in fields), "", ""]
+        out.append(opening(self.type, name))
+        head = Lines()
+        body = "\n".join(self.lines.lines)
+        head.add(*(["cdef int64_t first = at"] if re.search(r"\bfirst\b", body) else []))
+        head.add(*(["cdef wide size"] if re.search(r"\bsize\b", body) else []))
+        head.add(*(f"cdef {declared}" for declared in self.variables.values()))
+        tail = Lines()
+        tail.add(*(f"out.{name} = {value}" for name, _, value in fields), "return at")
+        return "\n".join([*out, *head.lines, body, *tail.lines]) + "\n"
+
+    def _values(self) -> Iterator[tuple[str, str]]:
+        for one in self.type.instances.values():
+            if one.value is not None and one.condition is None:
+                try:
+                    yield one.id, self.code(one.value)
+                except RefusedError:  # not a number, or of what an element does not hold
+                    continue
+
+    def variable(self, name: str, kind: str, start: str = " = 0") -> str:
+        """A C variable of that name, declared at the beginning."""
+        self.variables[f"{self.prefix}{name}"] = f"{kind} {self.prefix}{name}{start}"
+        return f"{self.prefix}{name}"
+
+    def local(self, field: Field) -> str:
+        """The C variable of a field; the ending keeps it apart from Cython's words and ours."""
+        return f"{self.prefix}{field.id}_"
+
+    def fail(self, condition: str) -> None:
+        """Gives up when something does not fit."""
+        with self.lines.block(f"if {condition}:"):
+            self.lines.add("return -1")
+
+    def sequence(self) -> None:
+        """The fields in their order."""
+        waiting: list[Field] = []
+        for field in self.type.seq:
+            if isinstance(field.one, Bits) and field.condition is None and not field.repeat:
+                waiting.append(field)
+                continue
+            self._bits(waiting)
+            waiting = []
+            before = len(self.columns)
+            if field.condition is None:
+                self._field(field)
+            else:
+                with self.lines.block(f"if {self.code(field.condition)}:"):
+                    self._field(field)
+                with self.lines.block("else:"):
+                    absent = [local for _, _, local in self.columns[before:]]
+                    self.lines.add(*(f"{local} = 0" for local in absent or [self.local(field)]))
+            self.read.add(field.id)
+        self._bits(waiting)
+
+    def _sizes(self) -> set[str]:
+        sizes = [one.size for one in self.type.seq if one.size is not None and one.one == BYTES]
+        found = {size.id for size in sizes if isinstance(size, ex.Name)}
+        return found | {size.of.id for size in sizes if isinstance(size, ex.Member) and isinstance(size.of, ex.Name)}
+
+    def _add(self, field: Field, code: str) -> None:
+        if field.id not in self._sizes():
+            self.columns.append((f"{self.prefix}{field.id}", code, self.local(field)))
+
+    def _field(self, field: Field) -> None:
+        kind, lines = field.one, self.lines
+        bounded, self.bounded = self.bounded, None
+        if field.repeat == "until":
+            self._up_to_last(field)
+            return
+        if field.repeat:
+            self._numbers(field)
+            return
+        if ends_with_a_byte(field):
+            self._marked(field)
+            return
+        if "terminator" in field.raw:
+            raise RefusedError("this is not covered by compiled code")
+        if "contents" in field.raw:
+            wanted = contents(field)
+            self.fail(f"end - at < {len(wanted)} or memcmp(p + at, {_bytes(wanted)}, {len(wanted)}) != 0")
+            at, end = (self.variable(f"{side}_{field.id}_", "int64_t") for side in ("at", "end"))
+            lines.add(f"{at} = at", f"at += {len(wanted)}", f"{end} = at")
+            self._span(field.id, at, end)
+        elif kind == BYTES:
+            self._bytes_field(field, bounded)
+        elif isinstance(kind, (Integer, Plain)) and kind.size and field.size is None:
+            self._number(field, kind)
+        elif (scalar := scalar_of(kind)) is not None and field.size is None:
+            if varint(scalar):
+                self._varint(field, scalar)
+            else:
+                self._packed(field, scalar)
+        elif isinstance(kind, Structure):
+            self._nested(field, kind, bounded)
+        else:
+            raise RefusedError("this is not covered by compiled code")
+
+    def _check(self, field: Field) -> None:
+        value: ex.Expr = ex.Name(field.id)
+        self.read.add(field.id)
+        for condition in conditions(field, value):
+            self.fail(f"not ({self.code(condition)})")
+            match ex.fold(without_rest(condition)):
+                case ex.Binary("<=", left, right) if right == REST and self._unsigned(left):
+                    self.bounded = left
+                    self.small.add(left)
+
+    def _number(self, field: Field, kind: Integer | Plain) -> None:
+        code = CODES[kind.size].lower() if isinstance(kind, Integer) and kind.signed else CODES[kind.size]
+        if isinstance(kind, Plain):
+            code = "f" if kind.size == 4 else "d"
+        into = self.variable(f"{field.id}_", C_TYPES[code])
+        self.fail(f"end - at < {kind.size}")
+        self.lines.add(f"memcpy(&{into}, p + at, {kind.size})", f"at += {kind.size}")
+        if kind.big and isinstance(kind, Plain):
+            word, whole = self.variable(f"{field.id}_word_", f"uint{8 * kind.size}_t"), kind.size
+            self.lines.add(f"memcpy(&{word}, &{into}, {whole})", f"{word} = swap{whole}({word})")
+            self.lines.add(f"memcpy(&{into}, &{word}, {whole})")
+        elif kind.big and kind.size > 1:
+            self.lines.add(f"{into} = <{C_TYPES[code]}> swap{kind.size}(<uint{8 * kind.size}_t> {into})")
+        self._add(field, code)
+        self._check(field)
+
+    def _packed(self, field: Field, type: Type) -> None:
+        """A number that fixed fields make up."""
+        inner = Element(type, self, f"{self.prefix}{field.id}_")
+        inner.sequence()
+        self.variables |= inner.variables
+        into = self.variable(f"{field.id}_", "uint64_t")
+        self.lines.add(f"{into} = <uint64_t> ({inner.code(ex.Name(str(type.scalar)))})")
+        self._add(field, "Q")
+        self._check(field)
+
+    def _varint(self, field: Field, type: Type) -> None:
+        self.scalars.setdefault(unique_name(type), varint_text(type))
+        into = self.variable(f"{field.id}_", "uint64_t")
+        # A variable of its own: one whose address is taken stays out of the registers, and would be stored each time.
+        long = self.variable(f"{field.id}_long_", "uint64_t", "")
+        lines, word = self.lines, "if"
+        for size, (condition, value) in enumerate(short_forms(type), 1):
+            with lines.block(f"{word} {condition}:"):
+                lines.add(f"{into} = {value}", f"at += {size}")
+            word = "elif"
+        with lines.block("else:"):
+            lines.add(f"at = read_{unique_name(type)}(p, at, end, &{long})")
+            self.fail("at < 0")
+            lines.add(f"{into} = {long}")
+        self._add(field, "Q")
+        self._check(field)
+
+    def _sized(self, size: ex.Expr, bounded: ex.Expr | None) -> None:
+        """Puts a size into `size` once it is known not to pass the end."""
+        folded = without_rest(ex.fold(size))
+        self.lines.add(f"size = {self.code(size)}")
+        if folded == bounded:
+            return
+        if self._unsigned(folded):
+            self.fail(f"{self._narrow(folded)} > <uint64_t> (end - at)")
+        else:
+            self.fail("size < 0 or size > <wide> (end - at)")
+
+    def _bytes_field(self, field: Field, bounded: ex.Expr | None) -> None:
+        lines = self.lines
+        if field.size == ex.Literal(0):
+            self._check(field)
+            return
+        if "valid" in field.raw:
+            raise RefusedError("rules for bytes are not covered by compiled code")
+        at, end = (self.variable(f"{side}_{field.id}_", "int64_t") for side in ("at", "end"))
+        if field.size is None:
+            lines.add(f"{at} = at", "at = max(at, end)")
+        else:
+            self._sized(field.size, bounded)
+            lines.add(f"{at} = at", "at += <int64_t> size")
+        lines.add(f"{end} = at")
+        self._span(field.id, at, end)
+
+    def _marked(self, field: Field) -> None:
+        """Bytes up to the one that ends them."""
+        at, end = (self.variable(f"{side}_{field.id}_", "int64_t") for side in ("at", "end"))
+        found = self.variable(f"found_{field.id}_", "const void *", "")
+        self.fail("at >= end")
+        self.lines.add(f"{found} = memchr(p + at, {field.raw['terminator']}, end - at)")
+        self.fail(f"{found} == NULL")
+        self.lines.add(f"{at} = at", f"{end} = <const uint8_t *> {found} - p", f"at = {end} + 1")
+        self._span(field.id, at, end)
+
+    def _numbers(self, field: Field) -> None:
+        """Numbers of one width, as many as another field says."""
+        many, count = numbers_of(field), field.expr("repeat-expr")
+        if many is None or field.repeat != "expr" or field.condition is not None or count is None:
+            raise RefusedError("what is repeated is not covered by compiled code")
+        if not self._unsigned(count):
+            raise RefusedError("a count with a sign is not covered by compiled code")
+        at, end = (self.variable(f"{side}_{field.id}_", "int64_t") for side in ("at", "end"))
+        self._sized(ex.Binary("*", count, ex.Literal(many.size)), None)
+        self.lines.add(f"{at} = at", "at += <int64_t> size", f"{end} = at")
+        self._span(many.name, at, end)
+
+    def _up_to_last(self, field: Field) -> None:
+        """Structures up to one that is the last."""
+        kind, last = field.one, field.last
+        if last is None or not isinstance(kind, Structure):
+            raise RefusedError("what is repeated is not covered by compiled code")
+        at, end = (self.variable(f"{side}_{field.id}_", "int64_t") for side in ("at", "end"))
+        inner = Element(kind.type, self, f"{self.prefix}{field.id}_")
+        self.lines.add(f"{at} = at")
+        with self.lines.block("while True:"):
+            inner.sequence()
+            with self.lines.block(f"if {inner.code(last)}:"):
+                self.lines.add("break")
+        self.lines.add(f"{end} = at")
+        self.variables |= inner.variables
+        self._span(field.id, at, end)
+
+    def _span(self, id: str, at: str, end: str) -> None:
+        name = f"{self.prefix}{id}"
+        self.columns += [(f"{name}_start", "q", at), (f"{name}_end", "q", end)]
+
+    def _nested(self, field: Field, kind: Structure, bounded: ex.Expr | None) -> None:
+        if "valid" in field.raw:
+            raise RefusedError("this is not covered by compiled code")
+        rest, base = self.variable(f"{field.id}_rest_", "int64_t"), ""
+        if field.size is not None:
+            base = self.variable(f"{field.id}_base_", "int64_t")
+            self._sized(field.size, bounded)
+            self.lines.add(f"{base} = at", f"{rest} = end", "end = at + <int64_t> size")
+        inner = Element(kind.type, self, f"{self.prefix}{field.id}_", base)
+        inner.sequence()
+        if field.size is not None:
+            self.lines.add("at = end", f"end = {rest}")
+        self.columns += inner.columns
+        self.variables |= inner.variables
+        self.inner[field.id] = inner
+
+    def _bits(self, fields: list[Field]) -> None:
+        if not fields:
+            return
+        kinds = [one.one for one in fields if isinstance(one.one, Bits)]
+        total = sum(kind.width for kind in kinds)
+        size, big = (total + 7) // 8, kinds[0].big
+        if total > 64 or any(kind.big != big for kind in kinds):
+            raise RefusedError("these bits are not covered by compiled code")
+        whole = self.variable(f"{fields[0].id}_bits_", "uint64_t")
+        self.fail(f"end - at < {size}")
+        parts = [f"(<uint64_t> p[at + {i}] << {8 * (size - 1 - i if big else i)})" for i in range(size)]
+        self.lines.add(f"{whole} = {' | '.join(parts)}", f"at += {size}")
+        used = 0
+        for field, kind in zip(fields, kinds, strict=True):
+            into = self.variable(f"{field.id}_", "uint64_t")
+            shift = size * 8 - used - kind.width if big else used
+            self.lines.add(f"{into} = ({whole} >> {shift}) & {hex((1 << kind.width) - 1)}")
+            used += kind.width
+            self._add(field, "Q" if kind.width > 8 else "B")
+            self.read.add(field.id)
+        for field in fields:
+            self._check(field)
+
+    # Expressions.
+
+    def code(self, expr: ex.Expr) -> str:
+        """An expression as Cython."""
+        return self._code(without_rest(ex.fold(expr)))
+
+    def _unsigned(self, expr: ex.Expr) -> bool:
+        """Whether an expression is sure to lie between 0 and 2^64 - 1, and has a C variable or constant of that."""
+        match expr:
+            case ex.Literal(value):
+                return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 63
+            case ex.Name(id) if id == REST.id:
+                return True
+            case ex.Member(ex.Name(id), name) if id in self.read:
+                scalar = scalar_of(self.type.field(id).one)
+                return scalar is not None and name == scalar.scalar and self.type.field(id).condition is None
+            case ex.Name(id) if id in self.read:
+                field = self.type.field(id)
+                kind = field.one
+                whole = isinstance(kind, Integer) and kind.size > 0 and not kind.signed and field.value is None
+                return (whole or scalar_of(kind) is not None) and field.condition is None
+        return False
+
+    def _room(self, expr: ex.Expr) -> str | None:
+        """The bytes left between something within the stream and its end, in 64 bits, where that cannot overflow."""
+        match expr:
+            case ex.Binary("-", left, right) if left == REST and right in self.small:
+                return f"end - at - <int64_t> {self._narrow(right)}"
+        return None
+
+    def _narrow(self, expr: ex.Expr) -> str:
+        """The same without 128 bits."""
+        match expr:
+            case ex.Name(id) if id == REST.id:
+                return "<uint64_t> (end - at)"
+            case ex.Literal(value):
+                return f"<uint64_t> {value}"
+            case ex.Member(ex.Name(id), _) | ex.Name(id):
+                return f"<uint64_t> {self.local(self.type.field(id))}"
+        raise RefusedError("this is not covered by compiled code")
+
+    def _code(self, expr: ex.Expr, level: int = 0) -> str:  # noqa: C901 - one case for each form of expression
+        match expr:
+            case ex.Literal(value) if isinstance(value, bool):
+                return str(int(value))
+            case ex.Literal(value) if isinstance(value, int) and -(1 << 63) <= value < 1 << 63:
+                return f"<wide> {value}"
+            case ex.EnumValue(path, value):
+                return f"<wide> {self.type.enum('::'.join(path)).number(value)}"
+            case ex.Name(id) if id == REST.id:
+                return "<wide> (end - at)"
+            case ex.Member() if expr == STREAM_SIZE and self.base:
+                return f"<wide> (end - {self.base})"
+            case ex.Name(id):
+                return self._named(self.type.field(id))
+            case ex.Member(of, name):
+                return self._member(of, name)
+            case ex.Unary(op, of) if op in ("not", "-"):
+                return bound(f"{op} {self._code(of, BINDS['not'] + 1)}", BINDS["not"], level)
+            case ex.Binary(op, left, right):
+                binds = BINDS[op]
+                if op in ex.OPPOSITE and self._unsigned(left) and self._unsigned(right):
+                    return bound(f"{self._narrow(left)} {op} {self._narrow(right)}", binds, level)
+                if op in ("<", "<=") and self._unsigned(left) and (room := self._room(right)) is not None:
+                    return bound(f"{room} >= 0 and {self._narrow(left)} {op} <uint64_t> ({room})", BINDS["and"], level)
+                text = f"{self._code(left, binds + 1)} {'//' if op == '/' else op} {self._code(right, binds + 1)}"
+                return bound(text, binds, level)
+            case ex.Choice(condition, then, otherwise):
+                return f"({self._code(then, 2)} if {self._code(condition, 2)} else {self._code(otherwise, 2)})"
+        raise RefusedError("this is not covered by compiled code")
+
+    def _named(self, field: Field) -> str:
+        if field.value is not None and field.condition is None:
+            return self._code(without_rest(ex.fold(field.value)), ATOM)
+        if field.id not in self.read:
+            raise RefusedError(f"{field.id} is not at hand")
+        if isinstance(field.one, Plain):
+            raise RefusedError("this is not covered by compiled code")
+        return f"<wide> {self.local(field)}"
+
+    def _member(self, of: ex.Expr, name: str) -> str:
+        kind = self.type.kind_of(of)
+        scalar = scalar_of(kind)
+        if isinstance(of, ex.Name):
+            if scalar is not None and name == scalar.scalar:
+                return self._code(of)
+            if of.id in self.inner:
+                inner = self.inner[of.id]
+                return inner._named(inner.type.field(name))  # noqa: SLF001 - its own kind
+        if name == "to_i":
+            return self._code(of)
+        raise RefusedError("this is not covered by compiled code")
+
+
+def _bytes(value: bytes) -> str:
+    """Bytes as a C string for `memcmp`."""
+    return 'b"' + "".join(f"\\x{one:02x}" for one in value) + '"'

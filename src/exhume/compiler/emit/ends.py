@@ -1,0 +1,197 @@
+"""Where repeated structures end, without reading them: for a repeated field with `-ends: true` one more function.
+
+    ends_entries(view, at, end, ...) -> list[int]
+    ENTRIES
+
+It takes the arguments of the reader. Only those parts of an element are read that say how long it is. When an element
+does not fit, the reader says what is wrong.  The table has the readers of single elements by what the field is switched
+on.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from exhume.compiler.emit.code import Module
+from exhume.compiler.emit.reader import Reader
+from exhume.compiler.emit.text import ATOM, annotation, written_doc
+from exhume.compiler.fixed import element_size, fixed_size
+from exhume.compiler.front import expressions as ex
+from exhume.compiler.front.kinds import Structure, Switch
+from exhume.compiler.front.model import Field, Type
+from exhume.compiler.refusal import RefusedError
+from exhume.compiler.varints import scalar_of
+
+
+class _Passing(Reader):
+    """The way past one structure; its parameters are what the one around it passes."""
+
+    def __init__(self, around: _Ends, kind: Structure) -> None:
+        super().__init__(around.module, kind.type)
+        self.given = dict(zip(kind.type.params, map(around.code, kind.arguments), strict=True))
+        self.fixed_length = True
+
+    def named(self, field: Field) -> tuple[str, int]:
+        return (self.given[field], ATOM) if field in self.given else super().named(field)
+
+    def keep(self, fields: list[Field]) -> None:
+        pass
+
+    def past(self) -> Counter[str]:
+        """How long it is, unless that takes the statements in `lines`, which move `at` behind it."""
+        needed = {name for one in self.type.seq for key in ("size", "repeat-expr") for name in _names(one, key)}
+        self.lines.depth = 0
+        lengths: Counter[str] = Counter()
+        for field in self.type.seq:
+            if field.id not in needed:
+                size, times = self._length(field)
+                lengths[times] += size
+                continue
+            self.lines.add(f"at += {_sum(lengths)}")
+            lengths.clear()
+            self.read_single(field)
+            self.fixed_length = False
+        if not self.fixed_length:
+            self.lines.add(f"at += {_sum(lengths)}")
+        return lengths
+
+    def _length(self, field: Field) -> tuple[int, str]:
+        """How long a field is: a number of bytes, and how many times as many there are."""
+        if field.condition is not None or "valid" in field.raw:
+            raise RefusedError("a rule or condition cannot be passed over", field.where)
+        if (size := fixed_size(field)) is not None:
+            return size, "1"
+        count = field.expr("repeat-expr")
+        each = element_size(field)
+        if count is not None and each is not None:
+            return each, self._code(count, ATOM)
+        if field.size is not None and not field.repeat:
+            return 1, self._code(field.size, ATOM)
+        raise RefusedError("how long it is cannot be told without reading it", field.where)
+
+
+def _sum(lengths: Counter[str]) -> str:
+    parts = [
+        times if size == 1 else str(size) if times == "1" else f"{size} * {times}" for times, size in lengths.items()
+    ]
+    return " + ".join(parts) or "0"
+
+
+def _alike(lengths: dict[str, Counter[str]]) -> str | None:
+    """What all lengths are multiples of, if there is one such number."""
+    units = {unit for length in lengths.values() for unit in length}
+    return units.pop() if len(units) == 1 and all(lengths.values()) else None
+
+
+def _names(field: Field, key: str) -> set[str]:
+    expr = field.expr(key)
+    return set() if expr is None else set(ex.names(expr))
+
+
+class _Ends(Reader):
+    """The function for one field, and the readers of its cases."""
+
+    def __init__(self, module: Module, type: Type, field: Field) -> None:
+        super().__init__(module, type)
+        self.field = field
+
+    def text(self) -> str:
+        """All of it."""
+        field, type, lines = self.field, self.type, self.lines
+        count, kind = field.expr("repeat-expr"), field.one
+        alone = field is type.seq[0] and not (self.needs.stream or self.needs.parent or self.needs.root)
+        if count is None or field.size is not None or "valid" in field.raw or not alone:
+            raise RefusedError(
+                "ends are found of what comes first, is repeated by a count, and looks at nothing around"
+            )
+        if not isinstance(kind, Switch):
+            raise RefusedError("ends are found of structures of several types")
+        self._readers(kind)
+        self.index = "len(ends)"
+        on = self.code(kind.on)
+        many = on.removesuffix(f"[{self.index}]")
+        each = on != many and self.code(count) == f"len({many})"
+        fixed, ways = self._ways(kind)
+        lines.add("ends: list[int] = []", "add = ends.append", f"length_of = {self._lengths(fixed)}.get", "first = at")
+        # All lengths are multiples of one number, which is then left out of the table.
+        times = f" * {alike}" if (alike := _alike(fixed)) is not None and alike != "1" else ""
+        with lines.block("try:"):
+            with lines.block(f"for on in {many}:" if each else f"for _ in range({self.code(count)}):"):
+                if not each:
+                    lines.add(f"on = {on}")
+                with lines.block("if (length := length_of(on)) is not None:"):
+                    lines.add(f"at += length{times}")
+                for way, cases in ways.items():
+                    with lines.block(f"elif on in ({', '.join(cases)}):" if cases[1:] else f"elif on == {cases[0]}:"):
+                        lines.add(*way)
+                lines.add("add(at)")
+            with lines.block("if at <= end:"):
+                lines.add("return ends")
+        with lines.block("except LayoutError:"):
+            lines.add("pass")
+        lines.add(f"{type.reader_name}(view, first, end{''.join(f', {self.local(one)}' for one in type.params)})")
+        lines.add('raise AssertionError("what does not fit was read")')
+        given = ["view: View", "at: int", "end: int", *(f"{self.local(p)}: {annotation(p.kind)}" for p in type.params)]
+        name = f"{type.reader_name.replace('read_', 'ends_', 1)}_{field.id}"
+        about = f"Where each of the `{field.id}` of `{type.where}` ends, when the first begins at `at`."
+        opening = f"def {name}({', '.join(given)}) -> list[int]:"
+        return "\n".join([opening, *written_doc(about + " Raises `LayoutError`."), *lines.lines])
+
+    def _lengths(self, fixed: dict[str, Counter[str]]) -> str:
+        """A table of the lengths that need no reading: of the whole module when nothing in it depends on the data."""
+        alike = _alike(fixed)
+        if alike is None:
+            return f"{{{', '.join(f'{case}: {_sum(length)}' for case, length in fixed.items())}}}"
+        name = f"_LENGTHS_{self.field.id}".upper()
+        table = ", ".join(f"{case}: {length[alike]}" for case, length in fixed.items())
+        self.module.later.append(f"{name} = {{{table}}}")
+        return name
+
+    def _ways(self, kind: Switch) -> tuple[dict[str, Counter[str]], dict[tuple[str, ...], list[str]]]:
+        """By case, lengths that need no reading; and by how they are passed, the cases that do."""
+        fixed: dict[str, Counter[str]] = {}
+        ways: dict[tuple[str, ...], list[str]] = {}
+        for case, one in kind.cases:
+            if not isinstance(one, Structure) or scalar_of(one) is not None:
+                raise RefusedError("only structures have ends to find")
+            passing = _Passing(self, one)
+            length = passing.past()
+            if passing.fixed_length:
+                fixed[self.code(case)] = length
+            else:
+                ways.setdefault(tuple(passing.lines.lines), []).append(self.code(case))
+        if kind.default is not None and (not isinstance(kind.default, Structure) or kind.default.type.seq):
+            raise RefusedError("what other types would take cannot be told")
+        return fixed, ways
+
+    def _readers(self, kind: Switch) -> None:
+        """A table with the reader of each case, where all are given the same."""
+        structures = [one for _, one in kind.cases if isinstance(one, Structure)]
+        needs = [self.module.needs[one.type] for one in structures]
+        if len({one.arguments for one in structures}) > 1 or any(one.stream or one.parent or one.root for one in needs):
+            return
+        names = [(self.code(case), one.type) for case, one in kind.cases if isinstance(one, Structure)]
+        gives = " | ".join(sorted({type.class_name for _, type in names}))
+        takes = ", ".join(["View", "int", "int", *(annotation(one.kind) for one in structures[0].type.params)])
+        name = f"{self.type.reader_name.removeprefix('read_')}_{self.field.id}".upper()
+        self.module.later.append(
+            "\n".join(
+                [
+                    f"{name}: dict[int, Callable[[{takes}], tuple[{gives}, int]]] = {{",
+                    *(f"    {case}: {self.module.name_of(type, type.reader_name)}," for case, type in names),
+                    "}",
+                    f'"""The readers of the `{self.field.id}` of `{self.type.where}`, by what says which is which."""',
+                ]
+            )
+        )
+
+
+def ends_text(module: Module, type: Type, field: Field) -> str:
+    """The function that finds the ends of a field's elements.
+
+    Raises `RefusedError` with the field when that cannot be told without reading.
+    """
+    try:
+        return _Ends(module, type, field).text()
+    except RefusedError as error:
+        raise error.within(field.where) from None

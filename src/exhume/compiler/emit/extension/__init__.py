@@ -1,0 +1,156 @@
+"""From audited readers in Python to one extension module that does the same at the speed of C.
+
+The text of the module has nothing of a specification in it: variables, fields and constants have numbers, and what they
+stand for is given to it when it is loaded (`Extension.plan`).  What compiled code does not reckon with, a number that
+is too large for the machine or bytes that are not in a row, it leaves to the interpreted reader, which stays beside it.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from exhume.compiler.emit.extension.calls import CALLS
+from exhume.compiler.emit.extension.expressions import UncoveredError
+from exhume.compiler.emit.extension.functions import Function
+from exhume.compiler.emit.extension.kinds import Table
+from exhume.compiler.emit.extension.sources import Source, sources
+from exhume.compiler.emit.extension.support import SUPPORT
+from exhume.compiler.emit.extension.vocabulary import look_at
+
+__all__ = ["Extension", "extension"]
+
+Plan = dict[str, list[tuple[object, ...]]]
+
+
+@dataclass(frozen=True)
+class Extension:
+    """An extension module: its text in Cython, and what it is given when it is loaded.
+
+    `plan` has `values` and `slots` by their numbers, and which functions take the place of which: `readers` and
+    `getters`.  `left` are those that stay interpreted, with why.
+    """
+
+    text: str
+    plan: Plan
+    left: tuple[tuple[str, str], ...]
+
+
+def extension(texts: Mapping[str, str]) -> Extension:
+    """The extension module for the readers of a package, by path, which were audited.
+
+    Raises `RefusedError` when its text would have anything that no extension has.
+    """
+    every, table = sources(texts), Table()
+    out: list[str] = []
+    plan: Plan = {"readers": [], "getters": []}
+    left: list[tuple[str, str]] = []
+    found = {
+        (id, name): f"f{number}"
+        for number, (id, name) in enumerate((id, name) for id, source in every.items() for name in source.functions)
+    }
+    while True:  # a reader that stays interpreted is one that others cannot call as compiled code
+        wrong = _uncovered(every, found)
+        if not wrong:
+            break
+        left += [(f"{id}.{name}", why) for (id, name), why in wrong.items()]
+        found = {key: one for key, one in found.items() if key not in wrong}
+    circles = _circles(every, found)
+    for key, name in found.items():
+        one = Function(every[key[0]], every, table, every[key[0]].functions[key[1]])
+        one.readers = found
+        out += ["", "", *one.compiled(name, key in circles)]
+        plan["readers"].append((*key, len(plan["readers"]), tuple(one.arguments_[3:])))
+    number = 0
+    for id, source in every.items():
+        for cls in source.classes.values():
+            for name, node in cls.properties.items():
+                one = Function(source, every, table, node, cls)
+                one.readers = found
+                try:
+                    text = one.compiled(f"g{number}", False)
+                except UncoveredError as why:
+                    left.append((f"{id}.{cls.name}.{name}", str(why)))
+                    continue
+                out += ["", "", *text]
+                plan["getters"].append((id, cls.name, name, number, one.kept()))
+                number += 1
+    out += ["", "", *(f"F[{i}] = &{name}" for i, name in enumerate(found.values()))]
+    out += [f"G[{i}] = &g{i}" for i in range(number)]
+    body = "\n".join(out) + "\n"
+    look_at(body)
+    plan |= {"values": table.values, "slots": list(table.slots)}
+    whole = "\0".join([SUPPORT, CALLS, body, repr(plan), *(f"{path}\0{texts[path]}" for path in sorted(texts))])
+    digest = hashlib.sha256(whole.encode()).hexdigest()[:32]
+    body += f'\n\nSOURCE = "{digest}"\n"""What this was made of; it is used with nothing else."""\n'
+    plan["source"] = [(digest,)]
+    support = (SUPPORT + CALLS).replace("<readers>", str(len(found) + 1)).replace("<getters>", str(number + 1))
+    return Extension(support + body, plan, tuple(left))
+
+
+def _uncovered(every: dict[str, Source], found: dict[tuple[str, str], str]) -> dict[tuple[str, str], str]:
+    """The functions that have no compiled form, and why."""
+    wrong = {}
+    for key, name in found.items():
+        try:
+            one = Function(every[key[0]], every, Table(), every[key[0]].functions[key[1]])
+            one.readers = found
+            one.compiled(name, False)
+        except UncoveredError as why:
+            wrong[key] = str(why)
+    return wrong
+
+
+def _circles(every: dict[str, Source], found: dict[tuple[str, str], str]) -> set[tuple[str, str]]:
+    """The readers that may call themselves, through others."""
+    calls: dict[tuple[str, str], set[tuple[str, str]]] = {}
+    for key in found:
+        one = Function(every[key[0]], every, Table(), every[key[0]].functions[key[1]])
+        one.readers = found
+        called = (one.reader_of(node) for node in ast.walk(one.node) if isinstance(node, ast.Call))
+        calls[key] = {other for other in called if other is not None}
+    circles = set()
+    for key in found:
+        seen: set[tuple[str, str]] = set()
+        waiting = list(calls[key])
+        while waiting:
+            here = waiting.pop()
+            if here not in seen:
+                seen.add(here)
+                waiting += calls[here]
+        if key in seen:
+            circles.add(key)
+    return circles
+
+
+def package_texts(made: Extension) -> dict[str, str]:
+    """What a package on disk has besides the extension module `_native`: what loads it, and what it is given."""
+    return {"__init__.py": PACKAGE, "_plan.py": f"{PLAN_DOC}PLAN = {made.plan!r}\n"}
+
+
+PLAN_DOC = '"""What the extension module beside it is given; never edited by hand."""\n\n'
+PACKAGE = '''"""Readers compiled by `exhume compile`; never edited by hand."""
+
+
+def _begin() -> None:
+    """Puts the extension module in the place of the readers beside it; another Python goes on with those."""
+    try:
+        from . import _native, _plan  # type: ignore
+    except ImportError:
+        return
+    if _plan.PLAN["source"] != [(_native.SOURCE,)]:
+        return
+    from importlib import import_module
+
+    from . import _layout
+
+    _native.begin(_layout)
+    names = {one[0] for one in _plan.PLAN["readers"]}
+    modules = {name: import_module(f".{name}", __name__) for name in sorted(names)}
+    _layout.attach(_native, _plan.PLAN, _layout, modules, None)
+
+
+_begin()
+'''

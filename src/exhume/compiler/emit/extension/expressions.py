@@ -1,0 +1,395 @@
+"""Expressions of audited readers as Cython: in the machine's numbers where they fit, as objects where not."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from typing import Any
+
+from exhume.compiler.emit.extension.kinds import (
+    FLOAT,
+    LIST,
+    MOST,
+    OBJECT,
+    PLACE,
+    RUN,
+    STREAM,
+    TRUTH,
+    UNSIGNED,
+    Kind,
+    Made,
+    Table,
+    Word,
+)
+from exhume.compiler.emit.extension.sources import Source
+
+OPERATORS: dict[type[ast.AST], str] = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.FloorDiv: "//",
+    ast.Div: "/",
+    ast.Mod: "%",
+    ast.LShift: "<<",
+    ast.RShift: ">>",
+    ast.BitAnd: "&",
+    ast.BitOr: "|",
+    ast.BitXor: "^",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Is: "is",
+    ast.IsNot: "is not",
+    ast.In: "in",
+    ast.NotIn: "not in",
+    ast.USub: "-",
+    ast.Invert: "~",
+}
+ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
+BUILTINS = frozenset(
+    ("bool", "bytes", "float", "int", "isinstance", "len", "list", "max", "memoryview", "min", "range", "str", "tuple")
+)
+ERRORS = frozenset(("AssertionError", "AttributeError", "UnicodeDecodeError"))
+PUBLIC = {"at", "base", "end", "left"}
+"""Of streams: places."""
+BUDGETS = {"held", "most", "size", "steps"}
+METHODS = frozenset(
+    ("append", "find", "from_bytes", "is_eof", "over", "pos", "rstrip", "size", "with_traceback", "within", "hold")
+)
+"""Methods of ours, and of Python, that may be named as they are."""
+SMALL = 1 << 31
+STEP = 20
+"""Bits of a number that moves a place only a little."""
+ENCODINGS = {"UTF-8": 1, "UTF8": 1, "ASCII": 2, "US-ASCII": 2, "ISO-8859-1": 3, "LATIN-1": 3}
+"""Encodings that compiled code knows itself."""
+
+
+class UncoveredError(Exception):
+    """Code that is left to the interpreted reader."""
+
+
+class UnknownError(Exception):
+    """A variable of which nothing is known yet."""
+
+
+class Expressions:
+    """Expressions within one function."""
+
+    def __init__(self, source: Source, every: dict[str, Source], table: Table) -> None:
+        self.source = source
+        self.every = every
+        self.table = table
+        self.kinds: dict[str, Kind | None] = {}
+        """What the variables are, as far as that is known."""
+        self.numbers: dict[str, int] = {}
+        self.columns: dict[str, str] = {}
+        """What appends to a column, and the code of it."""
+
+    def variable(self, name: str) -> str:
+        """A variable under its number."""
+        return f"v{self.numbers.setdefault(name, len(self.numbers))}"
+
+    # What a name means where it is no variable.
+
+    def _global(self, name: str) -> tuple[str, Kind]:
+        if name in self.source.shared:
+            return self.table.shared(self.source.shared[name]), OBJECT
+        if name in self.source.given:
+            return self.table.given(name), OBJECT
+        if name in self.source.enums:
+            return self.table.of(self.source.id, name), OBJECT
+        if name in self.source.classes or name in self.source.functions or name in self.source.formats:
+            return self.table.of(self.source.id, name), OBJECT
+        if name in BUILTINS or name in ERRORS:
+            return name, OBJECT
+        raise UncoveredError(name)
+
+    def expr(self, node: ast.expr) -> tuple[str, Kind]:  # noqa: C901 - one case for each form
+        """An expression and what it gives; it may stand anywhere.
+
+        Raises `UncoveredError` for what has no compiled form, and `UnknownError` while kinds are being found out.
+        """
+        match node:
+            case ast.Constant(value):
+                return self._constant(value)
+            case ast.Name(id):
+                if id not in self.kinds:
+                    return self._global(id)
+                if (kind := self.kinds[id]) is None:
+                    raise UnknownError(id)
+                return self.variable(id), kind
+            case ast.Attribute():
+                return self._attribute(node)
+            case ast.Subscript(value, index):
+                return self._subscript(value, index)
+            case ast.Call():
+                return self._call(node)
+            case ast.BinOp(left, op, right):
+                return self._binary(left, op, right)
+            case ast.UnaryOp(ast.Not(), of):
+                return f"(not {self.truth(of)})", TRUTH
+            case ast.UnaryOp(op, of):
+                text, kind = self.expr(of)
+                if isinstance(kind, Word) and kind.bits < MOST:
+                    return f"({OPERATORS[type(op)]}{text})", Word(kind.bits + 1)
+                return f"({OPERATORS[type(op)]}{boxed(text, kind)})", OBJECT
+            case ast.BoolOp(op, values):
+                return self._either(" and " if isinstance(op, ast.And) else " or ", values)
+            case ast.Compare(left, ops, others):
+                return self._compare(left, ops, others), TRUTH
+            case ast.IfExp(test, body, other):
+                (one, two), kind = self._unified([body, other])
+                return f"({one} if {self.truth(test)} else {two})", kind
+            case ast.Tuple(items):
+                return self._tuple(node, items)
+            case ast.List(items):
+                return f"[{', '.join(self.object(one) for one in items)}]", LIST
+            case ast.JoinedStr(parts):
+                texts = [self.object(one.value if isinstance(one, ast.FormattedValue) else one) for one in parts]
+                return f"''.join([{', '.join(f'str({one})' for one in texts)}])", OBJECT
+        raise UncoveredError(type(node).__name__)
+
+    def object(self, node: ast.expr) -> str:
+        """An expression as an object."""
+        return boxed(*self.expr(node))
+
+    def truth(self, node: ast.expr) -> str:
+        """An expression as a condition."""
+        text, kind = self.expr(node)
+        return text if kind in (TRUTH, OBJECT) else f"({text} != 0)" if isinstance(kind, Word) else boxed(text, kind)
+
+    def place(self, node: ast.expr) -> str:
+        """An expression as a place in the data, or a size."""
+        text, kind = self.expr(node)
+        if isinstance(kind, Word):
+            return text if kind.bits <= PLACE else f"near({text})"
+        return f"near(satu({text}))" if kind == UNSIGNED else f"place({boxed(text, kind)})"
+
+    def word(self, node: ast.expr) -> str:
+        """A number as one of the machine's; those that are farther away become the farthest."""
+        text, kind = self.expr(node)
+        if isinstance(kind, Word) and kind.bits <= MOST:
+            return text
+        return f"satu({text})" if kind == UNSIGNED else f"sat({boxed(text, kind)})"
+
+    def _constant(self, value: Any) -> tuple[str, Kind]:
+        if value is None:
+            return "None", OBJECT
+        if isinstance(value, bool):
+            return str(value), TRUTH
+        if isinstance(value, int) and abs(value) < SMALL:
+            return (str(value) if value >= 0 else f"({value})"), Word(value.bit_length())
+        if isinstance(value, int) and value.bit_length() < MOST:
+            return f"(<int64_t> {value})", Word(value.bit_length())
+        return self.table.constant(value), OBJECT
+
+    def _tuple(self, node: ast.expr, items: list[ast.expr]) -> tuple[str, Kind]:
+        try:
+            return self.table.constant(ast.literal_eval(node)), OBJECT
+        except ValueError:
+            listed = "".join(f"{self.object(one)}, " for one in items)
+            return f"({listed})", OBJECT
+
+    def owner(self, node: ast.expr) -> Made | None:
+        """The class of an object, where that is known."""
+        match node:
+            case ast.Name(id) if isinstance(kind := self.kinds.get(id), Made):
+                return kind
+        return None
+
+    def _attribute(self, node: ast.Attribute) -> tuple[str, Kind]:
+        name = node.attr
+        if isinstance(node.value, ast.Name) and node.value.id in self.source.modules:
+            return self.table.of(self.source.modules[node.value.id], name), OBJECT
+        text, kind = self.expr(node.value)
+        if kind == STREAM and name in PUBLIC:
+            return f"{text}.{name}", Word(PLACE)
+        if kind == STREAM and name == "view":
+            return f"{text}.view", OBJECT
+        if kind == RUN and name in BUDGETS:
+            return f"{text}.{name}", Word(PLACE)
+        if isinstance(kind, Made) and name in self.every[kind.module].classes[kind.name].slots:
+            found = f"slot_get({text}, {self.table.slot(kind, name)}, {self.table.constant(name)})"
+            return (f"a_stream({found})", STREAM) if name == "_io" else (found, OBJECT)
+        return f"getattr({boxed(text, kind)}, {self.table.constant(name)})", OBJECT
+
+    def is_view(self, node: ast.expr) -> str | None:
+        """The number of the variable that holds all the bytes, where an expression is that."""
+        return self.variable("view")[1:] if isinstance(node, ast.Name) and node.id == "view" in self.kinds else None
+
+    def _subscript(self, value: ast.expr, index: ast.expr) -> tuple[str, Kind]:
+        view = self.is_view(value)
+        if isinstance(index, ast.Slice):
+            if view is not None and index.lower is not None and index.upper is not None and index.step is None:
+                low, high = self.place(index.lower), self.place(index.upper)
+                return f"sliced(v{view}, p{view}, n{view}, {low}, {high})", OBJECT
+            parts = [self.object(one) if one is not None else "" for one in (index.lower, index.upper)]
+            step = f":{self.object(index.step)}" if index.step is not None else ""
+            return f"{self.object(value)}[{parts[0]}:{parts[1]}{step}]", OBJECT
+        if view is not None:
+            raise UncoveredError("a byte within an expression")
+        return f"{self.object(value)}[{self.object(index)}]", OBJECT
+
+    def _call(self, node: ast.Call) -> tuple[str, Kind]:  # noqa: C901 - one case for each form
+        match node:
+            case ast.Call(func=ast.Name("new"), args=[ast.Name(name)]) if name in self.source.classes:
+                return f"slot_make({self.table.of(self.source.id, name)})", Made(self.source.id, name)
+            case ast.Call(func=ast.Name(name), args=[one, _]) if name in self.source.enums:
+                return self._member(self.source.id, name, one)
+            case ast.Call(func=ast.Attribute(ast.Name(of), name), args=[one, _]) if of in self.source.modules:
+                if name in self.every[self.source.modules[of]].enums:
+                    return self._member(self.source.modules[of], name, one)
+            case ast.Call(func=ast.Name(name), args=[view, at, end]) if self.source.shared.get(name) == "Stream":
+                return f"stream_of({self.object(view)}, {self.place(at)}, {self.place(end)})", STREAM
+            case ast.Call(func=ast.Name("Run"), args=[size]):
+                return f"run_of({self.place(size)})", RUN
+            case ast.Call(func=ast.Name("find"), args=[run, view, ast.Constant(bytes(mark)), at, end]) if (
+                len(mark) == 1 and (number := self.is_view(view)) is not None and self.expr(run)[1] == RUN
+            ):
+                places = f"{self.place(at)}, {self.place(end)}"
+                return f"seek({self.expr(run)[0]}, p{number}, n{number}, {mark[0]}, {places})", Word(PLACE)
+            case ast.Call(func=ast.Name("len"), args=[one]):
+                if isinstance(one, ast.Attribute) and one.attr == "at" and "add_at" in self.columns:
+                    return f"(<int64_t> {self.variable('add_at')}.many)", Word(PLACE)
+                return f"(<int64_t> len({self.object(one)}))", Word(PLACE)
+            case ast.Call(func=ast.Name("max" | "min" as name), args=[one, other]):
+                (first, second), kind = self._unified([one, other])
+                if isinstance(kind, Word):
+                    return f"({first} if {first} {'>=' if name == 'max' else '<='} {second} else {second})", kind
+            case ast.Call(func=ast.Attribute(of, name), args=args) if name in METHODS and not node.keywords:
+                text, kind = self.expr(of)
+                given = ", ".join(self.object(one) for one in args)
+                return f"{boxed(text, kind) if kind not in (STREAM, RUN) else text}.{name}({given})", OBJECT
+        listed = [self.object(one) for one in node.args]
+        if node.keywords:  # one of them is a word of Cython
+            named = [f"{self.table.constant(one.arg)}: {self.object(one.value)}" for one in node.keywords]
+            listed.append(f"**{{{', '.join(named)}}}")
+        return f"{self.object(node.func)}({', '.join(listed)})", OBJECT
+
+    def _member(self, module: str, name: str, number: ast.expr) -> tuple[str, Kind]:
+        map = self.table.enum(module, self.every[module].enums[name])
+        return f"member_of({map}, {self.object(number)})", OBJECT
+
+    def _binary(self, left: ast.expr, op: ast.operator, right: ast.expr) -> tuple[str, Kind]:
+        (one, here), (two, there) = self.expr(left), self.expr(right)
+        sign = OPERATORS[type(op)]
+        if isinstance(here, Word) and isinstance(there, Word):
+            bits = _bits(op, here, there, right)
+            if bits is not None and bits <= MOST:
+                if isinstance(left, ast.Constant):
+                    one = f"<int64_t> {one}"
+                return f"({one} {sign} {two})", Word(bits)
+        match right:
+            case ast.Constant(int(value)) if here == UNSIGNED and value >= 0 and isinstance(there, Word):
+                if isinstance(op, ast.BitAnd):
+                    return f"(<int64_t> ({one} & <uint64_t> {two}))", there
+                if isinstance(op, ast.RShift) and 2 <= value < 64:
+                    return f"(<int64_t> ({one} >> {two}))", Word(64 - value)
+        return f"({boxed(one, here)} {sign} {boxed(two, there)})", OBJECT
+
+    def _unified(self, nodes: list[ast.expr]) -> tuple[list[str], Kind]:
+        """Expressions that have to give one kind, and that."""
+        found = [self.expr(one) for one in nodes]
+        kinds = [kind for _, kind in found]
+        if all(isinstance(one, Word) for one in kinds):
+            return [f"(<int64_t> {text})" for text, _ in found], Word(
+                max(one.bits for one in kinds if isinstance(one, Word))
+            )
+        if all(one == TRUTH for one in kinds):
+            return [text for text, _ in found], TRUTH
+        return [boxed(text, kind) for text, kind in found], OBJECT
+
+    def _either(self, word: str, values: list[ast.expr]) -> tuple[str, Kind]:
+        texts, kind = self._unified(values)
+        return f"({word.join(texts)})", kind
+
+    def _compare(self, left: ast.expr, ops: list[ast.cmpop], others: list[ast.expr]) -> str:
+        nodes = [left, *others]
+        if len(ops) == 1 and isinstance(ops[0], (ast.Is, ast.IsNot)):
+            text, kind = self.expr(left)
+            if kind not in (OBJECT, STREAM, RUN, LIST) and not isinstance(kind, Made):
+                return str(isinstance(ops[0], ast.IsNot))
+            return f"({text} {OPERATORS[type(ops[0])]} {self.object(others[0])})"
+        if len(ops) == 1 and isinstance(ops[0], (ast.In, ast.NotIn)):
+            return self._member_of(left, ops[0], others[0])
+        if not all(isinstance(one, ORDERS) for one in ops):
+            raise UncoveredError("a comparison")
+        kinds = [self.expr(one)[1] for one in nodes]
+        apart = [
+            isinstance(kind, Word) and not isinstance(one, ast.Constant) for one, kind in zip(nodes, kinds, strict=True)
+        ]
+        whole = all(kind in (OBJECT, UNSIGNED) or isinstance(kind, Word) for kind in kinds)
+        if whole and UNSIGNED not in kinds and OBJECT in kinds and not any(apart):
+            texts = [self.object(one) for one in nodes]  # an object and constants
+        elif whole and OBJECT in kinds and all(isinstance(one, (ast.Eq, ast.NotEq)) for one in ops):
+            texts = [self.object(one) for one in nodes]
+        elif whole and not any(OBJECT in pair or UNSIGNED in pair for pair in _unsure(kinds)):
+            texts = [self.word(one) for one in nodes]  # at most one of two was cut
+        else:
+            texts = [self.object(one) for one in nodes]
+        out = texts[0]
+        for op, text in zip(ops, texts[1:], strict=True):
+            out += f" {OPERATORS[type(op)]} {text}"
+        return f"({out})"
+
+    def _are_words(self, nodes: list[ast.expr]) -> bool:
+        return all(isinstance(self.expr(one)[1], Word) for one in nodes)
+
+    def _member_of(self, left: ast.expr, op: ast.cmpop, right: ast.expr) -> str:
+        text, kind = self.expr(left)
+        word = OPERATORS[type(op)]
+        match right:
+            case ast.Tuple(items) if isinstance(kind, Word) and all(
+                isinstance(self.expr(one)[1], Word) for one in items
+            ):
+                found = " or ".join(f"{text} == {self.word(one)}" for one in items) or "False"
+                return f"({'not ' if word == 'not in' else ''}({found}))"
+            case ast.Call(ast.Name("range"), [low, high]) if isinstance(kind, Word):
+                found = f"{self.word(low)} <= {text} < {self.word(high)}"
+                return f"({'not ' if word == 'not in' else ''}({found}))"
+        return f"({boxed(text, kind)} {word} {self.object(right)})"
+
+
+def _unsure(kinds: list[Kind]) -> list[tuple[Kind, Kind]]:
+    """Neighbours that both may be cut when they are made words."""
+    return [
+        pair
+        for pair in itertools.pairwise(kinds)
+        if not any(isinstance(one, Word) and one.bits <= MOST for one in pair)
+    ]
+
+
+def boxed(text: str, kind: Kind) -> str:
+    """Code as an object."""
+    if isinstance(kind, Word) or kind in (UNSIGNED, FLOAT):
+        return f"(<object> {text})" if not text.lstrip("-").isdigit() else text
+    return f"(<object> (<bint> {text}))" if kind == TRUTH and text not in ("True", "False") else text
+
+
+def _bits(op: ast.operator, one: Word, other: Word, right: ast.expr) -> int | None:
+    """The bits of what an operator gives of two numbers; None where that is not sure to fit, or may raise."""
+    constant = right.value if isinstance(right, ast.Constant) and isinstance(right.value, int) else None
+    most = max(one.bits, other.bits)
+    match op:
+        case ast.Add() | ast.Sub() if constant is not None and one.bits >= PLACE - 2 and other.bits <= STEP:
+            return one.bits  # places never come near their bound by steps as small as these
+        case ast.Add() | ast.Sub():
+            return most + 1
+        case ast.Mult():
+            return one.bits + other.bits
+        case ast.FloorDiv() if constant is not None and constant > 0:
+            return one.bits + 1
+        case ast.Mod() if constant is not None and constant > 0:
+            return other.bits
+        case ast.LShift() if constant is not None and 0 <= constant < 64:
+            return one.bits + constant
+        case ast.RShift() if constant is not None and 0 <= constant < 63:
+            return one.bits
+        case ast.BitAnd() if constant is not None and constant >= 0:
+            return other.bits
+        case ast.BitAnd() | ast.BitOr() | ast.BitXor():
+            return most
+    return None

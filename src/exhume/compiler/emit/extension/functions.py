@@ -1,0 +1,236 @@
+"""Readers and instances as Cython functions: what each variable is, and the function that Python calls."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from exhume.compiler.emit.extension.expressions import UncoveredError, UnknownError
+from exhume.compiler.emit.extension.kinds import (
+    BITS,
+    COLUMN,
+    MOST,
+    OBJECT,
+    PLACE,
+    PLACES,
+    RUN,
+    STREAM,
+    Kind,
+    Made,
+    Table,
+    Word,
+    declared,
+    joined,
+    start,
+)
+from exhume.compiler.emit.extension.sources import Class, Source
+from exhume.compiler.emit.extension.statements import AROUND, Statements
+from exhume.compiler.emit.text import Lines
+
+FIXED: dict[str, Kind] = {
+    **dict.fromkeys(PLACES, Word(PLACE)),
+    "bit": Word(BITS),
+    "io": STREAM,
+    "inner": STREAM,
+    "run": RUN,
+    "view": OBJECT,
+}
+ROUNDS = 12
+"""Looks at a function until nothing new is known of its variables; what still changes then is an object."""
+
+
+class Function(Statements):
+    """One function of the interpreted readers, in compiled code."""
+
+    def __init__(
+        self, source: Source, every: dict[str, Source], table: Table, node: ast.FunctionDef, owner: Class | None = None
+    ) -> None:
+        super().__init__(source, every, table)
+        self.node = node
+        self.arguments_ = [one.arg for one in node.args.args]
+        self.owner_class = owner
+        if node.name.startswith("scan_") and owner is None:
+            self._find_columns()
+
+    def _find_columns(self) -> None:
+        for one in ast.walk(self.node):
+            match one:
+                case ast.Assign([ast.Name("columns")], ast.Call(ast.Name(name))):
+                    self.scanned = self.source.classes[name]
+        if self.scanned is None:
+            raise UncoveredError("no columns")
+        codes = {"at": "q", **self.scanned.codes}
+        for one in ast.walk(self.node):
+            match one:
+                case ast.Assign([ast.Name(add)], ast.Attribute(ast.Attribute(ast.Name("columns"), column), "append")):
+                    self.columns[add] = codes[column]
+
+    # What the variables are.
+
+    def infer(self) -> None:
+        """Finds out what each variable is.  Raises `UncoveredError`."""
+        names = [*self.arguments_, *_bound(self.node)]
+        self.kinds = {name: FIXED.get(name) for name in names}
+        for name in self.arguments_:
+            self.kinds[name] = FIXED.get(name, OBJECT)
+        for name in self.columns:
+            self.kinds[name] = COLUMN
+        if self.owner_class is not None:
+            self.kinds["self"] = Made(self.source.id, self.owner_class.name)
+        for one in ast.walk(self.node):
+            if isinstance(one, ast.ExceptHandler) and one.name:
+                self.kinds[one.name] = OBJECT
+        settled = frozenset(name for name, kind in self.kinds.items() if kind is not None)
+        table, self.table = self.table, Table()
+        before = None
+        for number in range(ROUNDS):
+            if before == self.kinds:
+                break
+            before = dict(self.kinds)
+            for name, kind in self._given():
+                if name not in settled:
+                    known = self.kinds[name]
+                    self.kinds[name] = OBJECT if number > ROUNDS // 2 and kind != known else joined(known, kind)
+        self.table = table
+        self.numbers = {}
+        for name, found in self.kinds.items():
+            if found is None or (isinstance(found, Word) and found.bits > MOST + 1):
+                self.kinds[name] = OBJECT
+        self.unused = frozenset(self._unused()) if self.scanned is not None else frozenset()
+
+    def _given(self) -> Iterator[tuple[str, Kind]]:
+        """The variables that statements give values, and of which kind these are, as far as that is known."""
+        for node in ast.walk(self.node):
+            match node:
+                case ast.Assign(targets=targets, value=value):
+                    yield from self._assigned(targets, value)
+                case ast.AugAssign(target=ast.Name(name), op=op, value=value):
+                    yield from self._assigned([ast.Name(name)], ast.BinOp(ast.Name(name), op, value))
+                case ast.For(target=ast.Name(name), iter=ast.Call(ast.Name("range"), [many])):
+                    try:
+                        kind = self.expr(many)[1]
+                    except UnknownError:
+                        continue
+                    yield name, kind if isinstance(kind, Word) else OBJECT
+
+    def _assigned(self, targets: list[ast.expr], value: ast.expr) -> Iterator[tuple[str, Kind]]:
+        names = [one.id for one in targets if isinstance(one, ast.Name)]
+        try:
+            match targets, value:
+                case [ast.Tuple(into)], _ if (kinds := self.unpacked(value)) is not None:
+                    yield from (
+                        (one.id, kind) for one, kind in zip(into, kinds, strict=True) if isinstance(one, ast.Name)
+                    )
+                case [ast.Tuple([one, after])], ast.Call() if (found := self.reader_of(value)) is not None:
+                    if isinstance(one, ast.Name):
+                        yield one.id, self.result(found)
+                    if isinstance(after, ast.Name):
+                        yield after.id, Word(PLACE)
+                case [ast.Tuple(into)], ast.Tuple(items):
+                    for target, item in zip(into, items, strict=True):
+                        if isinstance(target, ast.Name):
+                            yield target.id, self.expr(item)[1]
+                case _, ast.Subscript(of, index) if not isinstance(index, ast.Slice) and self.is_view(of) is not None:
+                    yield from ((name, Word(8)) for name in names)
+                case _, _:
+                    kind = self.expr(value)[1] if names else OBJECT
+                    yield from ((name, kind) for name in names)
+        except UnknownError:
+            return
+
+    def _unused(self) -> Iterator[str]:
+        """Texts that nothing takes but the look whether they are text."""
+        for node in ast.walk(self.node):
+            match node:
+                case (
+                    ast.Try(
+                        body=[
+                            ast.Assign(
+                                [ast.Name(name)],
+                                ast.Call(func=ast.Name("str"), args=[ast.Name(_), ast.Constant(str())]),
+                            )
+                        ]
+                    ) as decode
+                ):
+                    inside = sum(isinstance(one, ast.Name) and one.id == name for one in ast.walk(decode))
+                    whole = sum(isinstance(one, ast.Name) and one.id == name for one in ast.walk(self.node))
+                    if whole == inside + 2:  # where it is cut out, and counted
+                        yield name
+
+    # The functions.
+
+    def compiled(self, name: str, recursive: bool) -> list[str]:
+        """The function that compiled code calls."""
+        self.infer()
+        given, parameters = self._arguments()
+        self.lines = Lines()
+        if recursive:
+            self.lines.add("deeper()")
+            self.shallower = True
+            self.body(self.node.body)
+        else:
+            self.body(self.node.body)
+        body = self.lines.lines
+        head = Lines()
+        head.add(
+            "cdef Py_ssize_t reached = 0, many_others = 0, low = 0, high = 0",
+            "cdef const uint8_t *others = NULL",
+            "cdef object other",
+        )
+        if "view" in self.kinds and "view" not in self.arguments_:
+            number = self.variable("view")[1:]
+            head.add(f"cdef const uint8_t *p{number} = NULL", f"cdef Py_ssize_t n{number} = 0")
+        for one, kind in self.kinds.items():
+            if one not in self.arguments_ and kind is not None:
+                first = f" = {start(kind)}" if kind in (STREAM, RUN, COLUMN) or start(kind) != "None" else ""
+                head.add(f"cdef {declared(kind)} {self.variable(one)}{first}")
+        return [f"cdef object {name}({', '.join(given)}):", *head.lines, *parameters, *body]
+
+    def _arguments(self) -> tuple[list[str], list[str]]:
+        """The arguments of the compiled function, and statements that take the parameters of a type out of them."""
+        if self.owner_class is not None:
+            return [f"object {self.variable('self')}"], []
+        number = self.variable("view")[1:]
+        given = [f"object v{number}", f"const uint8_t *p{number}", f"Py_ssize_t n{number}"]
+        kinds = {"at": "int64_t", "end": "int64_t", "io": "Stream", "run": "Run"}
+        for one in AROUND:
+            name = "count" if one == "parent" and self.scanned is not None else one
+            known = name in self.arguments_
+            given.append(f"{kinds.get(one, 'object')} {self.variable(name) if known else f'a{len(given)}'}")
+        given += ["tuple rest", "Py_ssize_t *after"]
+        lines = Lines()
+        mine = [
+            one
+            for one in self.arguments_
+            if one not in (*AROUND, "view", "count") or (one == "count" and self.scanned is None)
+        ]
+        for i, one in enumerate(mine):
+            lines.add(f"cdef object {self.variable(one)} = rest[{i}]")
+        return given, lines.lines
+
+    def kept(self) -> tuple[str | None, str | None, str | None]:
+        """The slots of what an instance gave, of the stream and of the budgets, where the class has them."""
+        assert self.owner_class is not None
+        slots, found = self.owner_class.slots, None
+        for one in self.node.body:
+            match one:
+                case ast.Try([ast.Return(ast.Attribute(ast.Name("self"), kept))]) if kept in slots:
+                    found = kept
+        return found, "_io" if "_io" in slots else None, "_run" if "_run" in slots else None
+
+
+def _bound(node: ast.FunctionDef) -> list[str]:
+    """Every variable that a function gives a value, in order."""
+    found: dict[str, None] = {}
+    for one in ast.walk(node):
+        match one:
+            case ast.Assign(targets=targets):
+                for target in targets:
+                    for name in ast.walk(target) if isinstance(target, ast.Tuple) else (target,):
+                        if isinstance(name, ast.Name):
+                            found[name.id] = None
+            case ast.AugAssign(target=ast.Name(name)) | ast.For(target=ast.Name(name)):
+                found[name] = None
+            case ast.ExceptHandler(name=str(name)):
+                found[name] = None
+    return list(found)

@@ -1,0 +1,426 @@
+"""Statements of audited readers as Cython."""
+
+from __future__ import annotations
+
+import ast
+
+from exhume.compiler.emit.extension.expressions import ENCODINGS, Expressions, UncoveredError, boxed
+from exhume.compiler.emit.extension.kinds import (
+    FLOAT,
+    LIST,
+    OBJECT,
+    PLACE,
+    PLACES,
+    RUN,
+    STREAM,
+    UNSIGNED,
+    Kind,
+    Made,
+    Table,
+    Word,
+)
+from exhume.compiler.emit.extension.sources import Class, Source
+from exhume.compiler.emit.text import Lines
+
+LOADS: dict[str, tuple[int, Kind]] = {
+    "B": (1, Word(8)),
+    "b": (1, Word(8)),
+    "H": (2, Word(16)),
+    "h": (2, Word(16)),
+    "I": (4, Word(32)),
+    "i": (4, Word(32)),
+    "Q": (8, UNSIGNED),
+    "q": (8, Word(63)),
+    "f": (4, FLOAT),
+    "d": (8, FLOAT),
+    "s": (1, OBJECT),
+}
+"""How many bytes a letter of a format stands for, and what it gives."""
+AROUND = ("at", "end", "io", "parent", "root", "big", "run")
+"""What every compiled reader takes, behind the bytes."""
+WIDTHS = {"B": 1, "b": 1, "H": 2, "h": 2, "I": 4, "i": 4, "Q": 8, "q": 8, "f": 4, "d": 8}
+
+
+def parts(format: str) -> list[tuple[str, int]]:
+    """The letters of a format, each with how many bytes it takes. Raises `UncoveredError`."""
+    found, many = [], ""
+    for letter in format[1:]:
+        if letter.isdigit():
+            many += letter
+        elif letter in LOADS and (letter == "s" or not many):
+            found.append((letter, int(many or 1) * LOADS[letter][0]))
+            many = ""
+        else:
+            raise UncoveredError("a format")
+    return found
+
+
+class Statements(Expressions):
+    """Statements of one function, as lines."""
+
+    def __init__(self, source: Source, every: dict[str, Source], table: Table) -> None:
+        super().__init__(source, every, table)
+        self.lines = Lines()
+        self.readers: dict[tuple[str, str], str] = {}
+        """The compiled readers, by module and name."""
+        self.unused: frozenset[str] = frozenset()
+        """Texts that are only looked at."""
+        self.shallower = False
+        """Whether a structure that ends is one less within each other."""
+        self.scanned: Class | None = None
+        """The columns that are filled."""
+
+    def body(self, nodes: list[ast.stmt]) -> None:
+        """Statements in a row."""
+        waiting = list(nodes)
+        while waiting:
+            if (taken := self._text(waiting)) > 0:
+                del waiting[:taken]
+                continue
+            if isinstance(waiting[-1], ast.Raise):  # the interpreted reader says what is wrong
+                self.lines.add("again()")
+                return
+            self.statement(waiting.pop(0))
+
+    def _block(self, opening: str, nodes: list[ast.stmt]) -> None:
+        with self.lines.block(opening):
+            self.body(nodes)
+
+    def statement(self, node: ast.stmt) -> None:  # noqa: C901 - one case for each form
+        """One statement.  Raises `UncoveredError`."""
+        lines = self.lines
+        match node:
+            case ast.Assign(targets=targets, value=value):
+                self._assign(targets, value)
+            case ast.AugAssign(target=target, op=op, value=value):
+                self._assign([target], ast.BinOp(target, op, value))
+            case ast.Expr(value=ast.Constant()):
+                return
+            case ast.Expr(value=ast.Call(func=ast.Attribute(value=of, attr="hold"), args=args)) if (
+                self.expr(of)[1] == RUN
+            ):
+                run = self.expr(of)[0]
+                lines.add(f"{run}.held -= {self.word(args[0])}", f"refuse({run}.held < 0)")
+            case ast.Expr(value=ast.Call(func=ast.Name(add), args=[value])) if add in self.columns:
+                self._push(add, value)
+            case ast.Expr(value=ast.Call(func=ast.Attribute(ast.Name(id), "append"), args=[one])) if (
+                self.kinds.get(id) == LIST
+            ):
+                lines.add(f"{self.variable(id)}.append({self.object(one)})")
+            case ast.Expr(value=value):
+                lines.add(self.object(value))
+            case ast.If(test=test, body=[*_, ast.Raise()], orelse=[]):
+                lines.add(f"refuse({self.truth(test)})")
+            case ast.If(test=test, body=body, orelse=other):
+                self._block(f"if {self.truth(test)}:", body)
+                if other:
+                    self._block("else:", other)
+            case ast.While(test=test, body=body):
+                self._block(f"while {self.truth(test)}:", body)
+            case ast.For(target=ast.Name(name), iter=ast.Call(ast.Name("range"), [many]), body=body):
+                text, kind = self.expr(many)
+                if isinstance(kind, Word):
+                    self._block(f"for {self.variable(name)} in range({text}):", body)
+                else:
+                    self._block(f"for {self.variable(name)} in range({self.object(many)}):", body)
+            case ast.Break():
+                lines.add("break")
+            case ast.Pass():
+                lines.add("pass")
+            case ast.Return(value=value):
+                self._return(value)
+            case ast.Raise():
+                lines.add("again()")
+            case ast.Try(body=body, handlers=handlers, orelse=other):
+                self._try(body, handlers, other)
+            case ast.Delete(targets=[ast.Attribute(value=of, attr=name)]):
+                lines.add(f"slot_clear({self.expr(of)[0]}, {self._slot(of, name)}, NULL)")
+            case _:
+                raise UncoveredError(type(node).__name__)
+
+    def _slot(self, of: ast.expr, name: str) -> str:
+        owner = self.owner(of)
+        if owner is None or name not in self.every[owner.module].classes[owner.name].slots:
+            raise UncoveredError("a field of what is not known")
+        return self.table.slot(owner, name)
+
+    def _try(self, body: list[ast.stmt], handlers: list[ast.ExceptHandler], other: list[ast.stmt]) -> None:
+        match body, handlers:
+            case [ast.Return(ast.Attribute(ast.Name("self"), name))], [ast.ExceptHandler(body=[ast.Pass()])]:
+                place = self._slot(ast.Name("self"), name)
+                with self.lines.block(f"if SLOT({self.variable('self')}, {place}) != NULL:"):
+                    self.lines.add(f"return <object> SLOT({self.variable('self')}, {place})")
+                return
+        self.body(body)  # what goes wrong is left to the interpreted reader
+        self.body(other)
+
+    # Values into variables.
+
+    def _assign(self, targets: list[ast.expr], value: ast.expr) -> None:  # noqa: C901 - one case for each form
+        match targets, value:
+            case [ast.Name(add)], ast.Attribute(_, "append") if add in self.columns:
+                self.lines.add(f"{self.variable(add)} = column_of({WIDTHS[self.columns[add]]})")
+                return
+            case [ast.Tuple([one, after])], ast.Call() if (found := self.reader_of(value)) is not None:
+                self._read(found, value, one, after)
+                return
+            case [ast.Tuple(into)], ast.Call(func=unpack, args=[view, at]) if self._formats(unpack) is not None:
+                self._unpack(into, unpack, view, at)
+                return
+            case [ast.Tuple(into)], ast.Tuple(items):
+                if len(into) == len(items) == 2 and all(isinstance(one, ast.Name) for one in into):
+                    for goal, item in zip(into, items, strict=True):
+                        self._put(goal, item)
+                    return
+            case [ast.Name("one" | _)], ast.Subscript(of, index) if not isinstance(index, ast.Slice):
+                if (every := self.is_view(of)) is not None:
+                    place = self.place(index)
+                    self.lines.add(f"need(n{every}, {place}, 1)")
+                    self._store(targets[0], f"p{every}[{place}]", Word(8))
+                    return
+        if any(isinstance(one, ast.Tuple) for one in targets):
+            raise UncoveredError("several values")
+        if len(targets) > 1:
+            last = targets[-1] if not isinstance(targets[0], ast.Name) else targets[0]
+            self._put(last, value)
+            for one in targets:
+                if one is not last:
+                    self._put(one, last)
+            return
+        self._put(targets[0], value)
+
+    def _put(self, target: ast.expr, value: ast.expr) -> None:
+        if isinstance(value, ast.Call) and (found := self.reader_of(value)) is not None:
+            if not found[1].startswith("scan_"):
+                raise UncoveredError("a reader within an expression")
+            self._store(target, f"{self.readers[found]}({self.arguments(found, value)}, NULL)", OBJECT)
+            return
+        self._store(target, *self.expr(value))
+
+    def _store(self, target: ast.expr, text: str, kind: Kind) -> None:
+        lines = self.lines
+        match target:
+            case ast.Name(name):
+                lines.add(f"{self.variable(name)} = {self.converted(text, kind, self.kinds[name], name)}")
+                if name == "view":
+                    number = self.variable(name)[1:]
+                    lines.add(f"look(v{number}, &p{number}, &n{number})")
+            case ast.Attribute(of, name):
+                owner, into = self.expr(of)
+                if into == STREAM and name in ("at", "base", "end", "left"):
+                    lines.add(f"{owner}.{name} = {self.as_place(text, kind)}")
+                elif into == RUN:
+                    lines.add(f"{owner}.{name} = {self.as_word(text, kind)}")
+                elif isinstance(into, Made) and (isinstance(kind, Word) or kind == UNSIGNED):
+                    put = "put_unsigned" if kind == UNSIGNED else "put_word"
+                    lines.add(f"{put}({owner}, {self._slot(of, name)}, {text})")
+                elif isinstance(into, Made):
+                    lines.add(f"slot_put({owner}, {self._slot(of, name)}, {boxed(text, kind)})")
+                else:
+                    lines.add(f"setattr({boxed(owner, into)}, {self.table.constant(name)}, {boxed(text, kind)})")
+            case _:
+                raise UncoveredError("a target")
+
+    def as_place(self, text: str, kind: Kind) -> str:
+        """Code as a place."""
+        if isinstance(kind, Word):
+            return text if kind.bits <= PLACE else f"near({text})"
+        return f"near(satu({text}))" if kind == UNSIGNED else f"place({boxed(text, kind)})"
+
+    def as_word(self, text: str, kind: Kind) -> str:
+        """Code as a number of the machine."""
+        return text if isinstance(kind, Word) else f"satu({text})" if kind == UNSIGNED else f"sat({boxed(text, kind)})"
+
+    def converted(self, text: str, kind: Kind, into: Kind | None, name: str) -> str:
+        """Code as what a variable holds.  Raises `UncoveredError`."""
+        if name in PLACES:
+            return self.as_place(text, kind)
+        if into == kind:
+            return text
+        if isinstance(into, Word):
+            if name == "bit" or (isinstance(kind, Word) and kind.bits <= into.bits):
+                return text if isinstance(kind, Word) else f"place({boxed(text, kind)})"
+        elif into == OBJECT or isinstance(into, Made):
+            if into == OBJECT:
+                return boxed(text, kind)
+        elif into == STREAM and kind == OBJECT:
+            return f"a_stream({text})"
+        elif into == RUN and kind == OBJECT:
+            return f"a_run({text})"
+        raise UncoveredError(f"{kind} as {into}")
+
+    # Bytes.
+
+    def _formats(self, node: ast.expr) -> tuple[str, ...] | None:
+        match node:
+            case ast.Name(id) if id in self.source.formats:
+                return (self.source.formats[id],)
+            case ast.IfExp(_, ast.Name(one), ast.Name(other)):
+                if one in self.source.formats and other in self.source.formats:
+                    return self.source.formats[one], self.source.formats[other]
+        return None
+
+    def unpacked(self, node: ast.expr) -> list[Kind] | None:
+        """What a call of something that unpacks gives."""
+        match node:
+            case ast.Call(func=unpack, args=[_, _]) if (formats := self._formats(unpack)) is not None:
+                return [LOADS[letter][1] for letter, _ in parts(formats[0])]
+        return None
+
+    def _unpack(self, into: list[ast.expr], unpack: ast.expr, view: ast.expr, at: ast.expr) -> None:
+        formats = self._formats(unpack)
+        number, place = self.is_view(view), self.place(at)
+        assert formats is not None
+        if number is None:
+            raise UncoveredError("numbers of other bytes")
+        every = parts(formats[0])
+        total = sum(size for _, size in every)
+        self.lines.add(f"need(n{number}, {place}, {total})")
+        if len(formats) == 2:
+            assert isinstance(unpack, ast.IfExp)
+            with self.lines.block(f"if {self.truth(unpack.test)}:"):
+                self._load(into, formats[0], number, place)
+            with self.lines.block("else:"):
+                self._load(into, formats[1], number, place)
+        else:
+            self._load(into, formats[0], number, place)
+
+    def _load(self, into: list[ast.expr], format: str, number: str, place: str) -> None:
+        ofs = 0
+        order = "b" if format[0] == ">" else "l"
+        for target, (letter, size) in zip(into, parts(format), strict=True):
+            where = f"p{number} + {place}" + (f" + {ofs}" if ofs else "")
+            kind = LOADS[letter][1]
+            if letter == "s":
+                cut = f"{place} + {ofs}"
+                text = f"sliced(v{number}, p{number}, n{number}, {cut}, {cut} + {size})"
+            else:
+                text = f"{order}{size}({where})"
+            if letter in "bhiq":
+                text = f"<int{size * 8}_t> {text}"
+            if letter in "fd":
+                text = f"as_{'float' if letter == 'f' else 'double'}({text})"
+            self._store(target, text, kind)
+            ofs += size
+
+    def _text(self, nodes: list[ast.stmt]) -> int:
+        """Statements for text that is cut out and decoded, all at once; how many statements these are."""
+        match nodes:
+            case [
+                ast.Assign([ast.Name(name)], ast.Subscript(of, ast.Slice(low, high, None))),
+                ast.Expr(ast.Call(func=ast.Attribute(ast.Name("run"), "hold"), args=[ast.Call(ast.Name("len")), *_])),
+                ast.Try(
+                    body=[
+                        ast.Assign([ast.Name(again)], ast.Call(func=ast.Name("str"), args=[_, ast.Constant(str(said))]))
+                    ]
+                ),
+                *_,
+            ] if name == again and low is not None and high is not None and (view := self.is_view(of)) is not None:
+                text, into = self.variable(name), self.kinds[name]
+                if into != OBJECT:
+                    raise UncoveredError("a text that is no object")
+                how, encoding = ENCODINGS.get(said.upper(), 0), self.table.constant(said)
+                given = f"p{view}, n{view}, low, high, {how}, {encoding}"
+                self.lines.add(f"low = {self.place(low)}", f"high = {self.place(high)}")
+                self.lines.add(f"hold({self.variable('run')}, n{view}, low, high)")
+                if name in self.unused:
+                    self.lines.add(f"look_at_text({given})")
+                else:
+                    self.lines.add(f"{text} = text_of({given})")
+                return 3
+        return 0
+
+    # Readers.
+
+    def reader_of(self, node: ast.expr) -> tuple[str, str] | None:
+        """The module and the name of the reader that an expression calls."""
+        match node:
+            case ast.Call(func=ast.Name(name)) if (self.source.id, name) in self.readers:
+                return self.source.id, name
+            case ast.Call(func=ast.Attribute(ast.Name(of), name)) if of in self.source.modules:
+                found = self.source.modules[of], name
+                return found if found in self.readers else None
+        return None
+
+    def arguments(self, found: tuple[str, str], call: ast.Call) -> str:
+        """The arguments of a call of a compiled reader."""
+        names = [one.arg for one in self.every[found[0]].functions[found[1]].args.args]
+        view, *rest = call.args
+        number = self.is_view(view)
+        if number is None:
+            self.lines.add(f"other = {self.object(view)}", "look(other, &others, &many_others)")
+            out = ["other", "others", "many_others"]
+        else:
+            out = [f"v{number}", f"p{number}", f"n{number}"]
+        given = dict(zip(names[1:], rest, strict=False)) | {str(one.arg): one.value for one in call.keywords}
+        around = {name: given.pop(name) for name in AROUND if name in given}
+        for name in AROUND:
+            if name == "parent" and "count" in given:
+                out.append(self.object(given.pop("count")))
+            elif name not in around:
+                out.append("False" if name == "big" else "None")
+            elif name in ("at", "end"):
+                out.append(self.place(around[name]))
+            elif name in ("io", "run"):
+                text, kind = self.expr(around[name])
+                wanted = {"io": "a_stream", "run": "a_run"}[name]
+                out.append(text if kind in (STREAM, RUN) or text == "None" else f"{wanted}({text})")
+            else:
+                out.append(self.object(around[name]))
+        listed = [self.object(given[name]) for name in names[1:] if name in given]
+        out.append(f"({', '.join(listed)},)" if listed else "None")
+        return ", ".join(out)
+
+    def _read(self, found: tuple[str, str], call: ast.expr, one: ast.expr, after: ast.expr) -> None:
+        assert isinstance(call, ast.Call)
+        text = f"{self.readers[found]}({self.arguments(found, call)}, &reached)"
+        self._store(one, text, self.result(found))
+        if not (isinstance(after, ast.Name) and after.id == "_"):
+            self._store(after, "reached", Word(PLACE))
+
+    def result(self, found: tuple[str, str]) -> Kind:
+        """What a compiled reader gives."""
+        for one in ast.walk(self.every[found[0]].functions[found[1]]):
+            match one:
+                case ast.Assign([ast.Name("value")], ast.Call(ast.Name("new"), [ast.Name(name)])):
+                    return Made(found[0], name)
+        return OBJECT
+
+    def _push(self, add: str, value: ast.expr) -> None:
+        code, into = self.columns[add], self.variable(add)
+        text, kind = self.expr(value)
+        if code in "fd":
+            if kind not in (FLOAT, OBJECT):
+                raise UncoveredError("a number in a column of floats")
+            self.lines.add(f"push{code}({into}, {text})")
+        elif WIDTHS[code] == 8:
+            if isinstance(kind, Word) and (code == "q" or not isinstance(value, ast.Constant)):
+                if code == "Q" and kind.bits > 62:
+                    raise UncoveredError("a number with a sign in a column of those without")
+                self.lines.add(f"push8({into}, {text})")
+            elif kind == UNSIGNED and code == "Q":
+                self.lines.add(f"pushu({into}, {text})")
+            else:
+                self.lines.add(f"pusho({into}, {boxed(text, kind)}, {code == 'q'})")
+        else:
+            bits = 8 * WIDTHS[code]
+            least, most = (-(1 << bits - 1), (1 << bits - 1) - 1) if code.islower() else (0, (1 << bits) - 1)
+            number = self.as_word(text, kind)
+            self.lines.add(f"push{WIDTHS[code]}({into}, {number}, <int64_t> ({least}), <int64_t> {most})")
+
+    def _return(self, value: ast.expr | None) -> None:
+        if self.shallower:
+            self.lines.add("shallower()")
+        match value:
+            case ast.Tuple([one, at]) if "at" in self.kinds and self.scanned is None:
+                self.lines.add(f"reached = {self.place(at)}", "after[0] = reached", f"return {self.object(one)}")
+            case ast.Name("columns") if self.scanned is not None:
+                for name in self.columns:
+                    column = name.removeprefix("add_")
+                    into = f"getattr({self.variable('columns')}, {self.table.constant(column)})"
+                    self.lines.add(f"{self.variable(name)}.give({into})")
+                self.lines.add(f"return {self.variable('columns')}")
+            case None:
+                self.lines.add("return None")
+            case _:
+                self.lines.add(f"return {self.object(value)}")

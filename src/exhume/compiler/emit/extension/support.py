@@ -1,0 +1,284 @@
+"""What every extension module begins with: streams, budgets and checked access to bytes, a text of ours.
+
+Nothing of a specification is in it.  Every byte is read after a look at where the data end, whatever the readers found
+out before; a number that does not fit the machine's raises `Again`, and the interpreted reader starts over.
+"""
+
+from __future__ import annotations
+
+import textwrap
+
+from exhume.compiler import budgets
+from exhume.compiler.emit.extension.c_support import C
+
+SUPPORT = r'''# cython: language_level=3, boundscheck=True, wraparound=True, cdivision=False, binding=False
+# cython: always_allow_keywords=True, optimize.use_switch=True, infer_types=False, nonecheck=True
+"""Readers compiled by exhume; never edited by hand."""
+
+cimport cython
+
+cdef extern from *:
+    """
+<c>
+    """
+    ctypedef signed char int8_t
+    ctypedef short int16_t
+    ctypedef int int32_t
+    ctypedef long long int64_t
+    ctypedef unsigned char uint8_t
+    ctypedef unsigned short uint16_t
+    ctypedef unsigned int uint32_t
+    ctypedef unsigned long long uint64_t
+    ctypedef struct PyObject:
+        pass
+    ctypedef struct PyTypeObject:
+        pass
+    void free(void *)
+    void *malloc(size_t)
+    void *realloc(void *, size_t)
+    const void *memchr(const void *, int, size_t)
+    bint PyLong_Check(object)
+    long long PyLong_AsLongLongAndOverflow(object, int *) except? -1
+    unsigned long PyThread_get_thread_ident()
+    int PyGC_Disable()
+    int PyGC_Enable()
+    int64_t FARTHEST
+    int64_t PLACE
+    uint8_t l1(const uint8_t *) nogil
+    uint8_t b1(const uint8_t *) nogil
+    uint16_t l2(const uint8_t *) nogil
+    uint16_t b2(const uint8_t *) nogil
+    uint32_t l4(const uint8_t *) nogil
+    uint32_t b4(const uint8_t *) nogil
+    uint64_t l8(const uint8_t *) nogil
+    uint64_t b8(const uint8_t *) nogil
+    double as_float(uint32_t) nogil
+    double as_double(uint64_t) nogil
+    bint fits(Py_ssize_t, Py_ssize_t, Py_ssize_t) nogil
+    bint spans(Py_ssize_t, Py_ssize_t, Py_ssize_t) nogil
+    PyObject *SLOT(object, Py_ssize_t)
+    object slot_get(object, Py_ssize_t, object)
+    void slot_put(object, Py_ssize_t, object)
+    void slot_clear "slot_put"(object, Py_ssize_t, PyObject *)
+    int put_word(object, Py_ssize_t, int64_t) except -1
+    int put_unsigned(object, Py_ssize_t, uint64_t) except -1
+    Py_ssize_t slot_offset(object, object) except -1
+    object slot_make(object)
+    bint bytes_of(object, const uint8_t **, Py_ssize_t *)
+    bint is_utf8(const uint8_t *, const uint8_t *) nogil
+    bint is_ascii(const uint8_t *, const uint8_t *) nogil
+    object decoded(const uint8_t *, Py_ssize_t, int, object)
+    object member_of(object, object)
+    bint PyObject_TypeCheck(object, PyTypeObject *)
+    object PyMemoryView_FromMemory(char *, Py_ssize_t, int)
+    object PyBytes_FromStringAndSize(const char *, Py_ssize_t)
+
+
+class Again(BaseException):
+    """Something that compiled code does not reckon with: the interpreted reader is asked instead."""
+
+
+cdef int again() except -1:
+    raise Again
+
+
+cdef inline int refuse(bint wrong) except -1:
+    if wrong:
+        again()
+    return 0
+
+
+cdef inline int need(Py_ssize_t n, Py_ssize_t at, Py_ssize_t size) except -1:
+    """Looks whether bytes are there."""
+    if not fits(n, at, size):
+        again()
+    return 0
+
+
+cdef inline int look(object view, const uint8_t **p, Py_ssize_t *n) except -1:
+    if not bytes_of(view, p, n):
+        again()
+    return 0
+
+
+cdef class Stream
+cdef class Run
+ctypedef object (*Readable)(
+    object, const uint8_t *, Py_ssize_t, int64_t, int64_t, Stream, object, object, object, Run, tuple, Py_ssize_t *
+)
+ctypedef object (*Askable)(object)
+
+
+cdef object table = ()
+cdef PyObject **K = NULL
+cdef Py_ssize_t *O = NULL
+cdef Readable F[<readers>]
+cdef Askable G[<getters>]
+cdef object cut_short = None
+cdef object broken_budget = None
+
+cdef int64_t sat(object number) except? -9:
+    """A number as one of the machine's, or as the farthest one."""
+    cdef int over = 0
+    cdef int64_t found
+    if not PyLong_Check(number):
+        again()
+    found = PyLong_AsLongLongAndOverflow(number, &over)
+    if over > 0 or found > FARTHEST:
+        return FARTHEST
+    if over < 0 or found < -FARTHEST:
+        return -FARTHEST
+    return found
+
+
+cdef inline int64_t satu(uint64_t number) noexcept:
+    return FARTHEST if number > <uint64_t> FARTHEST else <int64_t> number
+
+
+cdef inline int64_t near(int64_t number) except? -9:
+    """A number that is a place, or one not far from it."""
+    if not -PLACE <= number <= PLACE:
+        again()
+    return number
+
+
+cdef int64_t place(object number) except? -9:
+    return near(sat(number))
+
+
+cdef inline bytes cut(const uint8_t *p, Py_ssize_t n, Py_ssize_t at, Py_ssize_t stop):
+    return PyBytes_FromStringAndSize(<const char *> p + at, stop - at)
+
+
+cdef object sliced(object view, const uint8_t *p, Py_ssize_t n, Py_ssize_t at, Py_ssize_t stop):
+    """A part of the bytes, as `view[at:stop]` gives it."""
+    if type(view) is bytes and spans(n, at, stop):
+        return cut(p, n, at, stop)
+    return view[at:stop]
+
+
+cdef object text_of(const uint8_t *p, Py_ssize_t n, Py_ssize_t at, Py_ssize_t stop, int how, object encoding):
+    """The text in some bytes."""
+    if not spans(n, at, stop):
+        again()
+    return decoded(p + at, stop - at, how, encoding)
+
+
+cdef int look_at_text(
+    const uint8_t *p, Py_ssize_t n, Py_ssize_t at, Py_ssize_t stop, int how, object encoding
+) except -1:
+    """Looks whether some bytes are text."""
+    if not spans(n, at, stop):
+        again()
+    if how == 1 or how == 2:
+        if not (is_utf8(p + at, p + stop) if how == 1 else is_ascii(p + at, p + stop)):
+            again()
+    elif how != 3:
+        decoded(p + at, stop - at, how, encoding)
+    return 0
+
+
+cdef int64_t seek(Run run, const uint8_t *p, Py_ssize_t n, int mark, Py_ssize_t at, Py_ssize_t end) except? -9:
+    """Where the byte lies that ends others; -1 without one."""
+    cdef const uint8_t *found
+    if at < 0 or end > n:
+        again()
+    if at >= end:
+        return -1
+    found = <const uint8_t *> memchr(p + at, mark, end - at)
+    run.held -= (end if found == NULL else found - p) - at
+    if run.held < 0:
+        again()
+    return -1 if found == NULL else found - p
+
+
+@cython.final
+cdef class Run:
+    """What is left of the budgets of one reading: `steps`, and the bytes that may be `held`."""
+
+    cdef public int64_t steps, held, most, size
+
+    def __init__(self, size):
+        self.size = place(size)
+        self.steps = self.most = <STEPS> + <STEPS_PER_BYTE> * self.size
+        self.held = <HELD> + <HELD_PER_BYTE> * self.size
+
+    def over(self, at, path=""):
+        """The error for more steps than there are."""
+        return broken_budget(path, at, at, f"at most {self.most} structures, elements and instances", "more")
+
+    def hold(self, many, path="", at=0):
+        """Takes bytes from the budget."""
+        self.held -= sat(many)
+        if self.held < 0:
+            raise self.spent(path, at)
+
+    cdef object spent(self, object path, object at):
+        most = <HELD> + <HELD_PER_BYTE> * self.size
+        return broken_budget(path, at, at, f"at most {most} bytes that are copied, decoded or made", "more")
+
+
+@cython.final
+@cython.freelist(256)
+@cython.no_gc
+cdef class Stream:
+    """The bytes that structures are read from: `view` from `base` to `end`; `at` is where reading is."""
+
+    cdef public object view
+    cdef public Py_ssize_t at, base, end, left
+
+    def __init__(self, view, base, end):
+        self.view = view
+        self.base = self.at = base
+        self.end = end
+
+    def size(self):
+        """How many bytes there are."""
+        return self.end - self.base
+
+    def pos(self):
+        """How many bytes come before the place at which reading is."""
+        return self.at - self.base
+
+    def is_eof(self):
+        """Whether reading is at the end."""
+        return self.at >= self.end and not self.left
+
+    def to_byte_array(self):
+        """All of the bytes."""
+        return bytes(self.view[self.base : self.end])
+
+    def __repr__(self):
+        return f"<stream of {self.size()} bytes at {self.pos()}>"
+
+
+cdef inline Stream stream_of(object view, Py_ssize_t base, Py_ssize_t end):
+    cdef Stream made = Stream.__new__(Stream)
+    made.view = view
+    made.base = made.at = base
+    made.end = end
+    return made
+
+
+cdef inline Stream a_stream(object found):
+    if type(found) is not Stream:
+        again()
+    return <Stream> found
+
+
+cdef inline Run a_run(object found):
+    if type(found) is not Run:
+        again()
+    return <Run> found
+
+
+cdef inline Run run_of(int64_t size):
+    cdef Run made = Run.__new__(Run)
+    made.size = size
+    made.steps = made.most = <STEPS> + <STEPS_PER_BYTE> * size
+    made.held = <HELD> + <HELD_PER_BYTE> * size
+    return made
+'''
+for _name, _value in vars(budgets).items():
+    SUPPORT = SUPPORT.replace(f"<{_name}>", str(_value))
+SUPPORT = SUPPORT.replace("<c>", textwrap.indent(C, "    ").rstrip())

@@ -1,0 +1,264 @@
+"""What a specification says that needs no data: enums, magics, sizes, and where fixed fields lie.
+
+One module per specification: an `IntEnum` for each enum, and for each type a class with
+
+- `size`: its bytes, where that is fixed, or `most` where only what is absent makes it shorter;
+- `at.<field>`: start and end of a field that lies at a fixed place from the start of the type;
+- `shift.<field>`: how far a bit field, or an instance that is some bits of the type's only number, is shifted in that
+  number;
+- `<instance>(word)`: for a type that is one number, the value that an instance derives from that number;
+- `each.<field>`: bytes of each element of a repeated field;
+- `before_end.<instance>`: how many bytes before the end of the stream an instance starts and ends, where that is fixed;
+- `form.<instance>`: the `struct` format of an instance that is a number, or of each number if it is repeated;
+- `means.<instance>`: the bytes that a field has to be for the instance to be true;
+- `cases.<field>`: the values for which a field has a type of its own (`switch-on`);
+- `<field>`: the bytes or number that a field must be (`contents`, `valid`), or the tuple of those that it may be;
+- `dtype`: fields and formats for `numpy.dtype`, where all are fixed;
+- `packed`: the same for `struct`, in the order of the fields;
+- `prefix`, `suffix`: where not all fields are fixed, the fixed ones before the first and after the last that is not;
+- `format.<field>`: the format for `struct` of a number that is alone, repeated, or at no fixed place.
+
+For compiled code the integers among them are constants of C, named after the path to them in capitals:
+`LEVELDB_INTERNAL_KEY_VALUE_TYPES_MERGE`, `LEVELDB_TABLE_BLOCK_TRAILER_SIZE`, `..._AT_CHECKSUM`, `..._END_CHECKSUM`,
+`CLP_S_TABLE_CLP_WORD_SHIFT_OFS_VARIABLE`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator
+from itertools import takewhile
+
+from exhume.compiler.emit import words
+from exhume.compiler.emit.text import literal, safe, written_doc
+from exhume.compiler.fixed import (
+    byte_order,
+    contents,
+    element_size,
+    fixed_bytes,
+    fixed_size,
+    places,
+    shifts,
+    struct_format,
+    type_size,
+)
+from exhume.compiler.front import expressions as ex
+from exhume.compiler.front.kinds import BYTES, Bits, Enum, Integer, Kind, Plain, Structure, Switch
+from exhume.compiler.front.model import Field, Model, Type
+from exhume.compiler.needs import STREAM_SIZE
+from exhume.compiler.varints import number_of
+
+
+def constant(field: Field) -> str | None:
+    """The value that a field must have, as Python; None when it may have several."""
+    if "contents" in field.raw:
+        return repr(contents(field))
+    valid = field.raw.get("valid")
+    if isinstance(valid, dict) and set(valid) == {"any-of"}:
+        several = [ex.parse(one) for one in valid["any-of"]]
+        values = [literal(one.value) for one in several if isinstance(one, ex.Literal)]
+        return f"({', '.join(values)},)" if len(values) == len(several) else None
+    if isinstance(valid, dict) and set(valid) == {"eq"}:
+        valid = valid["eq"]
+    if valid is None or isinstance(valid, dict):
+        return None
+    found = ex.parse(valid)
+    return literal(found.value) if isinstance(found, ex.Literal) else None
+
+
+def _format(kind: Kind, field: Field) -> str | None:
+    if isinstance(kind, Integer) and kind.size:
+        order = "" if kind.size == 1 else ">" if kind.big else "<"
+        return f'"{order}{"i" if kind.signed else "u"}{kind.size}"'
+    if isinstance(kind, Plain) and kind.size:
+        return f'"{">" if kind.big else "<"}f{kind.size}"'
+    if fixed_bytes(field) and isinstance(field.size, ex.Literal):
+        return f'"V{field.size.value}"'
+    if isinstance(kind, Structure) and kind.type.scalar is None and field.size is None:
+        inner = dtype(kind.type)
+        return None if inner is None else f"[{inner}]"
+    return None
+
+
+def dtype(type: Type) -> str | None:
+    """The fields of a type as NumPy's description of a record; None when not all are fixed."""
+    found = []
+    for field in type.seq:
+        if field.size == ex.Literal(0):
+            continue
+        if field.repeat or field.condition is not None:
+            return None
+        format = _format(field.one, field)
+        if format is None:
+            return None
+        found.append(f'("{field.id}", {format})')
+    return ", ".join(found) or None
+
+
+def _leaves(field: Field) -> list[Field] | None:
+    """A field, or those of the type in it, in order; None when it is not fixed, or bits."""
+    size = fixed_size(field)
+    if size is None or isinstance(field.one, Bits):
+        return None
+    if isinstance(field.one, Structure) and field.size is None:
+        parts = [_leaves(one) for one in field.one.type.seq]
+        found = [part for part in parts if part is not None]
+        return [leaf for part in found for leaf in part] if len(found) == len(parts) else None
+    return [field] if size else []
+
+
+def _packed(parts: Iterable[list[Field]]) -> str | None:
+    """The format of fields for `struct`; None without any, or of both byte orders."""
+    fields = [leaf for part in parts for leaf in part]
+    if not fields or len({byte_order(one.one) for one in fields} - {None}) > 1:
+        return None
+    order = ">" if any(byte_order(one.one) for one in fields) else "<"
+    letters = (
+        f"{fixed_size(one)}s" if one.one == BYTES or "contents" in one.raw else struct_format([one.one])[1:]
+        for one in fields
+    )
+    return order + "".join(letters)
+
+
+def formats(type: Type) -> Iterator[tuple[str, str]]:
+    """The formats for `struct` of a type, or of its ends, by their names."""
+    parts = [_leaves(one) for one in type.seq]
+    fixed = list(takewhile(lambda part: part is not None, parts))
+    if len(fixed) == len(parts):
+        found = {"packed": fixed}
+    else:
+        found = {"prefix": fixed, "suffix": list(takewhile(lambda part: part is not None, reversed(parts)))[::-1]}
+    for name, run in found.items():
+        if (format := _packed(part for part in run if part is not None)) is not None:
+            yield name, format
+
+
+def _alone(field: Field) -> str | None:
+    kind = number_of(field.one)
+    if "contents" in field.raw or not isinstance(kind, (Integer, Plain)) or not kind.size:
+        return None
+    return struct_format([kind])
+
+
+def _cases(field: Field) -> str | None:
+    """The numbers that a field is switched by, as Python."""
+    if not isinstance(field.one, Switch):
+        return None
+    numbers = [_number(case, field.owner) for case, _ in field.one.cases]
+    return str(tuple(numbers)) if None not in numbers else None
+
+
+def _number(expr: ex.Expr, here: Type) -> int | None:
+    if isinstance(expr, ex.EnumValue):
+        return here.enum("::".join(expr.path)).number(expr.value)
+    return expr.value if isinstance(expr, ex.Literal) and type(expr.value) is int else None
+
+
+def _most(type: Type) -> int | None:
+    """Bytes of a type with all its fields; None when they do not only depend on which of them are there."""
+    sizes = [fixed_size(dataclasses.replace(one, raw={**one.raw, "if": None})) for one in type.seq]
+    return sum(size for size in sizes if size is not None) if sizes and None not in sizes else None
+
+
+def _from_end(type: Type) -> Iterator[tuple[Field, tuple[int, int]]]:
+    """The instances at a fixed distance from the end of their stream."""
+    for one in type.instances.values():
+        match one.expr("pos"):
+            case ex.Binary("-", left, ex.Literal(int(distance))) if left == STREAM_SIZE and one.expr("io") is None:
+                size = fixed_size(dataclasses.replace(one, raw={**one.raw, "if": None}))
+                if size is not None:
+                    yield one, (distance, distance - size)
+
+
+def _forms(type: Type) -> Iterator[tuple[Field, str]]:
+    """The instances that are numbers as they are stored."""
+    for one in type.instances.values():
+        if one.value is None and isinstance(one.one, (Integer, Plain)) and one.one.size and one.size is None:
+            yield one, literal(struct_format([one.one]))
+
+
+def _meanings(type: Type) -> Iterator[tuple[Field, str]]:
+    """The instances that only ask whether a field is certain bytes."""
+    for one in type.instances.values():
+        match one.value:
+            case ex.Binary("==", ex.Name(_), ex.Literal(bytes(wanted))):
+                yield one, literal(wanted)
+
+
+def enum_name(enum: Enum) -> str:
+    """The name of the class of an enum."""
+    above = "" if enum.type.parent is None else enum.type.class_name
+    return above + "".join(part[:1].upper() + part[1:] for part in enum.id.split("_"))
+
+
+def _enum(enum: Enum) -> str:
+    lines = [f"class {enum_name(enum)}(IntEnum):", *written_doc(f"`{enum.type.where}::{enum.id}`")]
+    lines += [f"    {name.upper()} = {number}" for number, name in sorted(enum.values.items())]
+    return "\n".join(lines)
+
+
+def _type(type: Type) -> str:
+    lines: list[str] = []
+    if (size := type_size(type)) is not None:
+        lines.append(f"    size: Final = {size}")
+    elif (most := _most(type)) is not None:
+        lines.append(f"    most: Final = {most}")
+    lines += [f"    {safe(one.id)}: Final = {value}" for one in type.seq if (value := constant(one)) is not None]
+    for one in type.instances.values():
+        if one.value is not None and isinstance(made := ex.fold(one.value), ex.Literal):
+            lines.append(f"    {safe(one.id)}: Final = {literal(made.value)}")
+    if (found := dtype(type)) is not None:
+        lines.append(f"    dtype: Final = [{found}]")
+    lines += [f'    {name}: Final = "{format}"' for name, format in formats(type)]
+    spans = [f"        {safe(one.id)}: Final = ({start}, {end})" for one, start, end in places(type)]
+    if spans:
+        lines += ["", "    class at:", '        """Where fields start and end, in bytes from the start."""', "", *spans]
+    for name, about, found_there in (
+        ("format", "Numbers by themselves.", [(one, f'"{format}"') for one in type.seq if (format := _alone(one))]),
+        ("shift", "How far bits are shifted.", [*shifts(type), *words.shifts(type)]),
+        ("each", "Bytes of each element.", [(one, size) for one in type.fields() if (size := element_size(one))]),
+        ("before_end", "Bytes from start and end to the end of the stream.", list(_from_end(type))),
+        ("form", "Formats of numbers for `struct`.", list(_forms(type))),
+        ("means", "What makes it true.", list(_meanings(type))),
+        ("cases", "Values for which there is a type.", [(one, case) for one in type.seq if (case := _cases(one))]),
+    ):
+        if found_there:
+            lines += ["", f"    class {name}:", f'        """{about}"""', ""]
+            lines += [f"        {safe(one.id)}: Final = {value}" for one, value in found_there]
+    lines += words.methods(type)
+    if lines and lines[0]:
+        lines.insert(0, "")
+    return "\n".join([f"class {type.class_name}:", *written_doc(f"`{type.where}`"), *lines]) if lines else ""
+
+
+def facts_text(schema: Type) -> str:
+    """The module of one specification."""
+    parts = [_enum(enum) for type in schema.all() for enum in type.enums.values()]
+    parts += [text for type in schema.all() if (text := _type(type))]
+    head = [f'"""What ksy/{schema.id}.ksy fixes.  Written by `make generated`; never edited by hand."""']
+    head += ["# ruff: noqa", "", "from __future__ import annotations", ""]
+    if any(type.enums for type in schema.all()):
+        head += ["from enum import IntEnum", ""]
+    head += ["TYPE_CHECKING = False", "if TYPE_CHECKING:", "    from typing import Final"]
+    return "\n\n\n".join(["\n".join(head), *parts]) + "\n"
+
+
+def facts_texts(model: Model) -> dict[str, str]:
+    """Every module by the id of its specification."""
+    return {id: facts_text(schema) for id, schema in model.schemas.items()}
+
+
+def constants_text(model: Model) -> str:
+    """The integers of all specifications as constants of C, for Cython to include."""
+    lines = ["# What the specifications fix; written by `make generated`, never edited by hand.", "", "cdef enum:"]
+    for type in model.types():
+        above = type.where.replace("::", "_").upper()
+        for enum in type.enums.values():
+            named = sorted(enum.values.items())
+            lines += [f"    {above}_{enum.id.upper()}_{name.upper()} = {number}" for number, name in named]
+        if (size := type_size(type)) is not None:
+            lines.append(f"    {above}_SIZE = {size}")
+        for one, start, end in places(type):
+            lines += [f"    {above}_AT_{one.id.upper()} = {start}", f"    {above}_END_{one.id.upper()} = {end}"]
+        lines += [f"    {above}_SHIFT_{one.id.upper()} = {far}" for one, far in words.shifts(type)]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,347 @@
+"""The function that reads one type."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+
+from exhume.compiler.emit.code import Module
+from exhume.compiler.emit.statements import Statements
+from exhume.compiler.emit.text import ATOM, BINDS, annotation, class_names, safe, strength, written_doc
+from exhume.compiler.fixed import (
+    bit_order,
+    byte_order,
+    fixed_bytes,
+    leaves_bits,
+    stored_size,
+    struct_format,
+)
+from exhume.compiler.front import expressions as ex
+from exhume.compiler.front.kinds import Bits, Integer, Plain, Structure
+from exhume.compiler.front.model import Field, Type
+from exhume.compiler.needs import HERE, expressions, inherits_order, is_position, keeps_order, keeps_run, words
+from exhume.compiler.refusal import RefusedError
+from exhume.compiler.varints import varint
+
+MOST_AT_ONCE = 100
+"""Fields of fixed sizes that are read at once."""
+
+LONG = 64
+"""Bytes at once that are worth counting; less is part of a step."""
+
+
+def _looks(field: Field) -> bool:
+    """Whether an expression that belongs to a field asks for the stream."""
+    return any("_io" in words(one) for one in expressions(field))
+
+
+class Reader(Statements):
+    """The function that reads one type."""
+
+    def __init__(self, module: Module, type: Type) -> None:
+        super().__init__(module, type)
+        self.read: set[str] = set()
+        self.frozen: set[str] = set()
+        self.running: list[str] = []
+
+    def text(self) -> str:  # noqa: C901 - the parts of a reader in the order in which they are written
+        """The whole function. Raises `RefusedError` for a position that nothing takes down."""
+        type, needs, lines = self.type, self.needs, self.lines
+        scalar = type.scalar is not None
+        cls = annotation(Structure(type))
+        given = ["view: View", "at: int", "end: int"]
+        if needs.stream:
+            given.append(
+                f"io: {self.module.helper('Stream')} | None = None" if self.foreign else "base: int | None = None"
+            )
+        if needs.parent:
+            given.append(f"parent: {' | '.join(class_names(type.parents)) or 'object'} | None = None")
+        if needs.root and type.inside:
+            given.append(f"root: {type.root.class_name} | None = None")
+        if inherits_order(type):
+            given.append("big: bool = False")
+        if self.module.foreign:
+            given.append("run: Run | None = None")
+            self.module.helper("Run")
+        given += [f"{self.local(one)}: {annotation(one.kind)}" for one in type.params]
+        if type.params:  # parameters have no default
+            given = [one.replace(" | None = None", " | None").replace(" = False", "") for one in given]
+        opening = f"def {type.reader_name}({', '.join(given)}) -> tuple[{cls}, int]:"
+        weigh = self.begin_run() if self.module.foreign else None
+        if not scalar:
+            made = f"{self.module.helper('new')}({type.class_name})" if self.foreign and not self.traces else ""
+            lines.add(f"value = {made or f'{type.class_name}()'}")
+            if self.foreign:
+                with lines.block("if io is None:"):
+                    lines.add(f"io = {self.module.helper('Stream')}(view, at, end)")
+            elif needs.stream:
+                with lines.block("if base is None:"):
+                    lines.add("base = at")
+            if keeps_run(type):
+                lines.add("value._run = run")
+            if needs.keeps_stream:
+                lines.add(f"value._io = {self.above('_io')}")
+            if needs.keeps_parent:
+                lines.add("value._parent = parent")
+            if needs.root and type.inside and type.parent is None:
+                with lines.block("if root is None:"):
+                    lines.add("root = value")
+            if needs.keeps_root and type.inside:
+                lines.add("value._root = root")
+            lines.add(*(f"value.{safe(one.id)} = {self.named_value(one, self.local(one))}" for one in type.params))
+        self._decide_order()
+        if varint(type):
+            self._groups()
+            return "\n".join([opening, *written_doc(self._about()), *lines.lines])
+        if self.foreign and not self.traces:
+            with lines.block("try:"):
+                self.sequence()
+            with lines.block(f"except {self.module.helper('FAILURES')} as error:"):
+                lines.add(f"raise {self.module.helper('failed')}(error, at, value)")
+        else:
+            self.sequence()
+        if self.foreign and type.root.model.moving is not None:
+            self.sync()
+        elif self.counts and type.root.model.shares:
+            lines.add("io.left = -bit % 8")
+        if scalar:
+            lines.add(f"return {self.code(ex.Name(str(type.scalar)))}, at")
+        else:
+            for one in (
+                () if self.foreign else type.instances.values()
+            ):  # positions that nothing asked for while reading
+                if one.value is not None and is_position(one.value) and one.id not in self.frozen:
+                    raise RefusedError("its position is known only while reading, and nothing reads it then", one.where)
+            lines.add("return value, at")
+        if weigh is not None:
+            weigh()
+        return "\n".join([opening, *written_doc(self._about()), *lines.lines])
+
+    def begin_run(self) -> Callable[[], None]:
+        """Statements that begin what is counted, unless it has begun; see `step`."""
+        with self.lines.block("if run is None:"):
+            self.lines.add("run = Run(end - at)")
+        return self.step(least=1 + self.traces * len(self.type.seq))
+
+    def _decide_order(self) -> None:
+        """Statements that find the byte order in the data."""
+        decides, lines = self.type.decides, self.lines
+        if decides is not None:
+            lines.add(f"on = {self.code(ex.parse(decides['switch-on']))}")
+            word = "if"
+            for key, order in decides["cases"].items():
+                if key != "_":
+                    with lines.block(f"{word} on == {self._code(ex.parse(key), BINDS['<'] + 1)}:"):
+                        lines.add(f"big = {order == 'be'}")
+                    word = "elif"
+            with lines.block("else:" if word == "elif" else "if True:"):
+                if "_" in decides["cases"]:
+                    lines.add(f"big = {decides['cases']['_'] == 'be'}")
+                else:
+                    lines.add('raise LayoutError("", at, at, "a byte order", on)')
+        if keeps_order(self.type):
+            lines.add("value._big = big")
+
+    def _about(self) -> str:
+        what = f": its {self.type.scalar}" if self.type.scalar else ""
+        return f"`{self.type.where}` at `at`{what}, and where it ends.  Raises `LayoutError`."
+
+    def above(self, name: str) -> str:
+        if name == "_self":
+            return "value"
+        if name == "_root":
+            return "root" if self.type.inside else "value"
+        return "parent" if name == "_parent" else "io" if self.foreign else "(view, base, end)"
+
+    def named(self, field: Field) -> tuple[str, int]:
+        """A field as Python. Raises `RefusedError` for one that is used before it is read."""
+        if not field.instance:
+            if not field.parameter and field.id not in self.read:
+                raise RefusedError(f"{field.id} is used before it is read", self.type.where)
+            return self.local(field), ATOM
+        if field.value is None or field.id in self.running or field.id in (self.type.root.model.moving or ()):
+            return f"value.{safe(field.id)}", ATOM
+        if is_position(field.value):
+            if field.value != HERE:
+                raise RefusedError("what is made of a position is not covered", field.where)
+            if field.id not in self.frozen:
+                self.frozen.add(field.id)
+                self.lines.add(f"{self.local(field)} = value.{safe(field.id)} = at - base")
+            return self.local(field), ATOM
+        self.running.append(field.id)
+        value = field.value if field.condition is None else ex.Choice(field.condition, field.value, ex.Literal(None))
+        code = self.code(value)
+        self.running.pop()
+        return code, strength(value)
+
+    def _groups(self) -> None:
+        """Reads a variable-length integer byte by byte, and returns as soon as no more follow."""
+        lines = self.lines
+        for number, step in enumerate(varint(self.type)):
+            place = f"at + {number}" if number else "at"
+            group, path = self.local(step.field), self.path(step.field)
+            with lines.block(f"if {place} >= end:"):
+                lines.add(f"raise short({path}, {place}, end, 1)")
+            lines.add(f"{group} = view[{place}]")
+            self.read.add(step.field.id)
+            if "valid" in step.field.raw:
+                self.check(step.field, group, path, place, f"at + {number + 1}")
+            if step.last is None:
+                lines.add(f"return {self.code(step.value)}, at + {number + 1}")
+            else:
+                with lines.block(f"if {self.code(step.last)}:"):
+                    lines.add(f"return {self.code(step.value)}, at + {number + 1}")
+
+    def sequence(self) -> bool:
+        """Reads the fields one after the other, fixed runs at once.
+
+        Raises `RefusedError` with the field that is not covered.
+        """
+        waiting: list[Field] = []
+        shares = self.type.root.model.shares
+        self.counts = shares or (self.foreign and (self._asks_for_the_end() or self._goes_on()))
+        if self.counts:
+            self.lines.add("bit = at * 8 - io.left" if shares else "bit = at * 8")
+        for number, field in enumerate(self.type.seq):
+            try:
+                if self.module.foreign and self._read_loosely(number, field):
+                    self.run(waiting)
+                    waiting = []
+                    if not self.loose:
+                        self.loose = True
+                        if not self.counts:
+                            self.lines.add("bit = at * 8")
+                    self.read_single(field)
+                    continue
+                self.loose = False
+                if self._joins(waiting, field):
+                    waiting.append(field)
+                    if "valid" in field.raw and not isinstance(field.one, Bits):
+                        self.run(waiting)
+                        waiting = []
+                    continue
+                self.run(waiting)
+                waiting = [field] if self.fixed(field) else []
+                if waiting and "valid" in field.raw and not isinstance(field.one, Bits):
+                    self.run(waiting)
+                    waiting = []
+                elif not waiting:
+                    self.read_single(field)
+            except RefusedError as error:
+                raise error.within(field.where) from None
+        self.run(waiting)
+        return True
+
+    def _asks_for_the_end(self) -> bool:
+        """Whether expressions ask for the end of the stream where bits may be left, so that it is not reached yet."""
+        asked = {"eof"} | {one.id for one in self.type.instances.values()}
+        exprs = [expr for one in self.type.seq for expr in expressions(one)]
+        return any(bit_order(one.one) is not None for one in self.type.seq) and any(
+            not asked.isdisjoint(words(expr)) for expr in exprs
+        )
+
+    def _goes_on(self) -> bool:
+        """Whether bits may go on where others ended, as what is between them may take nothing."""
+        bits = [bit_order(one.one) is not None for one in self.type.seq]
+        return any(
+            here and not last and leaves_bits(self.type.seq[:number])
+            for number, (last, here) in enumerate(itertools.pairwise(bits), 1)
+        )
+
+    def at_end(self, at: str, end: str) -> str:
+        return f"bit % 8 == 0 and {at} >= {end}" if self.counts else super().at_end(at, end)
+
+    def _read_loosely(self, number: int, field: Field) -> bool:
+        """Whether bits are read one by one: a run of them needs it when one is repeated or may be absent."""
+        here, last = bit_order(field.one), bit_order(self.type.seq[number - 1].one) if number else None
+        if here is not None and here == last:
+            return self.loose
+        orders = {bit_order(one.one) for one in self.type.seq} - {None}
+        if here is not None and len(orders) > 1 and (self.counts or leaves_bits(self.type.seq[:number])):
+            raise RefusedError("bits of both orders within a byte are not covered")
+        self.loose = False
+        if here is not None and (self.counts or self.traces):
+            return True
+        run = itertools.takewhile(lambda one: bit_order(one.one) == here, self.type.seq[number:])
+        if here is not None:
+            return any(
+                one.repeat or one.condition or not isinstance(one.one, Bits) or ("valid" in one.raw and _looks(one))
+                for one in run
+            )
+        return False
+
+    def fixed(self, field: Field) -> bool:
+        """Whether a field has one size and no condition."""
+        if field.repeat or field.condition is not None or "terminator" in field.raw or "contents" in field.raw:
+            return False
+        kind = field.one
+        if isinstance(kind, (Integer, Plain)) and kind.size and field.size is None:
+            return True
+        return isinstance(kind, Bits) or fixed_bytes(field)
+
+    def _joins(self, waiting: list[Field], field: Field) -> bool:
+        if not waiting or len(waiting) >= MOST_AT_ONCE or not self.fixed(field):
+            return False
+        last, kind = waiting[-1].one, field.one
+        if isinstance(last, Bits) or isinstance(kind, Bits):
+            return isinstance(last, Bits) and isinstance(kind, Bits) and last.big == kind.big
+        orders = {byte_order(one.one) for one in [*waiting, field]} - {None}
+        return len(orders) <= 1
+
+    def run(self, fields: list[Field]) -> None:
+        """Statements that read fields of fixed sizes at once."""
+        if not fields:
+            return
+        lines = self.lines
+        into = [self.local(one) for one in fields]
+        if isinstance(fields[0].one, Bits):
+            self.read |= {one.id for one in fields}
+            self._read_bits(list(zip(fields, into, strict=True)))
+            self.keep(fields)
+            return
+        if len(fields) == 1 and not fixed_bytes(fields[0]):
+            self.read_single(fields[0])
+            return
+        sizes = [stored_size(one) for one in fields]
+        total, ends = sum(sizes), [sum(sizes[: i + 1]) for i in range(len(sizes))]
+        with lines.block(f"if end - at < {total}:"):
+            table = ", ".join(f"({self.path(one)}, {stop})" for one, stop in zip(fields, ends, strict=True))
+            lines.add(f"raise short(({table},), at, end, {total})")
+        if self.module.foreign and total > LONG:
+            lines.add(f"run.hold({total}, {self.path(fields[0])}, at)")
+        if len(fields) == 1:
+            lines.add(f"{into[0]} = view[at : at + {total}]")
+        else:
+            kinds = [one.one for one in fields]
+            constant = self.unpacker(struct_format(kinds, fields), kinds)
+            lines.add(f"{', '.join(into)} = {constant}(view, at)")
+        lines.add(f"at += {total}")
+        self.align()
+        self.bounded = ""
+        last = fields[-1]
+        self.read |= {one.id for one in fields}
+        self.keep(fields)
+        if "valid" in last.raw:
+            self.check(last, into[-1], self.path(last), f"at - {sizes[-1]}")
+
+    def check(self, field: Field, into: str, path: str, start: str, stop: str = "") -> None:
+        self.read.add(field.id)
+        super().check(field, into, path, start, stop)
+
+    def keep(self, fields: list[Field]) -> None:
+        if self.type.scalar is None:
+            self.lines.add(*(f"value.{safe(one.id)} = {self.named_value(one, self.local(one))}" for one in fields))
+
+    def read_single(self, field: Field) -> None:
+        into, lines = self.local(field), self.lines
+        if field.repeat:  # those before it are there
+            self.read.add(field.id)
+        if field.condition is None:
+            self.read_field(field, into)
+        else:
+            with lines.block(f"if {self.code(field.condition)}:"):
+                self.read_field(field, into)
+            with lines.block("else:"):
+                lines.add(f"{into} = None")
+        self.read.add(field.id)
+        self.keep([field])

@@ -1,0 +1,183 @@
+"""Pieces of Python text: names, constants, types, doc strings, and how strongly operators bind."""
+
+from __future__ import annotations
+
+import builtins
+import keyword
+import re
+import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from exhume.compiler import budgets
+from exhume.compiler.front import expressions as ex
+from exhume.compiler.front.kinds import Bits, Integer, Kind, Plain, Sequence, Structure
+from exhume.compiler.front.model import Field, Type
+from exhume.compiler.varints import number_of
+
+TAKEN = frozenset(
+    {"view", "at", "end", "base", "start", "stop", "value", "parent", "root", "one", "error", "many", "size", "on"}
+)
+"""Names that readers use for themselves; a field of such a name gets another one there."""
+
+_MODULES = frozenset({"struct", "array", "short", "native", "numbers", "keep", "keep_instance"})
+_MODULES |= {"find", "ended", "inflated", "xored", "rotated", "bits", "joined", "shifted", "multiplied", "number"}
+_MODULES |= {"taken", "all_taken", "weighed"}
+_OURS = re.compile(
+    r"(read|scan|at|end|rest|add|f|names)_|asked[0-9]|(view|at|end|base|self|columns|count|first|begin|before|inside|bit|big|io|inner|resume|names|failed|named|new|why|run|turn|element|found|index|last|rows)$"
+)
+
+
+def local_name(id: str, foreign: bool) -> str:
+    """The name that a field has inside a reader: none that readers use otherwise."""
+    if not foreign:
+        return f"{id}_" if id in TAKEN or keyword.iskeyword(id) else id
+    ours = _OURS.match(id) or id in TAKEN or keyword.iskeyword(id) or hasattr(builtins, id) or id in _MODULES
+    return f"f_{id}" if ours else id
+
+
+CODES = {1: "B", 2: "H", 4: "I", 8: "Q"}
+
+
+class Lines:
+    """Lines of code at their depth."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.depth = 1
+
+    def add(self, *lines: str) -> None:
+        """Adds lines at the current depth."""
+        self.lines += ["    " * self.depth + line if line else "" for line in lines]
+
+    @contextmanager
+    def block(self, opening: str) -> Iterator[None]:
+        """Lines below an opening one."""
+        self.add(opening)
+        self.depth += 1
+        before = len(self.lines)
+        yield
+        if len(self.lines) == before:
+            self.add("pass")
+        self.depth -= 1
+
+
+def safe(id: str) -> str:
+    """A name that Python takes as an attribute."""
+    return f"{id}_" if keyword.iskeyword(id) else id
+
+
+def member(name: str) -> str:
+    """The name of a value of an enum, as the member of a class."""
+    return f"{name}_" if keyword.iskeyword(name) or name == "mro" else name
+
+
+def class_names(types: list[Type]) -> list[str]:
+    return sorted({one.class_name for one in types})
+
+
+def columned(field: Field) -> Type | None:
+    """The type of a field that is repeated and read as columns; None for any other."""
+    kind = field.one
+    return kind.type if field.repeat and isinstance(kind, Structure) and kind.type.raw.get("-columns") else None
+
+
+def annotation(kind: Kind) -> str:
+    """A kind as a type annotation."""
+    if isinstance(kind, Integer):
+        return "int"
+    if isinstance(kind, Bits):
+        return "bool" if kind.width == 1 and kind.enum is None else "int"
+    if isinstance(kind, Plain):
+        return {"float": "float", "bool": "bool", "text": "str", "bytes": "View"}.get(kind.kind, "object")
+    if isinstance(kind, Structure) and kind.type.opaque:
+        return "object"
+    if isinstance(kind, Structure):
+        return annotation(kind.type.field(kind.type.scalar).kind) if kind.type.scalar else kind.type.class_name
+    if isinstance(kind, Sequence):
+        kind = Sequence(number_of(kind.of))
+        if isinstance(kind.of, (Integer, Plain)) and kind.of.size:
+            return "View" if kind.of == Integer(size=1) else f"memoryview[{annotation(kind.of)}]"
+        if isinstance(kind.of, Structure) and kind.of.type.raw.get("-columns"):
+            return f"{kind.of.type.class_name}Columns"
+        return f"list[{annotation(kind.of)}]"
+    kinds = [one for _, one in kind.cases] + ([] if kind.default is None else [kind.default])
+    names = sorted({annotation(one) for one in kinds} | ({"None"} if kind.default is None else set()))
+    return " | ".join(names)
+
+
+def literal(value: object) -> str:
+    """A constant as Python."""
+    return hex(value) if isinstance(value, int) and not isinstance(value, bool) and value > 99 else repr(value)
+
+
+ATOM = 20
+BINDS = {"or": 2, "and": 3, "not": 4, **dict.fromkeys(("<", "<=", ">", ">=", "==", "!="), 5)}
+BINDS |= {"|": 6, "^": 7, "&": 8, "<<": 9, ">>": 9, "+": 10, "-": 10, "*": 11, "/": 11, "%": 11, "~": 12}
+"""How strongly operators bind in Python."""
+
+
+def negated(condition: str) -> str:
+    """The opposite of a condition."""
+    if re.fullmatch(r"[^()]+ <= [^()<>=]+", condition) and not re.search(r" (and|or|if) ", condition):
+        return condition.replace(" <= ", " > ")
+    return f"not {condition}" if condition.isidentifier() else f"not ({condition})"
+
+
+def bound(text: str, binds: int, level: int) -> str:
+    """Code in parentheses when it binds less than it has to."""
+    return f"({text})" if binds < level else text
+
+
+def one_of(expr: ex.Binary) -> tuple[ex.Expr, list[ex.Expr]] | None:
+    """What a chain of `or` (`and`) compares, and the constants, when it only asks whether it is one (none) of them."""
+    compare = "==" if expr.op == "or" else "!="
+    parts, waiting = [], [expr.right, expr.left]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, ex.Binary) and one.op == expr.op:
+            waiting += [one.right, one.left]
+        else:
+            parts.append(one)
+    values = {part.left for part in parts if isinstance(part, ex.Binary) and part.op == compare}
+    constants = [part.right for part in parts if isinstance(part, ex.Binary)]
+    simple = all(isinstance(part, ex.Binary) and part.op == compare for part in parts)
+    known = all(isinstance(one, (ex.Literal, ex.EnumValue)) for one in constants)
+    return (values.pop(), constants) if simple and known and len(values) == 1 else None
+
+
+def strength(expr: ex.Expr) -> int:
+    """How strongly the code of an expression binds, at least."""
+    if isinstance(expr, ex.Choice):
+        return 1
+    if isinstance(expr, (ex.Literal, ex.EnumValue, ex.Index, ex.Array)):
+        return ATOM
+    return BINDS[expr.op] if isinstance(expr, (ex.Binary, ex.Unary)) and expr.op != "-" else 2
+
+
+def members(values: list[int]) -> str:
+    """The members of an enum, for `in`."""
+    if len(values) > 2 and values[-1] - values[0] + 1 == len(values):
+        return f"range({values[0]}, {values[-1] + 1})"
+    return f"({', '.join(map(str, values))},)"
+
+
+def written_doc(text: str) -> list[str]:
+    """A text as a doc string in lines: wrapped first and escaped then, so that no escape is torn apart."""
+    lines: list[str] = []
+    for number, part in enumerate(text[: budgets.DOC].strip().split("\n\n")):
+        lines += ([""] if number else []) + textwrap.wrap(" ".join(part.split()), 112)
+    if not lines:
+        return []
+    lines = [_escaped(line) for line in lines]
+    if lines[-1].endswith('"'):
+        lines[-1] += " "
+    if len(lines) == 1:
+        return [f'    """{lines[0]}"""']
+    return [f'    """{lines[0]}', *(f"    {line}" if line else "" for line in lines[1:]), '    """']
+
+
+def _escaped(line: str) -> str:
+    """A line as it is written between three quotation marks: none of its characters ends them or means another."""
+    line = line.replace("\\", "\\\\").replace('"""', "'''")
+    return "".join(one if one.isprintable() else repr(one)[1:-1] for one in line)

@@ -1,0 +1,188 @@
+"""Statements that read bytes, texts and bits into variables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence as Many
+
+from exhume.compiler.front.kinds import TEXT, Bits, Kind
+from exhume.compiler.front.model import Field
+from exhume.compiler.front.rules import Rules
+from exhume.compiler.refusal import RefusedError
+
+
+class Values(Rules):
+    """How single values are read that are neither numbers of whole bytes nor structures."""
+
+    def sized_end(self, field: Field, path: str) -> str:
+        """Statements that find where a field of a size ends; returns the expression for it."""
+        if field.size is None:
+            return "end"
+        lines = self.lines
+        size = self.code(field.size)
+        if not size.isidentifier() and not size.isdigit():
+            lines.add(f"size = {size}")
+            size = "size"
+        room = self.room()
+        if size == self.bounded and room == "end - at":
+            return f"at + {size}"
+        with lines.block(f"if not 0 <= {size} <= {room}:" if not size.isdigit() else f"if {room} < {size}:"):
+            lines.add(f"raise short({path}, at, end, {size})")
+        return f"at + {size}"
+
+    def read_bytes(self, field: Field, into: str, path: str) -> None:
+        """Statements that read bytes or text."""
+        said = field.raw.get("type")
+        self._read_raw(field, field.one, into, path, str(said))
+
+    def _read_raw(self, field: Field, kind: Kind, into: str, path: str, said: str) -> None:
+        """Statements that read bytes or text; `said` is the type that they are of in the specification."""
+        lines = self.lines
+        mark = self._mark(field, said)
+        if field.size is None and not field.to_end:
+            if mark is None:
+                raise RefusedError("bytes without a size are not covered")
+            stop, after = self.find_mark(field, path, mark)
+            self.hold(f"{stop} - at", path)
+            lines.add(f"{into} = view[at : {stop}]")
+        elif field.size is None:
+            self.hold("end - at if end > at else 0", path)
+            lines.add(f"{into} = view[at:end]")
+            self._cut(field, into, mark)
+            after = "at = max(at, end)"
+        else:
+            stop = self.sized_end(field, path)
+            self.hold(stop.removeprefix("at + "), path)
+            lines.add(f"{into} = view[at : {stop}]")
+            self._cut(field, into, mark)
+            after = f"at += {stop.removeprefix('at + ')}"
+        if "process" in field.raw:
+            lines.add("start = at", after)
+            self._process(field, into, path)
+            after = ""
+        if kind == TEXT:
+            self.decode(field, into, path, "start" if "process" in field.raw else "at")
+        if after:
+            lines.add(after)
+
+    def hold(self, many: str, path: str) -> None:
+        """A statement that takes bytes from the budget, where there is one."""
+        if self.module.foreign:
+            self.lines.add(f"run.hold({many}, {path}, at)")
+
+    def _mark(self, field: Field, said: str) -> bytes | None:
+        """What ends the bytes of a field, None when nothing does."""
+        mark = field.raw.get("terminator")
+        if mark is None and said == "strz":
+            wide = re.search(r"(?i)utf-?(16|32)", str(field.raw.get("encoding") or field.owner.encoding))
+            return bytes(int(wide[1]) // 8 if wide else 1)
+        return None if mark is None else bytes([int(mark)])
+
+    def find_mark(self, field: Field, path: str, mark: bytes) -> tuple[str, str]:
+        """Statements that find what ends bytes; returns where these stop, and the statement that goes on behind it."""
+        lines = self.lines
+        if self.module.foreign:
+            lines.add(f"stop = {self.module.helper('find')}(run, view, {mark!r}, at, end)")
+        else:
+            found = f"find({mark!r}"  # a memoryview has no such method
+            lines.add(
+                f"stop = view.{found}, at, end) if isinstance(view, bytes) else at + bytes(view[at:end]).{found})"
+            )
+        after = f"stop + {len(mark)}"
+        with lines.block("if stop < at:"):
+            if field.raw.get("eos-error", True):
+                lines.add(f"raise short({path}, at, end, end - at + {len(mark)})")
+            else:
+                lines.add("stop = end")
+                after = f"min(end, stop + {len(mark)})"
+        stop = after if field.raw.get("include") else "stop"
+        return stop, "at = stop" if field.raw.get("consume") is False else f"at = {after}"
+
+    def _cut(self, field: Field, into: str, mark: bytes | None) -> None:
+        """Statements that take the padding, and what follows the mark, from bytes of a size."""
+        pad = field.raw.get("pad-right")
+        if pad is not None and bytes([int(pad)]) != mark:  # else the mark, and what follows, goes as well
+            self.lines.add(f"{into} = bytes({into}).rstrip({bytes([int(pad)])!r})")
+        if mark is not None:
+            include = ", include=True" if field.raw.get("include") else ""
+            self.lines.add(f"{into} = {self.module.helper('ended')}(run, {into}, {mark!r}{include})")
+
+    def _process(self, field: Field, into: str, path: str) -> None:
+        """Statements that decode the bytes of a field."""
+        call = field.call("process")
+        assert call is not None
+        how = call.name
+        if how in self.type.root.model.given.process:
+            routine = f"{self.module.outside('PROCESS')}[{how!r}]"
+            given = "".join(f", {self.code(one)}" for one in call.arguments)
+            self.lines.add(f"{into} = {self.module.helper('processed')}({routine}, {into}{given})")
+            return
+        if how not in ("zlib", "xor", "rol", "ror") or len(call.arguments) != (how != "zlib"):
+            raise RefusedError(f"`process: {field.raw['process']}` is not covered")
+        helper = self.module.helper({"zlib": "inflated", "xor": "xored"}.get(how, "rotated"))
+        if how == "zlib":
+            self.lines.add(f"{into} = {helper}(run, {into}, {path}, start)")
+            return
+        key = self.code(call.arguments[0])
+        self.lines.add(f"{into} = {helper}(run, {into}, {'-' if how == 'ror' else ''}({key}))")
+
+    def decode(self, field: Field, into: str, path: str, at: str = "at") -> None:
+        """Statements that make text of bytes. Raises `RefusedError` when nothing says in which encoding."""
+        encoding = field.raw.get("encoding") or field.owner.encoding
+        if encoding is None:
+            raise RefusedError("text has no encoding")
+        lines = self.lines
+        self.hold(f"len({into})", path)
+        with lines.block("try:"):
+            lines.add(f'{into} = str({into}, "{encoding}")')
+        with lines.block("except UnicodeDecodeError as error:"):
+            lines.add(f'raise LayoutError({path}, {at}, {at} + len({into}), "text in {encoding}", {into}) from error')
+
+    def _read_loose_bits(self, kind: Bits, into: str, path: str) -> None:
+        """Bits that are not read together with those around them: repeated, or there on a condition."""
+        order = '"big"' if kind.big else '"little"'
+        code = f"{self.module.helper('bits')}(view, bit, end, {kind.width}, {order}, {path})"
+        single = kind.width == 1 and kind.enum is None
+        self.lines.add(f"{into} = {code}{' == 1' if single else ''}", f"bit += {kind.width}", "at = -(-bit // 8)")
+
+    def _read_bits(self, fields: Many[tuple[Field, str]]) -> None:
+        """Fields of some bits each, whole bytes together."""
+        lines = self.lines
+        kinds = [field.one for field, _ in fields]
+        widths = [kind.width for kind in kinds if isinstance(kind, Bits)]
+        big = isinstance(kinds[0], Bits) and kinds[0].big
+        size = (sum(widths) + 7) // 8
+        ends = [(sum(widths[: i + 1]) + 7) // 8 for i in range(len(widths))]
+        table = ", ".join(f"({self.path(field)}, {stop})" for (field, _), stop in zip(fields, ends, strict=True))
+        with lines.block(f"if end - at < {size}:" if size > 1 else "if at >= end:"):
+            for number, (field, _) in enumerate(fields):
+                if "valid" in field.raw and ends[number] < size:  # it is refused before the bytes of others are missed
+                    with lines.block(f"if end - at >= {ends[number]}:"):
+                        self._bits_of(fields[: number + 1], ends[number], big)
+                        self.check(field, fields[number][1], self.path(field), "at", f"at + {ends[number]}")
+            lines.add(f"raise short(({table},), at, end, {size})")
+        self._bits_of(fields, size, big)
+        lines.add(f"at += {size}")
+        for field, into in fields:
+            if "valid" in field.raw:
+                self.check(field, into, self.path(field), f"at - {size}")
+
+    def _bits_of(self, fields: Many[tuple[Field, str]], size: int, big: bool) -> None:
+        """Statements that take the bits of fields from the bytes that hold them, of which no other field follows."""
+        lines = self.lines
+        if size == 1:
+            lines.add("many = view[at]")
+        else:
+            lines.add(f'many = int.from_bytes(view[at : at + {size}], "{"big" if big else "little"}")')
+        used = 0
+        for field, into in fields:
+            width = field.one.width if isinstance(field.one, Bits) else 0
+            shift = size * 8 - used - width if big else used
+            code = f"many >> {shift}" if shift else "many"
+            whole = used == 0 if big else used + width == size * 8
+            if width == 1 and isinstance(field.one, Bits) and field.one.enum is None:
+                code = f"({code}) & 1 == 1" if shift else "many & 1 == 1"
+            elif not whole:
+                code = f"({code}) & {hex((1 << width) - 1)}" if shift else f"many & {hex((1 << width) - 1)}"
+            lines.add(f"{into} = {code}")
+            used += width

@@ -1,0 +1,123 @@
+"""Values that are packed into one number: the value instances of a type that is one stored number.
+
+They need nothing but that number, so they become functions of it: methods of the class of facts, and C functions.
+"""
+
+from __future__ import annotations
+
+import re
+
+from exhume.compiler.emit.text import BINDS, annotation, bound, literal, safe, written_doc
+from exhume.compiler.front import expressions as ex
+from exhume.compiler.front.kinds import Integer
+from exhume.compiler.front.model import Field, Type
+from exhume.compiler.refusal import RefusedError
+
+
+def _word(type: Type) -> Field | None:
+    """The stored number that a type is; None when it is anything else."""
+    only = type.seq[0] if len(type.seq) == 1 else None
+    if only is None or type.scalar not in (None, only.id) or type.params:
+        return None
+    bare = only.repeat is None and only.condition is None and only.size is None
+    return only if bare and isinstance(only.one, Integer) and only.one.size else None
+
+
+def _parts(type: Type) -> list[tuple[Field, ex.Expr]]:
+    """The instances that are made of the number alone, each with its expression over the number."""
+    word = _word(type)
+    found = []
+    for one in type.instances.values() if word is not None else ():
+        if one.value is not None:
+            expr = ex.fold(_over_the_word(type, one.value))
+            if word is not None and ex.names(expr) == {word.id}:
+                found.append((one, expr))
+    return found
+
+
+def _over_the_word(type: Type, expr: ex.Expr) -> ex.Expr:
+    def inner(one: ex.Expr) -> ex.Expr:
+        field = type.instances.get(one.id) if isinstance(one, ex.Name) else None
+        if field is None:
+            return one
+        if field.value is not None:
+            return _over_the_word(type, field.value)
+        again = field.expr("pos") == ex.Literal(0) and field.expr("io") is None and field.one
+        stored = type.seq[0].one
+        if (
+            isinstance(again, Integer)
+            and isinstance(stored, Integer)
+            and again.size == stored.size
+            and not again.signed
+        ):
+            return ex.Binary("%", ex.Name(type.seq[0].id), ex.Literal(1 << 8 * again.size))  # the same without its sign
+        return one
+
+    return ex.replaced(expr, inner)
+
+
+def _code(expr: ex.Expr, level: int = 0) -> str:
+    """An expression over one number, which Python and Cython read alike."""
+    match expr:
+        case ex.Name(id):
+            return safe(id)
+        case ex.Literal(value) if isinstance(value, int):
+            return literal(value)
+        case ex.Binary("/" | "%", left, ex.Literal(value)) if (bits := _power(value)) is not None:
+            op, right = (">>", str(bits)) if expr.op == "/" else ("&", literal(value - 1))
+            return bound(f"{_code(left, BINDS[op])} {op} {right}", BINDS[op], level)
+        case ex.Binary(op, left, right):
+            return bound(f"{_code(left, BINDS[op])} {op} {_code(right, BINDS[op] + 1)}", BINDS[op], level)
+    raise RefusedError("this is not covered in what is made of one number")
+
+
+def _power(value: object) -> int | None:
+    """The exponent of a number that is a power of two."""
+    found = value.bit_length() - 1 if isinstance(value, int) else -1
+    return found if found >= 0 and 1 << found == value else None
+
+
+def shifts(type: Type) -> list[tuple[Field, int]]:
+    """How far to the left an instance lies in the number: 3 for `word / 8 % 4 + 1`; without those of another form."""
+    found = []
+    for field, expr in _parts(type):
+        if isinstance(expr, ex.Binary) and expr.op == "+":
+            expr = expr.left
+        if isinstance(expr, ex.Binary) and expr.op == "%":
+            expr = expr.left
+        far = 0
+        while isinstance(expr, ex.Binary) and expr.op == "/" and isinstance(expr.right, ex.Literal):
+            if (bits := _power(expr.right.value)) is None:
+                break
+            far, expr = far + bits, expr.left
+        if isinstance(expr, ex.Binary) and expr.op == "%":  # read again without its sign
+            expr = expr.left
+        if isinstance(expr, ex.Name):
+            found.append((field, far))
+    return found
+
+
+def methods(type: Type) -> list[str]:
+    """The functions as methods that need no object."""
+    lines: list[str] = []
+    for field, expr in _parts(type):
+        lines += ["", "    @staticmethod", f"    def {safe(field.id)}({_code(ex.Name(type.seq[0].id))}: int)"]
+        lines[-1] += f" -> {annotation(field.kind)}:"
+        lines += ["    " + line for line in written_doc(field.doc)] if field.doc else []
+        lines.append(f"        return {_code(expr)}")
+    return lines
+
+
+def functions(type: Type) -> list[str]:
+    """The functions for Cython: `clp_s_table_clp_word_log_type_id(word)`."""
+    found = []
+    constants = [(one, ex.fold(one.value)) for one in type.instances.values() if one.value is not None]
+    fixed = [(one, value) for one, value in constants if isinstance(value, ex.Literal)]
+    for field, expr in [*_parts(type), *(fixed if _word(type) is not None else ())]:
+        signed = isinstance(type.seq[0].one, Integer) and type.seq[0].one.signed
+        kind = "int64_t" if signed else "uint64_t"
+        name = f"{type.where.replace('::', '_')}_{field.id}"
+        word = safe(type.seq[0].id)
+        code = re.sub("0x[0-9a-f]{8,}", rf"<{kind}> \g<0>", _code(expr))  # else they are objects of Python
+        found.append(f"cdef inline {kind} {name}({kind} {word}) noexcept nogil:\n    return {code}\n")
+    return found

@@ -1,0 +1,1 @@
+"""From YAML to a model: names, types, expressions, and whether a specification is right."""

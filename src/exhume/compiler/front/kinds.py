@@ -1,0 +1,226 @@
+"""What a field or an expression is: numbers, bits, bytes, texts, structures, many of the same, or one of several."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from collections.abc import Sequence as Many
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from exhume.compiler.front import expressions as ex
+from exhume.compiler.refusal import RefusedError, meant
+
+if TYPE_CHECKING:
+    from exhume.compiler.front.model import Type
+
+_INTEGER = re.compile(r"([us])([1248])(le|be)?$")
+_FLOAT = re.compile(r"f([48])(le|be)?$")
+_BITS = re.compile(r"b([0-9]+)(le|be)?$")
+
+
+@dataclass(frozen=True, slots=True)
+class Integer:
+    """An integer; `enum` when its values have names, `size` in bytes where it is stored in as many.
+
+    If it is `decided`, its byte order depends on the data.
+    """
+
+    enum: Enum | None = None
+    size: int = 0
+    signed: bool = False
+    big: bool = False
+    decided: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Bits:
+    """An integer of `width` bits within bytes; a single bit is a truth value."""
+
+    width: int
+    big: bool
+    enum: Enum | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """`float`, `bool`, `text`, `bytes`, `stream`, `structure` (of one of several types), `absent` or `unknown`.
+
+    `size` is in bytes where a float is stored.
+    """
+
+    kind: str
+    size: int = 0
+    big: bool = False
+    decided: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Structure:
+    """A value of a type of some specification."""
+
+    type: Type
+    arguments: tuple[ex.Expr, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence:
+    """Any number of values of one kind."""
+
+    of: Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """One of several kinds, by the value of an expression; `default` when no case fits (None: bytes or nothing)."""
+
+    on: ex.Expr
+    cases: tuple[tuple[ex.Expr, Kind], ...]
+    default: Kind | None
+
+
+Kind = Integer | Bits | Plain | Structure | Sequence | Switch
+
+DECIDED = "decided"
+"""The byte order of types that find out by their data."""
+
+REST = ex.Name("_rest")
+"""Bytes from here to the end of the stream: what `_io.size - _io.pos` says."""
+
+FLOAT, BOOL, TEXT, BYTES, STREAM = (Plain(kind) for kind in ("float", "bool", "text", "bytes", "stream"))
+UNKNOWN, SOME_STRUCTURE, ABSENT = (Plain(kind) for kind in ("unknown", "structure", "absent"))
+INTEGER = Integer()
+
+
+@dataclass(eq=False, slots=True)
+class Enum:
+    """Names of integers."""
+
+    id: str
+    values: dict[int, str]
+    type: Type
+
+    @property
+    def class_name(self) -> str:
+        """The name of its class, within that of the type."""
+        return "".join(part[:1].upper() + part[1:] for part in self.id.split("_"))
+
+    @property
+    def names(self) -> str:
+        """The name of what finds its members."""
+        return f"names_{self.type.class_name}_{self.id}"
+
+    def number(self, name: str) -> int:
+        """The integer of a name; raises `RefusedError` for an unknown one."""
+        for number, known in self.values.items():
+            if known == name:
+                return number
+        raise RefusedError(f"enum {self.id} has no {name:.60}{meant(name, self.values.values())}")
+
+
+def primitive(name: str, owner: Type, enum: Enum | None = None, *, stored: bool = True) -> Kind | None:
+    """The kind of a built-in type; None for names of structures.
+
+    Raises `RefusedError` when byte order is missing from what is `stored`.
+    """
+
+    def big(said: str | None, otherwise: str | None, size: int) -> bool:
+        order = said or otherwise
+        if order is None and size > 1 and stored:
+            raise RefusedError(f"{name} has no byte order")
+        return size > 1 and order == "be"
+
+    decided = owner.endian == DECIDED
+    if found := _INTEGER.match(name):
+        size = int(found[2])
+        ordered = big(found[3], owner.endian, size)
+        return Integer(enum, size, found[1] == "s", ordered, decided and size > 1 and not found[3])
+    if found := _FLOAT.match(name):
+        size = int(found[1])
+        return Plain("float", size, big(found[2], owner.endian, size), decided and not found[2])
+    if found := _BITS.match(name):
+        return Bits(int(found[1]), (found[2] or owner.bit_endian) != "le", enum)
+    if name in ("str", "strz"):
+        return TEXT
+    return {"bool": BOOL, "bytes": BYTES, "io": STREAM, "struct": SOME_STRUCTURE, "any": UNKNOWN}.get(name)
+
+
+def family(kind: Kind) -> str:
+    """What the language makes of a kind: `integer`, `enum`, `sequence`, `structure`, or the word of a plain one."""
+    match kind:
+        case Integer(enum) | Bits(_, _, enum) if enum is not None:
+            return "enum"
+        case Bits(1):
+            return "bool"
+        case Integer() | Bits():
+            return "integer"
+        case Sequence():
+            return "sequence"
+        case Structure():
+            return "structure"
+        case Switch():
+            return family(combined(kind))
+        case Plain(word):
+            return word
+
+
+def combined(kind: Kind) -> Kind:
+    """One of several kinds as the one that all of them are; every other kind as it is."""
+    if not isinstance(kind, Switch):
+        return kind
+    return united([one for _, one in kind.cases] + ([] if kind.default is None else [kind.default]))
+
+
+def united(kinds: Many[Kind]) -> Kind:
+    """The kind of what is one of some: `UNKNOWN` where they have nothing in common."""
+    found: Kind = ABSENT
+    for kind in map(combined, kinds):
+        found = _both(found, kind)
+    return UNKNOWN if found == ABSENT else found
+
+
+def _both(one: Kind, other: Kind) -> Kind:
+    if other in (one, ABSENT):
+        return one
+    if one == ABSENT:
+        return other
+    if isinstance(one, Sequence) and isinstance(other, Sequence):
+        return Sequence(_both(one.of, other.of))
+    if isinstance(one, Structure) and isinstance(other, Structure) and one.type is other.type:
+        return Structure(one.type)
+    families = {family(one), family(other)}
+    if families == {"enum"} and one.enum is other.enum:  # type: ignore[union-attr]  # of numbers
+        return Integer(one.enum)  # type: ignore[union-attr]
+    if families == {"integer"}:
+        return INTEGER
+    if families <= {"integer", "float"}:
+        return FLOAT
+    if families == {"structure"}:
+        return SOME_STRUCTURE
+    alike: dict[str, Kind] = {"bool": BOOL, "text": TEXT, "bytes": BYTES, "enum": INTEGER}
+    return alike.get(families.pop(), UNKNOWN) if len(families) == 1 else UNKNOWN
+
+
+def enum_of(kind: Kind) -> Enum | None:
+    """The enum that the values of a kind have names in."""
+    if isinstance(kind, (Integer, Bits)):
+        return kind.enum
+    if isinstance(kind, Sequence):
+        return enum_of(kind.of)
+    if isinstance(kind, Switch):
+        kinds = [one for _, one in kind.cases] + ([] if kind.default is None else [kind.default])
+        return next((found for one in kinds if (found := enum_of(one)) is not None), None)
+    return None
+
+
+def structures(kind: Kind) -> Iterator[Structure]:
+    """The structures that a kind may be."""
+    if isinstance(kind, Structure):
+        yield kind
+    elif isinstance(kind, Sequence):
+        yield from structures(kind.of)
+    elif isinstance(kind, Switch):
+        for _, one in kind.cases:
+            yield from structures(one)
+        if kind.default is not None:
+            yield from structures(kind.default)

@@ -1,0 +1,458 @@
+"""Specifications as one resolved model: every type, field and enum found by its name, every expression typed.
+
+The input is what YAML gives for each `.ksy`; nothing is read from files here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from exhume.compiler.front import expressions as ex
+from exhume.compiler.front.inference import typed
+from exhume.compiler.front.kinds import (
+    BYTES,
+    DECIDED,
+    UNKNOWN,
+    Enum,
+    Integer,
+    Kind,
+    Sequence,
+    Structure,
+    Switch,
+    primitive,
+    structures,
+)
+from exhume.compiler.refusal import RefusedError, meant
+
+_CALL = re.compile(r"([\w:.]+)\s*\((.*)\)$", re.DOTALL)
+
+_SIZES = ("size", "size-eos", "pad-right", "terminator", "consume", "include", "eos-error", "encoding", "process")
+_MORE = ("if", "size", "size-eos", "terminator", "pad-right", "process", "valid")
+_REPEATS = ("repeat", "repeat-expr", "repeat-until", "if")
+_PLACES = ("pos", "io", "value", "parent")
+RESERVED = frozenset(("None", "True", "False", "LayoutError", "View", "UnicodeDecodeError", "AttributeError"))
+"""Names of classes that readers use."""
+
+KNOWN = frozenset(("id", "type", *_SIZES, "enum", "valid", "contents", *_REPEATS, "doc", "doc-ref", *_PLACES))
+"""Keys of a field that readers are made from; others are refused unless they start with `-`."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """Names to which whoever compiles a specification gives a meaning.
+
+    Opaque types by what reads them (`types`) or as the ids of further specifications (`specs`), and `process` routines.
+    """
+
+    types: frozenset[str] = frozenset()
+    process: frozenset[str] = frozenset()
+    specs: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(eq=False)
+class Field:
+    """One item of `seq`, `instances` or `params`."""
+
+    id: str
+    raw: Mapping[str, Any]
+    owner: Type
+    instance: bool = False
+    parameter: bool = False
+
+    @property
+    def where(self) -> str:
+        """Its place in the specification, for messages."""
+        return f"{self.owner.where}.{self.id}"
+
+    @property
+    def last(self) -> ex.Expr | None:
+        """Of structures that are repeated `until`: what is true within the last.
+
+        None where that looks elsewhere too, and where more is said about them: a condition, a size, a rule.
+        """
+        until = self.expr("repeat-until")
+        if until is None or ex.names(until) != {"_"} or not self.raw.keys().isdisjoint(_MORE):
+            return None
+
+        def inside(one: ex.Expr) -> ex.Expr:
+            return ex.Name(one.name) if isinstance(one, ex.Member) and one.of == ex.Name("_") else one
+
+        within = ex.replaced(until, inside)
+        return None if "_" in ex.names(within) else within
+
+    def expr(self, key: str) -> ex.Expr | None:
+        """The expression under a key, or None. Raises `RefusedError`, naming the field, for anything else."""
+        value = self.raw.get(key)
+        try:
+            return None if value is None else ex.parse(value)
+        except RefusedError as error:
+            raise error.within(f"{self.where}: {key}") from None
+
+    def call(self, key: str) -> ex.Call | None:
+        """The name and arguments under a key such as `process: xor(1)`, or None."""
+        if key not in self.raw:
+            return None
+        found = _CALL.match(str(self.raw[key]).strip())
+        name, arguments = (found[1], found[2]) if found else (str(self.raw[key]).strip(), "")
+        return ex.Call(ex.Name("_"), name, ex.parse_list(arguments))
+
+    @cached_property
+    def value(self) -> ex.Expr | None:
+        """What a value instance computes."""
+        return self.expr("value")
+
+    @cached_property
+    def condition(self) -> ex.Expr | None:
+        """When the field is there; None for always."""
+        return self.expr("if")
+
+    @cached_property
+    def size(self) -> ex.Expr | None:
+        """How many bytes it takes, where that is said."""
+        return self.expr("size")
+
+    @property
+    def to_end(self) -> bool:
+        """Whether it takes all that is left."""
+        return bool(self.raw.get("size-eos"))
+
+    @property
+    def repeat(self) -> str | None:
+        """`eos`, `expr` or `until`; None for one value."""
+        return self.raw.get("repeat")
+
+    @property
+    def doc(self) -> str:
+        """What is said about it, on one line."""
+        return " ".join(str(self.raw.get("doc", "")).split())
+
+    @cached_property
+    def one(self) -> Kind:
+        """What one of it is (without regard to `repeat`).
+
+        Raises `RefusedError` with the field for a type that is not known.
+        """
+        try:
+            return self._one()
+        except RefusedError as error:
+            raise error.within(self.where) from None
+
+    def _one(self) -> Kind:
+        for key in self.raw:
+            if key not in KNOWN and not key.startswith("-"):
+                raise RefusedError(f"`{key}` is not covered")
+        if self.value is not None:
+            enum = self.raw.get("enum")
+            return Integer(self.owner.enum(enum)) if enum else self.owner.kind_of(self.value)
+        return self._kind(self.raw.get("type"))
+
+    def _kind(self, type: Any) -> Kind:
+        if isinstance(type, Mapping):
+            return self._switch(type)
+        if type is None:
+            return BYTES
+        if str(type).endswith("[]"):  # of a parameter
+            return Sequence(self._kind(str(type)[:-2]))
+        enum = self.owner.enum(self.raw["enum"]) if "enum" in self.raw else None
+        found = primitive(str(type), self.owner, enum, stored=not self.parameter)
+        return found or self._structure(str(type))
+
+    def _structure(self, type: str) -> Structure:
+        call = _CALL.match(type.strip())
+        name, arguments = (call[1], call[2]) if call else (type.strip(), "")
+        items = ex.parse_list(arguments)
+        found = self.owner.find(name)
+        if self.parameter:  # it is given as it is
+            return Structure(found)
+        if found.opaque:
+            return Structure(found, items)
+        if len(items) != len(found.params):
+            raise RefusedError(
+                f"{name} takes {len(found.params)} parameter{'s' * (len(found.params) != 1)}, not {len(items)}"
+            )
+        return Structure(found, items)
+
+    def _switch(self, type: Mapping[str, Any]) -> Switch:
+        default: Kind | None = None
+        cases: list[tuple[ex.Expr, Kind]] = []
+        for key, case in type["cases"].items():
+            kind = self._kind(case)
+            if str(key) == "_":
+                default = kind
+            else:
+                cases.append((ex.parse(key), kind))
+        if default is None and (self.size is not None or self.to_end):
+            default = BYTES
+        return Switch(ex.parse(type["switch-on"]), tuple(cases), default)
+
+    @cached_property
+    def kind(self) -> Kind:
+        """What the field holds."""
+        return Sequence(self.one) if self.repeat else self.one
+
+
+def _word(name: Any) -> str:
+    """A name as the text that it is written as: YAML takes `true` for a truth value."""
+    return str(name).lower() if isinstance(name, bool) else str(name)
+
+
+@dataclass(eq=False)
+class Type:
+    """A type of a specification: its root, or one below `types`."""
+
+    id: str
+    raw: Mapping[str, Any]
+    parent: Type | None
+    model: Model
+    seq: list[Field] = field(default_factory=list)
+    instances: dict[str, Field] = field(default_factory=dict)
+    params: list[Field] = field(default_factory=list)
+    types: dict[str, Type] = field(default_factory=dict)
+    enums: dict[str, Enum] = field(default_factory=dict)
+    parents: list[Type] = field(default_factory=list)
+    known: dict[str, int | None] = field(default_factory=dict)
+    """What was computed of it once."""
+    suffix: str = ""
+    """What keeps the names of its class and reader apart from others."""
+    opaque: bool = False
+    """Whether something that the caller gives reads it, and nothing is known of its fields."""
+
+    def __post_init__(self) -> None:
+        for number, item in enumerate(self.raw.get("seq", ())):
+            self.seq.append(Field(item.get("id", f"_unnamed{number}"), item, self))
+        for id, item in self.raw.get("instances", {}).items():
+            self.instances[id] = Field(id, item, self, instance=True)
+        for item in self.raw.get("params", ()):
+            self.params.append(Field(item["id"], item, self, parameter=True))
+        for id, item in self.raw.get("enums", {}).items():
+            names = {int(str(key), 0): one["id"] if isinstance(one, Mapping) else one for key, one in item.items()}
+            self.enums[id] = Enum(id, {key: _word(one) for key, one in names.items()}, self)
+        for id, item in self.raw.get("types", {}).items():
+            self.types[id] = Type(id, item, self, self.model)
+
+    @property
+    def root(self) -> Type:
+        """The type of the whole specification."""
+        return self if self.parent is None else self.parent.root
+
+    @property
+    def where(self) -> str:
+        """Its name for messages: `zs::block_body`."""
+        return self.id if self.parent is None else f"{self.parent.where}::{self.id}"
+
+    @property
+    def class_name(self) -> str:
+        """The name of its class, unique in its specification."""
+        above = "" if self.parent is None or self.parent.parent is None else self.parent.class_name
+        return above + self.plain_name + self.suffix
+
+    @property
+    def plain_name(self) -> str:
+        """The name of its class within that of the type around it, as Kaitai's compiler gives it."""
+        return "".join(part[:1].upper() + part[1:] for part in self.id.split("_"))
+
+    @property
+    def reader_name(self) -> str:
+        """The name of its reader, unique in its specification."""
+        above = "read" if self.parent is None or self.parent.parent is None else self.parent.reader_name
+        return f"{above}_{self.id}{self.suffix}"
+
+    @property
+    def inside(self) -> bool:
+        """Whether it may be a part of a structure of its own specification, whose root then is not itself."""
+        return self.parent is not None or (self.model.foreign and any(one.root is self for one in self.parents))
+
+    def meta(self, key: str) -> Any:
+        """What `meta` says here, or further out; None when nothing does."""
+        meta = self.raw.get("meta", {})
+        return meta[key] if key in meta else None if self.parent is None else self.parent.meta(key)
+
+    @property
+    def endian(self) -> str | None:
+        """`le`, `be`, None, or `DECIDED` where the data say which."""
+        found = self.meta("endian")
+        return DECIDED if isinstance(found, Mapping) else found
+
+    @property
+    def decides(self) -> Mapping[str, Any] | None:
+        """How this type decides the byte order of itself and of the types in it; None where it does not."""
+        found = self.raw.get("meta", {}).get("endian")
+        return found if isinstance(found, Mapping) else None
+
+    @property
+    def bit_endian(self) -> str:
+        """`le` or `be`."""
+        return str(self.meta("bit-endian") or "be")
+
+    @property
+    def encoding(self) -> str | None:
+        """The encoding of text that says none."""
+        found: str | None = self.meta("encoding")
+        return found
+
+    @property
+    def doc(self) -> str:
+        """What is said about it."""
+        return str(self.raw.get("doc", "")).strip()
+
+    @property
+    def scalar(self) -> str | None:
+        """The instance that represents a whole structure (`-scalar`), such as the value of a varint."""
+        found: str | None = self.raw.get("-scalar")
+        return None if self.model.foreign else found
+
+    def all(self) -> Iterator[Type]:
+        """This type and all below it."""
+        yield self
+        for type in self.types.values():
+            yield from type.all()
+
+    def above(self) -> Iterator[Type]:
+        """This type and those around it."""
+        here: Type | None = self
+        while here is not None:
+            yield here
+            here = here.parent
+
+    def fields(self) -> list[Field]:
+        """What is read: the fields of `seq`, and the instances."""
+        return [*self.seq, *self.instances.values()]
+
+    def field(self, id: str) -> Field:
+        """The field, instance or parameter of that name; raises `RefusedError`."""
+        if id not in self._by_id:
+            raise RefusedError(f"{self.where} has no {id:.60}{meant(id, list(self._by_id))}")
+        return self._by_id[id]
+
+    def has(self, ids: frozenset[str]) -> bool:
+        """Whether any field, instance or parameter has one of these names."""
+        return not ids.isdisjoint(self._by_id)
+
+    @cached_property
+    def _by_id(self) -> dict[str, Field]:
+        every = (*self.seq, *self.instances.values(), *self.params)
+        return {one.id: one for one in reversed(every)}
+
+    def find(self, name: str) -> Type:
+        """The type that a name means here; raises `RefusedError`."""
+        first, *rest = name.split("::")
+        here: Type | None = self
+        while here is not None:
+            if first in here.types:
+                return here.types[first].below(rest)
+            if here.id == first and here.parent is None:
+                return here.below(rest)
+            here = here.parent
+        if first in self.model.given.types and not rest:
+            return self.model.opaque(first)
+        return self.model.schema(first, self).below(rest)
+
+    def below(self, names: list[str]) -> Type:
+        """The type at the end of a path of nested types. Raises `RefusedError` when there is none."""
+        found = self
+        for name in names:
+            if name not in found.types:
+                raise RefusedError(f"{found.where} has no type {name}")
+            found = found.types[name]
+        return found
+
+    def enum(self, name: str) -> Enum:
+        """The enum that a name means here; raises `RefusedError`."""
+        *path, last = name.split("::")
+        if path:
+            start = self.find("::".join(path))
+            if last in start.enums:
+                return start.enums[last]
+        here: Type | None = self
+        while here is not None and not path:
+            if last in here.enums:
+                return here.enums[last]
+            here = here.parent
+        known = [one for type in self.above() for one in type.enums]
+        raise RefusedError(f"no enum {name:.60}{meant(name, known)}")
+
+    def kind_of(self, expr: ex.Expr, item: Kind = UNKNOWN) -> Kind:
+        """What an expression gives in this type; `item` is what `_` is."""
+        return typed(expr, self, item)
+
+
+class Model:
+    """All specifications of one compilation; `specs` by their ids.
+
+    A `foreign` specification follows no style guide: its names are made unique, and more care is taken where code is
+    written.
+    """
+
+    def __init__(
+        self, specs: Mapping[str, Mapping[str, Any]], *, foreign: bool = False, given: Given | None = None
+    ) -> None:
+        self.foreign = foreign
+        self.given = given or Given()
+        self._opaque: dict[str, Type] = {}
+        self.moving: frozenset[str] | None = None
+        """Names of instances that depend on where reading is; None where streams need not know that."""
+        self.shares = False
+        """Whether structures may begin within a byte that others have begun."""
+        self.drifting: frozenset[str] = frozenset()
+        """Names of instances that are read where reading is."""
+        self.schemas = {id: Type(id, raw, None, self) for id, raw in sorted(specs.items())}
+        if foreign:
+            self._name_apart()
+        for type in self.types():
+            for one in (*type.seq, *type.instances.values()):
+                for kind in structures(one.one) if one.value is None else ():
+                    local = kind.type.root is type.root or not foreign  # what is imported is not told what is around it
+                    if type not in kind.type.parents and "parent" not in one.raw and local:
+                        kind.type.parents.append(type)
+        self._find_other_parents()
+
+    def _find_other_parents(self) -> None:
+        """Parents that fields name (`parent: _parent`), once the others are known."""
+        fields = [one for type in self.types() for one in type.fields() if one.raw.get("parent") not in (None, False)]
+        waiting = [(one, kind) for one in fields if one.value is None for kind in structures(one.one)]
+        for _ in range(len(waiting)):
+            for one, kind in waiting:
+                above = one.owner.kind_of(ex.parse(one.raw["parent"]))
+                for found in structures(above):
+                    if found.type not in kind.type.parents:
+                        kind.type.parents.append(found.type)
+
+    def opaque(self, name: str) -> Type:
+        """The type of that name that something of the caller's reads."""
+        return self._opaque.setdefault(name, Type(name, {}, None, self, opaque=True))
+
+    def _name_apart(self) -> None:
+        """Gives every type unique names that differ from Python's own and from the names that readers import."""
+        taken = set(RESERVED)
+        many: dict[str, int] = {}  # how many there are of one name
+        for type in self.types():
+            name = type.class_name
+            while not taken.isdisjoint(found := {type.class_name, f"{type.class_name}Columns", type.reader_name}):
+                many[name] = many.get(name, 0) + 1
+                type.suffix = "_" if many[name] == 1 and not type.id.endswith("_") else f"_{many[name]}"
+            taken |= found
+
+    def types(self) -> Iterator[Type]:
+        """Every type of every specification."""
+        for schema in self.schemas.values():
+            yield from schema.all()
+
+    def schema(self, id: str, importing: Type) -> Type:
+        """A specification that another imports, however far down; raises `RefusedError`."""
+        if self.given.specs.get(id) in self.schemas:
+            return self.schemas[self.given.specs[id]]
+        seen, waiting = {importing.root.id}, [importing.root]
+        while waiting:
+            for one in waiting.pop().raw.get("meta", {}).get("imports", ()):
+                name = str(one).rpartition("/")[2]
+                if name == id and id in self.schemas:
+                    return self.schemas[id]
+                if name not in seen and name in self.schemas:
+                    seen.add(name)
+                    waiting.append(self.schemas[name])
+        known = [one for type in importing.above() for one in type.types]
+        raise RefusedError(f"no type {id:.60}{meant(id, [*known, *self.schemas])}")
