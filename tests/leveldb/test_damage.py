@@ -271,6 +271,8 @@ CASES: list[tuple[str, Change]] = [
     ("LDB-308", manifest(edit(log=6, last=6, following=3, tables=[TABLE]))),
     ("LDB-309", manifest(edit(log=6, last=6, following=7, tables=[TABLE]), b"\x06\x00\x63")),
     ("LDB-309", manifest(edit(log=6, last=6, following=7, tables=[TABLE, TABLE]))),
+    ("LDB-113", both(drop("000006.log"), put("OPTIONS-000009", b"[DBOptions]\n  wal_dir=/var/logs\n"))),
+    ("LDB-310", both(drop("000006.log"), put("OPTIONS-000009", b"[DBOptions]\n  wal_dir=\n"))),
     ("LDB-310", drop("000005.ldb")),
     ("LDB-310", drop("000006.log")),
     ("LDB-310", both(blobs(), drop("000009.blob"))),

@@ -242,3 +242,23 @@ def test_a_table_of_range_deletions_alone_is_not_lost(tmp_path: Path) -> None:
     database.close()
     report = exhume.salvage(tmp_path / "db", tmp_path / "out")
     assert (report.recovered, report.lost, report.notes) == ({"rows": 6}, {}, [])
+
+
+@pytest.mark.parametrize(("folder", "code"), [("/var/logs", "LDB-113"), ("", "LDB-310")])
+def test_a_log_that_is_not_there_is_lost(tmp_path: Path, folder: str, code: str) -> None:
+    """It is missing, or in another directory (RocksDB's `wal_dir`), which is no damage."""
+    files = build_database() | {"OPTIONS-000009": f"[DBOptions]\n  wal_dir={folder}\n".encode()}
+    del files[LOG]
+    found = [finding.code for finding in exhume.verify(MemoryTree(files), format="leveldb") if finding.is_problem]
+    assert found == [code]
+    report, _ = salvaged(files, tmp_path)
+    assert report.lost == {"logs": 1}
+    assert f"{LOG} is missing" in report.notes
+
+
+def test_a_directory_that_was_moved_has_its_logs(tmp_path: Path) -> None:
+    """RocksDB states the directory of the database itself, as it was called then."""
+    files = build_database() | {"OPTIONS-000009": b"[DBOptions]\n  wal_dir=/var/lib/db\n"}
+    del files[LOG]
+    write_files(tmp_path / "db", files)
+    assert [f.code for f in exhume.verify(tmp_path / "db") if f.is_problem] == ["LDB-310"]

@@ -118,6 +118,13 @@ EDIT_TAG = _rule(
     error=UnsupportedFeatureError,
     hint="The edit is left out, so the state of the database is not known.",
 )
+LOGS_ELSEWHERE = _rule(
+    113,
+    "the logs are in another directory",
+    spec="RocksDB include/rocksdb/options.h, wal_dir",
+    error=UnsupportedFeatureError,
+    hint="Copy the logs into the directory of the database: what they hold is not read otherwise.",
+)
 OPERATION_TYPE = _rule(
     111,
     "unknown type of operation in a write batch",

@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Iterator
+from pathlib import PurePath
 from typing import Any
 
 from exhume.errors import ExhumeError, Span
@@ -22,7 +23,7 @@ from exhume.formats.leveldb.files import DbFile, list_files, load_manifest, name
 from exhume.formats.leveldb.manifest import ColumnFamily, Manifest
 from exhume.formats.leveldb.model import BYTEWISE, Role, SequenceRule, Status, type_name
 from exhume.formats.leveldb.names import hint_files, newest_options, obvious_manifest, plain_names
-from exhume.formats.leveldb.operators import MOST_OPTIONS, Operator, operators_of
+from exhume.formats.leveldb.operators import MOST_OPTIONS, Operator, log_folder, operators_of
 from exhume.formats.leveldb.pool import SourcePool
 from exhume.formats.leveldb.replay import LoadedLog, Replay, Unused
 from exhume.formats.leveldb.table import Table
@@ -66,6 +67,8 @@ class DatabaseDirectory:
         self.files: list[DbFile] = list_files(tree, self.manifest, self._was_named, report_files)
         if standalone:
             self.files = [f._replace(role=Role.LIVE) if f.kind in ("table", "log", "blob") else f for f in self.files]
+        self.missing_log: str | None = None
+        """The log that the manifest names, where it is not among the files."""
         self._check_logs(report)
         self._tables: dict[str, Table] = {}
         self._logs: dict[str, LoadedLog] | None = None
@@ -97,9 +100,20 @@ class DatabaseDirectory:
     def _check_logs(self, report: Report) -> None:
         if self.manifest is None or self.manifest.log_number == 0:
             return
-        if not any(f.kind == "log" and f.role is Role.LIVE for f in self.files):
-            name = f"{self.manifest.log_number:06d}.log"
-            report(checks.MISSING_FILE, "the log that the manifest names", span=Span(name, 0, 0))
+        if any(f.kind == "log" and f.role is Role.LIVE for f in self.files):
+            return
+        self.missing_log = f"{self.manifest.log_number:06d}.log"
+        span = Span(self.missing_log, 0, 0)
+        folder = log_folder(self._options())
+        if folder and PurePath(folder).name != PurePath(self.tree.name).name:  # it may have been moved, not renamed
+            report(checks.LOGS_ELSEWHERE, span=span, actual=folder)
+        else:
+            report(checks.MISSING_FILE, "the log that the manifest names", span=span)
+
+    def _options(self) -> str:
+        """The newest OPTIONS; empty without one."""
+        name = newest_options(plain_names(self.tree))
+        return self.source(name).read_up_to(0, MOST_OPTIONS).decode("utf-8", "surrogateescape") if name else ""
 
     def confirm_manifest(self) -> None:
         """Reads CURRENT once, if the manifest was found without it, and notes what is wrong with it."""
@@ -176,11 +190,7 @@ class DatabaseDirectory:
     @cached_property
     def operators(self) -> dict[int, Operator]:
         """The merge operators of the column families, by their numbers, according to the newest OPTIONS."""
-        name = newest_options(plain_names(self.tree))
-        if name is None:
-            return {}
-        text = self.source(name).read_up_to(0, MOST_OPTIONS).decode("utf-8", "surrogateescape")
-        named = operators_of(text)
+        named = operators_of(self._options())
         families = self.manifest.families if self.manifest is not None else {0: ColumnFamily()}
         return {number: named[one.name] for number, one in families.items() if one.name in named}
 

@@ -14,6 +14,7 @@ MOST_OPTIONS = 1 << 20
 """The most bytes of OPTIONS that are read."""
 _SECTION = re.compile(r'\[\s*CFOptions\s+"(.*)"\s*\]')
 _OPTION = re.compile(r"\s*merge_operator\s*=\s*(.*?)\s*")
+_LOG_FOLDER = re.compile(r"^[ \t]*wal_dir[ \t]*=[ \t]*(.*?)[ \t]*$", re.MULTILINE)
 _U64 = 1 << 64
 _ESCAPES = {"n": "\n", "r": "\r"}
 
@@ -26,6 +27,12 @@ class Operator(NamedTuple):
 
     name: str
     merge: Merge | None = None
+
+
+def log_folder(options: str) -> str:
+    """The directory of the logs according to a file OPTIONS; empty where it states none."""
+    found = _LOG_FOLDER.search(options)
+    return _unescaped(found[1]) if found else ""
 
 
 def operators_of(options: str) -> dict[str, Operator]:

@@ -252,11 +252,19 @@ def _account(database: Database, found: list[Finding], report: SalvageReport, *,
             report.lose("ends of tables")
             report.notes.append(f"{file.name} ends {missing} earlier than the manifest states")
         _account_file(source, content, rest, damaged.get(source.name, []), kind, report)
+    _note_missing(database, report, everything=everything)
+
+
+def _note_missing(database: Database, report: SalvageReport, *, everything: bool) -> None:
+    """Counts a log that is not there, and says what follows for the rows from what is lost."""
+    if database.missing_log is not None:
+        report.lose("logs")
+        report.notes.append(f"{database.missing_log} is missing")
     if not everything and any(report.lost[kind] for kind in _NEWER_MAY_BE_LOST):
         report.notes.append("what is lost may have replaced or deleted rows that are written")
 
 
-_NEWER_MAY_BE_LOST = ("tables", "ends of tables", "spans", "versions with a bad checksum")
+_NEWER_MAY_BE_LOST = ("logs", "tables", "ends of tables", "spans", "versions with a bad checksum")
 """What is lost of which no one knows which keys it had."""
 
 
