@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import json
 import re
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ import pytest
 import exhume
 from exhume.engines.verify import Verification
 from exhume.errors import SourceError
-from exhume.findings import STRUCTURE_ONLY, Verdict
+from exhume.findings import NOT_CHECKED, STRUCTURE_ONLY, Severity, Verdict
 from exhume.io.source import BytesSource
 from exhume.recovery import CarveVerdict
 from exhume.testing.sources import LyingSource, failing
@@ -105,3 +106,27 @@ def test_a_verification_is_neither_true_nor_false(samples: Path) -> None:
     with pytest.raises(SourceError):
         list(failed)
     assert failed.verdict is Verdict.INCOMPLETE
+
+
+NOT_KNOWN = re.compile(
+    r"unknown|not known|does not know|not read\b|not understood|supported"
+    r"|allowed|\blimit\b|too (many|deep|large|deeply)"
+)
+KNOWN_ALL_THE_SAME = {
+    "ARK-109": "a manifest without a schema of its own is read with the one of its format",
+    "ARK-307": "rbuf lets a reader skip groups that a newer writer added",
+    "DB-319": "a type that is not set is a file; another one is `unchecked` where it is found",
+    "KVIR-322": "the stream itself never stated the key",
+}
+"""Rules whose words say so of something else than a thing that is not supported here."""
+
+
+@pytest.mark.parametrize("format", ["ark", "caf", "clp_s", "data_bundle", "kv_ir", "leveldb", "zs"])
+def test_what_is_not_known_or_over_a_limit_is_not_checked(format: str) -> None:
+    """Neither is damage, and neither is fine: such a rule is `unchecked`, and so is every rule whose error says so."""
+    rules = list(importlib.import_module(f"exhume.formats.{format}.checks").RULES)
+    for rule in rules:
+        prevented = issubclass(rule.error_type, NOT_CHECKED)
+        assert (rule.severity is Severity.UNCHECKED) == prevented, rule.code
+        if rule.code not in KNOWN_ALL_THE_SAME:
+            assert prevented or not NOT_KNOWN.search(rule.title), (rule.code, rule.title)

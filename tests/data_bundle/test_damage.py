@@ -295,6 +295,14 @@ def test_every_rule_has_a_case() -> None:
     assert {rule.code for rule in RULES} == shown
 
 
+@pytest.mark.parametrize(("stated", "severity"), [(0, Severity.NOTE), (3, Severity.UNCHECKED)])
+def test_a_file_type_that_is_not_set_or_not_known(bundle: Bundle, stated: int, severity: Severity) -> None:
+    """Writers leave it out, and all read that as a file; what another number means is not known."""
+    bundle.rows[F] = FileMetadata(stated, 0, 0, 11, CRC).build()
+    found = [f for f in exhume.verify(bundle.build()) if f.code == "DB-319"]
+    assert [f.severity for f in found] == [severity]
+
+
 def test_relative_offsets_are_accepted(bundle: Bundle) -> None:
     bundle.rows[R] = RecordMetadata(0, 0, 0).build()
     with exhume.open(bundle.build()) as archive:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import exhume
 from exhume.archive import MemberArchive
 from exhume.errors import ExhumeError
-from exhume.findings import Severity
+from exhume.findings import Severity, Verdict
 from exhume.io.jsonout import jsonable
 from exhume.io.tree import MemoryTree
 from exhume.testing.corrupt import flip, swap, zero_sector
@@ -32,7 +32,7 @@ class Damage(NamedTuple):
 class Judgement(enum.StrEnum):
     """What became of a damage."""
 
-    FOUND = "found"  # verify, or reading all of it, says that something is wrong
+    FOUND = "found"  # verify, or reading all of it, says that something is wrong or could not be checked
     WARNED = "warned"  # verify warns, but calls it ok: the bytes may be meant so
     HARMLESS = "harmless"  # nothing is said, and everything that is read is unchanged
     UNNOTICED = "unnoticed"  # nothing is said, and something that is read differs
@@ -117,7 +117,7 @@ def judge(files: Files, name: str, damage: Damage, format: str, usual: str) -> J
     damaged = {**files, name: damage.change(files[name])}
     try:
         told = {one.severity for one in exhume.verify(target_of(damaged), format=format)}
-        if Severity.ERROR in told:
+        if Verdict.of_severities(told) is not Verdict.OK:
             return Judgement.FOUND
         with exhume.open(target_of(damaged), format=format) as archive:
             same = content(archive) == usual

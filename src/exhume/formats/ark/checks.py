@@ -200,7 +200,6 @@ FILTER_UNKNOWN = rule(
     421,
     "an acceptance filter is not understood",
     spec=_MANIFEST,
-    severity=Severity.WARNING,
     error=UnsupportedFeatureError,
     hint="Its schema has other fields than the known ones. If sections follow it, what they may show is unknown.",
 )

@@ -35,7 +35,7 @@ UNKNOWN_VERSION = _rule(
     103,
     "format version that exhume does not know",
     spec=HEADER,
-    severity=Severity.WARNING,
+    error=UnsupportedFeatureError,
     hint="It is read like the nearest version known; text and timestamps may have changed since.",
 )
 BAD_SEGMENT_COUNT = _rule(
@@ -95,7 +95,7 @@ REPEATED_NODE = _rule(
     severity=Severity.WARNING,
     hint="Upstream merges the two, which moves all later ids down by one; exhume reads it the same way.",
 )
-UNKNOWN_NODE_TYPE = _rule(323, "unknown node type", spec=TREE, severity=Severity.WARNING)
+UNKNOWN_NODE_TYPE = _rule(323, "unknown node type", spec=TREE, error=UnsupportedFeatureError)
 NO_ROOT = _rule(
     324,
     "no root object",

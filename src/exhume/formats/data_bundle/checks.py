@@ -43,7 +43,7 @@ RECORD_CODEC = _rule(
 CONFIG_ROW = _rule(301, "the configuration row cannot be read", spec=_ROWS)
 FILE_ROW = _rule(302, "a file row cannot be read", spec=_ROWS)
 RECORD_ROW = _rule(303, "a record row cannot be read", spec=_ROWS)
-UNKNOWN_ROW = _rule(304, "an index row of a table that is not known", spec=_ROWS, severity=Severity.WARNING)
+UNKNOWN_ROW = _rule(304, "an index row of a table that is not known", spec=_ROWS, error=UnsupportedFeatureError)
 SHARD_HEADER = _rule(305, "the header of a shard cannot be read", spec=_SHARD)
 SHARD_NUMBER = _rule(306, "a shard says it is another one", spec=_SHARD)
 SHARD_COUNT = _rule(307, "the number of shards is not what the shards say", spec=_SHARD)
@@ -60,7 +60,13 @@ FILE_PLACE = _rule(315, "file outside the stream of its shard", spec=_ROWS, erro
 MISSING_SHARD = _rule(316, "the index refers to a shard that is not there", spec=_SHARD)
 UNUSED_SHARD = _rule(317, "no index row refers to a shard", spec=_SHARD, severity=Severity.WARNING)
 DIRECTORY_SIZE = _rule(318, "a directory has content", spec=_ROWS, severity=Severity.WARNING)
-FILE_TYPE = _rule(319, "unknown file type, read as a file", spec=_ROWS, severity=Severity.NOTE)
+FILE_TYPE = _rule(
+    319,
+    "unknown file type, read as a file",
+    spec=_ROWS,
+    severity=Severity.NOTE,
+    hint="A type that is not set is read as a file by all; another unknown one is `unchecked`.",
+)
 FILE_OVERLAP = _rule(320, "files overlap in the stream of a shard", spec=_SHARD, severity=Severity.WARNING)
 STREAM_GAP = _rule(
     321,

@@ -280,7 +280,8 @@ def _check_file_row(row: FileRow, version: Version) -> Iterator[Finding]:
     if meta.is_directory and (meta.size or meta.crc32c):
         yield checks.DIRECTORY_SIZE.finding(row.path, span=version.span, actual=meta.size)
     if meta.type not in (FileType.REGULAR_FILE, FileType.DIRECTORY):
-        yield checks.FILE_TYPE.finding(row.path, span=version.span, actual=meta.type)
+        severity = Severity.NOTE if meta.type == FileType.UNKNOWN else Severity.UNCHECKED
+        yield checks.FILE_TYPE.finding(row.path, span=version.span, actual=meta.type, severity=severity)
     reason = ""
     try:
         safe_parts(row.path)
