@@ -172,6 +172,7 @@ RECORD = {
     "user": "any",
     "auto": "any",
 }
+ANSWER = {"type!": "text", "value!": "any"}
 MATCH = {**RECORD, **VERSION, "target": "text", "file": "text"}
 REFUSED = {"name!": "text", "code!": "text", "message!": "text", "span": "$span"}
 SKIPPED = {"path!": "text", "reason!": "text"}
@@ -568,6 +569,7 @@ FORMS: dict[str, list[Form]] = {
         {"target": "text", "format": "text", "query": "any", "count!": "int"},
         {"format": "text", "query": "any", "span_ms!": "number", "counts!": "any"},
         {"format": "text", "query": "any", "plans!": ["object"]},
+        {"format": "text", "query": "any", "aggregate!": "text", "field!": "text", "values!": [ANSWER]},
     ],
     "sections": listed(WHERE, "sections", SECTION),
     "selftest": [
