@@ -65,9 +65,10 @@ def test_the_fields_are_those_of_the_loops(shape: str, cut: int, whole: bool, mo
     name, make = SHAPES[shape]
     data = make()
     data = data[: len(data) - cut]
-    found = tree(name, data, whole=whole)
+    window = (0, len(data)) if whole else None
+    found = tree(name, data, window=window)
     monkeypatch.setattr(schema, "passing", nullcontext)
-    assert found == tree(name, data, whole=whole)
+    assert found == tree(name, data, window=window)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -76,9 +77,10 @@ def test_damage_in_an_element_stops_where_the_loops_stop(shape: str, monkeypatch
     data = bytearray(make())
     for at in range(len(data) - len(data) // 4, len(data) - len(data) // 4 + 20):
         data[at] = 0xFF
-    found = tree(name, bytes(data), whole=True)
+    window = (0, len(data))
+    found = tree(name, bytes(data), window=window)
     monkeypatch.setattr(schema, "passing", nullcontext)
-    assert found == tree(name, bytes(data), whole=True)
+    assert found == tree(name, bytes(data), window=window)
 
 
 def test_elements_are_parsed_when_they_are_looked_at() -> None:

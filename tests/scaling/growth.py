@@ -213,7 +213,7 @@ class Growth(NamedTuple):
         return max(0.0, math.log2(self.calls[-1] / self.calls[-2]))
 
 
-NARROW = 64
+NARROW = 32
 """Columns above which rows are maps while work is counted, so that small tables are wide ones."""
 
 

@@ -12,6 +12,7 @@ import functools
 import importlib
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -150,7 +151,7 @@ class Explainer:
         cls = debug_class(schema)
         made = cls(*args, stream)
         note = ""
-        with passing():
+        with nullcontext() if self._whole else passing():  # what is shown whole is parsed whole
             try:
                 made._read()  # debug classes do not read themselves
             except FAILURES as error:
@@ -321,7 +322,7 @@ class Explainer:
         room = max(0, self._left)
         if self._window is not None and isinstance(values, Lazily) and not self._is_placed(places):
             return range(min(len(values), ARRAY_SHOWN, room))
-        if self._window is not None and len(places) == len(values) and not getattr(places, "hidden", False):
+        if self._window is not None and len(places) >= len(values) > 0 and not getattr(places, "hidden", False):
             near = list(self._touching(places, *self._window))
             first, last = (near[0], near[-1] + 1) if near else (0, 0)
             self.narrowed = self.narrowed or (isinstance(values, Lazily) and values.reaches and len(near) < len(values))
