@@ -26,6 +26,8 @@ WHY: dict[str, dict[str, str]] = {
         r"units: tokens\.number": "any number is one, as a variable and as a time",
         r"units: tokens\.len_text": "the next byte has to start a token, and mostly does not",
         r"units: tokens\.text": "any text is one; UTF-8 and the marks of a log type are checked",
+        r"stream: frames\.body\.descriptor": FRAME,
+        r"stream: .*content": "bits that are not used: the frame has a checksum",
     },
     "kv-ir": {
         r"preamble: metadata": "the version is checked; two names are not looked at, the user's part may be any JSON",

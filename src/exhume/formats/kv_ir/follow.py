@@ -53,7 +53,7 @@ class GrowingStream(Stream):
         return (piece for piece in self.pieces_and_pauses() if piece)
 
     def pieces_and_pauses(self) -> Iterator[bytes]:
-        """The same, with an empty piece before each wait."""
+        """The same, with an empty piece before each wait.  Raises the rule of a broken zstd frame."""
         self.size = self.stored = 0
         engine = None
         head = b""
