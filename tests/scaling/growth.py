@@ -68,6 +68,13 @@ def records(path: Path, count: int) -> None:
     _events(path, "clp-s", ({"a": number, "b": f"text {number}"} for number in range(count)))
 
 
+def entries(path: Path, count: int) -> None:
+    """Events with strings and texts that are not alike."""
+    _events(
+        path, "clp-s", ({"a": f"w{number}x", "b": f"a {'z' * (number % 97)} {number:x}x"} for number in range(count))
+    )
+
+
 def stream_events(path: Path, count: int) -> None:
     """Events of a KV-IR stream."""
     _events(path, "kv-ir", ({"a": number, "b": f"text {number}"} for number in range(count)))
@@ -128,9 +135,14 @@ def bundle(path: Path, count: int) -> None:
 
 CASES = (
     Case("clp-s", "schemas", 50, schemas, ("verify", "list", "cat", "cat --ordered", "salvage -o {o}", "carve",
-                                            "map --svg {o}", "export --to arrow -o {o}", "export --to jsonl -o {o}")),
-    Case("clp-s", "keys of a record", 100, keys, ("verify", "cat", "export --to arrow -o {o}")),
-    Case("clp-s", "records", 200, records, ("verify", "cat", "salvage -o {o}", "export --to csv -o {o}")),
+                                            "map --svg {o}", "export --to arrow -o {o}", "export --to jsonl -o {o}",
+                                            "recode -o {o}", "explain --at 70")),
+    Case("clp-s", "keys of a record", 100, keys, ("verify", "cat", "export --to arrow -o {o}", "list", "recode -o {o}",
+                                                  "explain --at 70")),
+    Case("clp-s", "records", 200, records, ("verify", "cat", "cat --ordered", "salvage -o {o}", "recode -o {o}",
+                                            "export --to csv -o {o}")),
+    Case("clp-s", "dictionary entries", 200, entries, ("verify", "cat", "salvage -o {o}", "recode -o {o}",
+                                                       "export --to arrow -o {o}")),
     Case("kv-ir", "events", 200, stream_events, ("verify", "cat", "export --to jsonl -o {o}")),
     Case("clp-ir", "events", 200, text_events, ("verify", "cat", "list", "salvage -o {o}", "export --to jsonl -o {o}")),
     Case("kv-ir", "events", 1000, stream_events, ("explain --at 2000", "explain --range 2000:2010", "explain")),

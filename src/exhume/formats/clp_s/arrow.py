@@ -41,6 +41,7 @@ from exhume.formats.clp_s.layout import COLUMN_TYPES, NodeType
 from exhume.formats.clp_s.read.arrow_columns import ColumnMaker, Part, Rows
 from exhume.formats.clp_s.read.arrow_wide import Source, wide_rows
 from exhume.formats.clp_s.read.decompressing import Ahead
+from exhume.formats.clp_s.read.printing import text_rows
 from exhume.formats.clp_s.read.windowed import WITH_VARIABLES, Shared
 from exhume.io.parallel import map_ordered
 from exhume.tabular import wide
@@ -53,7 +54,8 @@ if TYPE_CHECKING:
     Group = list[tuple["Source", Rows]]
 
 GROUP_BYTES: Final = 64 << 20
-"""Decompressed bytes of tables of which a batch is made: they are held until it is."""
+"""Decompressed bytes of tables of which a batch is made, and bytes of its records as text, by their average: they are
+held until it is."""
 
 MOST_CELLS: Final = 16 << 20
 """Rows times columns of a batch at most: a wide one has fewer rows than were asked for."""
@@ -122,7 +124,8 @@ def to_arrow(
         item.arrow_type = known.setdefault(made, made)  # equal types are one object, by which nulls are shared
         item.mixed = _is_mixed(pa, item)
     schema = pa.schema([pa.field(item.name, item.arrow_type) for item in fields])
-    groups = _groups(_tables(archive, search, nodes), min(batch_rows, max(1, MOST_CELLS // max(1, len(fields)))))
+    most = min(batch_rows, text_rows(archive, GROUP_BYTES), max(1, MOST_CELLS // max(1, len(fields))))
+    groups = _groups(_tables(archive, search, nodes), most)
     return pa.RecordBatchReader.from_batches(schema, _batches(pa, archive, groups, fields, schema, counted, jobs))
 
 

@@ -52,10 +52,10 @@ class Printer:
             raise found[1]
 
 
-def text_rows(archive: ClpSArchive) -> int:
-    """Rows whose text is some `TEXT_BYTES`, as the archive's records are on average."""
+def text_rows(archive: ClpSArchive, most: int = TEXT_BYTES) -> int:
+    """Rows whose text is some `most` bytes, as the archive's records are on average."""
     size = archive.header.original_size // max(1, archive.num_messages)
-    return max(LEAST_ROWS, TEXT_BYTES // max(1, size))
+    return max(LEAST_ROWS, most // max(1, size))
 
 
 def pieces(archive: ClpSArchive, complete: bool) -> Iterator[Callable[[], Iterator[bytes]]]:
