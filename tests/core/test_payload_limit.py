@@ -19,7 +19,8 @@ import exhume
 from exhume.formats.ark.rbuf.idl import parse_idl
 from exhume.formats.ark.writer import ArkWriter
 from exhume.formats.leveldb.log import build_batch, build_log
-from tests.archives import label, own_archives
+from exhume.formats.leveldb.table_writer import write_database
+from tests.archives import label, own_archives, real_archives
 from tests.conftest import Ran
 from tests.leveldb.make_samples import PUT, build_database, write_files
 
@@ -92,7 +93,7 @@ def check(run: Callable[..., Result], target: Path, limits: tuple[int, ...]) -> 
 
 
 @pytest.mark.bulk
-@pytest.mark.parametrize("target", own_archives(), ids=label)
+@pytest.mark.parametrize("target", [*own_archives(), *real_archives()], ids=label)
 def test_samples(target: Path, run: Callable[..., Result]) -> None:
     check(run, target, (10, 300))
 
@@ -276,6 +277,20 @@ def _ark_messages(folder: Path) -> None:
             channel.write(1_000 + number, value)
 
 
+def _leveldb_values(folder: Path, rows: list[tuple[bytes, bytes]], codec: str) -> None:
+    (folder / "made").mkdir()
+    write_database(lambda name: (folder / "made" / name).open("wb"), rows, codec=codec)
+
+
+def _leveldb_rows(folder: Path) -> None:
+    value = bytes(1 << 20)
+    _leveldb_values(folder, [(b"%04d" % row, value) for row in range(1100)], "snappy")
+
+
+def _leveldb_value(folder: Path) -> None:
+    _leveldb_values(folder, [(b"a", b"small"), (b"b", bytes(GIB + (GIB >> 5))), (b"c", b"small")], "none")
+
+
 VAST: dict[str, Callable[[Path], None]] = {
     "ark": _ark_messages,
     "caf": _caf_member,
@@ -285,6 +300,8 @@ VAST: dict[str, Callable[[Path], None]] = {
     "databundle": _bundle_member,
     "databundle, flat": lambda folder: _bundle_member(folder, compression="none"),
     "kv-ir": _kv_ir_events,
+    "leveldb": _leveldb_rows,
+    "leveldb, one value": _leveldb_value,
     "zs": _zs_records,
 }
 """How archives of more than 1 GiB of content are made with default options."""
