@@ -93,9 +93,15 @@ def check(run: Callable[..., Result], target: Path, limits: tuple[int, ...]) -> 
 
 
 @pytest.mark.bulk
-@pytest.mark.parametrize("target", [*own_archives(), *real_archives()], ids=label)
+@pytest.mark.parametrize("target", own_archives(), ids=label)
 def test_samples(target: Path, run: Callable[..., Result]) -> None:
     check(run, target, (10, 300))
+
+
+@pytest.mark.bulk
+@pytest.mark.parametrize("target", real_archives(), ids=label)
+def test_samples_of_other_producers(target: Path, run: Callable[..., Result]) -> None:
+    check(run, target, (64 << 10, 1 << 20))
 
 
 def _text(chance: random.Random, size: int) -> str:

@@ -324,7 +324,14 @@ def _in_windows(table: Table) -> Iterator[Finding]:
     reported: set[object] = set()
     for start, stop in windowed.blocks():
         first = max(0, start - 1)
-        for what, finding in windowed.call(partial(_window_faults, first=first), first, stop) or ():
+        window = windowed.call(partial(_window_faults, first=first), first, stop)
+        if window is None:  # its columns do not fit the table: only the whole could tell which
+            try:
+                table.load()
+            except ExhumeError as error:
+                yield Finding.from_error(error)
+            return
+        for what, finding in window:
             if what not in reported:
                 reported.add(what)
                 yield finding
