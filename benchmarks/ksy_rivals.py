@@ -23,19 +23,10 @@ def _construct(name: str) -> Work:
         "exit" / c.Int32ul, "session" / c.Int32sl, "sec" / c.Int32ul, "usec" / c.Int32sl, "addr" / text(16),
         "rest" / text(20),
     )  # fmt: skip
-    symbol = c.Struct(
-        "name" / c.Int32ul,
-        "info" / c.Int8ul,
-        "other" / c.Int8ul,
-        "index" / c.Int16ul,
-        "value" / c.Int64ul,
-        "size" / c.Int64ul,
-    )
     whole = {
         "pcap": c.Struct("head" / c.Bytes(24), "packets" / c.GreedyRange(packet)),
         "stl": c.Struct("head" / c.Bytes(80), "many" / c.Int32ul, "triangles" / c.Array(c.this.many, triangle)),
         "utmp": c.Struct("records" / c.GreedyRange(login)),
-        "elf": c.Struct("head" / c.Bytes(64), "symbols" / c.GreedyRange(symbol)),
     }[name]
     parse: Work = whole.compile().parse
     return parse
@@ -50,8 +41,6 @@ struct stl { char head[80]; uint32 many; triangle triangles[many]; };
 struct login { int32 type; int32 pid; char line[32]; char id[4]; char user[32]; char host[256]; uint32 exit;
   int32 session; uint32 sec; int32 usec; char addr[16]; char rest[20]; };
 struct utmp { login records[EOF]; };
-struct symbol { uint32 name; uint8 info; uint8 other; uint16 index; uint64 value; uint64 size; };
-struct elf { char head[64]; symbol symbols[EOF]; };
 """
 
 
@@ -61,7 +50,7 @@ def _dissect(name: str) -> Work:
     return found
 
 
-NAMES = ("pcap", "stl", "utmp", "elf")
+NAMES = ("pcap", "stl", "utmp")
 RIVALS: dict[str, dict[str, Callable[[], Work]]] = {
     "construct": {name: lambda name=name: _construct(name) for name in NAMES},  # type: ignore[misc]
     "dissect": {name: lambda name=name: _dissect(name) for name in NAMES},  # type: ignore[misc]
