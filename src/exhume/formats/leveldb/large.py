@@ -29,8 +29,11 @@ if TYPE_CHECKING:
 LARGE: Final = 16 << 20
 """Bytes of a block above which it is read in chunks."""
 
+LARGE_AND_SLOW: Final = 64 << 20
+"""The same for the codecs that take longer in chunks."""
+
 SLOW: Final = frozenset(("snappy", "lz4"))
-"""Codecs that take longer in chunks: only blocks that are not read otherwise are."""
+"""Codecs that take longer in chunks."""
 
 LONG: Final = 1 << 20
 """Bytes of a value above which it is not held in memory."""
@@ -153,7 +156,7 @@ def read_large(
     except (CodecError, UnsupportedFeatureError):
         return None
     least, budget = min(LARGE, file.limits.payload_size), file.limits.expansion_budget(size)
-    least = min(4 * LARGE, file.limits.payload_size) if found.codec in SLOW else least
+    least = min(LARGE_AND_SLOW, file.limits.payload_size) if found.codec in SLOW else least
     if found.dictionary or found.codec not in SEQUENTIAL or (max(size, size_of_all) <= least and not forced):
         return None
 
