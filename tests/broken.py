@@ -93,6 +93,11 @@ def _zs() -> Named:
     index = entries((b"", *file.block(0, records(bytes(70_000)), stored=deflate(records(bytes(70_000))))))
     bomb = file.finish(file.block(1, index, stored=deflate(index)))
     yield "bomb", Broken(_bytes(bomb), Limits(payload_size=1 << 10))
+    file = File(codec=b"deflate")
+    places = [file.block(0, records(key), stored=deflate(records(key))) for key in (b"a", b"k" * 3000)]
+    index = entries((b"", *places[0]), (b"k" * 3000, *places[1]))
+    bomb = file.finish(file.block(1, index, stored=deflate(index)))
+    yield "bomb in the index", Broken(_bytes(bomb), Limits(payload_size=1 << 10))
     file = File()
     root = file.block(1, entries(*((b"", file.start + 400 + n, 12) for n in range(20))))
     file.raw(bytes(600))

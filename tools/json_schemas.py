@@ -149,6 +149,7 @@ ENTRY = {
     "space": ("auto", "user"),
     "node": "int",
     "payload_offset": "int",
+    "timestamp": "int",
     "shard": "int",
     "shard_offset": "int",
     "crc32c": "text",
@@ -171,6 +172,8 @@ RECORD = {
     "key": "$bytes",
     "user": "any",
     "auto": "any",
+    "timestamp": "int",
+    "message": "$bytes",
 }
 ANSWER = {"type!": "text", "value!": "any"}
 MATCH = {**RECORD, **VERSION, "target": "text", "file": "text"}
@@ -279,6 +282,7 @@ NUMBERS_OF_INFO = (
     *("messages", "splits", "size", "data_size", "index_size", "files_size", "unreferenced", "unreadable"),
     *("original_size", "archive_size", "metadata_size", "records", "tables", "streams", "schemas", "nodes"),
     *("tables_size", "record_size", "block_size", "directories", "stored_size", "events", "utc_offset_ms"),
+    *("begin_ms", "end_ms"),
     *("last_sequence", "next_file_number", "log_number", "previous_log_number", "waterline", "edits"),
     *("root_index_offset", "root_index_length", "total_file_length", "header_extension_bytes"),
 )

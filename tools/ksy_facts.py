@@ -36,7 +36,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from kaitaistruct import KaitaiStream, KaitaiStruct, KaitaiStructError, ValidationFailedError
+from exhume_ksy.debug._stream import KaitaiStream
+from kaitaistruct import KaitaiStruct, KaitaiStructError, ValidationFailedError
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "tests" / "toolchain" / "facts"

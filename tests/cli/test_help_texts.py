@@ -82,6 +82,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run += ["create clp-s app.jsonl -o events.clps -q", "create databundle files -o photos.bundle -q"]
     types = "--type /robot/pose=demo::Pose --type /robot/battery=demo::Battery"
     run += [f"create ark {examples}/ark/robot.jsonl -o robot --schema robot.idl {types} -q"]
+    run += [f"export {examples}/clp_ir/server.clp.zst --to jsonl -o log.jsonl -q"]
     for line in run:
         subprocess.run([sys.executable, "-m", "exhume", *line.split()], cwd=folder, check=True)
     (folder / "image.dd").write_bytes(bytes(4096) + (folder / "words.zs").read_bytes() + bytes(4096))

@@ -14,8 +14,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from exhume_ksy.debug._stream import KaitaiStream
 from exhume_ksy.fast._layout import LayoutError
-from kaitaistruct import BytesIO, KaitaiStream, KaitaiStruct
+from kaitaistruct import BytesIO, KaitaiStruct
 
 from exhume.compiler.emit.text import safe
 from exhume.compiler.front.kinds import Bits, Sequence

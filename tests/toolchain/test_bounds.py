@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from kaitaistruct import KaitaiStream, KaitaiStruct
+from exhume_ksy.debug._stream import KaitaiStream
+from kaitaistruct import KaitaiStruct
 
 from tests.toolchain import trees
 from tools import ksy_facts

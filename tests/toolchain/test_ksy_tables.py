@@ -170,12 +170,16 @@ def test_one_budget_bounds_what_all_batches_inflate(tmp_path: Path) -> None:
 def peak(specification: Specification, file: Path) -> int:
     path = specification.model.schemas["one"].seq[-1].id
     list(specification.batches(file.read_bytes()[: file.stat().st_size % 260 + 2600], path, rows=64))
+    gc.collect()
+    gc.freeze()  # other tests leave many objects: without them each collection is quick
     tracemalloc.start()
-    for _ in specification.batches(file, path, rows=64):
-        gc.collect()  # structures and those in them name each other
-    _, most = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    return most
+    try:
+        for _ in specification.batches(file, path, rows=64):
+            gc.collect()  # structures and those in them name each other
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+        gc.unfreeze()
 
 
 @pytest.mark.parametrize("text", [EVENTS, ROWS], ids=["objects", "columns"])
