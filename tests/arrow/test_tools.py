@@ -19,6 +19,7 @@ from exhume.archive import Archive, MemberArchive
 from exhume.errors import MissingDependencyError
 from exhume.formats.ark.reader import ArkReader
 from exhume.formats.ark.writer import ArkWriter
+from exhume.formats.clp_ir.reader import ClpIrArchive
 from exhume.formats.clp_s.reader import ClpSArchive
 from exhume.formats.kv_ir.reader import KvIrArchive
 from exhume.formats.leveldb.reader import LevelDbArchive
@@ -58,6 +59,8 @@ def first_column(archive: Archive) -> tuple[str, list[Any]]:
             return name, [event.get(name) for event in archive.events()]
         case ArkReader():
             return "number", [message.value["number"] for message in archive.messages() if message.value]
+        case ClpIrArchive():
+            return "message", [event.message.decode("utf-8", "replace") for event in archive.events()]
         case KvIrArchive():
             return "message", [user.get("message") for _, user in archive.events()]
         case LevelDbArchive():

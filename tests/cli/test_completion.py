@@ -322,7 +322,7 @@ def offered(words: list[str], incomplete: str) -> list[str]:
     [
         (["verify"], "", ["<file>"]),
         (["salvage", "-o"], "x", ["<file>"]),
-        (["info", "--as"], "c", ["caf", "clp-s"]),
+        (["info", "--as"], "c", ["caf", "clp-ir", "clp-s"]),
         (["carve", "--only"], "z", ["zs"]),
         (["create"], "k", ["kv-ir"]),
         (["verify", "--limit"], "payload", ["payload_size="]),

@@ -288,8 +288,15 @@ def test_each_section_larger_than_is_allowed_is_named() -> None:
         assert {(one.code, one.expected) for one in found} == {("CLPS-501", "at most 8 bytes")}
         return {one.message.split(": ")[1].partition(" (")[0]: one.span for one in found}
 
-    assert named(Limits(payload_size=8)) == places
+    found = named(Limits(payload_size=8))
+    assert found.pop("stream 0")  # a row takes more than 8 bytes
+    assert found == places
     assert named(Limits(structure_size=8)).items() <= structures.items()
+
+
+def test_a_table_names_the_stream_after_the_last() -> None:
+    data = payload(tiny(), "/table_metadata", 40, u64(1))
+    assert "CLPS-342" in [one.code for one in exhume.verify(data, format="clp-s")]
 
 
 def test_a_byte_behind_the_number_of_entries_is_no_frame() -> None:

@@ -66,7 +66,7 @@ def recognise(head: bytes, kind: InputKind, *, final: bool) -> InputKind | None:
     if len(looked_at) - len(looked_at.translate(None, _CONTROL)) > len(looked_at) // _RARE:
         raise WriterError(
             "neither JSON nor text nor a stream of a CLP logger: it has control bytes",
-            expected="--input text stores any bytes as a text log",
+            expected="text; the input kind `text` stores any bytes",
             actual=head[:_SHOWN],
             format="clp-s",
         )
