@@ -24,7 +24,6 @@ WHY: dict[str, dict[str, str]] = {
         r"preamble: metadata": "the version and the reference time are checked; any pattern and time zone is one",
         r"units: tokens\.tag": "widths of lengths and times differ in one bit; what cannot be is found",
         r"units: tokens\.number": "any number is one, as a variable and as a time",
-        r"units: tokens\.len_text": "the next byte has to start a token, and mostly does not",
         r"units: tokens\.text": "any text is one; UTF-8 and the marks of a log type are checked",
         r"stream: frames\.body\.descriptor": FRAME,
         r"stream: .*content": "bits that are not used: the frame has a checksum",

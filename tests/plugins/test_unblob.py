@@ -52,7 +52,7 @@ def test_unblob_extracts_an_image_with_every_format(samples: Path, tmp_path: Pat
     found = sorted((chunk["start_offset"], chunk["end_offset"], chunk["handler_name"]) for chunk in chunks)
     assert found == [(one.offset, one.end, one.format) for one in exhume.carve(image, min_confidence=0.5)]
     assert {name for _, _, name in found} == {"zs", "clp-s", "kv-ir", "clp-ir", "caf", "leveldb", "databundle", "ark"}
-    assert [chunk["extraction_reports"] for chunk in chunks] == [[]] * 7
+    assert [chunk["extraction_reports"] for chunk in chunks] == [[]] * 8
 
     for start, end, name in found:
         made = tmp_path / "out" / "image_extract" / f"{start}-{end}.{name}_extract"

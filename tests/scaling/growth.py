@@ -162,7 +162,7 @@ CASES = (
     Case("zs", "findings", 50, archives.damaged_blocks, ("verify", "explain", "salvage -o {o}", "map --svg {o}")),
     Case("databundle", "members", 50, bundle, ("verify", "list", "export --to jsonl -o {o}", "explain --at 200",
                                                "extract -o {o}", "salvage -o {o}")),
-    Case("databundle", "shards", 20, archives.shards, ("verify", "list", "cat", "salvage -o {o}")),
+    Case("databundle", "shards", 10, archives.shards, ("verify", "list", "cat", "salvage -o {o}")),
     Case("ark", "channels", 100, archives.channels, ("verify", "list", "cat", "explain", "export --to parquet -o {o}",
                                                      "export --to arrow -o {o}", "export --to mcap -o {o}",
                                                      "salvage -o {o}")),

@@ -58,6 +58,8 @@ REST = {
     "ark_manifest": "as of `ark_rbuf`, which a manifest is",
     "ark_rbuf": "numbers and GUIDs: `formats/ark/rbuf`, by types that the archive declares itself; the header byte of "
     "an object: a table that the generated reader filled",
+    "clp_ir": "`formats/clp_ir`: metadata of the preamble is JSON, and the kernel reads tokens by itself where it can",
+    "clp_s_table": "columns whose values cannot be wrong are not read by `verify`",
     "data_bundle_shard": "`verify`: what lies before the records is zeros, a piece at a time since it may be large",
     "leveldb_block": "nobody: restart points of names and handles, which are always read from the first",
     "leveldb_properties": "nobody: restart points, as in `leveldb_block`",

@@ -30,7 +30,7 @@ LEFT_OUT = "exhume.left_out"
 DEEPEST = 16
 """Levels of structures, lists and choices within each other that get columns."""
 
-MOST_VALUES = 500_000
+MOST_VALUES = 300_000
 """Values of a table beside a share for each byte of the file."""
 
 VALUES_PER_BYTE = 20
