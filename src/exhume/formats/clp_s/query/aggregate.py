@@ -45,7 +45,7 @@ def check_field(field: str) -> None:
     except EscapeError as error:
         raise QueryError(f"not a field: {error}", format="clp-s", query=field) from None
     if column.open or _WILDCARD.search(field):
-        raise QueryError("the field of a minimum, maximum or list of values cannot have wildcards", format="clp-s", query=field)
+        raise QueryError("an aggregated field cannot have wildcards", format="clp-s", query=field)
 
 
 def extreme(searches: Iterable[Search], field: str, *, largest: bool) -> Number | None:
