@@ -566,6 +566,20 @@ def rows_of() -> tuple[bytes, list[dict[str, Any]]]:
     return data + data[1 : 1 + 15], told
 
 
+@pytest.mark.parametrize(
+    ("repeat", "kind"),
+    [
+        ("repeat: eos", "RowColumns"),
+        ("repeat: expr, repeat-expr: 40", "RowColumns"),
+        ("repeat: expr, repeat-expr: 16", "list"),
+    ],
+)
+def test_fixed_rows_become_columns_unless_they_are_few(compiled: Any, repeat: str, kind: str) -> None:
+    text = f"meta: {{id: one, endian: le}}\nseq: [{{id: rows, type: row, {repeat}}}]\n"
+    rows = compiled(text + "types: {row: {seq: [{id: a, type: u2}]}}\n").read(bytes(80)).rows
+    assert type(rows).__name__ == kind
+
+
 def test_a_table_of_rows(compiled: Any, tmp_path: Path) -> None:
     pa = pytest.importorskip("pyarrow")
     data, told = rows_of()
