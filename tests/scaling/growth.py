@@ -25,6 +25,7 @@ from unittest import mock
 
 import exhume
 from exhume.cli.main import invoke
+from exhume.formats.leveldb import pool
 from exhume.tabular import wide
 from tests.scaling import archives
 from tools.blocks import write_block
@@ -233,9 +234,13 @@ NARROW = 32
 """Columns above which rows are maps while work is counted, so that small tables are wide ones."""
 
 
+FEW = 8
+"""Files that a pool keeps open while work is counted, so that each size has more of them than the pool."""
+
+
 def grow(case: Case, verb: str, folder: Path, *, memory: bool = False) -> Growth:
     """Run a verb at each size of a count."""
-    with mock.patch.object(wide, "WIDEST", NARROW):
+    with mock.patch.object(wide, "WIDEST", NARROW), mock.patch.object(pool, "MOST_OPEN", FEW):
         return _grow(case, verb, folder, memory=memory)
 
 

@@ -16,11 +16,11 @@ MOST_OPEN = 128
 
 
 class SourcePool:
-    """The files of a directory, at most `most_open` of them open at a time (more while that many are being read)."""
+    """The files of a directory, `MOST_OPEN` of them open at a time (more while that many are being read)."""
 
-    def __init__(self, tree: Tree, most_open: int = MOST_OPEN) -> None:
+    def __init__(self, tree: Tree) -> None:
         self._tree = tree
-        self._most = most_open
+        self._most = MOST_OPEN
         self._known: dict[str, PooledSource] = {}
         self._open: OrderedDict[str, Source] = OrderedDict()
         self._uses: dict[str, int] = {}
