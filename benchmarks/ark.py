@@ -97,13 +97,13 @@ def ark_write(folder: Path, count: int, size: int) -> Callable[[], int]:
 def ark_read(folder: Path, topics: str | None, decode: bool) -> Callable[[], int]:
     """Reads messages in time order."""
     from exhume.formats.ark.collection import open_archive
-    from exhume.formats.ark.reader import ArkReader
+    from exhume.formats.ark.reader import ArkArchive
     from exhume.io.local import LocalTree
 
     def run() -> int:
         count = 0
         with open_archive(LocalTree(folder)) as log:
-            assert isinstance(log, ArkReader)
+            assert isinstance(log, ArkArchive)
             for message in log.messages(topics, decode=decode):
                 count += message.value is not None if decode else 1
         return count

@@ -40,7 +40,7 @@ FINDING = {
     "expected": "any",
     "actual": "any",
     "spec_ref": "text",
-    "declared": "$span",
+    "declared_at": "$span",
 }
 VERDICT = ("ok", "damaged", "incomplete")
 SECTION = {
@@ -58,7 +58,7 @@ SECTION = {
 }
 CHECKSUM = {
     "algorithm!": "text",
-    "outcome!": ("matches", "mismatch", "not checked"),
+    "outcome!": ("matches", "mismatch", "not_checked"),
     "expected": "any",
     "actual": "any",
     "reason": "text",
@@ -146,7 +146,7 @@ ENTRY = {
     "stream": "int",
     "stream_offset": "int",
     "columns": "texts",
-    "space": ("auto", "user"),
+    "namespace": ("auto", "user"),
     "node": "int",
     "payload_offset": "int",
     "timestamp": "int",
@@ -157,7 +157,7 @@ ENTRY = {
     "implied": "bool",
     "problem": "text",
     "reason": "text",
-    "proof": "text",
+    "checksum_status": "text",
     "key": "$bytes",
 }
 RECORD = {
@@ -184,11 +184,11 @@ CARVED = {
     "format!": "text",
     "offset!": "int",
     "length!": "int",
-    "verdict!": ("whole", "partial", "damaged", "incomplete"),
+    "verdict!": ("complete", "partial", "damaged", "incomplete"),
     "note": "text",
-    "proved_by!": ("checksums", "structure", "nothing"),
+    "verified_by!": ("checksums", "structure", "none"),
     "confidence!": "number",
-    "intact": "int",
+    "intact_bytes": "int",
     "nested_in": "int",
     "findings!": ["$finding"],
 }
@@ -216,7 +216,7 @@ FORMAT = {
     "content!": "text",
     "extensions!": "texts",
     "codecs!": "texts",
-    "can!": "texts",
+    "capabilities!": "texts",
     "limitations!": "texts",
 }
 INSTALLATION = {
@@ -234,11 +234,11 @@ EXPLAINED = {
     "skipped": "int",
     "findings": ["$finding"],
 }
-FATE = {
+OUTCOME = {
     **SPAN,
-    "fate!": ("recovered", "rebuilt", "lost", "ignored"),
-    "what": "text",
-    "why": "text",
+    "outcome!": ("recovered", "rebuilt", "lost", "ignored"),
+    "content": "text",
+    "reason": "text",
     "code": "text",
 }
 STATISTICS = {
@@ -287,7 +287,7 @@ NUMBERS_OF_INFO = (
     *("root_index_offset", "root_index_length", "total_file_length", "header_extension_bytes"),
 )
 TEXTS_OF_INFO = (
-    *("log_identifier", "common_identifier", "name", "manifest_read_with", "format_version", "index_order", "version"),
+    *("log_identifier", "common_identifier", "name", "schema_source", "format_version", "index_order", "version"),
     *("magic", "compression", "encoding", "codec", "writer", "comparator", "manifest", "data_sha256"),
 )
 PAIR = {"key!": "text", "type!": "text"}
@@ -352,7 +352,14 @@ CREATED = {
     "lost": "counts",
     "notes": "texts",
     "chunks": [
-        {"path!": "text", "size!": "int", "files!": "int", "data_size!": "int", "index_size!": "int", "dead!": "int"}
+        {
+            "path!": "text",
+            "size!": "int",
+            "files!": "int",
+            "data_size!": "int",
+            "index_size!": "int",
+            "unreferenced_bytes!": "int",
+        }
     ],
     "archives": [{"path!": "text", "size!": "int"}],
     "skipped": "any",  # how many, or of files which
@@ -391,7 +398,7 @@ FORMS: dict[str, list[Form]] = {
             "target!": "text",
             "ok!": "bool",
             "records!": "int",
-            "last": "text",
+            "last_digest": "text",
             "runs!": [
                 {
                     "record!": "int",
@@ -410,7 +417,7 @@ FORMS: dict[str, list[Form]] = {
                     "record!": "int",
                     "name!": "text",
                     "role!": ("input", "output"),
-                    "state!": ("same", "changed", "missing", "not checked"),
+                    "state!": ("unchanged", "changed", "missing", "not_checked"),
                 }
             ],
         }
@@ -514,13 +521,20 @@ FORMS: dict[str, list[Form]] = {
         {"target!": "text", "offset!": "int", "sections!": ["$section"], "fields!": ["$field"]},
     ),
     "export": [
-        {"target!": "text", "to!": "text", "output": "text", "written!": "counts", "lost!": "counts", "notes!": "texts"}
+        {
+            "target!": "text",
+            "export_format!": "text",
+            "output": "text",
+            "written!": "counts",
+            "lost!": "counts",
+            "notes!": "texts",
+        }
     ],
     "extract": [{"target!": "text", "output": "text", "extracted!": "int", "bytes!": "int", "refused!": [REFUSED]}],
     "file": [
         {
             "target!": "text",
-            "kind!": ("archive", "part", "unrecognised", "link", "unreadable"),
+            "kind!": ("archive", "part", "unrecognized", "link", "unreadable"),
             "format": "text",
             "archive": "text",
             "message": "text",
@@ -556,10 +570,10 @@ FORMS: dict[str, list[Form]] = {
             "output": "text",
             "recovered!": "counts",
             "lost!": "counts",
-            "spans!": [FATE],
+            "spans!": [OUTCOME],
             "notes!": "texts",
             "verdict!": VERDICT,
-            "verified!": ("checksums", "reread", "unverifiable", "failed", "nothing"),
+            "verified_by!": ("checksums", "structure", "none", "failed", "empty"),
             "findings!": ["$finding"],
         }
     ],
@@ -571,7 +585,7 @@ FORMS: dict[str, list[Form]] = {
         {"format": "text", "query": "any", "matches!": [MATCH]},
         {**MATCH, "format": "text", "query": "any"},
         {"target": "text", "format": "text", "query": "any", "count!": "int"},
-        {"format": "text", "query": "any", "span_ms!": "number", "counts!": "any"},
+        {"format": "text", "query": "any", "interval_ms!": "number", "counts!": "any"},
         {"format": "text", "query": "any", "plans!": ["object"]},
         {"format": "text", "query": "any", "aggregate!": "text", "field!": "text", "values!": [ANSWER]},
     ],
@@ -582,8 +596,8 @@ FORMS: dict[str, list[Form]] = {
             "installation!": "object",
             "count!": "int",
             "seed!": "int",
-            "made_ns!": "int",
-            "checks!": [{"part!": "text", "name!": "text", "tried!": "int", "results!": "counts", "ok!": "bool"}],
+            "created_ns!": "int",
+            "checks!": [{"part!": "text", "name!": "text", "attempts!": "int", "results!": "counts", "ok!": "bool"}],
         }
     ],
     "snippet": [{"target!": "text", "manifest!": "text", "log_identifier!": "text"}],
@@ -606,7 +620,7 @@ FORMS: dict[str, list[Form]] = {
             "verdicts!": dict.fromkeys(("ok!", "damaged!", "incomplete!"), "int"),
         }
     ],
-    "walk": [dict.fromkeys(("archive!", "part!", "unrecognised!", "link!", "unreadable!"), "int")],
+    "walk": [dict.fromkeys(("archive!", "part!", "unrecognized!", "link!", "unreadable!"), "int")],
 }
 
 

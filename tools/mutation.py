@@ -60,7 +60,7 @@ WALL = 300.0
 GOAL = 0.95
 
 
-class Fate(enum.StrEnum):
+class Outcome(enum.StrEnum):
     """What became of a mutant."""
 
     KILLED = "killed"
@@ -93,9 +93,11 @@ def kept_of(name: str) -> Path:
 
 
 def keep(name: str, verdicts: dict[str, Verdict]) -> None:
-    """Keeps the fates of a module's mutants, for `--again` and for writing tests that kill the survivors."""
-    fates = {fate: [mutant for mutant, verdict in verdicts.items() if verdict.fate is fate] for fate in Fate}
-    kept_of(name).write_text(json.dumps(fates, indent=1, ensure_ascii=False), encoding="utf-8")
+    """Keeps the outcomes of a module's mutants, for `--again` and for writing tests that kill the survivors."""
+    outcomes = {
+        outcome: [mutant for mutant, verdict in verdicts.items() if verdict.outcome is outcome] for outcome in Outcome
+    }
+    kept_of(name).write_text(json.dumps(outcomes, indent=1, ensure_ascii=False), encoding="utf-8")
 
 
 def equivalents() -> dict[str, dict[str, str]]:
@@ -277,7 +279,7 @@ class Test:
 class Verdict:
     """What the tests say about a mutant, and which were asked."""
 
-    fate: Fate
+    outcome: Outcome
     again: bool
     tests: list[str]
 
@@ -371,9 +373,9 @@ class Experiment:
         mutants = []
         for mutant in find_mutants(source):
             if mutant.name in known:
-                self.found[name][mutant.name] = Verdict(Fate.EQUIVALENT, False, [])
+                self.found[name][mutant.name] = Verdict(Outcome.EQUIVALENT, False, [])
             elif mutant.name in killed:
-                self.found[name][mutant.name] = Verdict(Fate.KILLED, False, [])
+                self.found[name][mutant.name] = Verdict(Outcome.KILLED, False, [])
             else:
                 mutants.append((mutant, self._tests_for(name, mutant, early)))
 
@@ -405,8 +407,10 @@ class Experiment:
         for (mutant, tests), status in in_children(mutants, work, self.jobs):
             self.killers = killers.read_bytes()[-16:]
             again = status == 2 or (status == 0 and any(line in early for line in range(mutant.first, mutant.last + 1)))
-            fate = Fate.SURVIVED if status in (0, 2) else Fate.KILLED
-            self.found[name][mutant.name] = Verdict(fate, again, [self.tests[number].item.nodeid for number in tests])
+            outcome = Outcome.SURVIVED if status in (0, 2) else Outcome.KILLED
+            self.found[name][mutant.name] = Verdict(
+                outcome, again, [self.tests[number].item.nodeid for number in tests]
+            )
         keep(name, self.found[name])
 
     def _near(self, name: str, mutant: Mutant) -> set[int]:
@@ -544,7 +548,7 @@ def examine(names: list[str], jobs: int, again: bool, budget: float) -> dict[str
         found |= pickle.loads(output.read_bytes())
     doubtful = [(name, mutant, v) for name, each in found.items() for mutant, v in each.items() if v.again]
     for (_, _, verdict), status in in_children(doubtful, lambda one: retry(one[0], one[1], one[2].tests), jobs):
-        verdict.fate = Fate.SURVIVED if status == 0 else Fate.KILLED
+        verdict.outcome = Outcome.SURVIVED if status == 0 else Outcome.KILLED
     return found
 
 
@@ -574,9 +578,9 @@ HEAD = ["| module | mutants | killed | equivalent | survived | killed of those n
 
 def row(name: str, verdicts: dict[str, Verdict]) -> str:
     """The row of a module in the table."""
-    counts = {fate: sum(v.fate is fate for v in verdicts.values()) for fate in Fate}
-    share = counts[Fate.KILLED] / max(1, len(verdicts) - counts[Fate.EQUIVALENT])
-    numbers = (len(verdicts), counts[Fate.KILLED], counts[Fate.EQUIVALENT], counts[Fate.SURVIVED])
+    counts = {outcome: sum(v.outcome is outcome for v in verdicts.values()) for outcome in Outcome}
+    share = counts[Outcome.KILLED] / max(1, len(verdicts) - counts[Outcome.EQUIVALENT])
+    numbers = (len(verdicts), counts[Outcome.KILLED], counts[Outcome.EQUIVALENT], counts[Outcome.SURVIVED])
     return f"| `{name}.py` | " + " | ".join(map(str, numbers)) + f" | {share:.1%} |"
 
 
@@ -584,7 +588,7 @@ def tell(found: dict[str, dict[str, Verdict]], *, table: bool) -> None:
     """Prints survivors, keeps them, and rewrites the rows of these modules."""
     rows = {line.split("`")[1][:-3]: line for line in read_block("trust.md", "mutation").splitlines() if "`" in line}
     for name, verdicts in found.items():
-        left = [mutant for mutant, verdict in verdicts.items() if verdict.fate is Fate.SURVIVED]
+        left = [mutant for mutant, verdict in verdicts.items() if verdict.outcome is Outcome.SURVIVED]
         untested = {mutant for mutant in left if not verdicts[mutant].tests}
         text = "".join(f"{mutant}{'   (no test runs it)' if mutant in untested else ''}\n" for mutant in left)
         keep(name, verdicts)
@@ -619,8 +623,8 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _share(verdicts: dict[str, Verdict]) -> float:
-    counted = [v for v in verdicts.values() if v.fate is not Fate.EQUIVALENT]
-    return sum(v.fate is Fate.KILLED for v in counted) / max(1, len(counted))
+    counted = [v for v in verdicts.values() if v.outcome is not Outcome.EQUIVALENT]
+    return sum(v.outcome is Outcome.KILLED for v in counted) / max(1, len(counted))
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 from types import ModuleType
 
 import exhume
-from exhume.cli.outcome import Outcome
+from exhume.cli.exit_code import ExitCode
 from exhume.limits import DEFAULT_LIMITS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -46,12 +46,12 @@ FOLDERS = {
 LINK = re.compile(r"(\]\()(?!\w+:|#)([^)#\s]+)(#[^)\s]*)?(\))")
 FENCE = re.compile(r"(^```.*?^```$)", re.DOTALL | re.MULTILINE)
 EXIT_CODES = {
-    Outcome.DONE: "done",
-    Outcome.FAILED: "failed: unreadable, an error of the system, nothing survives",
-    Outcome.USAGE: "usage: an option, an argument or a combination that does not exist",
-    Outcome.LOSS: "partial result: something could not be read or checked, was rejected, or does not fit the output",
-    Outcome.NO: "negative result: damage, no match, a difference, or an unrecognized format",
-    Outcome.INTERRUPTED: "interrupted (Ctrl-C)",
+    ExitCode.DONE: "done",
+    ExitCode.FAILED: "failed: unreadable, an error of the system, nothing survives",
+    ExitCode.USAGE: "usage: an option, an argument or a combination that does not exist",
+    ExitCode.LOSS: "partial result: something could not be read or checked, was rejected, or does not fit the output",
+    ExitCode.NO: "negative result: damage, no match, a difference, or an unrecognized format",
+    ExitCode.INTERRUPTED: "interrupted (Ctrl-C)",
 }
 
 
@@ -130,7 +130,7 @@ def limits() -> str:
 
 def exit_codes() -> str:
     """The page of the exit codes."""
-    rows = "".join(f"| {int(outcome)} | {EXIT_CODES[outcome]} |\n" for outcome in Outcome)
+    rows = "".join(f"| {int(outcome)} | {EXIT_CODES[outcome]} |\n" for outcome in ExitCode)
     head = (
         "# Exit codes\n\n[Command line](../cli.md) says what a verb adds.\n\n| exit code | meaning |\n| --- | --- |\n"
     )

@@ -15,6 +15,7 @@ __version__ = "0.1.0"
 
 _NAMES = {
     "open": "exhume.engines.opening:open_archive",
+    "inspect": "exhume.engines.inspect:inspect_archive",
     "identify": "exhume.engines.identify:identify",
     "create": "exhume.registry:create_archive",
     "verify": "exhume.engines.verify:verify",
@@ -64,6 +65,7 @@ __all__ = [
     "databundle",
     "explain",
     "identify",
+    "inspect",
     "kvir",
     "leveldb",
     "open",

@@ -28,8 +28,8 @@ from exhume.errors import Span as Span
 from exhume.findings import Finding as Finding
 from exhume.findings import Severity as Severity
 from exhume.findings import Verdict as Verdict
-from exhume.formats.ark.collection import ArkDirectory
-from exhume.formats.ark.reader import ArkReader
+from exhume.formats.ark.collection import ArkLogSet
+from exhume.formats.ark.reader import ArkArchive
 from exhume.formats.ark.writer import ArkWriter
 from exhume.formats.caf.reader import CafArchive
 from exhume.formats.caf.writer import CafWriter
@@ -42,7 +42,7 @@ from exhume.formats.data_bundle.writer import DataBundleWriter
 from exhume.formats.kv_ir.reader import KvIrArchive
 from exhume.formats.kv_ir.writer import KvIrWriter
 from exhume.formats.leveldb.reader import LevelDbArchive
-from exhume.formats.zs.reader import ZsReader
+from exhume.formats.zs.reader import ZsArchive
 from exhume.formats.zs.writer import ZsWriter
 from exhume.io.opening import Target
 from exhume.layout.foreign import compile_ksy as compile_ksy
@@ -73,6 +73,7 @@ __all__ = [
     "databundle",
     "explain",
     "identify",
+    "inspect",
     "kvir",
     "leveldb",
     "open",
@@ -87,24 +88,11 @@ __version__: str
 def open(
     target: Target,
     *,
-    format: str | None = None,
-    limits: Limits = ...,
-    storage_options: dict[str, Any] | None = None,
-    offset: int = 0,
-    length: int | None = None,
-    damaged: Literal[True],
-    **options: Any,
-) -> Inspection: ...
-@overload
-def open(
-    target: Target,
-    *,
     format: Literal["clp-s"],
     limits: Limits = ...,
     storage_options: dict[str, Any] | None = None,
     offset: int = 0,
     length: int | None = None,
-    damaged: Literal[False] = False,
     **options: Any,
 ) -> ClpSArchive: ...
 @overload
@@ -116,9 +104,8 @@ def open(
     storage_options: dict[str, Any] | None = None,
     offset: int = 0,
     length: int | None = None,
-    damaged: Literal[False] = False,
     **options: Any,
-) -> ZsReader: ...
+) -> ZsArchive: ...
 @overload
 def open(
     target: Target,
@@ -128,9 +115,8 @@ def open(
     storage_options: dict[str, Any] | None = None,
     offset: int = 0,
     length: int | None = None,
-    damaged: Literal[False] = False,
     **options: Any,
-) -> ArkReader | ArkDirectory: ...
+) -> ArkArchive | ArkLogSet: ...
 @overload
 def open(
     target: Target,
@@ -140,7 +126,6 @@ def open(
     storage_options: dict[str, Any] | None = None,
     offset: int = 0,
     length: int | None = None,
-    damaged: Literal[False] = False,
     **options: Any,
 ) -> CafArchive: ...
 @overload
@@ -152,7 +137,6 @@ def open(
     storage_options: dict[str, Any] | None = None,
     offset: int = 0,
     length: int | None = None,
-    damaged: Literal[False] = False,
     **options: Any,
 ) -> DataBundleArchive: ...
 @overload
@@ -164,7 +148,6 @@ def open(
     storage_options: dict[str, Any] | None = None,
     offset: int = 0,
     length: int | None = None,
-    damaged: Literal[False] = False,
     **options: Any,
 ) -> ClpIrArchive: ...
 @overload
@@ -176,7 +159,6 @@ def open(
     storage_options: dict[str, Any] | None = None,
     offset: int = 0,
     length: int | None = None,
-    damaged: Literal[False] = False,
     **options: Any,
 ) -> KvIrArchive: ...
 @overload
@@ -188,7 +170,6 @@ def open(
     storage_options: dict[str, Any] | None = None,
     offset: int = 0,
     length: int | None = None,
-    damaged: Literal[False] = False,
     **options: Any,
 ) -> LevelDbArchive: ...
 @overload
@@ -200,7 +181,6 @@ def open(
     storage_options: dict[str, Any] | None = None,
     offset: int = 0,
     length: int | None = None,
-    damaged: bool = False,
     **options: Any,
 ) -> Archive: ...
 @overload
@@ -219,3 +199,13 @@ def create(target: str | os.PathLike[str], format: Literal["clp-ir"], **options:
 def create(target: str | os.PathLike[str], format: Literal["kv-ir"], **options: Any) -> KvIrWriter: ...
 @overload
 def create(target: str | os.PathLike[str], format: str, **options: Any) -> Writer: ...
+def inspect(
+    target: Target,
+    *,
+    format: str | None = None,
+    limits: Limits = ...,
+    storage_options: dict[str, Any] | None = None,
+    offset: int = 0,
+    length: int | None = None,
+    **options: Any,
+) -> Inspection: ...

@@ -84,12 +84,12 @@ class Info(abc.ABC):
         """Plain JSON-able values; nested dicts and lists of dicts are shown as sub-sections and tables."""
 
     @property
-    def left_out(self) -> str:
+    def omitted(self) -> str:
         """A sentence that names the values left None because they would take too many requests; usually empty."""
         return ""
 
     @property
-    def damage(self) -> Sequence[Finding]:
+    def findings(self) -> Sequence[Finding]:
         """The errors met while the values were gathered; because of them, values may be missing or wrong."""
         return ()
 
@@ -181,24 +181,24 @@ class Archive(abc.ABC):
     def to_arrow(self, **options: Any) -> Any:
         """The archive's table as a streaming `pyarrow.RecordBatchReader` (extra `arrow`): records, or members.
 
-        Every format takes `columns` (the names to return, in that order), `batch_rows` (rows per batch), and `lost`, a
-        `collections.Counter` of values that did not fit (see `exhume.tabular.arrow`); other options are the format's
+        Every format takes `columns` (the names to return, in that order), `batch_rows` (rows per batch), and `losses`,
+        a `collections.Counter` of values that did not fit (see `exhume.tabular.arrow`); other options are the format's
         own.  Records and members are read when their batch is requested, and damage is raised by the batch that meets
         it.  Raises `MissingDependencyError` without pyarrow, `EntryNotFoundError` for an unknown column, and
         `UnsupportedOperationError` where the format has no Arrow form.
         """
         raise UnsupportedOperationError(f"{self.format} has no Arrow form", span=Span(self.name, 0, 0))
 
-    def to_dataset(self, *, keep_bytes: int | None = None, **options: Any) -> Any:
+    def to_dataset(self, *, cache_bytes: int | None = None, **options: Any) -> Any:
         """The same table as a `pyarrow.dataset.Dataset`, for DuckDB, Polars (`scan_pyarrow_dataset`) and pyarrow.
 
         Only the columns that a query needs are read.  Those that were read completely are kept for the next query, up
-        to `keep_bytes` of decoded columns (default 256 MiB; 0 keeps none, nor does the option `lost`).  Other options
-        and errors are those of `to_arrow`.
+        to `cache_bytes` of decoded columns (default 256 MiB; 0 keeps none, nor does the option `losses`).  Other
+        options and errors are those of `to_arrow`.
         """
-        from exhume.tabular.dataset import KEEP_BYTES, ArchiveDataset
+        from exhume.tabular.dataset import CACHE_BYTES, ArchiveDataset
 
-        return ArchiveDataset(self, options, KEEP_BYTES if keep_bytes is None else keep_bytes)
+        return ArchiveDataset(self, options, CACHE_BYTES if cache_bytes is None else cache_bytes)
 
     wide_tables: ClassVar[bool] = False
     """Whether `to_arrow` takes `widest`: the number of columns above which rows are maps (`exhume.tabular.wide`)."""
@@ -207,7 +207,7 @@ class Archive(abc.ABC):
         """A function that makes the reader of each table, by its name; most formats have one table, named ""."""
         return {"": functools.partial(self.to_arrow, **options)}
 
-    def arrow_together(
+    def read_arrow_tables(
         self, tables: Sequence[str], **options: Any
     ) -> tuple[dict[str, Any], Callable[[], Iterator[tuple[str, Any]]]] | None:
         """Several of `arrow_tables` in one pass: their schemas, and what reads the batches of all with their names.
@@ -301,13 +301,13 @@ class MemberArchive(Archive):
         Raises `EntryNotFoundError`, and the format's own error for a member that is damaged.
         """
 
-    def hint(self, entries: Sequence[Entry]) -> None:
+    def will_read(self, entries: Sequence[Entry]) -> None:
         """Announces that these members will be read, mostly in this order.
 
         A remote archive then fetches them in few requests, and fetches nothing else.
         """
 
-    def hint_all(self) -> None:
+    def will_read_all(self) -> None:
         """Announces that all members will be read in the archive's order, where that is the order of their bytes."""
         if not self.source.is_remote:
             return
@@ -318,14 +318,14 @@ class MemberArchive(Archive):
             if one.size
         ]
         if places == sorted(places):
-            self.hint(entries)
+            self.will_read(entries)
 
     def iter_member(self, name: str, chunk_size: int = STREAM_CHUNK, *, jobs: int = 1) -> Iterator[bytes]:
         """A member's bytes in chunks, with bounded memory; `jobs` threads decode (0: one per core)."""
         entry = self.stat(name)
         size = entry.size or 0
         if size > chunk_size:
-            self.hint([entry])
+            self.will_read([entry])
         for start in range(0, size, chunk_size):
             yield self.read_member(name, start, min(size, start + chunk_size))
 

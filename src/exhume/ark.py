@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any, Literal, cast
 
 from exhume.engines.opening import open_archive
-from exhume.formats.ark.collection import ArkDirectory
-from exhume.formats.ark.reader import ArkReader
+from exhume.formats.ark.collection import ArkLogSet
+from exhume.formats.ark.reader import ArkArchive
 from exhume.formats.ark.writer import ArkWriter
 from exhume.io.opening import Target
 from exhume.limits import DEFAULT_LIMITS, Limits
 
-__all__ = ["ArkReader", "ArkWriter", "create", "open"]
+__all__ = ["ArkArchive", "ArkWriter", "create", "open"]
 
 create = ArkWriter
 """`exhume.create` for this format: `ArkWriter`."""
@@ -28,7 +28,7 @@ def open(
     storage_options: dict[str, Any] | None = None,
     offset: int = 0,
     length: int | None = None,
-) -> ArkReader:
+) -> ArkArchive:
     """Opens one Ark log for reading.
 
     Args:
@@ -69,7 +69,7 @@ def open(
         unfinished=unfinished,
         by_manifest=by_manifest,
     )
-    if isinstance(archive, ArkDirectory):
+    if isinstance(archive, ArkLogSet):
         with archive:
             raise archive.several()
-    return cast("ArkReader", archive)
+    return cast("ArkArchive", archive)

@@ -58,7 +58,7 @@ class Finding(NamedTuple):
         expected: What should be there.
         actual: The value found.
         spec_ref: The sentence of the format's specification.
-        declared: Where the expected value is stored, when that is far from `span` (a checksum in an index).
+        declared_at: Where the expected value is stored, when that is far from `span` (a checksum in an index).
 
     Example:
         >>> for finding in exhume.verify(Path("words.zs").read_bytes()[:-1]):
@@ -75,7 +75,7 @@ class Finding(NamedTuple):
     expected: Any = None
     actual: Any = None
     spec_ref: str | None = None
-    declared: Span | None = None
+    declared_at: Span | None = None
 
     @property
     def is_problem(self) -> bool:
@@ -102,7 +102,7 @@ class Finding(NamedTuple):
             "expected": _plain(self.expected),
             "actual": _plain(self.actual),
             "spec_ref": self.spec_ref,
-            "declared": self.declared.to_dict() if self.declared else None,
+            "declared_at": self.declared_at.to_dict() if self.declared_at else None,
         }
 
     @classmethod
@@ -197,7 +197,7 @@ class CheckOutcome(enum.StrEnum):
 
     MATCHES = "matches"
     MISMATCH = "mismatch"
-    NOT_CHECKED = "not checked"
+    NOT_CHECKED = "not_checked"
 
 
 class Check(NamedTuple):
@@ -227,7 +227,8 @@ class Check(NamedTuple):
     def __str__(self) -> str:
         if self.outcome is CheckOutcome.MISMATCH:
             return f"MISMATCH, stored {self.expected}, computed {self.actual}"
-        return f"{self.outcome}: {self.reason}" if self.reason else str(self.outcome)
+        words = str(self.outcome).replace("_", " ")
+        return f"{words}: {self.reason}" if self.reason else words
 
     def to_dict(self) -> dict[str, str]:
         """The JSON form; absent keys mean "nothing to say"."""

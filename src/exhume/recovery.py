@@ -22,17 +22,20 @@ class SalvageMode(enum.StrEnum):
     RECORDS = "jsonl"
 
 
-class Verified(enum.StrEnum):
-    """How the content of a salvaged output was verified, strongest first; its weakest part decides."""
+class VerifiedBy(enum.StrEnum):
+    """How the content of an archive was checked, strongest first; the weakest part of an archive decides.
 
-    CHECKSUMS = "checksums"  # every byte was checked against a checksum that the damaged archive keeps of it
-    REREAD = "reread"  # it was decoded, or parsed, without an error, but no checksum covers it
-    UNVERIFIABLE = "unverifiable"  # bytes without any check in the format, copied as they are
+    `carve` uses the first three for an archive that it found, `salvage` all of them for its output.
+    """
+
+    CHECKSUMS = "checksums"  # checksums of every byte were computed; for `salvage`, those of the damaged archive
+    STRUCTURE = "structure"  # decoded or parsed without an error, or each part begins or ends as it must
+    NONE = "none"  # the format provides no way to check the content
     FAILED = "failed"  # the output was read again and breaks rules
-    NOTHING = "nothing"  # there is no content in the output: nothing survives, or nothing was there
+    EMPTY = "empty"  # there is no content
 
 
-class Fate(enum.StrEnum):
+class Outcome(enum.StrEnum):
     """What became of a span of the damaged input."""
 
     RECOVERED = "recovered"  # its content is in the output
@@ -42,20 +45,20 @@ class Fate(enum.StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class SpanFate:
+class SpanOutcome:
     """One span of the input: what it held, what became of it, and why when it was lost."""
 
     span: Span
-    fate: Fate
-    what: str
-    why: str = ""
+    outcome: Outcome
+    content: str
+    reason: str = ""
     code: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
-        out: dict[str, Any] = {**self.span.to_dict(), "fate": str(self.fate), "what": self.what}
-        if self.why:
-            out["why"] = self.why
+        out: dict[str, Any] = {**self.span.to_dict(), "outcome": str(self.outcome), "content": self.content}
+        if self.reason:
+            out["reason"] = self.reason
         if self.code:
             out["code"] = self.code
         return out
@@ -63,15 +66,15 @@ class SpanFate:
 
 @dataclass(slots=True)
 class SalvageReport:
-    """Accounts for every byte of the input: counts per kind and the fate of each span."""
+    """Accounts for every byte of the input: counts per kind and the outcome of each span."""
 
     format: str
     output: str
     recovered: Counter[str] = field(default_factory=Counter)
     lost: Counter[str] = field(default_factory=Counter)
-    spans: list[SpanFate] = field(default_factory=list)
+    spans: list[SpanOutcome] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    verified: Verified = Verified.NOTHING
+    verified_by: VerifiedBy = VerifiedBy.EMPTY
     findings: list[Finding] = field(default_factory=list)
     """What is wrong with the output, or could not be checked, when it was read again."""
 
@@ -83,65 +86,71 @@ class SalvageReport:
     @property
     def complete(self) -> bool:
         """Whether nothing was lost."""
-        return not sum(self.lost.values()) and not any(s.fate is Fate.LOST for s in self.spans)
+        return not sum(self.lost.values()) and not any(s.outcome is Outcome.LOST for s in self.spans)
 
-    def vouch(self, verified: Verified) -> None:
+    def set_verified_by(self, verified: VerifiedBy) -> None:
         """Records how content that was written had been verified; the weakest of several parts counts."""
-        order = list(Verified)
-        if self.verified is Verified.NOTHING or order.index(verified) > order.index(self.verified):
-            self.verified = verified
+        order = list(VerifiedBy)
+        if self.verified_by is VerifiedBy.EMPTY or order.index(verified) > order.index(self.verified_by):
+            self.verified_by = verified
 
-    def keep(self, kind: str, count: int = 1) -> None:
+    def add_recovered(self, kind: str, count: int = 1) -> None:
         """Counts recovered things."""
         self.recovered[kind] += count
 
-    def lose(self, kind: str, count: int = 1) -> None:
+    def add_lost(self, kind: str, count: int = 1) -> None:
         """Counts lost things."""
         self.lost[kind] += count
 
-    def account(self, span: Span, fate: Fate, what: str, why: str = "", code: str | None = None) -> None:
-        """Records the fate of a span; adjacent spans with the same content, fate and reason are joined."""
+    def add_span(self, span: Span, outcome: Outcome, content: str, reason: str = "", code: str | None = None) -> None:
+        """Records the outcome of a span; adjacent spans with the same content, outcome and reason are joined."""
         if span.size <= 0:
             return
         if self.spans:
             last = self.spans[-1]
-            same = (last.fate, last.what, last.why, last.code) == (fate, what, why, code)
+            same = (last.outcome, last.content, last.reason, last.code) == (outcome, content, reason, code)
             if same and last.span.source == span.source and last.span.end == span.start:
                 joined = Span(span.source, last.span.start, span.end)
-                self.spans[-1] = SpanFate(joined, fate, what, why, code)
+                self.spans[-1] = SpanOutcome(joined, outcome, content, reason, code)
                 return
-        self.spans.append(SpanFate(span, fate, what, why, code))
+        self.spans.append(SpanOutcome(span, outcome, content, reason, code))
 
     def settle(self, files: Iterable[Span]) -> None:
-        """Makes the account exact: each byte of `files` gets one fate, and none outside them has any.
+        """Makes the account exact: each byte of `files` gets one outcome, and none outside them has any.
 
-        Where spans overlap, the best fate counts.  Bytes without a fate are lost, since no structure claims them; but
-        those at the end of a file are not content if nothing else is missing.
+        Where spans overlap, the best outcome counts.  Bytes without an outcome are lost, as no structure claims them;
+        but those at the end of a file are not content if nothing else is missing.
         """
         complete = not self.lost.total()
-        by_source: dict[str, list[SpanFate]] = {}
-        for fate in self.spans:
-            by_source.setdefault(fate.span.source, []).append(fate)
+        by_source: dict[str, list[SpanOutcome]] = {}
+        for outcome in self.spans:
+            by_source.setdefault(outcome.span.source, []).append(outcome)
         self.spans = []
         for file in files:
             at = file.start
-            for start, end, fate in _disjoint(by_source.get(file.source, [])):
+            for start, end, outcome in _disjoint(by_source.get(file.source, [])):
                 if start >= file.end:
                     break
                 self._unclaimed(Span(file.source, at, max(at, start)))
                 at = max(at, start)
-                self.account(Span(file.source, at, min(end, file.end)), fate.fate, fate.what, fate.why, fate.code)
+                self.add_span(
+                    Span(file.source, at, min(end, file.end)),
+                    outcome.outcome,
+                    outcome.content,
+                    outcome.reason,
+                    outcome.code,
+                )
                 at = max(at, min(end, file.end))
             rest = Span(file.source, at, file.end)
             if complete and at > file.start:
-                self.account(rest, Fate.IGNORED, "bytes after the end")
+                self.add_span(rest, Outcome.IGNORED, "bytes after the end")
             else:
                 self._unclaimed(rest)
 
     def _unclaimed(self, span: Span) -> None:
         if span.size > 0:
-            self.lose("unclaimed byte ranges")
-            self.account(span, Fate.LOST, "unclaimed bytes", "no structure that can be read refers to them")
+            self.add_lost("unclaimed byte ranges")
+            self.add_span(span, Outcome.LOST, "unclaimed bytes", "no structure that can be read refers to them")
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form documented for `exhume salvage --json`."""
@@ -150,18 +159,18 @@ class SalvageReport:
             "output": self.output,
             "recovered": dict(self.recovered),
             "lost": dict(self.lost),
-            "spans": [fate.to_dict() for fate in self.spans],
+            "spans": [outcome.to_dict() for outcome in self.spans],
             "notes": list(self.notes),
             "verdict": str(self.verdict),
-            "verified": str(self.verified),
+            "verified_by": str(self.verified_by),
             "findings": [finding.to_dict() for finding in self.findings],
         }
 
 
-def _disjoint(fates: list[SpanFate]) -> Iterator[tuple[int, int, SpanFate]]:
-    """Yields ranges in order that do not overlap, each with the best fate of the spans that cover it."""
-    rank = list(Fate)
-    ordered = sorted(fates, key=lambda one: (one.span.start, rank.index(one.fate), one.span.end))
+def _disjoint(outcomes: list[SpanOutcome]) -> Iterator[tuple[int, int, SpanOutcome]]:
+    """Yields ranges in order that do not overlap, each with the best outcome of the spans that cover it."""
+    rank = list(Outcome)
+    ordered = sorted(outcomes, key=lambda one: (one.span.start, rank.index(one.outcome), one.span.end))
     open_: list[tuple[int, int, int]] = []  # rank, number and end of the spans that cover `at`; the best first
     at = number = 0
     while open_ or number < len(ordered):
@@ -169,7 +178,7 @@ def _disjoint(fates: list[SpanFate]) -> Iterator[tuple[int, int, SpanFate]]:
             at = ordered[number].span.start
         while number < len(ordered) and ordered[number].span.start <= at:
             one = ordered[number]
-            heapq.heappush(open_, (rank.index(one.fate), number, one.span.end))
+            heapq.heappush(open_, (rank.index(one.outcome), number, one.span.end))
             number += 1
         _, best, end = open_[0]
         if end <= at:
@@ -177,45 +186,37 @@ def _disjoint(fates: list[SpanFate]) -> Iterator[tuple[int, int, SpanFate]]:
             continue
         following = number
         while following < len(ordered) and ordered[following].span.start < end:
-            if rank.index(ordered[following].fate) < open_[0][0]:
+            if rank.index(ordered[following].outcome) < open_[0][0]:
                 end = ordered[following].span.start
                 break
-            heapq.heappush(open_, (rank.index(ordered[following].fate), following, ordered[following].span.end))
+            heapq.heappush(open_, (rank.index(ordered[following].outcome), following, ordered[following].span.end))
             following += 1
         number = following
         yield at, end, ordered[best]
         at = end
 
 
-class Proof(enum.StrEnum):
-    """What the verdict on a carved archive is based on: what would have revealed foreign bytes in its content."""
-
-    CHECKSUMS = "checksums"  # those of its contents were computed
-    STRUCTURE = "structure"  # its contents were decoded, or each of their parts begins or ends as it must
-    NOTHING = "nothing"  # the format provides no way to check its contents
-
-
 class CarveVerdict(enum.StrEnum):
     """The result of checking a carved archive.
 
-    `damaged` and `incomplete` mean the same as in `Verdict`; `whole` is its `ok`, of an archive that is present from
+    `damaged` and `incomplete` mean the same as in `Verdict`; `complete` is its `ok`, of an archive that is present from
     beginning to end.
     """
 
-    WHOLE = "whole"
+    COMPLETE = "complete"
     PARTIAL = "partial"  # its beginning or its end is missing: truncated, unfinished, or elsewhere in the image
     DAMAGED = "damaged"  # from beginning to end, with errors in between
     INCOMPLETE = "incomplete"  # from beginning to end, without errors, but its content could not be checked
 
     @classmethod
-    def of(cls, findings: Iterable[Finding], proof: Proof, *, partial: bool = False) -> CarveVerdict:
-        """The verdict on an archive with these findings whose content was checked by `proof`."""
+    def of(cls, findings: Iterable[Finding], verified_by: VerifiedBy, *, partial: bool = False) -> CarveVerdict:
+        """The verdict on an archive with these findings whose content was checked as `verified_by` states."""
         if partial:
             return cls.PARTIAL
         verdict = Verdict.of(findings)
         if verdict is Verdict.DAMAGED:
             return cls.DAMAGED
-        return cls.WHOLE if verdict is Verdict.OK and proof is not Proof.NOTHING else cls.INCOMPLETE
+        return cls.COMPLETE if verdict is Verdict.OK and verified_by is not VerifiedBy.NONE else cls.INCOMPLETE
 
 
 LARGE = 4 << 20
@@ -223,7 +224,7 @@ LARGE = 4 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Carved:
+class CarvedArchive:
     """An archive found inside raw bytes: which bytes of the outermost file it occupies, and whether it is intact.
 
     `confidence` (0 to 1) is the probability that the bytes are of this format; it does not describe their integrity.
@@ -234,7 +235,7 @@ class Carved:
     verdict: CarveVerdict
     confidence: float
     findings: tuple[Finding, ...] = ()
-    proved_by: Proof = Proof.NOTHING
+    verified_by: VerifiedBy = VerifiedBy.NONE
     nested_in: int | None = None
 
     @property
@@ -253,7 +254,7 @@ class Carved:
         return self.span.size
 
     @property
-    def intact(self) -> int:
+    def intact_bytes(self) -> int:
         """How many of its bytes precede the first problem: the part of a fragmented or truncated one that verifies."""
         errors = (f.span.start for f in self.findings if f.is_problem and f.span is not None)
         return min(self.length, max(0, min(errors, default=self.end) - self.offset))
@@ -273,9 +274,9 @@ class Carved:
             "length": self.length,
             "verdict": str(self.verdict),
             "note": self.note or None,
-            "proved_by": str(self.proved_by),
+            "verified_by": str(self.verified_by),
             "confidence": round(self.confidence, 3),
-            "intact": self.intact,
+            "intact_bytes": self.intact_bytes,
             "nested_in": self.nested_in,
             "findings": [finding.to_dict() for finding in self.findings],
         }

@@ -81,8 +81,8 @@ class Format(NamedTuple):
       writes a new archive (or files, or records) at `output_path`; the engine verifies the output
     - `recode(archive, output_path, *, stored, limits, progress, jobs, **options) -> None`: writes the same content,
       stored differently
-    - `locate(source, hit, *, limits, jobs) -> recovery.Carved | None`: the archive whose signature was hit at `hit` of
-      a source, with its exact span
+    - `locate(source, hit, *, limits, jobs) -> recovery.CarvedArchive | None`: the archive whose signature was hit at
+      `hit` of a source, with its exact span
     - `owns(name) -> bool`, for formats that are directories: whether a file or directory of that name, relative to an
       archive, belongs to it
     - `inspect(source_or_tree, *, limits) -> SectionMap`: the sections of an archive that does not open, as far as they
@@ -96,7 +96,7 @@ class Format(NamedTuple):
     container: str  # "file", "directory" or "either"
     content: str  # "members" or "records"
     extensions: tuple[str, ...] = ()
-    aliases: tuple[str, ...] = ()  # further names for `format=` and `--as`: fsspec protocols, common spellings
+    aliases: tuple[str, ...] = ()  # further names for `format=` and `--format`: fsspec protocols, common spellings
     signatures: tuple[Signature, ...] = ()
     codecs: tuple[str, ...] = ()
     checksums: tuple[str, ...] = ()  # computed and compared by `verify` before it reports "ok"

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any, cast
 
 from exhume.engines.opening import open_archive
-from exhume.formats.zs.reader import ZsReader
+from exhume.formats.zs.reader import ZsArchive
 from exhume.formats.zs.writer import ZsWriter
 from exhume.io.opening import Target
 from exhume.limits import DEFAULT_LIMITS, Limits
 
-__all__ = ["ZsReader", "ZsWriter", "create", "open"]
+__all__ = ["ZsArchive", "ZsWriter", "create", "open"]
 
 create = ZsWriter
 """`exhume.create` for this format: `ZsWriter`."""
@@ -23,7 +23,7 @@ def open(
     storage_options: dict[str, Any] | None = None,
     offset: int = 0,
     length: int | None = None,
-) -> ZsReader:
+) -> ZsArchive:
     """Opens a ZS file for reading.
 
     Args:
@@ -48,4 +48,4 @@ def open(
     archive = open_archive(
         target, format="zs", limits=limits, storage_options=storage_options, offset=offset, length=length
     )
-    return cast("ZsReader", archive)
+    return cast("ZsArchive", archive)

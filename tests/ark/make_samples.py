@@ -10,7 +10,7 @@ import exhume
 from exhume.formats.ark import layout
 from exhume.formats.ark.filters import Filter
 from exhume.formats.ark.rbuf.idl import parse_idl
-from exhume.formats.ark.reader import ArkReader
+from exhume.formats.ark.reader import ArkArchive
 from exhume.formats.ark.writer import ArkWriter
 from tests.ark import vectors
 from tests.ark.logs import counted_guids
@@ -78,7 +78,7 @@ def make(root: Path) -> None:
     log = write_log(root / "ark/log")
     first = write_log(root / "ark/amended")
     with exhume.open(root / "ark/amended" / "manifests" / first.identifier) as old:
-        assert isinstance(old, ArkReader)
+        assert isinstance(old, ArkArchive)
         registry = parse_idl(IDL)
         with ArkWriter(
             root / "ark/amended",

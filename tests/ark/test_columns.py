@@ -22,7 +22,7 @@ from exhume.formats.ark.rbuf.decoder import decoder_for
 from exhume.formats.ark.rbuf.encoder import encoder_for
 from exhume.formats.ark.rbuf.program import data_program, program_for
 from exhume.formats.ark.rbuf.registry import Field, Group, Registry, Schema
-from exhume.formats.ark.reader import ArkReader
+from exhume.formats.ark.reader import ArkArchive
 from exhume.native.compiled import KERNEL
 from tests.ark.rbuf_strategies import registries, values
 
@@ -235,11 +235,11 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def told(log: ArkReader, topic: str, **options: Any) -> tuple[bytes, Counter[str], str]:
+def told(log: ArkArchive, topic: str, **options: Any) -> tuple[bytes, Counter[str], str]:
     """The batches, the losses, and the error."""
     lost: Counter[str] = Counter()
     found, error = [], ""
-    reader = log.to_arrow(topic=topic, lost=lost, batch_rows=20, **options)
+    reader = log.to_arrow(topic=topic, losses=lost, batch_rows=20, **options)
     try:
         for batch in reader:
             found.append(streamed(batch))  # noqa: PERF401 - an error may follow
@@ -263,7 +263,7 @@ def test_tables_are_those_of_decoded_messages_for_any_number_of_jobs(
             data[-40] ^= 0x55
             split.write_bytes(data)
     with exhume.open(root) as opened:
-        assert isinstance(opened, ArkReader)
+        assert isinstance(opened, ArkArchive)
         one, several = told(opened, topic, **options), told(opened, topic, jobs=3, **options)
         monkeypatch.setattr(columns, "ark_columns", lambda *arguments: None)
         plain = told(opened, topic, **options)
@@ -282,10 +282,10 @@ def damage(root: Path) -> None:
         split.write_bytes(data)
 
 
-def told_together(log: ArkReader, **options: Any) -> tuple[dict[str, bytes], Counter[str], str]:
+def told_together(log: ArkArchive, **options: Any) -> tuple[dict[str, bytes], Counter[str], str]:
     """The batches of each table that one pass makes, the losses, and the error."""
     lost: Counter[str] = Counter()
-    found = log.arrow_together(list(log.arrow_tables()), lost=lost, batch_rows=20, **options)
+    found = log.read_arrow_tables(list(log.arrow_tables()), losses=lost, batch_rows=20, **options)
     assert found is not None
     schemas, read = found
     files = {name: io.BytesIO() for name in schemas}
@@ -313,11 +313,11 @@ def test_one_pass_makes_the_tables_of_several(
         damage(root)
         options = {**options, "skip_damaged": True}
     with exhume.open(root) as opened:
-        assert isinstance(opened, ArkReader)
+        assert isinstance(opened, ArkArchive)
         one = told_together(opened, **options)
         lost: Counter[str] = Counter()
         for topic in ("/pose", "/some"):
-            reader = opened.to_arrow(topic=topic, lost=lost, batch_rows=20, **options)
+            reader = opened.to_arrow(topic=topic, losses=lost, batch_rows=20, **options)
             batches = pa.ipc.open_stream(one[0][topic])
             assert all(mine.equals(other) for mine, other in zip(batches, reader, strict=True))
         assert one[1] == +lost
@@ -339,7 +339,7 @@ def test_one_pass_raises_what_is_wrong_with_the_first_message(
     root = shutil.copytree(log, tmp_path / "log")
     damage(root)
     with exhume.open(root) as opened:
-        assert isinstance(opened, ArkReader)
+        assert isinstance(opened, ArkArchive)
         findings: list[Any] = []
         list(opened.messages(on_error="skip", findings=findings))
         assert len(findings) > 1
@@ -358,8 +358,8 @@ def test_tables_that_share_messages_are_read_by_themselves(tmp_path: Path) -> No
         for channel in (first, second):
             channel.write(1, {"x": 1.0, "name": channel.name, "at": 1, "some": []})
     with exhume.open(tmp_path / "log") as opened:
-        assert isinstance(opened, ArkReader)
-        assert opened.arrow_together(["/a", "/b"]) is None
+        assert isinstance(opened, ArkArchive)
+        assert opened.read_arrow_tables(["/a", "/b"]) is None
 
 
 @pytest.mark.parametrize("at_once", [1, 2, 16])
@@ -370,7 +370,7 @@ def test_files_are_those_of_one_table_after_the_other(
 
     monkeypatch.setattr(arrow.ArrowFile, "at_once", at_once)
     with exhume.open(log) as opened:
-        assert isinstance(opened, ArkReader)
+        assert isinstance(opened, ArkArchive)
         report = arrow.export(opened, str(tmp_path / "out"), jobs=2)
         assert dict(report.written) == {"files": 2, "rows": 1800}
         for topic, name in (("/pose", "pose.arrow"), ("/some", "some.arrow")):

@@ -18,7 +18,7 @@ import pytest
 import exhume
 from exhume.errors import ExhumeError, FormatError, QueryError
 from exhume.formats.ark import mcap_export
-from exhume.formats.ark.reader import ArkReader
+from exhume.formats.ark.reader import ArkArchive
 from exhume.formats.ark.writer import ArkWriter
 from tests.ark import make_samples
 from tests.ark.logs import counted_guids
@@ -44,13 +44,13 @@ def rich_log(tmp_path: Path) -> Path:
 
 def messages(root: Path, **options: Any) -> list[tuple[int, str, bytes]]:
     with exhume.open(root) as log:
-        assert isinstance(log, ArkReader)
+        assert isinstance(log, ArkArchive)
         return [(m.time_ns, m.channel, m.data) for m in log.messages(**options)]
 
 
 def values(root: Path) -> list[Any]:
     with exhume.open(root) as log:
-        assert isinstance(log, ArkReader)
+        assert isinstance(log, ArkArchive)
         return [(m.time_ns, m.channel, m.value) for m in log.messages()]
 
 
@@ -75,8 +75,8 @@ def test_mcap_and_back(log: Path, tmp_path: Path, exhume_cli: Callable[..., Ran]
     assert exhume_cli("create", "ark", file, "-o", tmp_path / "back").code == 0
     assert messages(tmp_path / "back") == messages(log)
     with exhume.open(log) as old, exhume.open(tmp_path / "back") as new:
-        assert isinstance(old, ArkReader)
-        assert isinstance(new, ArkReader)
+        assert isinstance(old, ArkArchive)
+        assert isinstance(new, ArkArchive)
         assert new.metadata == old.metadata
         assert {c.declaration for c in new.channels()} == {c.declaration for c in old.channels()}
         assert {(c.name, c.column, c.compression) for c in new.channels()} == {
@@ -125,7 +125,7 @@ def test_an_mcap_file_without_messages_names_the_channels(
 ) -> None:
     reading = pytest.importorskip("mcap.reader")
     file = tmp_path / "log.mcap"
-    ran = exhume_cli("export", log, "--to", "mcap", "--to-ns", 0, "-o", file)
+    ran = exhume_cli("export", log, "--to", "mcap", "--stop-ns", 0, "-o", file)
     assert ran.code == 0, ran.err
     with file.open("rb") as stream:
         summary = reading.make_reader(stream).get_summary()
@@ -145,7 +145,7 @@ def test_messages_before_damage_are_in_the_mcap_file_that_ends_there(
         for number in range(20):
             plain.write(number, {"a": number})
     with exhume.open(tmp_path / "log") as opened:
-        assert isinstance(opened, ArkReader)
+        assert isinstance(opened, ArkArchive)
         places = [message.offset for message in opened.messages()]
     (split,) = (tmp_path / "log" / "splits").iterdir()
     index = split.read_bytes().index((places[7]).to_bytes(4, "little"), 1024)
@@ -155,7 +155,7 @@ def test_messages_before_damage_are_in_the_mcap_file_that_ends_there(
     written = io.BytesIO()
     monkeypatch.setattr(mcap_export, "binary_output", lambda *_, **__: nullcontext(written))
     with exhume.open(tmp_path / "log") as opened, pytest.raises(ExhumeError, match="ARK-325"):
-        assert isinstance(opened, ArkReader)
+        assert isinstance(opened, ArkArchive)
         mcap_export.export(opened, "-", payload=payload)
     times = []
     with suppress(importlib.import_module("mcap.exceptions").EndOfFile):
@@ -215,7 +215,7 @@ def test_foreign_mcap_is_kept_whole(tmp_path: Path, exhume_cli: Callable[..., Ra
         (6, "/json", {"json": '{"a": 1}'}),
     ]
     with exhume.open(tmp_path / "log") as log:
-        assert isinstance(log, ArkReader)
+        assert isinstance(log, ArkArchive)
         assert json.loads(log.metadata["mcap.site"]) == {"name": "yard"}
         assert json.loads(log.metadata["mcap.schemas"])[0]["name"] == "pkg/Type"
         assert {c.compression for c in log.channels()} == {"lz4"}
@@ -295,7 +295,7 @@ def test_csv(log: Path, exhume_cli: Callable[..., Ran]) -> None:
 def test_arrow(log: Path, rich_log: Path, tmp_path: Path, exhume_cli: Callable[..., Ran]) -> None:
     pa = pytest.importorskip("pyarrow")
     with exhume.open(log) as reader:
-        assert isinstance(reader, ArkReader)
+        assert isinstance(reader, ArkArchive)
         table = reader.to_arrow(topic="/nav/pose", start_ns=1_100_000_000).read_all()
         wanted = list(reader.messages("/nav/pose", start_ns=1_100_000_000))
         assert table["time_ns"].to_pylist() == [m.time_ns for m in wanted]
@@ -308,7 +308,7 @@ def test_arrow(log: Path, rich_log: Path, tmp_path: Path, exhume_cli: Callable[.
         raw = reader.to_arrow(topic="/raw").read_all()
         assert raw["data"].to_pylist() == [m.data for m in reader.messages("/raw")]
     with exhume.open(rich_log) as reader:
-        assert isinstance(reader, ArkReader)
+        assert isinstance(reader, ArkArchive)
         table = reader.to_arrow().read_all()
         row = table.drop_columns(["o", "q"]).to_pylist()[0]
         value = next(iter(reader.messages())).value

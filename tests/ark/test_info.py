@@ -11,7 +11,7 @@ import pytest
 import exhume
 from exhume.formats.ark.info import Trust, build_info
 from exhume.formats.ark.manifest import LoadedManifest
-from exhume.formats.ark.reader import ArkReader
+from exhume.formats.ark.reader import ArkArchive
 from exhume.formats.ark.snippet import write_snippet
 from exhume.formats.ark.writer import ArkWriter
 from tests.ark.logs import REGISTRY, TYPE, counted_guids, message
@@ -42,19 +42,19 @@ def without_statistics(loaded: LoadedManifest) -> LoadedManifest:
     return loaded._replace(manifest=replace(manifest, sections=sections))
 
 
-def rows(reader: ArkReader, trust: Trust = Trust.NONE) -> list[tuple[str, int, bool]]:
+def rows(reader: ArkArchive, trust: Trust = Trust.NONE) -> list[tuple[str, int, bool]]:
     return [(row.name, row.count, row.is_estimate) for row in build_info(reader, trust).channels]
 
 
 def split_of(root: Path, column: str) -> Path:
     with exhume.open(root) as log:
-        assert isinstance(log, ArkReader)
+        assert isinstance(log, ArkArchive)
         return root / next(f"splits/{each.identifier}" for each in log.references if each.column.name == column)
 
 
 def test_indexes_and_sound_statistics_agree(root: Path) -> None:
     with exhume.open(root) as log:
-        assert isinstance(log, ArkReader)
+        assert isinstance(log, ArkArchive)
         whole = [("/a", 10, False), ("/b", 10, False)]
         assert rows(log) == rows(log, Trust.EXACT) == rows(log, Trust.ALL) == whole
         assert build_info(log) == build_info(log, Trust.ALL) == log.info()
@@ -62,7 +62,7 @@ def test_indexes_and_sound_statistics_agree(root: Path) -> None:
 
 def test_without_statistics(root: Path) -> None:
     with exhume.open(root) as log:
-        assert isinstance(log, ArkReader)
+        assert isinstance(log, ArkArchive)
         log.loaded = without_statistics(log.loaded)
         assert rows(log, Trust.EXACT) == [("/a", 10, False), ("/b", 10, False)]
         assert rows(log, Trust.ALL) == [("/a", 0, True), ("/b", 0, True)]
@@ -72,7 +72,7 @@ def test_a_channel_that_is_not_there(root: Path, exhume_cli: Callable[..., Ran])
     for words in (["cat", root, "--topic", "/c"], ["search", root, "/c"]):
         ran = exhume_cli(*words)
         assert (ran.code, ran.out, ran.err) == (0, b"", "exhume: no channel matches /c: there are /a, /b\n")
-    assert exhume_cli("search", root, "/c", "--exit-status").code == 4
+    assert exhume_cli("search", root, "/c", "--exit-code").code == 4
     assert exhume_cli("cat", root, "--topic", "/[ac]").err == ""
     for form in ("jsonl", "csv", "mcap"):
         ran = exhume_cli("export", root, "--to", form, "--topic", "/c", "-o", root / f"none.{form}")
@@ -84,7 +84,7 @@ def test_splits_that_cannot_be_used(root: Path, damage: str) -> None:
     split = split_of(root, "other")
     split.unlink() if damage == "missing" else split.write_bytes(b"")
     with exhume.open(root) as log:
-        assert isinstance(log, ArkReader)
+        assert isinstance(log, ArkArchive)
         assert rows(log) == [("/a", 10, False), ("/b", 10, True)]
         assert log.info().missing_splits == ((split.name,) if damage == "missing" else ())
         good, bad = log.stats()["split_indexes"]
@@ -95,7 +95,7 @@ def test_splits_that_cannot_be_used(root: Path, damage: str) -> None:
         assert bad["problem"]
         log.loaded = without_statistics(log.loaded)
     with exhume.open(root) as log:
-        assert isinstance(log, ArkReader)
+        assert isinstance(log, ArkArchive)
         log.loaded = without_statistics(log.loaded)
         assert rows(log) == [("/a", 10, False), ("/b", 0, True)]
 
@@ -107,10 +107,10 @@ def test_splits_that_cannot_be_used(root: Path, damage: str) -> None:
 def test_filters(root: Path, start: int | None, stop: int | None, counts: int, cut: bool) -> None:
     """By statistics alone a split that a filter cuts counts in full, marked; one that it hides counts nothing."""
     with exhume.open(root) as log:
-        assert isinstance(log, ArkReader)
+        assert isinstance(log, ArkArchive)
         path = write_snippet(log, start_ns=start, stop_ns=stop).path
     with exhume.open(path) as part:
-        assert isinstance(part, ArkReader)
+        assert isinstance(part, ArkArchive)
         expected = sum((start or 0) <= at < (stop or 1000) for at in range(100, 300, 10))
         assert sum(count for _, count, _ in rows(part)) == expected == sum(n for _, n, _ in rows(part, Trust.EXACT))
         assert rows(part, Trust.ALL) == [("/a", counts, cut), ("/b", counts, cut)]

@@ -13,7 +13,7 @@ from exhume.formats.ark.layout import TRAILER_FOOTER_SIZE, build_serializable_fi
 from exhume.formats.ark.rbuf.encoder import encoder_for
 from exhume.formats.ark.rbuf.idl import parse_idl
 from exhume.formats.ark.writer import ArkWriter
-from exhume.recovery import Carved, CarveVerdict, Proof
+from exhume.recovery import CarvedArchive, CarveVerdict, VerifiedBy
 
 CLUSTER = 4096
 IDL = "namespace test; schema Sample { uint64 number; byte_buffer data; } [[final]] schema Bare { uint64 number; }"
@@ -37,7 +37,7 @@ def split_of(path: Path, codec: str, *, final: bool = False, messages: int = 300
     return split.read_bytes()
 
 
-def carved(data: bytes) -> Carved:
+def carved(data: bytes) -> CarvedArchive:
     """The one split in an image that starts, and continues, with other bytes."""
     (found,) = exhume.carve(bytes(CLUSTER) + data + bytes(CLUSTER), only=["ark"])
     assert found.offset == CLUSTER
@@ -51,7 +51,7 @@ def split(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 def test_a_whole_split(split: bytes) -> None:
     found = carved(split)
-    assert (found.verdict, found.proved_by, found.findings) == (CarveVerdict.WHOLE, Proof.STRUCTURE, ())
+    assert (found.verdict, found.verified_by, found.findings) == (CarveVerdict.COMPLETE, VerifiedBy.STRUCTURE, ())
     assert found.length == len(split)
 
 
@@ -61,13 +61,13 @@ def test_messages_that_belong_to_something_else(split: bytes, foreign: str) -> N
     for share in (3, 5, 7, 9):
         cut = len(split) * share // 10 // CLUSTER * CLUSTER
         found = carved(split[:cut] + FOREIGN[foreign][: len(split) - cut])
-        if found.verdict is CarveVerdict.WHOLE:  # no message is left that shows how they begin or end
-            assert found.proved_by is Proof.NOTHING
+        if found.verdict is CarveVerdict.COMPLETE:  # no message is left that shows how they begin or end
+            assert found.verified_by is VerifiedBy.NONE
             assert cut < len(split) // 2
             continue
         assert found.verdict is CarveVerdict.PARTIAL, (share, found)
         assert found.findings
-        assert abs(found.intact - cut) < 200
+        assert abs(found.intact_bytes - cut) < 200
         assert all(finding.span and finding.span.start >= CLUSTER for finding in found.findings)
 
 
@@ -76,7 +76,7 @@ def test_foreign_bytes_in_the_middle_are_damage(split: bytes) -> None:
     found = carved(split[:middle] + b"?" * 700 + split[middle + 700 :])
     assert found.verdict is CarveVerdict.DAMAGED
     assert {finding.code for finding in found.findings} <= {"ARK-302", "ARK-401", "ARK-402", "ARK-404"}
-    assert abs(found.intact - middle) < 200
+    assert abs(found.intact_bytes - middle) < 200
 
 
 def test_an_index_that_overlaps_is_damage(split: bytes) -> None:
@@ -106,19 +106,19 @@ def test_an_object_with_groups_ends_with_the_last_of_them(tmp_path: Path) -> Non
     """What begins a message is there; what ends it belongs to something else."""
     data = grouped(tmp_path / "log")
     found = carved(data)
-    assert (found.verdict, found.proved_by, found.findings) == (CarveVerdict.WHOLE, Proof.STRUCTURE, ())
+    assert (found.verdict, found.verified_by, found.findings) == (CarveVerdict.COMPLETE, VerifiedBy.STRUCTURE, ())
     for cut in (5, 13, 14, 19):  # within the last group, and at the edges of its size
         found = carved(data[:-cut] + b"?" * cut)
-        assert (found.verdict, found.proved_by) == (
-            (CarveVerdict.WHOLE if cut < 14 else CarveVerdict.PARTIAL),
-            Proof.STRUCTURE,
+        assert (found.verdict, found.verified_by) == (
+            (CarveVerdict.COMPLETE if cut < 14 else CarveVerdict.PARTIAL),
+            VerifiedBy.STRUCTURE,
         )
     (finding,) = found.findings
     assert finding.code == "ARK-304"
     assert finding.message.endswith("the message does not end with a group of its object")
     assert finding.span is not None
     assert (finding.span.end, finding.span.size) == (found.end, found.end - finding.span.start)
-    assert found.intact == finding.span.start - CLUSTER
+    assert found.intact_bytes == finding.span.start - CLUSTER
 
 
 def test_an_object_that_carries_a_trailer_is_one(tmp_path: Path) -> None:
@@ -131,9 +131,9 @@ def test_an_object_that_carries_a_trailer_is_one(tmp_path: Path) -> None:
             channel.write(number, file)
     (path,) = (tmp_path / "log" / "splits").iterdir()
     data = path.read_bytes()
-    assert carved(data).verdict is CarveVerdict.WHOLE
+    assert carved(data).verdict is CarveVerdict.COMPLETE
     lie = data[:-TRAILER_FOOTER_SIZE] + b"\xff" + data[1 - TRAILER_FOOTER_SIZE :]
-    assert (carved(lie).verdict, carved(lie).proved_by) == (CarveVerdict.PARTIAL, Proof.STRUCTURE)
+    assert (carved(lie).verdict, carved(lie).verified_by) == (CarveVerdict.PARTIAL, VerifiedBy.STRUCTURE)
 
 
 def test_times_out_of_order_are_damage(split: bytes) -> None:
@@ -150,7 +150,7 @@ def test_messages_without_any_mark_prove_nothing(tmp_path: Path) -> None:
     data = split_of(tmp_path / "log", "none", final=True)
     for image in (data, data[:-400] + b"?" * 400):
         found = carved(image)
-        assert (found.verdict, found.proved_by, found.findings) == (CarveVerdict.INCOMPLETE, Proof.NOTHING, ())
+        assert (found.verdict, found.verified_by, found.findings) == (CarveVerdict.INCOMPLETE, VerifiedBy.NONE, ())
 
 
 def test_a_split_that_is_cut_by_the_end_of_the_image(split: bytes) -> None:

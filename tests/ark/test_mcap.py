@@ -17,7 +17,7 @@ import pytest
 
 import exhume
 from exhume.formats.ark import mcap_import
-from exhume.formats.ark.reader import ArkReader
+from exhume.formats.ark.reader import ArkArchive
 from exhume.formats.ark.writer import ArkWriter
 from tests.conftest import Ran
 
@@ -100,7 +100,7 @@ def written(**chosen: Any) -> bytes:
 def content(path: Path) -> dict[str, Any]:
     """What a log made of an MCAP file contains, as the file had it."""
     with exhume.open(path) as log:
-        assert isinstance(log, ArkReader)
+        assert isinstance(log, ArkArchive)
         metadata = {key: json.loads(value) for key, value in log.metadata.items()}
         channels = {one["identifier"]: one for one in metadata.get("mcap.channels", [])}
         rows = []
@@ -191,7 +191,7 @@ def test_the_cases(tmp_path: Path, exhume_cli: Cli) -> None:
     assert exhume_cli("create", "ark", tmp_path / "x.mcap", "-o", tmp_path / "log").code == 0
     assert [row[:4] for row in content(tmp_path / "log")["messages"]] == [(1, n, n, 0) for n in range(10)]
     with exhume.open(tmp_path / "log") as log:
-        assert isinstance(log, ArkReader)
+        assert isinstance(log, ArkArchive)
         assert {channel.type for channel in log.channels()} == {"exhume::Json"}  # no times: the plain type
 
 
@@ -201,7 +201,7 @@ def test_two_files_in_one_log(tmp_path: Path, exhume_cli: Cli) -> None:
     ran = exhume_cli("create", "ark", tmp_path / "a.mcap", tmp_path / "b.mcap", "-o", tmp_path / "log")
     assert ran.code == 0, ran.err
     with exhume.open(tmp_path / "log") as log:
-        assert isinstance(log, ArkReader)
+        assert isinstance(log, ArkArchive)
         for key in ("header", "schemas", "channels", "metadata", "attachments", "site"):
             assert f"mcap.{key}" in log.metadata
             assert f"mcap.2.{key}" in log.metadata

@@ -22,7 +22,7 @@ from exhume.formats.ark.jsonschema import message_json
 from exhume.formats.ark.lines import Lines, ValueQuery, counted_lines, lines_of
 from exhume.formats.ark.messages import ArkMessage
 from exhume.formats.ark.pieces import make_each, read_each
-from exhume.formats.ark.reader import ArkReader
+from exhume.formats.ark.reader import ArkArchive
 
 Cli = Callable[..., Any]
 
@@ -70,7 +70,7 @@ def here(function: Callable[[Any], Any], items: Iterable[Any], jobs: int) -> Ite
 
 
 def told(
-    log: ArkReader, jobs: int, make: Callable[[Iterable[ArkMessage]], Any] = counted_lines, **query: Any
+    log: ArkArchive, jobs: int, make: Callable[[Iterable[ArkMessage]], Any] = counted_lines, **query: Any
 ) -> tuple[bytes, list[str], str]:
     """The output of a query, the findings, and the error."""
     findings: list[Finding] = []
@@ -101,14 +101,14 @@ def test_pieces_are_those_of_one_job(
         "reverse": data.draw(st.booleans()),
     }
     with exhume.ark.open(log) as opened:
-        assert isinstance(opened, ArkReader)
+        assert isinstance(opened, ArkArchive)
         assert told(opened, 3, **query) == told(opened, 1, **query)
 
 
 @pytest.mark.slow
 def test_processes_print_the_same(log: Path, small: None) -> None:
     with exhume.ark.open(log) as opened:
-        assert isinstance(opened, ArkReader)
+        assert isinstance(opened, ArkArchive)
         assert pieces._spans(opened, {}) is not None
         assert told(opened, 2) == told(opened, 1)
 
@@ -127,7 +127,7 @@ def test_damage_is_told_as_by_one_job(
         raw[-3] ^= 0x11
         split.write_bytes(raw)
     with exhume.ark.open(tmp_path / "log") as opened:
-        assert isinstance(opened, ArkReader)
+        assert isinstance(opened, ArkArchive)
         one, several = (told(opened, jobs, on_error=on_error) for jobs in (1, 2))
     assert several == one
     assert one[2] if on_error == "raise" else one[1]
@@ -146,7 +146,7 @@ def test_record_batches_are_those_of_one_job(
         for jobs in (1, 2):
             lost: Counter[str] = Counter()
             with exhume.ark.open(log) as opened:
-                found = opened.to_arrow(topic=topic, batch_rows=batch_rows, lost=lost, jobs=jobs)
+                found = opened.to_arrow(topic=topic, batch_rows=batch_rows, losses=lost, jobs=jobs)
                 both.append(([batch.to_pydict() for batch in found], +lost))
         assert both[0] == both[1]
         assert len(both[0][0]) == -(-300 // batch_rows)
@@ -169,7 +169,7 @@ def test_exports_are_those_of_one_job(
 
 def test_the_verbs_take_jobs(log: Path, small: None, monkeypatch: pytest.MonkeyPatch, exhume_cli: Cli) -> None:
     monkeypatch.setattr(pieces, "map_processes", here)
-    for verb in (["cat", log], ["cat", log, "--raw"], ["search", log, "/p.*"], ["cat", log, "--from-ns", 1100]):
+    for verb in (["cat", log], ["cat", log, "--raw"], ["search", log, "/p.*"], ["cat", log, "--start-ns", 1100]):
         one, several = exhume_cli(*verb), exhume_cli(*verb, "--jobs", 2)
         assert (one.code, several.code, several.out) == (0, 0, one.out)
 
@@ -177,7 +177,7 @@ def test_the_verbs_take_jobs(log: Path, small: None, monkeypatch: pytest.MonkeyP
 def test_a_log_in_memory_or_of_one_file_is_read_by_one_job(log: Path, small: None) -> None:
     split = next((log / "splits").iterdir())
     with exhume.ark.open(split) as opened:
-        assert isinstance(opened, ArkReader)
+        assert isinstance(opened, ArkArchive)
         assert not pieces.can_travel(opened)
         assert told(opened, 2, decode=False) == told(opened, 1, decode=False)
 
@@ -201,7 +201,7 @@ def test_lines_are_those_of_decoded_messages(
     for on_error in ("skip", "raise"):
         asked = {**query, "on_error": on_error}
         with exhume.open(root) as opened:
-            assert isinstance(opened, ArkReader)
+            assert isinstance(opened, ArkArchive)
             plain = lines_told(partial(plain_lines, opened, asked))
             assert lines_told(partial(kernel_lines, opened, asked, jobs)) == plain
             values = lines_told(partial(plain_values, opened, asked))
@@ -217,7 +217,7 @@ def test_messages_that_may_not_be_held_together_are_read_one_by_one(
 ) -> None:
     def told_of(root: Path, out: Path) -> tuple[Any, ...]:
         with exhume.open(log) as opened:
-            assert isinstance(opened, ArkReader)
+            assert isinstance(opened, ArkArchive)
             lines = lines_told(partial(kernel_lines, opened, {}, 1))
         salvaged = exhume.salvage(root, out).to_dict()
         del salvaged["output"]
@@ -234,18 +234,18 @@ def test_messages_that_may_not_be_held_together_are_read_one_by_one(
     assert expected[1]
 
 
-def kernel_lines(log: ArkReader, query: dict[str, Any], jobs: int, findings: list[Finding]) -> Iterator[Lines]:
+def kernel_lines(log: ArkArchive, query: dict[str, Any], jobs: int, findings: list[Finding]) -> Iterator[Lines]:
     """The lines that the kernel prints."""
     return lines_of(log, query, findings=findings, jobs=jobs)
 
 
-def plain_lines(log: ArkReader, query: dict[str, Any], findings: list[Finding]) -> Iterator[Lines]:
+def plain_lines(log: ArkArchive, query: dict[str, Any], findings: list[Finding]) -> Iterator[Lines]:
     """The lines of messages that are decoded one by one."""
     return (counted_lines([message]) for message in log.messages(**query, findings=findings))
 
 
 def kernel_values(
-    log: ArkReader, query: dict[str, Any], jobs: int, findings: list[Finding]
+    log: ArkArchive, query: dict[str, Any], jobs: int, findings: list[Finding]
 ) -> Iterator[tuple[bytes, int]]:
     """The JSON of values that the kernel prints, with their channels and times, message by message."""
     for some, count in read_each(log, ValueQuery, query, findings=findings, jobs=jobs):
@@ -254,7 +254,7 @@ def kernel_values(
             yield repr(one).encode(), 1
 
 
-def plain_values(log: ArkReader, query: dict[str, Any], findings: list[Finding]) -> Iterator[tuple[bytes, int]]:
+def plain_values(log: ArkArchive, query: dict[str, Any], findings: list[Finding]) -> Iterator[tuple[bytes, int]]:
     """The same of messages that are decoded one by one."""
     for one in log.messages(**query, findings=findings):
         value = one.value if one.value is not None else {"data": one.data}

@@ -16,7 +16,7 @@ from exhume.findings import Finding
 from exhume.formats.ark import query
 from exhume.formats.ark.lines import RawQuery
 from exhume.formats.ark.pieces import read_each
-from exhume.formats.ark.reader import ArkReader
+from exhume.formats.ark.reader import ArkArchive
 from exhume.native.compiled import KERNEL
 
 Cli = Callable[..., Any]
@@ -42,7 +42,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def told(log: ArkReader, jobs: int = 1, **asked: Any) -> tuple[bytes, list[str], str]:
+def told(log: ArkArchive, jobs: int = 1, **asked: Any) -> tuple[bytes, list[str], str]:
     """The bytes, what was skipped, and the error."""
     findings: list[Finding] = []
     found, error = [], ""
@@ -54,7 +54,7 @@ def told(log: ArkReader, jobs: int = 1, **asked: Any) -> tuple[bytes, list[str],
     return b"".join(found), [str(finding) for finding in findings], error
 
 
-def expected(log: ArkReader, **asked: Any) -> tuple[bytes, list[str], str]:
+def expected(log: ArkArchive, **asked: Any) -> tuple[bytes, list[str], str]:
     findings: list[Finding] = []
     found, error = [], ""
     try:
@@ -89,7 +89,7 @@ def test_bytes_are_those_of_the_messages(
     ]
     told_of = 0
     with exhume.open(root) as opened:
-        assert isinstance(opened, ArkReader)
+        assert isinstance(opened, ArkArchive)
         for one in asked:
             found = told(opened, **one, on_error=on_error)
             assert found == expected(opened, **one, on_error=on_error)
@@ -110,7 +110,7 @@ def test_messages_that_lie_together_are_not_cut(log: Path, monkeypatch: pytest.M
 
     monkeypatch.setattr(query.Query, "portion", portion)
     with exhume.open(log) as opened:
-        assert isinstance(opened, ArkReader)
+        assert isinstance(opened, ArkArchive)
         told(opened, stop_ns=1990)
         assert made == []
         told(opened, topics="/alone", start_ns=2000, latched=False)
@@ -119,7 +119,7 @@ def test_messages_that_lie_together_are_not_cut(log: Path, monkeypatch: pytest.M
 
 def test_the_command(log: Path, exhume_cli: Cli) -> None:
     with exhume.open(log) as opened:
-        assert isinstance(opened, ArkReader)
+        assert isinstance(opened, ArkArchive)
         data = expected(opened, topics="/alone")[0]
     for jobs in (1, 2):
         ran = exhume_cli("cat", log, "--raw", "--topic", "/alone", "--jobs", jobs)

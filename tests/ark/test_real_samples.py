@@ -11,7 +11,7 @@ import pytest
 import exhume
 from exhume.errors import ExhumeError
 from exhume.findings import Finding, Severity
-from exhume.formats.ark.reader import ArkReader
+from exhume.formats.ark.reader import ArkArchive
 from tests.ark.samples import assert_message, load, snapshot
 from tests.conftest import Ran
 from tests.real import REAL, RealSamples
@@ -24,9 +24,9 @@ def case(request: pytest.FixtureRequest, real_samples: RealSamples) -> Path:
     return real_samples.path("ark", request.param)
 
 
-def open_case(case: Path, expected: dict[str, Any], **options: Any) -> ArkReader:
+def open_case(case: Path, expected: dict[str, Any], **options: Any) -> ArkArchive:
     reader = exhume.open(case / expected["manifest"], **options)
-    assert isinstance(reader, ArkReader)
+    assert isinstance(reader, ArkArchive)
     return reader
 
 
@@ -102,8 +102,8 @@ def test_windows(case: Path) -> None:
             found = list(
                 log.messages(
                     window["topics"],
-                    start_ns=window["from_ns"],
-                    stop_ns=window["to_ns"],
+                    start_ns=window["start_ns"],
+                    stop_ns=window["stop_ns"],
                     latched=window["latched_replay"],
                 )
             )

@@ -19,11 +19,11 @@ from exhume.engines.salvage import salvage
 from exhume.errors import ExhumeError
 from exhume.formats.ark.collection import open_archive
 from exhume.formats.ark.layout import ENTRY_FIELDS, HEADER_FIELDS
-from exhume.formats.ark.reader import ArkReader
+from exhume.formats.ark.reader import ArkArchive
 from exhume.formats.ark.repair import repair_log
 from exhume.io.local import LocalTree
 from exhume.io.tree import MemoryTree
-from exhume.recovery import SalvageMode, SalvageReport, Verified
+from exhume.recovery import SalvageMode, SalvageReport, VerifiedBy
 from tests.ark import make_samples
 from tests.ark.samples import assert_message, load
 from tests.ark.test_rules import Log, u32
@@ -35,7 +35,7 @@ CASES = REAL.cases("ark")
 
 def read(path: Path, **options: Any) -> list[tuple[int, str, bytes]]:
     with exhume.open(path, **options) as log:
-        assert isinstance(log, ArkReader)
+        assert isinstance(log, ArkArchive)
         return [(m.time_ns, m.channel, m.data) for m in log.messages()]
 
 
@@ -46,20 +46,20 @@ def test_real_samples_are_salvaged(case: str, real_samples: RealSamples, tmp_pat
     bad = set(expected.get("bad_messages", ()))
     wanted = [message for position, message in enumerate(expected["messages"]) if position not in bad]
     with exhume.open(tmp_path / "out") as log:
-        assert isinstance(log, ArkReader)
+        assert isinstance(log, ArkArchive)
         found = list(log.messages())
     assert len(found) == len(wanted)
     for message, one in zip(found, wanted, strict=True):
         place = {"split": message.split[:8], "offset": message.offset, "stored_size": message.stored_size}
         assert_message(message, {**one, **place})
-    assert report.verified is Verified.REREAD
+    assert report.verified_by is VerifiedBy.STRUCTURE
     assert report.recovered["messages"] == len(wanted)
 
 
 def salvaged(log: Log, tmp_path: Path, **options: Any) -> tuple[SalvageReport, list[tuple[int, str, bytes]]]:
     out = tmp_path / "salvaged"
     report = salvage(log.root, out, format="ark", **options)
-    assert report.verified in (Verified.REREAD, Verified.UNVERIFIABLE), [str(finding) for finding in report.findings]
+    assert report.verified_by in (VerifiedBy.STRUCTURE, VerifiedBy.NONE), [str(finding) for finding in report.findings]
     return report, read(out)
 
 
@@ -137,7 +137,7 @@ def test_one_bad_message_costs_one(tmp_path: Path) -> None:
         assert read(tmp_path / f"out-{compression}") == before[1:]
         assert report.lost["messages"] == 1
         assert not report.complete
-        assert {str(fate.fate) for fate in report.spans} >= {"recovered", "lost", "rebuilt"}
+        assert {str(outcome.outcome) for outcome in report.spans} >= {"recovered", "lost", "rebuilt"}
 
 
 def test_json_lines_and_what_is_refused(tmp_path: Path) -> None:
@@ -164,12 +164,12 @@ def test_the_ladder_says_which_rung(tmp_path: Path) -> None:
     log = Log(tmp_path / "log")
     before = read(log.root)
     with exhume.open(log.root) as opened:
-        assert isinstance(opened, ArkReader)
-        assert opened.rung == "embedded registry"
+        assert isinstance(opened, ArkArchive)
+        assert opened.schema_source == "embedded registry"
     log.change_value(lambda value: None, registry=False)
     with exhume.open(log.root) as opened:
-        assert isinstance(opened, ArkReader)
-        assert opened.rung == "built-in schemas"
+        assert isinstance(opened, ArkArchive)
+        assert opened.schema_source == "built-in schemas"
         assert [(m.time_ns, m.channel, m.data) for m in opened] == before
     data = log.manifest_path.read_bytes()
     log.manifest_path.write_bytes(data[:-29].replace(b"column", b"column") + b"\xff\xff" + data[-29:-25] + b"rest")
@@ -177,8 +177,8 @@ def test_the_ladder_says_which_rung(tmp_path: Path) -> None:
     raw[60] ^= 0xFF  # a count in the middle: no schema fits any more
     log.manifest_path.write_bytes(raw)
     with exhume.open(log.root) as opened:
-        assert isinstance(opened, ArkReader)
-        assert opened.rung == "salvage scan"
+        assert isinstance(opened, ArkArchive)
+        assert opened.schema_source == "salvage scan"
         assert [(m.time_ns, m.channel, m.data) for m in opened] == before
         assert {channel.name for channel in opened.channels()} == {"/a", "/b"}
 
@@ -201,8 +201,8 @@ def test_splits_without_any_manifest(tmp_path: Path) -> None:
     _, found = salvaged(log, tmp_path)
     assert [(time, data) for time, _, data in found] == [(time, data) for time, _, data in before]
     with exhume.open(log.split_path) as split:
-        assert isinstance(split, ArkReader)
-        assert split.rung == "split file alone"
+        assert isinstance(split, ArkArchive)
+        assert split.schema_source == "split file alone"
         assert [m.data for m in split] == [data for _, _, data in before]
 
 
@@ -218,7 +218,7 @@ def test_repair_of_missing_and_unclosed_splits(tmp_path: Path, exhume_cli: Calla
     splits[1].write_bytes(raw)
     gone = splits[2].name
     with exhume.open(root) as opened:
-        assert isinstance(opened, ArkReader)
+        assert isinstance(opened, ArkArchive)
         lost = [(m.time_ns, m.channel, m.data) for m in opened.messages() if m.split == gone]
     splits[2].unlink()
     names = {path.name for path in (root / "splits").iterdir()}
@@ -239,7 +239,7 @@ def test_repair_of_a_whole_log_changes_nothing(tmp_path: Path) -> None:
     root = tmp_path / "log"
     make_samples.write_log(root)
     with exhume.open(root) as log:
-        assert isinstance(log, ArkReader)
+        assert isinstance(log, ArkArchive)
         report = repair_log(log)
     assert (report.dropped, report.rebuilt, report.lost_messages) == ({}, {}, 0)
     assert read(report.path) == read(next(p for p in (root / "manifests").iterdir() if p != report.path))
@@ -252,8 +252,8 @@ def test_carving_finds_manifests_and_splits(tmp_path: Path) -> None:
     noise = [rng.randbytes(700) for _ in range(3)]
     image = noise[0] + manifest + noise[1] + split + noise[2]
     found = {(c.offset, c.length): str(c.verdict) for c in carve(image, only=["ark"])}
-    assert found[700, len(manifest)] == "whole"
-    assert found[1400 + len(manifest), len(split)] == "whole"
+    assert found[700, len(manifest)] == "complete"
+    assert found[1400 + len(manifest), len(split)] == "complete"
     cut = {(c.offset, c.length): str(c.verdict) for c in carve(noise[0] + split[:1200], only=["ark"])}
     assert cut == {(700, 1200): "partial"}
     assert list(carve(bytes(5000) + b"\xd1\x01\x00" + bytes(5000), only=["ark"])) == []
@@ -274,7 +274,7 @@ def test_any_damage_is_told_never_a_traceback(data: st.DataObject) -> None:
     tree = MemoryTree({**files, name: bytes(raw)})
     try:
         with open_archive(tree) as log:
-            assert isinstance(log, ArkReader)
+            assert isinstance(log, ArkArchive)
             list(log.verify())
             log.info().to_dict()
             list(log.sections())

@@ -23,7 +23,7 @@ from exhume.formats.ark.layout import TRAILER_MAGIC_BYTES, build_message_footer,
 from exhume.formats.ark.manifest import Manifest, ManifestSection, build_manifest, load_manifest, own_registry
 from exhume.formats.ark.rbuf.decoder import decoder_for
 from exhume.formats.ark.rbuf.encoder import encoder_for
-from exhume.formats.ark.reader import ArkReader
+from exhume.formats.ark.reader import ArkArchive
 from exhume.formats.ark.verify import _overlapping
 from exhume.formats.ark.writer import ArkWriter
 from exhume.limits import DEFAULT_LIMITS
@@ -308,7 +308,7 @@ def findings_of(log: Log) -> list[Finding]:
 def read_error(log: Log) -> ExhumeError | None:
     try:
         with exhume.open(next((log.root / "manifests").iterdir())) as reader:
-            assert isinstance(reader, ArkReader)
+            assert isinstance(reader, ArkArchive)
             list(reader.messages())
     except ExhumeError as error:
         return error
@@ -365,7 +365,7 @@ def test_several_logs_want_a_choice(tmp_path: Path) -> None:
         assert caught.value.code == "ARK-108"
         assert [f for f in logs.verify() if f.severity is Severity.ERROR] == []
     with exhume.open(tmp_path / "day", format="ark", log=FORGED[:8]) as one:
-        assert isinstance(one, ArkReader)
+        assert isinstance(one, ArkArchive)
         assert len(list(one)) == 6
 
 
@@ -393,7 +393,7 @@ def test_bombs_are_refused(tmp_path: Path) -> None:
     error = read_error(log)
     assert error is not None
     with exhume.open(log.manifest_path, limits=DEFAULT_LIMITS._replace(payload_size=1000)) as reader:
-        assert isinstance(reader, ArkReader)
+        assert isinstance(reader, ArkArchive)
         log.set_message(1, bomb + struct.pack("<IBB", 1 << 24, 2, 0xF0))
         with pytest.raises(ExhumeError) as caught:
             list(reader.messages())

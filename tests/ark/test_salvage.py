@@ -1,4 +1,4 @@
-"""What salvage keeps of a log: messages, the fate of every byte of a split, counts, notes, the new manifest."""
+"""What salvage keeps of a log: messages, the outcome of every byte of a split, counts, notes, the new manifest."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from exhume.errors import ExhumeError, LimitExceededError, SourceError, Unsuppor
 from exhume.formats.ark.filters import Filter
 from exhume.formats.ark.manifest import ManifestSection
 from exhume.formats.ark.rbuf.guid import NIL
-from exhume.formats.ark.reader import ArkReader
+from exhume.formats.ark.reader import ArkArchive
 from exhume.formats.ark.salvage import salvage
 from exhume.formats.ark.splitwriter import SplitWriter
 from exhume.formats.ark.writer import ArkWriter
 from exhume.io.local import FileSource, LocalTree
 from exhume.io.source import BytesSource, Source
 from exhume.limits import Limits
-from exhume.recovery import SalvageMode, SalvageReport, Verified
+from exhume.recovery import SalvageMode, SalvageReport, VerifiedBy
 from tests.ark import make_samples
 from tests.ark.logs import REGISTRY, TYPE, counted_guids, message
 from tests.ark.test_recovery import read
@@ -42,7 +42,9 @@ def salvaged(root: Path, out: Path, **options: Any) -> SalvageReport:
 
 
 def told(report: SalvageReport, source: str = "splits") -> Told:
-    rows = [(s.span.start, s.span.end, str(s.fate), s.what) for s in report.spans if s.span.source.startswith(source)]
+    rows = [
+        (s.span.start, s.span.end, str(s.outcome), s.content) for s in report.spans if s.span.source.startswith(source)
+    ]
     for (_, end, *_), (start, *_) in itertools.pairwise(rows):
         assert start == end
     return rows
@@ -50,7 +52,7 @@ def told(report: SalvageReport, source: str = "splits") -> Told:
 
 def manifest_of(out: Path) -> Any:
     with exhume.open(out) as log:
-        assert isinstance(log, ArkReader)
+        assert isinstance(log, ArkArchive)
         return log.manifest
 
 
@@ -69,7 +71,7 @@ def test_a_sound_log(log: Log, tmp_path: Path) -> None:
     assert read(tmp_path / "out") == before
     assert (report.recovered, report.lost) == ({"messages": 6}, {})
     assert report.notes == ["manifest read with: embedded registry"]
-    assert report.verified is Verified.REREAD
+    assert report.verified_by is VerifiedBy.STRUCTURE
     assert told(report) == [(0, END, "recovered", "split without damage")]
     assert told(report, "manifests") == [(0, log.manifest_path.stat().st_size, "rebuilt", "manifest")]
     assert seen == [(1, 1, "splits")]
@@ -135,7 +137,7 @@ def test_messages_of_an_unknown_codec_are_carried_over(jobs: int, tmp_path: Path
     log = Log(tmp_path / "packed", compression="zstd")
     log.change_column(compression="snappy")
     report = salvaged(log.root, tmp_path / "out", jobs=jobs)
-    assert (report.recovered, report.lost, report.verified) == ({"messages": 6}, {}, Verified.UNVERIFIABLE)
+    assert (report.recovered, report.lost, report.verified_by) == ({"messages": 6}, {}, VerifiedBy.NONE)
     assert sum("neither a codec nor a schema" in note for note in report.notes) == 2
     assert (tmp_path / "out/splits" / log.split_path.name).read_bytes() == log.split_path.read_bytes()
     assert manifest_of(tmp_path / "out").sections[0].columns[0].compression == "snappy"
@@ -152,7 +154,7 @@ def test_without_a_manifest_each_split_is_a_column(log: Log, tmp_path: Path) -> 
     new = manifest_of(tmp_path / "out")
     assert [column.name for section in new.sections for column in section.columns] == [f"split {log.split_path.name}"]
     assert new.common_identifier == new.identifier != NIL
-    assert report.verified is Verified.UNVERIFIABLE
+    assert report.verified_by is VerifiedBy.NONE
     unchecked = [note for note in report.notes if note.startswith("channel ")]
     assert len(unchecked) == len(set(unchecked)) == 2
 
@@ -175,7 +177,9 @@ def test_files_that_are_not_of_the_log(log: Log, tmp_path: Path) -> None:
     (log.root / "splits/outside").symlink_to(tmp_path)
     (log.root / "splits/dangling").symlink_to(tmp_path / "nothing")
     report = salvaged(log.root, tmp_path / "out", log=log.manifest.identifier)
-    assert {s.span.source: (str(s.fate), s.what, s.why, s.code) for s in report.spans if s.what != "messages"} == {
+    assert {
+        s.span.source: (str(s.outcome), s.content, s.reason, s.code) for s in report.spans if s.content != "messages"
+    } == {
         f"manifests/{log.manifest_path.name}": ("rebuilt", "manifest", "", None),
         f"manifests/{unnamed}": ("ignored", "not part of the log", "", None),
         f"splits/{log.split_path.name}": ("recovered", "split without damage", "", None),
@@ -203,7 +207,7 @@ def test_a_manifest_that_was_not_closed(log: Log, tmp_path: Path) -> None:
     rename(log.manifest_path, log.manifest_path.name + ".partial")
     report = salvaged(log.root, tmp_path / "out")
     assert report.notes == ["manifest read with: embedded registry"]
-    assert report.verified is Verified.REREAD
+    assert report.verified_by is VerifiedBy.STRUCTURE
 
 
 def test_limits_without_a_manifest(tmp_path: Path) -> None:
@@ -220,7 +224,7 @@ def test_a_manifest_that_leads_nowhere_is_lost(log: Log, tmp_path: Path) -> None
     rename(log.manifest_path, "manifest")
     (log.root / "notes").write_bytes(b"x")
     report = salvaged(log.root, tmp_path / "out")
-    rows = {s.span.source: (str(s.fate), s.what, s.why) for s in report.spans}
+    rows = {s.span.source: (str(s.outcome), s.content, s.reason) for s in report.spans}
     assert rows["manifests/manifest"] == ("lost", "manifest", "no log can be opened with it")
     assert rows["notes"] == ("ignored", "not part of the log", "")
     assert not report.complete
@@ -253,9 +257,9 @@ def test_a_damaged_message_costs_itself(log: Log, tmp_path: Path) -> None:
     assert told(report) == [
         BEFORE, (DATA, one, "recovered", "messages"), (one, two, "lost", "message"), (two, END, "recovered", "messages")
     ]  # fmt: skip
-    (lost,) = [s for s in report.spans if str(s.fate) == "lost"]
+    (lost,) = [s for s in report.spans if str(s.outcome) == "lost"]
     assert lost.code
-    assert lost.why
+    assert lost.reason
     (path,) = (tmp_path / "out/splits").iterdir()
     assert path.name != log.split_path.name
     (stated,) = manifest_of(tmp_path / "out").sections[0].columns[0].splits
@@ -272,7 +276,7 @@ def test_an_entry_that_points_outside(log: Log, tmp_path: Path) -> None:
     end = DATA + 4 * SIZE
     assert told(report) == [BEFORE, (DATA, end, "recovered", "messages"), (end, END, "lost", "message")]
     assert report.lost["spans without an index entry"] == 1
-    assert report.spans[2].why == "no index entry names these bytes"
+    assert report.spans[2].reason == "no index entry names these bytes"
 
 
 def lose(log: Log, position: int, start: int, size: int) -> None:
@@ -291,7 +295,7 @@ def test_entries_that_share_bytes(log: Log, tmp_path: Path) -> None:
         BEFORE, (DATA, two, "recovered", "messages"), (two, three, "lost", "message"),
         (three, END, "recovered", "messages"),
     ]  # fmt: skip
-    assert [s.why for s in report.spans if str(s.fate) == "lost"] == ["no index entry names these bytes"]
+    assert [s.reason for s in report.spans if str(s.outcome) == "lost"] == ["no index entry names these bytes"]
     assert report.lost == {"messages": 1, "spans without an index entry": 1}
 
 
@@ -321,7 +325,7 @@ def test_bytes_that_bad_entries_claim(
     rows = [s for s in report.spans if s.span.source.startswith("splits")]
     lost = {s.span.start: "claimed" if s.code else "not claimed" for s in rows if ONE <= s.span.start < TWO}
     assert lost == starts
-    assert [(s.span.start, s.span.end) for s in rows if str(s.fate) == "recovered"] == [(DATA, ONE), (TWO, END)]
+    assert [(s.span.start, s.span.end) for s in rows if str(s.outcome) == "recovered"] == [(DATA, ONE), (TWO, END)]
     assert told(report)[-1][1] == END
     assert report.lost["messages"] == 2
 
@@ -360,7 +364,7 @@ def test_a_split_without_messages(tmp_path: Path) -> None:
     assert told(report)[0][0] == 0
     assert told(report)[-1][1] == DATA
     assert report.recovered.get("messages", 0) == 0
-    assert report.verified is Verified.NOTHING
+    assert report.verified_by is VerifiedBy.EMPTY
     assert report.lost == {}
 
 
@@ -380,7 +384,7 @@ def test_a_file_that_is_no_split(log: Log, tmp_path: Path) -> None:
     log.split_path.write_bytes(b"?" * 300)
     report = salvaged(log.root, tmp_path / "out")
     assert told(report) == [(0, 300, "lost", "split")]
-    assert (report.spans[0].code, bool(report.spans[0].why)) == ("ARK-320", True)
+    assert (report.spans[0].code, bool(report.spans[0].reason)) == ("ARK-320", True)
     assert report.lost == {"splits": 1, "messages": 6}
 
 
@@ -406,7 +410,7 @@ def test_messages_without_their_index(tmp_path: Path, capacity: int, *, header: 
     report = salvaged(tmp_path / "log", tmp_path / "out")
     assert report.recovered["messages without time"] == 3
     assert report.lost["messages"] == 3
-    assert report.verified is Verified.REREAD
+    assert report.verified_by is VerifiedBy.STRUCTURE
     assert report.notes[-1] == f"split {path.name}: no index: untimed/ has 3 messages without times"
     lines = [json.loads(line) for line in (tmp_path / f"out/untimed/{path.name}.jsonl").read_text().splitlines()]
     assert [(line["split"], line["offset"], line["size"]) for line in lines] == [

@@ -16,11 +16,11 @@ from exhume.findings import Finding
 from exhume.formats.ark import pieces, verify
 from exhume.formats.ark.filters import Acceptance, Filter
 from exhume.formats.ark.layout import ENTRY_SIZE
-from exhume.formats.ark.reader import ArkReader
+from exhume.formats.ark.reader import ArkArchive
 from exhume.formats.ark.writer import ArkWriter
 from exhume.io.source import BytesSource, Source
 from exhume.io.tree import MemoryTree
-from exhume.testing.sources import LyingSource, failing
+from exhume.testing.sources import MisreportingSource, failing
 from tests.ark.logs import REGISTRY, TYPE, message
 from tests.ark.test_rules import HEADER, Log, garble, index_of_split, places, sections, with_filter
 from tests.broken import Broken, broken
@@ -177,7 +177,7 @@ def test_what_has_no_schema_is_any_bytes_unless_it_is_compressed(
                 writer.write(f"/{column}/raw", number, message(number, 3))
     assert {finding.code for finding in exhume.verify(root)} == {"ARK-412"}
     with exhume.open(root) as log:
-        assert isinstance(log, ArkReader)
+        assert isinstance(log, ArkArchive)
         messages = [one for one in log.messages(decode=False) if one.time_ns == 3]
     for one in messages:
         path = root / "splits" / one.split
@@ -205,13 +205,13 @@ def tree_of(root: Path, made: Callable[[bytes, str], Source]) -> MemoryTree:
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[Source]:
     """The files of splits that a log has opened."""
     found: list[Source] = []
-    real = ArkReader.split_source
+    real = ArkArchive.split_source
 
-    def split_source(self: ArkReader, identifier: str) -> Source:
+    def split_source(self: ArkArchive, identifier: str) -> Source:
         found.append(real(self, identifier))
         return found[-1]
 
-    monkeypatch.setattr(ArkReader, "split_source", split_source)
+    monkeypatch.setattr(ArkArchive, "split_source", split_source)
     return found
 
 
@@ -234,11 +234,13 @@ def test_every_file_is_closed(
 @pytest.mark.parametrize("compression", ["none", "zstd"])
 def test_a_disk_that_fails_is_not_a_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compression: str) -> None:
     log = Log(tmp_path / "log", compression)
-    real = ArkReader.split_source
+    real = ArkArchive.split_source
     after = 0
     while True:
         lie = failing(after)
-        monkeypatch.setattr(ArkReader, "split_source", lambda self, name, lie=lie: LyingSource(real(self, name), lie))
+        monkeypatch.setattr(
+            ArkArchive, "split_source", lambda self, name, lie=lie: MisreportingSource(real(self, name), lie)
+        )
         ways = in_every_way(log.root, monkeypatch)
         try:
             assert next(ways) == []
@@ -268,7 +270,7 @@ def test_messages_are_announced(tmp_path: Path) -> None:
     told: list[tuple[int, int]] = []
 
     class Announced(BytesSource):
-        def hint(self, start: int, stop: int) -> None:
+        def will_read(self, start: int, stop: int) -> None:
             told.append((start, stop))
 
     log = Log(tmp_path / "log")

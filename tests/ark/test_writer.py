@@ -15,7 +15,7 @@ from exhume.errors import ExhumeError, OutputExistsError, WriterError
 from exhume.findings import Severity
 from exhume.formats.ark.collection import open_archive
 from exhume.formats.ark.filters import Filter
-from exhume.formats.ark.reader import ArkReader
+from exhume.formats.ark.reader import ArkArchive
 from exhume.formats.ark.repair import repair_log
 from exhume.formats.ark.snippet import write_snippet
 from exhume.formats.ark.writer import ArkWriter
@@ -26,7 +26,7 @@ from tests.ark.logs import REGISTRY, TYPE, Plan, Put, Written, counted_guids, ex
 
 def read(path: Path, **options: Any) -> list[Written]:
     with exhume.open(path) as log:
-        assert isinstance(log, ArkReader)
+        assert isinstance(log, ArkArchive)
         return [(m.time_ns, m.channel, m.data) for m in log.messages(**options)]
 
 
@@ -56,7 +56,7 @@ def test_random_logs_read_back_sorted(plan: Plan) -> None:
             replayed = _latched(plan, wanted, low)
             assert read(root, start_ns=low, stop_ns=high) == replayed + window
         with exhume.open(root) as log:
-            assert isinstance(log, ArkReader)
+            assert isinstance(log, ArkArchive)
             assert log.info().count == len(wanted)
             assert log.sections().gaps() == []
 
@@ -128,7 +128,7 @@ def test_killed_at_any_write(plan: Plan, at: int, share: float) -> None:
         if not durable:
             return
         with open_archive(LocalTree(root), salvage=True, unfinished=True) as log:
-            assert isinstance(log, ArkReader)
+            assert isinstance(log, ArkArchive)
             report = repair_log(log)
         found = read(report.path)
         assert found == sorted(found, key=lambda m: m[0])
@@ -163,7 +163,7 @@ def test_unfinished_log_is_not_taken_for_a_whole_one(tmp_path: Path) -> None:
     channel.write(2, message(2, 1))
     log.abort()  # keeps what was flushed
     with open_archive(LocalTree(root), unfinished=True) as unfinished:
-        assert isinstance(unfinished, ArkReader)
+        assert isinstance(unfinished, ArkArchive)
         report = repair_log(unfinished)
     assert [m[0] for m in read(report.path)] == [1]
 
@@ -172,13 +172,13 @@ def test_amendment_hides_and_adds(tmp_path: Path) -> None:
     root = tmp_path / "log"
     small_log(root)
     with exhume.open(root) as old:
-        assert isinstance(old, ArkReader)
+        assert isinstance(old, ArkArchive)
         loaded = old.loaded
     with ArkWriter(root, amends=loaded, hide=Filter(deny=("/a",)), guids=counted_guids(1)) as log:
         better = log.channel("/a", TYPE, REGISTRY)
         better.write(105, message(99, 1))
     with exhume.open(root, log=log.identifier) as amended:
-        assert isinstance(amended, ArkReader)
+        assert isinstance(amended, ArkArchive)
         assert amended.manifest.common_identifier == loaded.manifest.common_identifier
         found = [(m.time_ns, m.channel) for m in amended.messages()]
         assert [m for m in found if m[1] == "/a"] == [(105, "/a")]
@@ -195,14 +195,14 @@ def test_snippet_shows_a_part_and_copies_nothing(tmp_path: Path) -> None:
     everything = read(root)
     before = sorted(path.name for path in (root / "splits").iterdir())
     with exhume.open(root) as log:
-        assert isinstance(log, ArkReader)
+        assert isinstance(log, ArkArchive)
         made = write_snippet(log, start_ns=150, stop_ns=250, allow=["/b"], name="part")
         with pytest.raises(WriterError):
             write_snippet(log, start_ns=5, stop_ns=5)
     assert sorted(path.name for path in (root / "splits").iterdir()) == before
     assert read(made.path) == [m for m in everything if 150 <= m[0] < 250 and m[1] == "/b"]
     with exhume.open(made.path) as part:
-        assert isinstance(part, ArkReader)
+        assert isinstance(part, ArkArchive)
         assert part.manifest.name == "part"
         # Latched replay does not reach before the snippet's own beginning.
         assert [m.time_ns for m in part.messages(start_ns=200) if m.latched] == [180]

@@ -53,7 +53,7 @@ def test_one_changed_byte(path: Path) -> None:
         for options in OPTIONS.get(format, [{}]):
             try:
                 with exhume.open(copy, format=format) as archive:
-                    for make in archive.arrow_tables(**options, lost=Counter()).values():
+                    for make in archive.arrow_tables(**options, losses=Counter()).values():
                         for batch in make():
                             batch.validate(full=True)
                 seen["read"] += 1

@@ -129,7 +129,7 @@ def test_what_was_not_read_to_its_end_is_not_kept(archive: Any, asked: list[list
     assert asked == [["n"], ["n"]]
 
 
-@pytest.mark.parametrize("options", [{"keep_bytes": 0}, {"keep_bytes": 8 * 2999}, {"lost": Counter()}])
+@pytest.mark.parametrize("options", [{"cache_bytes": 0}, {"cache_bytes": 8 * 2999}, {"losses": Counter()}])
 def test_nothing_is_kept_beyond_the_room_for_it(archive: Any, asked: list[list[str]], options: dict[str, Any]) -> None:
     events = archive.to_dataset(**options)
     asked.clear()
@@ -139,7 +139,7 @@ def test_nothing_is_kept_beyond_the_room_for_it(archive: Any, asked: list[list[s
 
 
 def test_the_column_used_longest_ago_makes_room(archive: Any, asked: list[list[str]]) -> None:
-    events = archive.to_dataset(keep_bytes=8 * 3000 + 8 * 3000 + 1000)
+    events = archive.to_dataset(cache_bytes=8 * 3000 + 8 * 3000 + 1000)
     for name in ("n", "o.e f", "n", "level", "n", "o.e f"):
         asked.clear()
         assert events.to_table(columns=[name]).num_rows == 3000

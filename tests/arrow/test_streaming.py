@@ -16,7 +16,7 @@ import exhume
 from exhume.formats.ark.writer import ArkWriter
 from exhume.formats.clp_s.reader import open_archive as open_clp
 from exhume.formats.leveldb.reader import LevelDbArchive
-from exhume.formats.zs.reader import ZsReader
+from exhume.formats.zs.reader import ZsArchive
 from exhume.io.cost import AT_HAND, Cost
 from exhume.io.local import FileSource, LocalTree
 from exhume.io.source import BytesSource
@@ -55,7 +55,7 @@ def zs_file(tmp_path: Path) -> Path:
 
 def test_zs(tmp_path: Path) -> None:
     source = LocalCountingSource(FileSource(zs_file(tmp_path)))
-    with ZsReader(source) as archive:
+    with ZsArchive(source) as archive:
         reader = archive.to_arrow(batch_rows=1000)
         assert source.bytes_read <= 8192, "only what opening reads"
         assert reader.read_next_batch().num_rows == 1000

@@ -23,7 +23,7 @@ from exhume.errors import (
     StructureError,
     UnsupportedOperationError,
 )
-from exhume.formats.ark.reader import ArkReader, Channel
+from exhume.formats.ark.reader import ArkArchive, Channel
 from exhume.formats.ark.writer import ArkWriter
 from exhume.formats.clp_s.reader import ClpSArchive
 from exhume.formats.clp_s.reader import open_archive as open_clp
@@ -95,7 +95,7 @@ def test_zs_records_that_do_not_fit(tmp_path: Path, misfit: bytes) -> None:
             archive.to_arrow(split=True).read_all()
         assert caught.value.actual == misfit
         lost: Counter[str] = Counter()
-        table = archive.to_arrow(split=True, errors="replace", lost=lost).read_all()
+        table = archive.to_arrow(split=True, errors="replace", losses=lost).read_all()
         assert table.num_rows == 5
         assert None in table["count"].to_pylist()[-2:] + table["share"].to_pylist()[-2:]
         assert +lost == Counter({"records that do not fit the record format": 1})
@@ -107,7 +107,7 @@ def test_zs_text(tmp_path: Path) -> None:
         with pytest.raises(StructureError, match="not UTF-8"):
             archive.to_arrow(text=True).read_all()
         lost: Counter[str] = Counter()
-        table = archive.to_arrow(text=True, errors="replace", lost=lost).read_all()
+        table = archive.to_arrow(text=True, errors="replace", losses=lost).read_all()
         assert table["record"].to_pylist() == ["a", "\u00e9", "\ufffd"]
         assert +lost == Counter({"texts that are not UTF-8": 1})
 
@@ -222,7 +222,7 @@ def test_clp_s_counts_what_does_not_fit() -> None:
         variables=[b"text", b"\xff"],
     )
     lost: Counter[str] = Counter()
-    table = clp(built).to_arrow(lost=lost).read_all()
+    table = clp(built).to_arrow(losses=lost).read_all()
     assert table.to_pylist() == [
         {"a": 2.0**53, "b": "true", "s": "\ufffd"},
         {"a": 2.0**53, "b": "false", "s": "text"},
@@ -238,7 +238,7 @@ def test_clp_s_counts_what_does_not_fit() -> None:
         }
     )
     lost.clear()
-    assert clp(built).to_arrow(lost=lost, query="s: text").read_all()["s"].to_pylist() == ["text"]
+    assert clp(built).to_arrow(losses=lost, query="s: text").read_all()["s"].to_pylist() == ["text"]
     assert +lost == Counter({"values of mixed types as text": 1})
 
 
@@ -251,7 +251,7 @@ def test_clp_s_halves_of_characters_do_not_add_up(dictionaries: bool) -> None:
         variables=[b"\xc3", b"\xa9", "\u00e9".encode()],
     )
     lost: Counter[str] = Counter()
-    table = clp(built).to_arrow(dictionaries=dictionaries, lost=lost).read_all()
+    table = clp(built).to_arrow(dictionaries=dictionaries, losses=lost).read_all()
     table.validate(full=True)
     assert table["s"].to_pylist() == ["\ufffd", "\ufffd", "\u00e9"]
     assert +lost == Counter({"texts that are not UTF-8": 2})
@@ -265,7 +265,7 @@ def test_clp_s_floats_that_are_no_numbers() -> None:
         variables=[b"1.50", b"1.x"],
     )
     lost: Counter[str] = Counter()
-    assert clp(built).to_arrow(lost=lost).read_all()["f"].to_pylist() == [1.5, None, 1.5]
+    assert clp(built).to_arrow(losses=lost).read_all()["f"].to_pylist() == [1.5, None, 1.5]
     assert +lost == Counter({"floats that are no numbers": 1})
 
 
@@ -290,9 +290,9 @@ def test_clp_s_refuses_bad_queries() -> None:
 # --- ark --------------------------------------------------------------------------------------------------------------
 
 
-def ark(path: Path) -> ArkReader:
+def ark(path: Path) -> ArkArchive:
     opened = exhume.open(path)
-    assert isinstance(opened, ArkReader)
+    assert isinstance(opened, ArkArchive)
     return opened
 
 
@@ -344,7 +344,7 @@ def test_ark_counts_damage_and_times(tmp_path: Path) -> None:
         with pytest.raises(ExhumeError):
             opened.to_arrow().read_all()
         lost: Counter[str] = Counter()
-        table = opened.to_arrow(skip_damaged=True, lost=lost).read_all()
+        table = opened.to_arrow(skip_damaged=True, losses=lost).read_all()
         assert table["time_ns"].to_pylist() == [0, 1, 2, 3]
         assert table["at"].is_null().to_pylist() == [False, True, False, False]
         assert +lost == Counter({"damaged messages": 1, "times outside the range of Arrow": 1})
@@ -389,7 +389,7 @@ def test_leveldb_damage() -> None:
         with pytest.raises(ExhumeError, match="LDB-"):
             archive.to_arrow().read_all()
         lost: Counter[str] = Counter()
-        rows = archive.to_arrow(all_versions=True, lost=lost).read_all()
+        rows = archive.to_arrow(all_versions=True, losses=lost).read_all()
         assert rows.num_rows > 3
         assert lost["damaged blocks and log records"] >= 1
 
@@ -426,7 +426,7 @@ def test_caf_members() -> None:
         assert rows["gone"]["problem"].startswith("CAF-")
         assert rows["gone"]["size"] is None
         lost: Counter[str] = Counter()
-        hashed = {row["name"]: row for row in archive.to_arrow(digest="sha256", lost=lost).read_all().to_pylist()}
+        hashed = {row["name"]: row for row in archive.to_arrow(digest="sha256", losses=lost).read_all().to_pylist()}
         assert hashed["dir/b.txt"]["digest"] == sha256(data[20:64])
         assert hashed["gone"]["digest"] is None
         assert +lost == Counter({"digests of damaged members": 1})
@@ -438,7 +438,7 @@ def test_a_name_that_is_no_text_is_counted() -> None:
     data = chunk(b'{"format_version":"1.0","files":{"a\\ud800":{"start_byte":0,"end_byte":1}}}')
     lost: Counter[str] = Counter()
     with exhume.open(data) as archive:
-        assert archive.to_arrow(lost=lost).read_all()["name"].to_pylist() == ["a\ufffd"]
+        assert archive.to_arrow(losses=lost).read_all()["name"].to_pylist() == ["a\ufffd"]
     assert +lost == Counter({"texts that are not UTF-8": 1})
 
 
@@ -473,14 +473,14 @@ def test_a_damaged_member_has_no_digest(tmp_path: Path, members: int, monkeypatc
     shard.write_bytes(raw)
     lost: Counter[str] = Counter()
     with exhume.open(tmp_path / "b") as archive:
-        rows = archive.to_arrow(digest="sha256", lost=lost).read_all().to_pylist()
+        rows = archive.to_arrow(digest="sha256", losses=lost).read_all().to_pylist()
         for jobs in (2, 3, 0):
             again: Counter[str] = Counter()
-            assert archive.to_arrow(digest="sha256", lost=again, jobs=jobs).read_all().to_pylist() == rows
+            assert archive.to_arrow(digest="sha256", losses=again, jobs=jobs).read_all().to_pylist() == rows
             assert again == lost
     bad = [row for row in rows if row["problem"]]
     assert bad
-    assert all(row["digest"] is None and row["problem"].startswith("DB-") for row in bad)
+    assert all(row["digest"] is None and row["problem"].startswith("DBND-") for row in bad)
     assert lost["digests of damaged members"] == len(bad)
 
 

@@ -17,13 +17,13 @@ import pytest
 import exhume
 from exhume.archive import Archive, MemberArchive
 from exhume.errors import MissingDependencyError
-from exhume.formats.ark.reader import ArkReader
+from exhume.formats.ark.reader import ArkArchive
 from exhume.formats.ark.writer import ArkWriter
 from exhume.formats.clp_ir.reader import ClpIrArchive
 from exhume.formats.clp_s.reader import ClpSArchive
 from exhume.formats.kv_ir.reader import KvIrArchive
 from exhume.formats.leveldb.reader import LevelDbArchive
-from exhume.formats.zs.reader import ZsReader
+from exhume.formats.zs.reader import ZsArchive
 from tests.archives import label, own_archives
 
 
@@ -50,14 +50,14 @@ def archive(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
 def first_column(archive: Archive) -> tuple[str, list[Any]]:
     """A column of the archive's table, and its values by the format's own reader."""
     match archive:
-        case ZsReader():
+        case ZsArchive():
             return "record", list(archive.records())
         case ClpSArchive():
             name = archive.to_arrow().schema.names[0]
             if name in ("ts", "t"):
                 return name, []
             return name, [event.get(name) for event in archive.events()]
-        case ArkReader():
+        case ArkArchive():
             return "number", [message.value["number"] for message in archive.messages() if message.value]
         case ClpIrArchive():
             return "message", [event.message.decode("utf-8", "replace") for event in archive.events()]

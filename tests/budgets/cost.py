@@ -142,7 +142,7 @@ def cost(folder: Path, verb: str, format: str, target: Path) -> tuple[float, flo
     with tempfile.TemporaryDirectory(dir=folder) as out:
         words = [verb, str(target), *(word.format(o=out) for word in VERBS[verb]), "-q"]
         if format and verb not in ("identify", "carve"):
-            words += ["--as", format]
+            words += ["--format", format]
         told = folder / "told"
         command = [sys.executable, "-c", "import sys; from tests.budgets.cost import child; from pathlib import Path; "
                    "child(sys.argv[2:], Path(sys.argv[1]))", str(told), *words]  # fmt: skip

@@ -17,7 +17,7 @@ import exhume
 from exhume.engines.carve import join
 from exhume.errors import Span
 from exhume.formats.caf.verify import clashes
-from exhume.recovery import Carved, CarveVerdict
+from exhume.recovery import CarvedArchive, CarveVerdict
 
 NAMES = st.lists(
     st.lists(st.sampled_from(["a", "b", "a!", "~", "\x01", "é"]), min_size=1, max_size=4).map("/".join), unique=True
@@ -42,11 +42,11 @@ SPANS = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 8), st.booleans(),
 @given(SPANS)
 def test_nesting_is_that_of_all_pairs(spans: list[tuple[int, int, bool, str]]) -> None:
     finds = [
-        Carved(name, Span("x", at, at + size), CarveVerdict.DAMAGED if bad else CarveVerdict.WHOLE, 0.5)
+        CarvedArchive(name, Span("x", at, at + size), CarveVerdict.DAMAGED if bad else CarveVerdict.COMPLETE, 0.5)
         for at, size, bad, name in spans
     ]
     found = list(join(finds))
-    open_ones: list[tuple[int, Carved]] = []
+    open_ones: list[tuple[int, CarvedArchive]] = []
     for number, one in enumerate(found):
         open_ones = [(i, c) for i, c in open_ones if c.end > one.offset and c.verdict is not CarveVerdict.DAMAGED]
         around = [i for i, c in open_ones if c.end >= one.end and (c.offset, c.end) != (one.offset, one.end)]

@@ -361,7 +361,7 @@ def test_command(chunks: list[str], tmp_path: Path, exhume_cli: Callable[..., An
     assert (place["start_byte"], place["end_byte"], place["location"]) == (5, 9, chunks[0])
     assert "dir/b.txt" in exhume_cli("catalog", "find", db, "d*").text
     assert exhume_cli("catalog", "find", db, "dir/b.txt", "--cat").out == b"beta"
-    assert exhume_cli("catalog", "find", db, "none", "--exit-status").code == 4
+    assert exhume_cli("catalog", "find", db, "none", "--exit-code").code == 4
     assert exhume_cli("catalog", "find", db, "none").code == 0
     assert exhume_cli("catalog", "check", db).code == 0
     pack(Path(chunks[0]), {"other": b"1"})

@@ -85,7 +85,7 @@ def test_rebuilt_byte_for_byte(valid_corpus: Corpus, tmp_path: Path) -> None:
                     member = str(member).replace("\ufffd", "\udcff").encode("utf-8", "surrogateescape")
                 writer.add_bytes(member, data[start:end])
         assert target.read_bytes() == data, name
-        assert writer.chunks[0].dead == expected.get("unreferenced_bytes", 0)
+        assert writer.chunks[0].unreferenced_bytes == expected.get("unreferenced_bytes", 0)
 
 
 def test_malformed_chunks_are_told(malformed_corpus: Corpus) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 import exhume
 from exhume.formats.caf.pieces import find_pieces
 from exhume.io.source import BytesSource
-from exhume.recovery import Verified
+from exhume.recovery import VerifiedBy
 
 
 def png() -> bytes:
@@ -80,7 +80,7 @@ def test_salvage_without_an_index(tmp_path: Path) -> None:
         data_end = archive.sections().named("index").span.start
     data = (tmp_path / "a.caf").read_bytes()[:data_end]
     report = exhume.salvage(data, tmp_path / "out.caf", format="caf")
-    assert report.verified is Verified.UNVERIFIABLE
+    assert report.verified_by is VerifiedBy.NONE
     assert not report.complete
     with exhume.open(tmp_path / "out.caf") as archive:
         saved: dict[str, bytes] = {n: archive.read_member(n) for n in archive.names()}  # type: ignore[attr-defined]

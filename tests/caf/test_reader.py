@@ -27,7 +27,7 @@ from exhume.io.local import FileSource
 from exhume.io.source import BytesSource, Source
 from exhume.io.tree import MemoryTree
 from exhume.limits import Limits
-from exhume.testing.sources import CountingSource, LyingSource
+from exhume.testing.sources import CountingSource, MisreportingSource
 
 from .make_samples import BROKEN, TREE, chunk, index_of
 
@@ -162,13 +162,13 @@ def test_any_fsspec_url(tmp_path: Path, exhume_cli: Callable[..., Any]) -> None:
 
 def test_lying_sources_are_noticed() -> None:
     data = chunk(index_of(("a", 0, 64)))
-    lying = [LyingSource(BytesSource(data), lambda offset, size, got: got[:-1])]
+    lying = [MisreportingSource(BytesSource(data), lambda offset, size, got: got[:-1])]
     archive = open_archive(BytesSource(data))
     archive.source = lying[0]
     with pytest.raises(ShortReadError):
         archive.read_member("a")
     for claim in (len(data) + 9, len(data) - 9):
-        source: Source = LyingSource(BytesSource(data), lambda offset, size, got: got, claimed_size=claim)
+        source: Source = MisreportingSource(BytesSource(data), lambda offset, size, got: got, claimed_size=claim)
         with pytest.raises(ExhumeError):
             open_archive(source)
 

@@ -19,9 +19,9 @@ from exhume.formats.caf.locate import locate
 from exhume.formats.caf.salvage import recover
 from exhume.io.source import BytesSource
 from exhume.limits import Limits
-from exhume.recovery import Carved, CarveVerdict, Fate, SalvageMode, SalvageReport, Verified
+from exhume.recovery import CarvedArchive, CarveVerdict, Outcome, SalvageMode, SalvageReport, VerifiedBy
 from exhume.testing.corrupt import every_truncation
-from exhume.testing.sources import LyingSource
+from exhume.testing.sources import MisreportingSource
 
 from .conftest import Corpus
 from .make_samples import BROKEN, DATA, TREE, WHOLE, chunk, index_of
@@ -31,8 +31,8 @@ def run(data: bytes, tmp_path: Path, **options: Any) -> tuple[dict[str, bytes], 
     target = tmp_path / "out.caf"
     target.unlink(missing_ok=True)
     report = salvage(data, target, format="caf", **options)
-    assert report.verified is (Verified.UNVERIFIABLE if report.recovered else Verified.NOTHING), report.findings
-    assert sum(fate.span.size for fate in report.spans) == len(data)
+    assert report.verified_by is (VerifiedBy.NONE if report.recovered else VerifiedBy.EMPTY), report.findings
+    assert sum(outcome.span.size for outcome in report.spans) == len(data)
     with exhume.open(target) as archive:
         return {name: archive.read_member(name) for name in archive.names()}, report  # type: ignore[attr-defined]
 
@@ -125,9 +125,9 @@ def test_raw_bytes_on_request(tmp_path: Path) -> None:
     data = BROKEN["gap"][1]
     found, _ = run(data, tmp_path)
     assert set(found) == {"a.txt", "b"}
-    found, report = run(data, tmp_path, raw=True)
+    found, report = run(data, tmp_path, unreferenced=True)
     assert found["unreferenced/20-30.bin"] == DATA[20:30]
-    assert not [fate for fate in report.spans if fate.fate is Fate.IGNORED]
+    assert not [outcome for outcome in report.spans if outcome.outcome is Outcome.IGNORED]
 
 
 def test_order_of_the_index_is_kept(samples: Path, tmp_path: Path) -> None:
@@ -143,12 +143,12 @@ def test_bad_sectors_lose_only_their_member(tmp_path: Path) -> None:
             return data[: 30 - offset]
         return data
 
-    source = LyingSource(BytesSource(chunk(index_of(("a", 0, 20), ("b", 20, 40), ("c", 40, 64)))), lie)
+    source = MisreportingSource(BytesSource(chunk(index_of(("a", 0, 20), ("b", 20, 40), ("c", 40, 64)))), lie)
     target = tmp_path / "out.caf"
     report = salvage(source, target, format="caf")
     assert report.recovered["files"] == 2
     assert report.lost["files"] == 1
-    assert [fate.span.start for fate in report.spans if fate.fate is Fate.LOST] == [20]
+    assert [outcome.span.start for outcome in report.spans if outcome.outcome is Outcome.LOST] == [20]
 
 
 def test_as_files_refuses_unsafe_names(tmp_path: Path, exhume_cli: Callable[..., Any]) -> None:
@@ -180,12 +180,12 @@ def test_members_as_files_and_what_has_no_safe_name(tmp_path: Path) -> None:
     data = BROKEN["unsafe-name"][1]
     report = salvage(data, tmp_path / "out", format="caf", mode=SalvageMode.FILES)
     assert {p.name: p.read_bytes() for p in (tmp_path / "out").iterdir()} == {"ok": DATA[20:]}
-    assert (report.recovered, report.lost, report.verified) == ({"files": 1}, {"files": 1}, Verified.UNVERIFIABLE)
-    assert [(f.span.start, f.span.end, f.fate, f.what, f.why) for f in report.spans] == [
-        (0, 20, Fate.LOST, "file ../a.txt", "could not be read or written"),
-        (20, 64, Fate.RECOVERED, "file ok", ""),
-        (64, len(data) - 4, Fate.REBUILT, "index", ""),
-        (len(data) - 4, len(data), Fate.REBUILT, "footer and what is around it", ""),
+    assert (report.recovered, report.lost, report.verified_by) == ({"files": 1}, {"files": 1}, VerifiedBy.NONE)
+    assert [(f.span.start, f.span.end, f.outcome, f.content, f.reason) for f in report.spans] == [
+        (0, 20, Outcome.LOST, "file ../a.txt", "could not be read or written"),
+        (20, 64, Outcome.RECOVERED, "file ok", ""),
+        (64, len(data) - 4, Outcome.REBUILT, "index", ""),
+        (len(data) - 4, len(data), Outcome.REBUILT, "footer and what is around it", ""),
     ]
     assert report.notes[-1].startswith("lost '../a.txt': ")
     assert report.notes[-1].endswith("(EX-502)")
@@ -224,8 +224,8 @@ def test_a_torn_first_entry_at_the_end_of_an_image(tmp_path: Path) -> None:
     """The writer died inside its first entry: the data before the index are kept, at any offset of the chunk."""
     torn = DATA + b'{"format_version":"1.0","files":{"a":{"st'
     report = salvage(b"#" * 1000 + torn, tmp_path / "out", format="caf", offset=1000)
-    assert [(f.span.start, f.span.end, f.fate) for f in report.spans] == [
-        (1000, 1064, Fate.RECOVERED), (1064, 1000 + len(torn), Fate.LOST),
+    assert [(f.span.start, f.span.end, f.outcome) for f in report.spans] == [
+        (1000, 1064, Outcome.RECOVERED), (1064, 1000 + len(torn), Outcome.LOST),
     ]  # fmt: skip
 
 
@@ -246,8 +246,8 @@ def test_the_smallest_chunk_is_read_by_its_footer() -> None:
 def test_a_torn_first_entry_and_nothing_before_it(tmp_path: Path) -> None:
     torn = b'{"format_version":"1.0","files":{"a":{"st'
     report = salvage(torn, tmp_path / "out", format="caf")
-    assert [(f.span.start, f.span.end, f.fate, f.what) for f in report.spans] == [
-        (0, len(torn), Fate.LOST, "the start of an index")
+    assert [(f.span.start, f.span.end, f.outcome, f.content) for f in report.spans] == [
+        (0, len(torn), Outcome.LOST, "the start of an index")
     ]
     assert (report.recovered, report.lost, report.complete) == ({}, {"indexes": 1}, False)
 
@@ -323,7 +323,7 @@ def test_an_index_above_the_limit_is_refused() -> None:
 # --- carving ------------------------------------------------------------------------------------------------------
 
 
-def carved(image: bytes) -> list[Carved]:
+def carved(image: bytes) -> list[CarvedArchive]:
     return list(carve(image, only=["caf"]))
 
 
@@ -336,7 +336,7 @@ def test_chunks_are_found_in_an_image(samples: Path) -> None:
         image += one + noise[:777]
     found = carved(image)
     assert [(c.offset, c.length) for c in found] == places
-    assert [str(c.verdict) for c in found] == ["incomplete", "whole", "incomplete"]  # the second one has no data
+    assert [str(c.verdict) for c in found] == ["incomplete", "complete", "incomplete"]  # the second one has no data
     for (offset, length), one in zip(places, chunks, strict=True):
         assert image[offset : offset + length] == one
 

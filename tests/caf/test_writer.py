@@ -225,7 +225,7 @@ def test_duplicate_names(tmp_path: Path) -> None:
         writer.add_bytes("b", b"2")
         writer.add_bytes("a", b"33")
     assert members(tmp_path / "y.caf") == {"a": b"33", "b": b"2"}
-    assert writer.chunks[0].dead == 3
+    assert writer.chunks[0].unreferenced_bytes == 3
     assert [f.code for f in exhume.verify(tmp_path / "y.caf")] == ["CAF-314"]
     with create(tmp_path / "z.caf", chunk_size=80, replace=True) as writer:
         writer.add_bytes("a", b"1")

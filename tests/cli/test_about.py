@@ -14,8 +14,8 @@ import pytest
 from exhume_ksy.fast import ELEMENTS, _layout
 
 from exhume.cli import about
+from exhume.cli.exit_code import ExitCode
 from exhume.cli.main import invoke
-from exhume.cli.outcome import Outcome
 from exhume.native import compiled as _compiled
 
 
@@ -64,7 +64,7 @@ def test_a_command_says_that_compiled_code_is_not_used(
     state: str, options: list[str], samples: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(_compiled, "STATE", state)
-    assert invoke(["info", str(samples / "zs" / "words-none.zs"), *options]) is Outcome.DONE
+    assert invoke(["info", str(samples / "zs" / "words-none.zs"), *options]) is ExitCode.DONE
     told = f"exhume: kernel: {about.KERNELS[state]}\n"
     assert capsys.readouterr().err == (told if state in ("stale", "broken", "partial") and options == ["-v"] else "")
 
@@ -72,14 +72,14 @@ def test_a_command_says_that_compiled_code_is_not_used(
 @pytest.mark.parametrize("state", about.KERNELS)
 def test_it_is_printed(state: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(about, "STATE", state)
-    assert invoke(["--version", "-v"]) is Outcome.DONE
+    assert invoke(["--version", "-v"]) is ExitCode.DONE
     brief = capsys.readouterr().out
-    assert invoke(["formats"]) is Outcome.DONE
+    assert invoke(["formats"]) is ExitCode.DONE
     lines = capsys.readouterr().out.splitlines()
     assert f"kernel: {about.KERNELS[state]}" in lines
     assert brief.splitlines() == [f"exhume, version {about.about().version}", *about.about().lines()]
     assert brief.splitlines()[1:] == lines[-len(brief.splitlines()) + 1 :]
-    assert invoke(["formats", "--json"]) is Outcome.DONE
+    assert invoke(["formats", "--json"]) is ExitCode.DONE
     found = json.loads(capsys.readouterr().out)
     assert found["installation"] == about.about().to_dict()
     assert found["installation"]["kernel"] == state
@@ -93,7 +93,7 @@ def test_it_is_printed(state: str, monkeypatch: pytest.MonkeyPatch, capsys: pyte
         "leveldb",
         "zs",
     ]
-    assert invoke(["formats", "--ndjson"]) is Outcome.DONE
+    assert invoke(["formats", "--ndjson"]) is ExitCode.DONE
     assert ["installation" in json.loads(line) for line in capsys.readouterr().out.splitlines()] == [False] * 8
 
 
@@ -110,11 +110,11 @@ def test_the_versions_are_those_that_run(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_the_version_alone_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    assert invoke(["--version"]) is Outcome.DONE
+    assert invoke(["--version"]) is ExitCode.DONE
     assert capsys.readouterr().out == f"exhume, version {about.about().version}\n"
 
 
 @pytest.mark.parametrize("argv", [["-v"], ["-v", "formats"]])
 def test_verbose_belongs_to_a_verb(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert invoke(argv) is Outcome.USAGE
+    assert invoke(argv) is ExitCode.USAGE
     assert "put -v after the command" in capsys.readouterr().err

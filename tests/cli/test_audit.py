@@ -117,8 +117,8 @@ def test_the_chain(tmp_path: Path, archive: Path, exhume_cli: Cli) -> None:
     ran = exhume_cli("audit", log, "--json")
     document = json.loads(ran.text)
     last = records(log)[-1]["digest"]
-    assert (ran.code, document["ok"], document["records"], document["last"]) == (0, True, 3, last)
-    assert {one["state"] for one in document["files"]} == {"same"}
+    assert (ran.code, document["ok"], document["records"], document["last_digest"]) == (0, True, 3, last)
+    assert {one["state"] for one in document["files"]} == {"unchanged"}
     assert exhume_cli("audit", log, "--expect", last).code == 0
     lines = log.read_bytes().splitlines(keepends=True)
     for wrong, words in (

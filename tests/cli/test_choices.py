@@ -25,8 +25,8 @@ LDB = "leveldb/small"
 @pytest.mark.parametrize(
     ("args", "told"),
     [
-        (["verify", "--as", "zss", ZS], "'zss': unknown format (did you mean 'zs'?): one of ark, caf,"),
-        (["info", "--as", "databundel", ZS], "did you mean 'databundle'?"),
+        (["verify", "--format", "zss", ZS], "'zss': unknown format (did you mean 'zs'?): one of ark, caf,"),
+        (["info", "--format", "databundel", ZS], "did you mean 'databundle'?"),
         (["carve", "--only", "cfa", ZS], "did you mean 'caf'?"),
         (["verfy", ZS], "No such command 'verfy' (did you mean 'verify'?)"),
         (["create", "zss", ZS, "-o", "OUT"], "No such command 'zss' (did you mean 'zs'?)"),
@@ -102,7 +102,7 @@ def test_every_protocol_is_a_name(samples: Path, exhume_cli: Cli) -> None:
 
     for name in ("CafFileSystem", "DataBundleFileSystem", "ClpSFileSystem", "ZsFileSystem"):
         assert get_format(getattr(filesystems, name).protocol).id in formats()
-    assert exhume_cli("verify", "--as", "clps", samples / CLP).code == 0
+    assert exhume_cli("verify", "--format", "clps", samples / CLP).code == 0
     with exhume.open(samples / CLP, format="clps") as archive:
         assert archive.format == "clp-s"
 
@@ -135,7 +135,7 @@ def calls(samples: Path, out: Path) -> list[tuple[Callable[[], Any], str]]:
         (lambda: anything.verify(samples / ZS, qick=True), "did you mean 'quick'"),
         (lambda: anything.explain(samples / ZS, selction=None), "did you mean 'selection'"),
         (lambda: anything.salvage(samples / ZS, out, mod="x"), "did you mean 'mode'"),
-        (lambda: anything.salvage(samples / LDB, out, raw=True), "salvage() of leveldb archives takes no argument"),
+        (lambda: anything.salvage(samples / LDB, out, unreferenced=True), "salvage() of leveldb archives takes no"),
         (lambda: anything.recode(samples / ZS, out, codek="none"), "did you mean 'codec'"),
         (lambda: anything.identify(samples / ZS, ofset=1), "ofset"),
         (lambda: anything.carve(samples / ZS, onyl=["zs"]), "onyl"),

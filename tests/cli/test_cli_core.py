@@ -46,7 +46,7 @@ def test_nothing_recognised(exhume_cli: Cli, tmp_path: Path) -> None:
     }
     ran = exhume_cli("info", noise)
     assert (ran.code, ran.out) == (1, b"")
-    advice = "(--as FORMAT forces one)"
+    advice = "(--format FORMAT forces one)"
     assert ran.err == f"exhume: EX-101: no known archive format in {noise} {advice}\n"
     body = json.loads(exhume_cli("info", "--json", noise).err)
     assert (body["schema"], body["code"]) == ("exhume.error/1", "EX-101")
@@ -68,7 +68,7 @@ def test_the_folder_above_an_archive_gets_a_hint(exhume_cli: Cli, samples: Path,
     assert ran.code == 1
     hint = "but inside it: 0-words-none.zs (zs), 1-sorted.caf (caf), 3-words-lzma.zs (zs) and more"
     told = f"exhume: EX-101: no known archive format ({hint}) in {tmp_path / 'box'} "
-    assert ran.err == f"{told}(--as FORMAT forces one; --recursive takes each archive inside)\n"
+    assert ran.err == f"{told}(--format FORMAT forces one; --recursive takes each archive inside)\n"
 
 
 def test_missing_files(exhume_cli: Cli, tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_missing_files(exhume_cli: Cli, tmp_path: Path) -> None:
 
 def test_unknown_format_and_limit(exhume_cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(b"x")
-    assert "one of" in exhume_cli("info", "--as", "zip", tmp_path / "f").err
+    assert "one of" in exhume_cli("info", "--format", "zip", tmp_path / "f").err
     assert exhume_cli("info", "--limit", "nonsense=1", tmp_path / "f").code == 2
     assert exhume_cli("info", "--offset", "1x", tmp_path / "f").code == 2
     assert exhume_cli("info", "--offset", "5", tmp_path / "f").code == 1
@@ -95,8 +95,8 @@ def test_completion(exhume_cli: Cli, shell: str) -> None:
 def test_formats(exhume_cli: Cli) -> None:
     body = json.loads(exhume_cli("formats", "--json").out)
     assert body["schema"] == "exhume.formats/1"
-    assert all({"id", "title", "can", "codecs"} <= set(row) for row in body["formats"])
-    can = {row["id"]: row["can"] for row in body["formats"]}
+    assert all({"id", "title", "capabilities", "codecs"} <= set(row) for row in body["formats"])
+    can = {row["id"]: row["capabilities"] for row in body["formats"]}
     assert can["caf"] == ["identify", "read", "verify", "create", "salvage", "carve"]
     assert [id for id, verbs in can.items() if "create" not in verbs] == ["leveldb"]
 

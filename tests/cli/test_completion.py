@@ -103,7 +103,7 @@ def test_in_a_real_shell(terminal: Terminal) -> None:
         ("exhume info sor", ["exhume", "info", "sorted.caf"]),
         ("exhume info wor", ["exhume", "info", "words of 2026.zs"]),
         ("exhume cat sorted.caf img/p", ["exhume", "cat", "sorted.caf", "img/pixel.bin"]),
-        ("exhume verify --as data", ["exhume", "verify", "--as", "databundle"]),
+        ("exhume verify --format data", ["exhume", "verify", "--format", "databundle"]),
     ):
         assert terminal.completed(typed) == words
 
@@ -322,7 +322,7 @@ def offered(words: list[str], incomplete: str) -> list[str]:
     [
         (["verify"], "", ["<file>"]),
         (["salvage", "-o"], "x", ["<file>"]),
-        (["info", "--as"], "c", ["caf", "clp-ir", "clp-s"]),
+        (["info", "--format"], "c", ["caf", "clp-ir", "clp-s"]),
         (["carve", "--only"], "z", ["zs"]),
         (["create"], "k", ["kv-ir"]),
         (["verify", "--limit"], "payload", ["payload_size="]),

@@ -31,7 +31,7 @@ OF_OTHERS = [
 CALLS: dict[str, list[str]] = {
     "audit": ["T", "T --no-files", "T --expect 00"],
     "carve": ["T", "T -o OUT"],
-    "cat": ["T", "T none", "T --from 1 --to 2"],
+    "cat": ["T", "T none", "T --range 1:2"],
     "catalog": ["build OUT T", "find T *", "check T"],
     "compile": ["T", "T -o OUT", "SPEC -o OUT"],
     "completion": ["T"],
@@ -60,7 +60,7 @@ CALLS: dict[str, list[str]] = {
     "schema": ["T", "zs", "zs --bundle"],
     "search": ["T a", "T T ((", "T a --count"],
     "selftest": ["T", "--count 1 -o T"],
-    "snippet": ["T -o OUT", "T --from-ns 9 --to-ns 1"],
+    "snippet": ["T -o OUT", "T --start-ns 9 --stop-ns 1"],
     "verify": ["T", "T --quick", "T T --jobs 1"],
 }
 """Arguments of each verb: T is the target, OUT a new name, FOLDER a directory of files, SPEC a specification."""

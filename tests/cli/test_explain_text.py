@@ -100,7 +100,7 @@ def test_why_a_section_is_unread_is_said_once(tmp_path: Path, samples: Path, exh
     shard = bundle / "shard-00000000"
     shard.write_bytes(flip(shard.read_bytes(), 70, 1))
     _, _, beside = exhume_cli("explain", bundle).text.partition("\n\n")
-    assert beside.count("DB-202") == 1
+    assert beside.count("DBND-202") == 1
     exhume_cli("explain", bundle, "--html", tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert re.findall(r'"note":"([^"]*DB-202[^"]*)"', page)[0].count("DB-202") == 1
+    assert re.findall(r'"note":"([^"]*DBND-202[^"]*)"', page)[0].count("DBND-202") == 1

@@ -186,7 +186,7 @@ def test_the_documents_of_cat_and_payload_hold_the_bytes(exhume_cli: Cli, sample
     for name in ("caf/sorted.caf", "data_bundle/zlib"):
         members = json.loads(exhume_cli("cat", samples / name, "--json").out)["members"]
         assert b"".join(exact(one["content"]) for one in members) == exhume_cli("cat", samples / name).out
-    part = json.loads(exhume_cli("cat", samples / name, members[1]["name"], "--from", "1", "--to", "3", "--json").out)
+    part = json.loads(exhume_cli("cat", samples / name, members[1]["name"], "--range", "1:3", "--json").out)
     assert exact(part["members"][0]["content"]) == exact(members[1]["content"])[1:3]
     zs = samples / "zs/words-none.zs"
     payload = json.loads(exhume_cli("payload", zs, "header", "--json").out)

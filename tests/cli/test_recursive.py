@@ -58,7 +58,7 @@ def test_a_directory_is_one_archive_only_when_its_root_is_one(evidence: Path, ex
     ran = exhume_cli("info", evidence)
     assert ran.code == 1
     assert exhume_cli("verify", evidence / DEEP).code == 0
-    assert exhume_cli("verify", "--as", "ark", evidence).code == 0  # who asks for it gets the logs below
+    assert exhume_cli("verify", "--format", "ark", evidence).code == 0  # who asks for it gets the logs below
 
 
 def test_every_file_is_accounted_for_once(evidence: Path) -> None:
@@ -110,7 +110,7 @@ def test_documents(evidence: Path, exhume_cli: Cli) -> None:
     forms = Counter(one["schema"] for one in found)
     assert forms == {"exhume.verify/1": 6, "exhume.file/1": 26, "exhume.total/1": 1, "exhume.walk/1": 1}
     assert found[-1] == {
-        "schema": "exhume.walk/1", "archive": 6, "part": 18, "unrecognised": 2, "link": 0, "unreadable": 0,
+        "schema": "exhume.walk/1", "archive": 6, "part": 18, "unrecognized": 2, "link": 0, "unreadable": 0,
     }  # fmt: skip
     verdicts = Counter(one["verdict"] for one in found if one["schema"] == "exhume.verify/1")
     assert found[-2] == {
@@ -147,7 +147,7 @@ def test_other_verbs(args: list[str], evidence: Path, exhume_cli: Cli) -> None:
 def test_what_makes_no_sense(evidence: Path, exhume_cli: Cli) -> None:
     for args, told in (
         (("explain", "-r", evidence), "needs --coverage"),
-        (("verify", "-r", "--as", "zs", evidence), "finds archives by itself"),
+        (("verify", "-r", "--format", "zs", evidence), "finds archives by itself"),
         (("info", "-r", "--offset", "1", evidence), "finds archives by itself"),
         (("list", "--jobs", "2", evidence / "bundle/stranger.zs"), "--jobs is for --recursive and --sections"),
         (
@@ -155,7 +155,7 @@ def test_what_makes_no_sense(evidence: Path, exhume_cli: Cli) -> None:
             "--jobs has no effect with --no-verify",
         ),
         (("info", "--jobs", "2", evidence / "a/db"), "--jobs is for --recursive and --stats"),
-        (("cat", "-r", "--as", "zs", evidence), "finds archives by itself"),
+        (("cat", "-r", "--format", "zs", evidence), "finds archives by itself"),
         (("search", "-r", "--length", "5", evidence, "*"), "finds archives by itself"),
     ):
         ran = exhume_cli(*args)

@@ -27,7 +27,7 @@ def piped(data: bytes, *words: str, cwd: Path) -> subprocess.CompletedProcess[by
         (["cat", "-"], b"\n"),
         (["list", "-", "--sections"], b"header"),
         (["payload", "-", "metadata"], b"{"),
-        (["carve", "-"], b"whole"),
+        (["carve", "-"], b"complete"),
         (["salvage", "-", "-o", "saved.zs"], b"saved.zs: written"),
         (["explain", "-", "--section", "header"], b"header"),
     ],

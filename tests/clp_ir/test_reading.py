@@ -292,7 +292,7 @@ def test_tables_count_what_is_not_utf_8() -> None:
     pytest.importorskip("pyarrow")
     lost: Counter[str] = Counter()
     with open_stream(CASES["CLPIR-405"]) as archive:
-        table = archive.to_arrow(lost=lost).read_all()
+        table = archive.to_arrow(losses=lost).read_all()
     assert table["message"][5].as_py() == "\ufffd \ufffd\n"
     assert sum(lost.values()) == 1
 
@@ -306,7 +306,7 @@ def test_the_command_line(tmp_path: Path, exhume_cli: Callable[..., Any]) -> Non
     assert exhume_cli("search", path, "INFO", "--count").text == "2\n"
     assert exhume_cli("search", path, "INFO", "--tle", START_MS, "--count").text == "1\n"
     assert len(exhume_cli("search", path, "INFO", "--count-by-time", 1000).text.splitlines()) == 2
-    nothing = exhume_cli("search", path, "nothing", "--exit-status")
+    nothing = exhume_cli("search", path, "nothing", "--exit-code")
     assert (nothing.code, nothing.text) == (4, "")
     (match,) = json.loads(exhume_cli("search", path, "größe", "--json").text)["matches"]
     assert (match["timestamp"], match["ordinal"]) == (START_MS + 300, 1)

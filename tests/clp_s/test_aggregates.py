@@ -141,7 +141,7 @@ def test_the_command_line(run: Run, tmp_path: Path) -> None:
             {"type": "boolean", "value": False},
         ]
     assert run(one, "k: none", "--unique", "k") == (0, "")
-    assert run(one, "k: none", "--max", "a", "--exit-status") == (4, "")
+    assert run(one, "k: none", "--max", "a", "--exit-code") == (4, "")
     document = json.loads(run(one, "*", "--max", "a", "--json")[1])
     assert document == {
         "schema": "exhume.search/1", "format": "clp-s", "query": "*", "aggregate": "max", "field": "a",

@@ -383,7 +383,7 @@ def test_a_folder_of_archives(tmp_path: Path, exhume_cli: Cli) -> None:
         document = json.loads(line)
         if "kind" in document:
             kinds[document["kind"]] = kinds.get(document["kind"], 0) + 1
-    assert kinds == {"archive": 2, "part": 2 * len(WHOLE), "unrecognised": 1}
+    assert kinds == {"archive": 2, "part": 2 * len(WHOLE), "unrecognized": 1}
 
 
 def test_several_are_searched_and_printed(tmp_path: Path, exhume_cli: Cli) -> None:

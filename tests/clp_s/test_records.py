@@ -248,7 +248,7 @@ def test_carving() -> None:
     image = bytes(100) + b"\xfd\x2f\xc5\x30" + bytes(80) + whole + bytes(50) + whole[:-10]
     found = list(exhume.carve(image, only=["clp-s"]))
     assert [(c.offset, c.length, str(c.verdict)) for c in found] == [
-        (184, len(whole), "whole"),
+        (184, len(whole), "complete"),
         (184 + len(whole) + 50, len(whole) - 10, "partial"),
     ]
     damaged = whole[:-3] + b"\xff\xff\xff"

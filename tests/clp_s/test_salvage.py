@@ -23,7 +23,7 @@ from exhume.formats.clp_s.read import fragments, survivors
 from exhume.formats.clp_s.reader import ClpSArchive
 from exhume.formats.clp_s.salvage import _gaps, _Runs
 from exhume.limits import Limits
-from exhume.recovery import SalvageMode, SalvageReport, Verified
+from exhume.recovery import SalvageMode, SalvageReport, VerifiedBy
 from tests.clp_s.build import DEMO_TEXT, Built, clp, demo, i64, tiny, u64
 
 ORDERED = Built(
@@ -43,7 +43,7 @@ def salvaged(built: Built, folder: Path) -> tuple[SalvageReport, list[int]]:
     assert time.process_time() - begin < 10
     if not out.exists():
         return report, []
-    assert report.verified is Verified.REREAD
+    assert report.verified_by is VerifiedBy.STRUCTURE
     with exhume.open(out) as archive:
         assert isinstance(archive, ClpSArchive)
         return report, [json.loads(line)["a"] for line in archive.json_lines()]
@@ -205,7 +205,7 @@ def test_records_stay_json_without_the_texts_of_their_numbers(survive: int, tmp_
     kept = b"".join(u64(4) + text for text in built.variables[:survive])
     lost = built.replace(stored_sections={"/var.dict": u64(3) + (built.compress(kept) if kept else b"?")})
     report = exhume.salvage(lost.build(), tmp_path / "lines", format="clp-s", mode=SalvageMode.RECORDS)
-    assert (report.verified, report.lost["dictionary entries"]) == (Verified.REREAD, 3 - survive)
+    assert (report.verified_by, report.lost["dictionary entries"]) == (VerifiedBy.STRUCTURE, 3 - survive)
     number: list[object] = [12e3, 45e6, 78e9][:survive] + [f"<lost variable {n}>" for n in range(survive, 3)]
     text = ["12e3", "45e6", "78e9"][:survive] + [f"<lost variable {n}>" for n in range(survive, 3)]
     if survive < 1:
@@ -372,7 +372,7 @@ def test_partial_on_the_command_line(wide: Path, tmp_path: Path, exhume_cli: Any
         assert isinstance(archive, ClpSArchive)
         end = archive.stream_place(0).end
     (tmp_path / "cut.clps").write_bytes(wide.read_bytes()[: end - 300])
-    usual = exhume_cli("salvage", tmp_path / "cut.clps", "-o", tmp_path / "usual", "--as", "clp-s")
+    usual = exhume_cli("salvage", tmp_path / "cut.clps", "-o", tmp_path / "usual", "--format", "clp-s")
     assert "--partial keeps" in usual.text
     more = exhume_cli("salvage", tmp_path / "cut.clps", "-o", tmp_path / "more", "--partial", "--json")
     assert more.code == 3

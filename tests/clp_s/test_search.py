@@ -281,10 +281,10 @@ def test_projection_takes_several_columns(real_samples: RealSamples, exhume_cli:
 
 def test_notes_and_errors(real_samples: RealSamples, exhume_cli: Callable[..., Any]) -> None:
     path = real_samples.path("clp_s", "0.5.1", "mixed", "archive.clps")
-    ran = exhume_cli("search", path, "nosuch: 1 OR level: ERROR", "--exit-status")
+    ran = exhume_cli("search", path, "nosuch: 1 OR level: ERROR", "--exit-code")
     assert (ran.code, ran.text.count("\n")) == (0, 150)
     assert "nosuch" in ran.err
-    ran = exhume_cli("search", path, "nosuch: 1", "--exit-status")
+    ran = exhume_cli("search", path, "nosuch: 1", "--exit-code")
     assert (ran.code, ran.out) == (4, b"")
     assert "nosuch" in ran.err
     ran = exhume_cli("search", path, "level: (ERROR OR INFO)")

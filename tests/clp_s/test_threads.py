@@ -207,7 +207,7 @@ def tables(target: Any, limits: Any, jobs: int) -> tuple[list[Any], dict[str, in
     lost: Counter[str] = Counter()
     try:
         with exhume.open(target, format="clp-s", limits=limits) as archive:
-            reader = archive.to_arrow(batch_rows=50, lost=lost, jobs=jobs)
+            reader = archive.to_arrow(batch_rows=50, losses=lost, jobs=jobs)
             batches.extend([reader.schema.names])
             batches.extend(batch.to_pylist() for batch in reader)
     except ExhumeError as error:

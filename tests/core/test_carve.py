@@ -13,7 +13,7 @@ import pytest
 
 import exhume
 from exhume.findings import STRUCTURE_ONLY
-from exhume.recovery import Carved, CarveVerdict, Proof, Verified
+from exhume.recovery import CarvedArchive, CarveVerdict, VerifiedBy
 from exhume.registry import formats
 from exhume.testing import corrupt
 from tests.archives import OWN, own_archives
@@ -120,15 +120,15 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Planted]
 
 
 @pytest.fixture(scope="module")
-def found(image: tuple[Path, list[Planted]]) -> list[Carved]:
+def found(image: tuple[Path, list[Planted]]) -> list[CarvedArchive]:
     return list(exhume.carve(image[0], min_confidence=0.5))
 
 
 @pytest.mark.slow
-def test_every_whole_archive_is_found_exactly(image: tuple[Path, list[Planted]], found: list[Carved]) -> None:
+def test_every_whole_archive_is_found_exactly(image: tuple[Path, list[Planted]], found: list[CarvedArchive]) -> None:
     planted = image[1]
     assert len(planted) >= 60
-    good = {CarveVerdict.WHOLE, CarveVerdict.INCOMPLETE}  # the latter where no content can be compared, as in a CAF
+    good = {CarveVerdict.COMPLETE, CarveVerdict.INCOMPLETE}  # the latter where no content can be compared, as in a CAF
     whole = {(c.format, c.offset, c.length) for c in found if c.verdict in good}
     for one in planted:
         if one.format in SINGLE_FILE and not one.cut:
@@ -136,7 +136,7 @@ def test_every_whole_archive_is_found_exactly(image: tuple[Path, list[Planted]],
 
 
 @pytest.mark.slow
-def test_cut_archives_are_partial(image: tuple[Path, list[Planted]], found: list[Carved]) -> None:
+def test_cut_archives_are_partial(image: tuple[Path, list[Planted]], found: list[CarvedArchive]) -> None:
     cut = [one for one in image[1] if one.cut]
     assert len(cut) >= 10
     at = {(c.format, c.offset): c for c in found}
@@ -146,7 +146,7 @@ def test_cut_archives_are_partial(image: tuple[Path, list[Planted]], found: list
         assert carved.findings
 
 
-def test_pieces_of_directories_are_found(image: tuple[Path, list[Planted]], found: list[Carved]) -> None:
+def test_pieces_of_directories_are_found(image: tuple[Path, list[Planted]], found: list[CarvedArchive]) -> None:
     pieces = [one for one in image[1] if one.format not in SINGLE_FILE]
     assert {one.format for one in pieces} >= {"databundle", "leveldb"}
     at = {(c.format, c.offset) for c in found}
@@ -155,7 +155,7 @@ def test_pieces_of_directories_are_found(image: tuple[Path, list[Planted]], foun
 
 
 @pytest.mark.slow
-def test_nothing_is_invented(image: tuple[Path, list[Planted]], found: list[Carved]) -> None:
+def test_nothing_is_invented(image: tuple[Path, list[Planted]], found: list[CarvedArchive]) -> None:
     planted = {(one.format, one.offset) for one in image[1]}
     spans = [(one.offset, one.offset + one.length) for one in image[1]]
     for carved in found:
@@ -164,7 +164,7 @@ def test_nothing_is_invented(image: tuple[Path, list[Planted]], found: list[Carv
 
 
 @pytest.mark.slow
-def test_nested_hits_are_told_as_nested(image: tuple[Path, list[Planted]], found: list[Carved]) -> None:
+def test_nested_hits_are_told_as_nested(image: tuple[Path, list[Planted]], found: list[CarvedArchive]) -> None:
     inner = [one for one in image[1] if one.nested]
     assert len(inner) == 3
     for one in inner:
@@ -174,7 +174,7 @@ def test_nested_hits_are_told_as_nested(image: tuple[Path, list[Planted]], found
         assert parent.offset <= carved.offset < carved.end <= parent.end
 
 
-def test_carving_in_pieces_gives_the_same(image: tuple[Path, list[Planted]], found: list[Carved]) -> None:
+def test_carving_in_pieces_gives_the_same(image: tuple[Path, list[Planted]], found: list[CarvedArchive]) -> None:
     size = image[0].stat().st_size
     middle = size // 2 + 12_345
     first = [(c.format, c.offset) for c in exhume.carve(image[0], stop=middle, min_confidence=0.5)]
@@ -184,12 +184,14 @@ def test_carving_in_pieces_gives_the_same(image: tuple[Path, list[Planted]], fou
 
 def test_the_verb(image: tuple[Path, list[Planted]], exhume_cli: Cli, tmp_path: Path) -> None:
     one = next(p for p in image[1] if p.format == "zs" and not p.cut)
-    span = ("--from", one.offset - 100, "--to", one.offset + one.length + 100)
+    span = ("--range", f"{one.offset - 100}:{one.offset + one.length + 100}")
     ran = exhume_cli("carve", image[0], "--json", "--only", "zs", *span, "-o", tmp_path / "out")
     assert ran.code == 0, ran.err
     body = json.loads(ran.out)
     assert body["schema"] == "exhume.carve/1"
-    assert [(a["offset"], a["length"], a["verdict"]) for a in body["archives"]] == [(one.offset, one.length, "whole")]
+    assert [(a["offset"], a["length"], a["verdict"]) for a in body["archives"]] == [
+        (one.offset, one.length, "complete")
+    ]
     (written,) = (tmp_path / "out").iterdir()
     assert written.suffix == ".zs"
     assert exhume_cli("verify", written).code == 0
@@ -198,7 +200,7 @@ def test_the_verb(image: tuple[Path, list[Planted]], exhume_cli: Cli, tmp_path: 
     assert exhume_cli("carve", tmp_path).code == 2
 
 
-@pytest.mark.parametrize("how", [(), ("--jobs", 2, "--span", 900)], ids=["one pass", "in spans"])
+@pytest.mark.parametrize("how", [(), ("--jobs", 2, "--chunk-size", 900)], ids=["one pass", "in spans"])
 @pytest.mark.slow
 def test_offsets_are_those_of_the_image(how: tuple[Any, ...], exhume_cli: Cli, tmp_path: Path) -> None:
     """Archives found after `--offset` are reported, and written, with their offsets in the image."""
@@ -220,7 +222,7 @@ def test_offsets_are_those_of_the_image(how: tuple[Any, ...], exhume_cli: Cli, t
 
     def carved(*options: Any) -> list[tuple[str, int, int]]:
         body = json.loads(exhume_cli("carve", "--json", *how, *options, tmp_path / "image").out)
-        assert {one["verdict"] for one in body["archives"] if one["format"] != "caf"} <= {"whole"}
+        assert {one["verdict"] for one in body["archives"] if one["format"] != "caf"} <= {"complete"}
         assert {one["verdict"] for one in body["archives"] if one["format"] == "caf"} <= {"incomplete"}
         return [(one["format"], one["offset"], one["length"]) for one in body["archives"]]
 
@@ -229,8 +231,8 @@ def test_offsets_are_those_of_the_image(how: tuple[Any, ...], exhume_cli: Cli, t
         at: raw for at, (_, raw) in planted.items()
     }
     # Offsets that are given are those that are printed.
-    assert carved("--offset", 4096, "--from", 7251) == expected[1:]
-    assert carved("--offset", 4096, "--from", 100, "--to", 7252) == expected[:1]  # the mark of a CAF is at its end
+    assert carved("--offset", 4096, "--range", "7251:") == expected[1:]
+    assert carved("--offset", 4096, "--range", "100:7252") == expected[:1]  # the mark of a CAF is at its end
     assert carved("--offset", 6000, "--length", len(planted[6000][1])) == expected[:1]
 
 
@@ -256,18 +258,18 @@ def test_fragmented_archives_are_partial(format: str, gap: bytes, tmp_path: Path
     (carved,) = exhume.carve(tmp_path / "image")
     assert (carved.format, carved.offset, carved.length) == (format, 5 * CLUSTER, len(raw))
     assert carved.verdict is CarveVerdict.PARTIAL
-    assert 0 < carved.intact <= cut
+    assert 0 < carved.intact_bytes <= cut
     if format == "zs":  # it ends with the block that the foreign clusters cut
-        assert cut - carved.intact < 200_000
-        assert carved.intact > cut // 4
+        assert cut - carved.intact_bytes < 200_000
+        assert carved.intact_bytes > cut // 4
     body = json.loads(exhume_cli("carve", tmp_path / "image", "--json").out)
-    assert body["archives"][0]["intact"] == carved.intact
+    assert body["archives"][0]["intact_bytes"] == carved.intact_bytes
     ran = exhume_cli("carve", tmp_path / "image", "-o", tmp_path / "out")
     assert ran.code == 0
-    assert str(carved.intact).encode() in ran.out
+    assert str(carved.intact_bytes).encode() in ran.out
     (written,) = (tmp_path / "out").iterdir()
-    behind = Verified.CHECKSUMS if format == "zs" else Verified.REREAD
-    assert exhume.salvage(written, tmp_path / "saved", format=format).verified is behind
+    behind = VerifiedBy.CHECKSUMS if format == "zs" else VerifiedBy.STRUCTURE
+    assert exhume.salvage(written, tmp_path / "saved", format=format).verified_by is behind
 
 
 def test_a_flipped_bit_is_damage_not_a_fragment(tmp_path: Path) -> None:
@@ -277,14 +279,14 @@ def test_a_flipped_bit_is_damage_not_a_fragment(tmp_path: Path) -> None:
     (carved,) = exhume.carve(bytes(5000) + bytes(raw) + bytes(5000))
     assert carved.verdict is CarveVerdict.DAMAGED
     assert carved.length == len(raw)
-    assert 0 < carved.intact < len(raw)
+    assert 0 < carved.intact_bytes < len(raw)
 
 
 def test_every_format_can_be_carved() -> None:
     assert [id for id, described in formats().items() if not described.has("locate")] == []
 
 
-def the_archive(raw: bytes, format: str) -> Carved:
+def the_archive(raw: bytes, format: str) -> CarvedArchive:
     (found,) = exhume.carve(bytes(5000) + raw + bytes(5000), only=[format])
     return found
 
@@ -292,34 +294,34 @@ def the_archive(raw: bytes, format: str) -> Carved:
 def test_what_a_verdict_rests_on(tmp_path: Path) -> None:
     """For every format: the checksums of its contents, their structure, or nothing."""
     caf = the_archive((OWN / "caf" / "sorted.caf").read_bytes(), "caf")
-    assert (caf.verdict, caf.proved_by, caf.note) == (CarveVerdict.INCOMPLETE, Proof.NOTHING, STRUCTURE_ONLY)
+    assert (caf.verdict, caf.verified_by, caf.note) == (CarveVerdict.INCOMPLETE, VerifiedBy.NONE, STRUCTURE_ONLY)
     empty = the_archive((OWN / "caf" / "empty.caf").read_bytes(), "caf")
-    assert (empty.verdict, empty.proved_by) == (CarveVerdict.WHOLE, Proof.STRUCTURE)  # there are no contents
+    assert (empty.verdict, empty.verified_by) == (CarveVerdict.COMPLETE, VerifiedBy.STRUCTURE)  # there are no contents
     zs = (OWN / "zs" / "words-deflate.zs").read_bytes()
     whole, damaged = (the_archive(raw, "zs") for raw in (zs, corrupt.flip(zs, len(zs) - 20)))
     (cut,) = exhume.carve(bytes(5000) + zs[:-30])
     assert [one.verdict for one in (whole, damaged, cut)] == [
-        CarveVerdict.WHOLE,
+        CarveVerdict.COMPLETE,
         CarveVerdict.DAMAGED,
         CarveVerdict.PARTIAL,
     ]
-    assert {one.proved_by for one in (whole, damaged, cut)} == {Proof.CHECKSUMS}
+    assert {one.verified_by for one in (whole, damaged, cut)} == {VerifiedBy.CHECKSUMS}
     headless = the_archive(corrupt.flip(zs, 60), "zs")
-    assert (headless.verdict, headless.proved_by) == (CarveVerdict.PARTIAL, Proof.STRUCTURE)
+    assert (headless.verdict, headless.verified_by) == (CarveVerdict.PARTIAL, VerifiedBy.STRUCTURE)
     clps = the_archive((OWN / "clp_s" / "demo.clps").read_bytes(), "clp-s")
-    assert (clps.verdict, clps.proved_by, clps.note) == (CarveVerdict.WHOLE, Proof.STRUCTURE, STRUCTURE_ONLY)
+    assert (clps.verdict, clps.verified_by, clps.note) == (CarveVerdict.COMPLETE, VerifiedBy.STRUCTURE, STRUCTURE_ONLY)
     table = next((OWN / "leveldb" / "snappy").glob("*.ldb")).read_bytes()
     found = the_archive(table, "leveldb")
-    assert (found.verdict, found.proved_by, found.note) == (CarveVerdict.WHOLE, Proof.CHECKSUMS, "")
+    assert (found.verdict, found.verified_by, found.note) == (CarveVerdict.COMPLETE, VerifiedBy.CHECKSUMS, "")
     shards = {name: (OWN / "data_bundle" / name / "shard-00000000").read_bytes() for name in ("zlib", "flat")}
     proofs = {name: the_archive(raw, "databundle") for name, raw in shards.items()}
-    assert {name: (one.verdict, one.proved_by) for name, one in proofs.items()} == {
-        "zlib": (CarveVerdict.PARTIAL, Proof.STRUCTURE),
-        "flat": (CarveVerdict.PARTIAL, Proof.NOTHING),
+    assert {name: (one.verdict, one.verified_by) for name, one in proofs.items()} == {
+        "zlib": (CarveVerdict.PARTIAL, VerifiedBy.STRUCTURE),
+        "flat": (CarveVerdict.PARTIAL, VerifiedBy.NONE),
     }
     manifest = next((OWN / "ark" / "log" / "manifests").iterdir()).read_bytes()
     (log,) = (one for one in exhume.carve(bytes(5000) + manifest, only=["ark"]) if one.length == len(manifest))
-    assert (log.verdict, log.proved_by) == (CarveVerdict.WHOLE, Proof.STRUCTURE)
+    assert (log.verdict, log.verified_by) == (CarveVerdict.COMPLETE, VerifiedBy.STRUCTURE)
 
 
 def test_a_foreign_cluster_in_a_chunk_cannot_be_noticed_and_that_is_said(tmp_path: Path, exhume_cli: Cli) -> None:
@@ -329,7 +331,7 @@ def test_a_foreign_cluster_in_a_chunk_cannot_be_noticed_and_that_is_said(tmp_pat
     raw = (tmp_path / "caf").read_bytes()
     (tmp_path / "image").write_bytes(raw[:CLUSTER] + b"?" * CLUSTER + raw[2 * CLUSTER :])
     (found,) = json.loads(exhume_cli("carve", "--json", tmp_path / "image").out)["archives"]
-    assert (found["verdict"], found["proved_by"], found["findings"]) == ("incomplete", "nothing", [])
+    assert (found["verdict"], found["verified_by"], found["findings"]) == ("incomplete", "none", [])
     ran = exhume_cli("carve", "-q", tmp_path / "image")
     assert ran.text.splitlines()[1].split()[2:5] == ["caf", "incomplete", "nothing"]
     assert ran.text.splitlines()[-1] == f"caf: {STRUCTURE_ONLY}"

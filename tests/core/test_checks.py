@@ -115,10 +115,10 @@ def test_nothing_is_said_to_match_that_was_not_computed(
     assert "matches" not in text
     assert "MISMATCH" not in text
     body = json.loads(exhume_cli("explain", "--no-verify", "--all", "--json", sound[format]).out)
-    assert outcomes(body) == {"not checked": len(verdicts(sound[format]))}
+    assert outcomes(body) == {"not_checked": len(verdicts(sound[format]))}
     assert exhume_cli("explain", "--no-verify", sound[format], "--html", tmp_path / "page.html").code == 0
     states = page_states(tmp_path / "page.html")
-    assert states == {"not checked": len(verdicts(sound[format]))}
+    assert states == {"not_checked": len(verdicts(sound[format]))}
     assert '"verdict":"","summary":"not checked: --no-verify"' in (tmp_path / "page.html").read_text()
 
 
@@ -187,10 +187,10 @@ def test_files_of_a_bundle(sound: dict[str, Path], tmp_path: Path) -> None:
     assert [str(c).split(",")[0] for c in found] == ["matches", "MISMATCH", "matches"]
     files["shard-00000000"] = b"?" * 8 + shard[8:]
     found = [c for _, p, c in verdicts(write(files, tmp_path / "two"), "databundle") if not p.endswith("checksum")]
-    assert [str(c)[:16] for c in found] == ["not checked: DB-"] * 3
+    assert [str(c)[:18] for c in found] == ["not checked: DBND-"] * 3
     del files["shard-00000000"]
     found = [c for _, p, c in verdicts(write(files, tmp_path / "three"), "databundle") if not p.endswith("checksum")]
-    assert [str(c)[:19] for c in found] == ["not checked: DB-316"] * 3
+    assert [str(c)[:21] for c in found] == ["not checked: DBND-316"] * 3
 
 
 def test_a_row_that_no_longer_counts_is_not_checked(sound: dict[str, Path], tmp_path: Path) -> None:
@@ -227,7 +227,7 @@ def test_formats_without_checksums_have_no_verdicts(samples: Path) -> None:
 
 def test_json_and_page_say_the_same(samples: Path, tmp_path: Path, exhume_cli: Cli) -> None:
     for name, wanted in (
-        ("stream-corrupt.zs", {"matches": 3, "not checked": 1}),
+        ("stream-corrupt.zs", {"matches": 3, "not_checked": 1}),
         ("block-crc.zs", {"matches": 3, "mismatch": 1}),
     ):
         path = samples / "zs" / "broken" / name
@@ -301,7 +301,7 @@ def test_every_checksum_that_is_said_to_be_compared_is(sound: dict[str, Path], t
         damaged = dict(files)
         flip(damaged, name, at)
         target = write(damaged, tmp_path / name.replace("/", "-"))
-        ran = exhume_cli("verify", "--json", *quick, "--as", "databundle", target)
+        ran = exhume_cli("verify", "--json", *quick, "--format", "databundle", target)
         codes = {finding["code"] for finding in json.loads(ran.out)["findings"]}
         assert ran.code == 4, name
         assert any(code[-3] == "2" for code in codes), (name, codes)

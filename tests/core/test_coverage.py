@@ -14,7 +14,7 @@ from exhume.compiler.front.model import Model
 from exhume.engines import coverage as engine
 from exhume.engines.coverage import FieldCoverage, coverage
 from exhume.engines.explained import explain_section
-from exhume.engines.opening import open_archive
+from exhume.engines.inspect import inspect_archive
 from exhume.errors import ExhumeError
 from exhume.layout.tiling import claimed
 from tests.archives import label, own_archives, real_archives
@@ -47,7 +47,7 @@ def test_it_is_what_the_fields_say_of_damage(format: str, tmp_path: Path, monkey
     for number, one in enumerate(broken(format).values()):
         with one.target(tmp_path / str(number)) as target:
             try:
-                archive = open_archive(target, format=format, damaged=True, limits=one.limits)
+                archive = inspect_archive(target, format=format, limits=one.limits)
             except ExhumeError:
                 continue
             with archive:

@@ -33,7 +33,7 @@ def test_archives_inside_are_found_where_they_lie_in_the_image(image: Path, samp
     found = list(exhume.carve(image))
     verdicts = {"caf": "incomplete"}  # which has nothing that its data could be compared with
     wanted = [
-        (at, format, (samples / name).stat().st_size, verdicts.get(format, "whole")) for at, format, name in PLACES
+        (at, format, (samples / name).stat().st_size, verdicts.get(format, "complete")) for at, format, name in PLACES
     ]
     assert [(one.offset, one.format, one.length, str(one.verdict)) for one in found] == wanted
 
@@ -81,7 +81,7 @@ def test_a_damaged_container_is_told_even_where_libewf_reads_on(image: Path, tmp
 def test_workers_searched_it_and_the_whole_is_compared_all_the_same(
     image: Path, tmp_path: Path, exhume_cli: Cli
 ) -> None:
-    ran = exhume_cli("carve", image, "--jobs", 2, "--span", "128K", "-q")
+    ran = exhume_cli("carve", image, "--jobs", 2, "--chunk-size", "128K", "-q")
     alone = exhume_cli("carve", image, "-q")
     assert (ran.code, ran.out) == (0, alone.out)
     assert "MD5 of the image: matches" in exhume_cli("carve", image, "--jobs", 2).err
@@ -121,7 +121,7 @@ def test_without_libewf_the_extra_is_named(image: Path) -> None:
     code = "import sys; sys.modules['pyewf'] = None; import exhume; exhume.identify(sys.argv[1])"
     done = subprocess.run([sys.executable, "-c", code, str(image)], capture_output=True, text=True, check=False)
     assert "MissingDependencyError" in done.stderr
-    assert "exhume[evidence]" in done.stderr
+    assert "exhume[ewf]" in done.stderr
 
 
 def test_reading_a_closed_one_is_an_error(image: Path) -> None:

@@ -64,7 +64,7 @@ def test_one_fault_is_one_finding(format: str) -> None:
 def test_every_byte_of_one_file_has_one_fate(format: str) -> None:
     for name, case in golden(format).items():
         if isinstance(report := case["salvage"]["archive"], dict):
-            spans = [(fate["start"], fate["end"]) for fate in report["spans"]]
+            spans = [(outcome["start"], outcome["end"]) for outcome in report["spans"]]
             starts, ends = [start for start, _ in spans], [0, *(end for _, end in spans)]
             assert starts == ends[:-1], (name, spans)
 

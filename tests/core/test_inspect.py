@@ -94,7 +94,7 @@ def opens(target: Path, format: str) -> bool:
 
 def check(label: str, target: Path, format: str) -> bool:
     """Looks at an archive as the verbs do; whether it opened."""
-    with exhume.open(target, format=format, damaged=True) as archive:
+    with exhume.inspect(target, format=format) as archive:
         assert isinstance(archive, Inspection)
         found = archive.sections()
         size = sum(p.stat().st_size for p in target.rglob("*")) if target.is_dir() else target.stat().st_size
@@ -150,16 +150,16 @@ def test_info_says_what_it_came_upon(
     file.write_bytes(file.read_bytes()[:size])
     target = file if file.parent.name == "samples" else tmp_path / "samples" / Path(name).parts[0]
     assert opens(target, format)
-    ran = exhume_cli("info", "--as", format, target, "--json")
+    ran = exhume_cli("info", "--format", format, target, "--json")
     body = json.loads(ran.out)
     assert ran.code == 3
     assert body["findings"][0]["code"] == code
     assert "fields" not in body
     assert f"exhume: error: {code}: " in ran.err
-    plain = exhume_cli("info", "--as", format, target)
+    plain = exhume_cli("info", "--format", format, target)
     assert (plain.code, plain.err) == (3, ran.err)
-    assert exhume_cli("list", "--sections", "--as", format, target).code == 3
-    assert exhume_cli("map", "--svg", tmp_path / "a.svg", "--as", format, target).code == 3
+    assert exhume_cli("list", "--sections", "--format", format, target).code == 3
+    assert exhume_cli("map", "--svg", tmp_path / "a.svg", "--format", format, target).code == 3
 
 
 def test_a_scan_of_versions_says_what_it_came_upon(tmp_path: Path, exhume_cli: Cli) -> None:
@@ -183,7 +183,7 @@ def test_the_end_of_a_log_that_is_cut_is_unread(size: int, tmp_path: Path, exhum
     log = target / "000006.log"
     log.write_bytes(log.read_bytes()[:size])
     with exhume.open(target, format="leveldb") as archive:
-        assert not archive.info().damage
+        assert not archive.info().findings
         unread = [s for s in archive.sections() if s.kind is SectionKind.UNREAD]
     whole = 40 if size > 40 else 0
     assert [(s.name, s.span.start, s.span.end, s.parent) for s in unread] == [
@@ -206,7 +206,7 @@ def test_the_verbs(format: str, tmp_path: Path, exhume_cli: Cli) -> None:
         seen[opened] = label
         for verb in TABLE:
             more = ["--svg", tmp_path / f"{opened}.svg"] if verb == ["map"] else []
-            ran = exhume_cli(*verb, *more, "--as", format, target)
+            ran = exhume_cli(*verb, *more, "--format", format, target)
             assert ran.code == 3 or (opened and ran.code == 0), (label, verb, ran.err)
             if not opened:
                 assert ran.err.splitlines()[0].startswith(("exhume: error: ", "exhume: unchecked: ")), (label, verb)
@@ -273,13 +273,13 @@ def test_what_is_left_of_a_log_without_its_manifest(tmp_path: Path, exhume_cli: 
 
 def test_a_source_that_fails_and_a_wrong_kind_are_refused(tmp_path: Path, exhume_cli: Cli) -> None:
     for format in ("zs", "caf", "clp-s"):
-        assert exhume_cli("explain", "--as", format, tmp_path).code == 1
+        assert exhume_cli("explain", "--format", format, tmp_path).code == 1
     assert exhume_cli("explain", tmp_path / "nothing").code == 1
 
 
 def test_unread_bytes_are_no_gap_and_not_complete() -> None:
     data = (SAMPLES / "clp_s" / "demo.clps").read_bytes()[:-5]
-    with exhume.open(data, damaged=True) as archive:
+    with exhume.inspect(data) as archive:
         unread = [s for s in archive.sections() if s.kind is SectionKind.UNREAD]
         assert [s.note for s in unread] == ["cut short: 5 bytes are not there"]
         items = list(explain_archive(archive, Selection()))

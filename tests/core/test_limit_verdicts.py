@@ -44,7 +44,7 @@ def test_no_limit_makes_an_archive_damaged(format: str) -> None:
         findings = [finding for finding in checked if finding.is_problem]
         verdicts.add(checked.verdict)
         assert checked.verdict is not Verdict.DAMAGED, (name, few, [str(finding) for finding in findings])
-        with exhume.open(path, format=format, limits=few, damaged=True) as archive:
+        with exhume.inspect(path, format=format, limits=few) as archive:
             found = [*archive.info().to_dict().get("findings", ()), *(one.to_dict() for one in archive.problems)]
             assert {finding["severity"] for finding in found} <= {"unchecked"}, (name, few, found)
     assert Verdict.INCOMPLETE in verdicts or format in ("clp-ir", "kv-ir")

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import exhume
 from exhume.errors import ExhumeError
 from exhume.io.tree import MemoryTree
-from exhume.recovery import Fate, SalvageReport, Verified
+from exhume.recovery import Outcome, SalvageReport, VerifiedBy
 from tests.core.test_salvage_matrix import CASES, CHECKSUMMED, SET_APART, Case, remove
 
 Files = dict[str, bytes]
@@ -121,7 +121,7 @@ def test_the_account_is_exact(original: Original, wanted: list[tuple[str, float,
     try:
         found = original.case.content(out) if out.exists() and _has_content(out) else Counter()
     except ExhumeError:
-        assert report.verified is Verified.FAILED  # a flipped version, say, which is written as it was
+        assert report.verified_by is VerifiedBy.FAILED  # a flipped version, say, which is written as it was
         return
     finally:
         remove(out)
@@ -147,15 +147,15 @@ def _is_set_apart(item: Any) -> bool:
 
 def check_spans(files: Files, report: SalvageReport) -> None:
     """Each byte of each file has exactly one outcome; a file of zeros in place of content is not recovered."""
-    fates = {name: [0] * len(data) for name, data in files.items()}
+    outcomes = {name: [0] * len(data) for name, data in files.items()}
     recovered: Counter[str] = Counter()
     for one in report.spans:
         name = "" if "" in files else one.span.source
         for at in range(one.span.start, one.span.end):
-            fates[name][at] += 1
-        if one.fate is Fate.RECOVERED:
+            outcomes[name][at] += 1
+        if one.outcome is Outcome.RECOVERED:
             recovered[name] += one.span.size
-    assert {count for counts in fates.values() for count in counts} <= {1}
+    assert {count for counts in outcomes.values() for count in counts} <= {1}
     for name, data in files.items():
         if len(data) > 64 and not any(data):
             assert not recovered[name], name

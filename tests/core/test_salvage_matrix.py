@@ -28,7 +28,7 @@ from exhume.errors import ExhumeError
 from exhume.findings import Severity
 from exhume.formats.ark.rbuf.encoder import encoder_for
 from exhume.io.tree import MemoryTree
-from exhume.recovery import SalvageReport, Verified
+from exhume.recovery import SalvageReport, VerifiedBy
 from exhume.testing import corrupt
 from tests import sizes
 
@@ -290,13 +290,13 @@ lost their name may be kept as such).
 STEPS, FLIPS = sizes.size(8, 20), sizes.size(30, 100)
 
 BEHIND = {
-    "zs": (Verified.CHECKSUMS, Verified.REREAD),  # the latter where the header's checksum does not hold
-    "caf": (Verified.UNVERIFIABLE, Verified.NOTHING),
-    "clp-s": (Verified.REREAD,),
-    "databundle": (Verified.CHECKSUMS, Verified.REREAD),  # the latter for pieces without a name
-    "databundle-index": (Verified.CHECKSUMS, Verified.REREAD),
-    "leveldb": (Verified.CHECKSUMS, Verified.NOTHING),
-    "ark": (Verified.REREAD, Verified.NOTHING, Verified.UNVERIFIABLE),
+    "zs": (VerifiedBy.CHECKSUMS, VerifiedBy.STRUCTURE),  # the latter where the header's checksum does not hold
+    "caf": (VerifiedBy.NONE, VerifiedBy.EMPTY),
+    "clp-s": (VerifiedBy.STRUCTURE,),
+    "databundle": (VerifiedBy.CHECKSUMS, VerifiedBy.STRUCTURE),  # the latter for pieces without a name
+    "databundle-index": (VerifiedBy.CHECKSUMS, VerifiedBy.STRUCTURE),
+    "leveldb": (VerifiedBy.CHECKSUMS, VerifiedBy.EMPTY),
+    "ark": (VerifiedBy.STRUCTURE, VerifiedBy.EMPTY, VerifiedBy.NONE),
 }
 """How salvaged content may have been verified."""
 
@@ -365,7 +365,7 @@ def test_what_damage_did_not_touch_comes_back(built: Built, tmp_path: Path) -> N
         if report is None:
             assert "\n" not in why
         elif out.exists():
-            assert report.verified in BEHIND[chosen.label], (name, report.verified, report.findings)
+            assert report.verified_by in BEHIND[chosen.label], (name, report.verified_by, report.findings)
             errors = [f for f in exhume.verify(out, format=chosen.format) if f.severity is Severity.ERROR]
             assert errors == [], name
             found = chosen.content(out)
@@ -400,12 +400,12 @@ def test_every_byte_is_accounted_for(built: Built, tmp_path: Path) -> None:
     for cut in (size, size * 2 // 3):
         report, why = built.salvage(built.data[:cut], tmp_path / f"out-{cut}")
         assert report is not None, why
-        names = {fate.span.source for fate in report.spans}
+        names = {outcome.span.source for outcome in report.spans}
         victim = built.case.victim and victim_of(built.case, built.path).name
         covered = bytearray(cut)
-        for fate in report.spans:
-            if not victim or fate.span.source.endswith(victim):
-                covered[fate.span.start : fate.span.end] = b"\1" * (fate.span.end - fate.span.start)
+        for outcome in report.spans:
+            if not victim or outcome.span.source.endswith(victim):
+                covered[outcome.span.start : outcome.span.end] = b"\1" * (outcome.span.end - outcome.span.start)
         assert covered.count(0) == 0, (built.case.format, cut, names, [f.to_dict() for f in report.spans][:6])
 
 

@@ -14,18 +14,18 @@ from exhume.errors import UnsupportedOperationError
 from exhume.findings import Finding, Severity
 from exhume.formats.ark.rbuf.encoder import encoder_for
 from exhume.io.tree import MemoryTree
-from exhume.recovery import SalvageMode, SalvageReport, Verified
+from exhume.recovery import SalvageMode, SalvageReport, VerifiedBy
 from exhume.testing import corrupt
 from tests.archives import OWN
 
 Cli = Callable[..., Any]
 ARCHIVE, FILES, RECORDS = SalvageMode.ARCHIVE, SalvageMode.FILES, SalvageMode.RECORDS
-CHECKSUMS, REREAD, UNVERIFIABLE = Verified.CHECKSUMS, Verified.REREAD, Verified.UNVERIFIABLE
+CHECKSUMS, REREAD, UNVERIFIABLE = VerifiedBy.CHECKSUMS, VerifiedBy.STRUCTURE, VerifiedBy.NONE
 
 SOUND = [
     ("zs/words-deflate.zs", {ARCHIVE: CHECKSUMS, RECORDS: CHECKSUMS}),
     ("caf/sorted.caf", {ARCHIVE: UNVERIFIABLE, FILES: UNVERIFIABLE}),
-    ("caf/empty.caf", {ARCHIVE: Verified.NOTHING, FILES: Verified.NOTHING}),
+    ("caf/empty.caf", {ARCHIVE: VerifiedBy.EMPTY, FILES: VerifiedBy.EMPTY}),
     ("clp_s/demo.clps", {ARCHIVE: REREAD, RECORDS: REREAD}),
     ("ark/log", {ARCHIVE: REREAD, RECORDS: REREAD}),
     ("data_bundle/zlib", {ARCHIVE: CHECKSUMS, FILES: CHECKSUMS, RECORDS: CHECKSUMS}),
@@ -37,17 +37,17 @@ SOUND = [
 @pytest.mark.parametrize("mode", list(SalvageMode))
 @pytest.mark.parametrize(("name", "expected"), SOUND, ids=[name for name, _ in SOUND])
 def test_each_format_and_mode(
-    name: str, expected: dict[SalvageMode, Verified], mode: SalvageMode, tmp_path: Path, exhume_cli: Cli
+    name: str, expected: dict[SalvageMode, VerifiedBy], mode: SalvageMode, tmp_path: Path, exhume_cli: Cli
 ) -> None:
     if mode not in expected:
         with pytest.raises(UnsupportedOperationError):
             exhume.salvage(OWN / name, tmp_path / "out", mode=mode)
         return
     report = exhume.salvage(OWN / name, tmp_path / "out", mode=mode)
-    assert (report.verified, report.complete, report.findings) == (expected[mode], True, [])
+    assert (report.verified_by, report.complete, report.findings) == (expected[mode], True, [])
     flags = {ARCHIVE: (), FILES: ("--as-files",), RECORDS: ("--jsonl",)}[mode]
     ran = exhume_cli("salvage", "--json", OWN / name, "-o", tmp_path / "again", *flags)
-    assert (ran.code, json.loads(ran.out)["verified"]) == (0, str(expected[mode]))
+    assert (ran.code, json.loads(ran.out)["verified_by"]) == (0, str(expected[mode]))
     said = exhume_cli("salvage", OWN / name, "-o", tmp_path / "third", *flags)
     assert said.code == 0
     assert ("matches the original's checksums" in said.text) is (expected[mode] is CHECKSUMS)
@@ -71,7 +71,7 @@ def test_overwritten_data_of_a_chunk_are_not_called_verified(tmp_path: Path, exh
 def test_blocks_under_a_damaged_header_are_not_proved(tmp_path: Path) -> None:
     """The codec that they were decoded with, and the metadata, are the header's."""
     data = (OWN / "zs" / "words-deflate.zs").read_bytes()
-    assert salvaged(corrupt.flip(data, 60), tmp_path, format="zs").verified is REREAD
+    assert salvaged(corrupt.flip(data, 60), tmp_path, format="zs").verified_by is REREAD
 
 
 def test_damaged_blocks_leave_the_others_proved(tmp_path: Path) -> None:
@@ -79,14 +79,14 @@ def test_damaged_blocks_leave_the_others_proved(tmp_path: Path) -> None:
     with exhume.open(data) as archive:
         first = next(entry for entry in archive.entries() if entry.kind == "data")
     report = salvaged(corrupt.flip(data, (first.offset or 0) + 4), tmp_path, format="zs")
-    assert (report.verified, report.complete) == (CHECKSUMS, False)
+    assert (report.verified_by, report.complete) == (CHECKSUMS, False)
 
 
 @pytest.mark.parametrize(("codec", "schema", "expected"), [
     ("lz4", True, REREAD), ("none", True, REREAD), ("lz4", False, REREAD), ("none", False, UNVERIFIABLE),
 ])  # fmt: skip
 def test_messages_are_proved_by_what_can_decode_them(
-    codec: str, schema: bool, expected: Verified, tmp_path: Path
+    codec: str, schema: bool, expected: VerifiedBy, tmp_path: Path
 ) -> None:
     from exhume.formats.ark.rbuf.idl import parse_idl
     from exhume.formats.ark.writer import ArkWriter
@@ -97,7 +97,7 @@ def test_messages_are_proved_by_what_can_decode_them(
         for number in range(5):
             channel.write(number + 1, encoder_for(registry, "test::Sample").encode({"number": number}))
     report = salvaged(tmp_path / "log", tmp_path)
-    assert report.verified is expected
+    assert report.verified_by is expected
     assert any("/c" in note and "schema" in note for note in report.notes) is (expected is UNVERIFIABLE)
 
 
@@ -106,18 +106,18 @@ def test_members_under_a_damaged_index_are_not_proved(tmp_path: Path) -> None:
     files = tree(OWN / "data_bundle" / "zlib")
     table = next(name for name in files if name.endswith(".sst"))
     report = salvaged(MemoryTree({**files, table: corrupt.flip(files[table], 20)}), tmp_path, format="databundle")
-    assert report.verified is REREAD
+    assert report.verified_by is REREAD
     assert report.findings == []  # of the output: spans and notes report the damage of the input
-    assert any("DB-" in note or "LEVELDB" in note or "checksum" in note for note in report.notes)
+    assert any("DBND-" in note or "LEVELDB" in note or "checksum" in note for note in report.notes)
 
 
 def test_pieces_of_a_flat_shard_are_bytes_that_nothing_proves(tmp_path: Path) -> None:
     files = tree(OWN / "data_bundle" / "flat")
     shard = next(name for name in files if name.startswith("shard"))
     longer = MemoryTree({**files, shard: files[shard] + b"stray bytes"})
-    report = salvaged(longer, tmp_path, format="databundle", raw=True)
+    report = salvaged(longer, tmp_path, format="databundle", unreferenced=True)
     assert report.recovered["pieces without a name"]
-    assert report.verified is UNVERIFIABLE
+    assert report.verified_by is UNVERIFIABLE
 
 
 def test_versions_of_blocks_with_a_bad_checksum(tmp_path: Path) -> None:
@@ -128,9 +128,9 @@ def test_versions_of_blocks_with_a_bad_checksum(tmp_path: Path) -> None:
     report = salvaged(damaged, tmp_path, format="leveldb", mode=RECORDS)
     lines = [json.loads(line) for line in (tmp_path / "out").read_text().splitlines()]
     assert {line["checksum"] for line in lines} >= {"bad"}
-    assert report.verified is UNVERIFIABLE
+    assert report.verified_by is UNVERIFIABLE
     again = exhume.salvage(damaged, tmp_path / "again", format="leveldb")
-    assert again.verified in (CHECKSUMS, Verified.NOTHING)
+    assert again.verified_by in (CHECKSUMS, VerifiedBy.EMPTY)
     assert again.lost["versions with a bad checksum"]
 
 
@@ -149,7 +149,7 @@ def test_what_was_written_is_read_again(mode: SalvageMode, tmp_path: Path, monke
 
     monkeypatch.setattr(module, write.__name__, spoil)
     report = salvaged(OWN / "zs" / "words-deflate.zs", tmp_path, mode=mode)
-    assert report.verified is Verified.FAILED
+    assert report.verified_by is VerifiedBy.FAILED
     assert [type(finding) for finding in report.findings] == [Finding] * len(report.findings)
     assert {finding.severity for finding in report.findings} == {Severity.ERROR}
 
@@ -158,8 +158,8 @@ def test_exit_codes(tmp_path: Path, exhume_cli: Cli, monkeypatch: pytest.MonkeyP
     """0: nothing is known to be lost; 3: something is; 1: nothing survives, or the output is broken."""
     data = (OWN / "zs" / "words-deflate.zs").read_bytes()
     (tmp_path / "noise").write_bytes(b"nothing of use here" * 30)
-    ran = exhume_cli("salvage", "--as", "zs", "--json", tmp_path / "noise", "-o", tmp_path / "a")
-    assert (ran.code, json.loads(ran.out)["verified"], (tmp_path / "a").exists()) == (1, "nothing", False)
+    ran = exhume_cli("salvage", "--format", "zs", "--json", tmp_path / "noise", "-o", tmp_path / "a")
+    assert (ran.code, json.loads(ran.out)["verified_by"], (tmp_path / "a").exists()) == (1, "nothing", False)
     (tmp_path / "cut").write_bytes(data[:-80])
     assert exhume_cli("salvage", tmp_path / "cut", "-o", tmp_path / "b").code in (0, 3)
     monkeypatch.setattr(

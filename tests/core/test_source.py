@@ -24,7 +24,7 @@ from exhume.io.opening import open_target
 from exhume.io.source import BytesSource, Source, plan_reads
 from exhume.io.tree import MemoryTree, Tree
 from exhume.testing.contracts import SourceContract
-from exhume.testing.sources import CountingSource, LyingSource, failing
+from exhume.testing.sources import CountingSource, MisreportingSource, failing
 from tests.archives import descriptors, label, own_archives
 from tests.sizes import size
 
@@ -86,13 +86,13 @@ def test_windows_of_windows_speak_in_absolute_offsets() -> None:
 
 
 def test_a_short_read_is_an_error() -> None:
-    source = LyingSource(BytesSource(b"0123456789"), lambda offset, size, data: data[:-1])
+    source = MisreportingSource(BytesSource(b"0123456789"), lambda offset, size, data: data[:-1])
     with pytest.raises(ShortReadError):
         source.read_at(0, 4)
 
 
 def test_a_failing_disk_is_an_error() -> None:
-    source = LyingSource(BytesSource(b"0123456789"), failing(1))
+    source = MisreportingSource(BytesSource(b"0123456789"), failing(1))
     assert source.read_at(0, 4) == b"0123"
     with pytest.raises(OSError, match="input/output"):
         source.read_at(0, 4)

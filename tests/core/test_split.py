@@ -51,7 +51,7 @@ def test_an_archive_in_several_pieces_is_found(
         str(paths[0]),
     )
     assert list(exhume.verify(paths[0], offset=1000, length=len(archive))) == []
-    for given in ([paths[0]], paths, ["--span", "500", "--jobs", "2", paths[0]]):
+    for given in ([paths[0]], paths, ["--chunk-size", "500", "--jobs", "2", paths[0]]):
         ran = exhume_cli("carve", "--json", *given)
         documents = [json.loads(line) for line in ran.out.splitlines()]
         assert [[one["offset"] for one in each["archives"]] for each in documents] == [[1000]]

@@ -18,7 +18,7 @@ from exhume.errors import SourceError
 from exhume.findings import NOT_CHECKED, STRUCTURE_ONLY, Severity, Verdict
 from exhume.io.source import BytesSource
 from exhume.recovery import CarveVerdict
-from exhume.testing.sources import LyingSource, failing
+from exhume.testing.sources import MisreportingSource, failing
 from tests.conftest import ROOT
 
 PACKAGE = ROOT / "src" / "exhume"
@@ -102,7 +102,7 @@ def test_a_verification_is_neither_true_nor_false(samples: Path) -> None:
     first = next(broken)
     assert (first.code, broken.ok, broken.verdict, list(broken)) == ("ZS-303", False, Verdict.DAMAGED, [])
 
-    failed = Verification(LyingSource(BytesSource(whole.read_bytes()), failing(0)), format="zs")
+    failed = Verification(MisreportingSource(BytesSource(whole.read_bytes()), failing(0)), format="zs")
     with pytest.raises(SourceError):
         list(failed)
     assert failed.verdict is Verdict.INCOMPLETE
@@ -115,7 +115,7 @@ NOT_KNOWN = re.compile(
 KNOWN_ALL_THE_SAME = {
     "ARK-109": "a manifest without a schema of its own is read with the one of its format",
     "ARK-307": "rbuf lets a reader skip groups that a newer writer added",
-    "DB-319": "a type that is not set is a file; another one is `unchecked` where it is found",
+    "DBND-319": "a type that is not set is a file; another one is `unchecked` where it is found",
     "KVIR-322": "the stream itself never stated the key",
 }
 """Rules whose words say so of something else than a thing that is not supported here."""

@@ -13,7 +13,7 @@ import exhume
 from exhume.errors import SourceError
 from exhume.io.source import BytesSource, Source
 from exhume.io.tree import MemoryTree
-from exhume.testing.sources import LyingSource, failing
+from exhume.testing.sources import MisreportingSource, failing
 
 SAMPLES = {
     "ark": "ark/log", "caf": "caf/sorted.caf", "clp-s": "clp_s/demo.clps", "databundle": "data_bundle/zlib",
@@ -33,7 +33,7 @@ def target(path: Path, after: int) -> tuple[Any, Callable[[], bool]]:
             raise
 
     def source(file: Path) -> Source:
-        return LyingSource(BytesSource(file.read_bytes(), file.name), counted)
+        return MisreportingSource(BytesSource(file.read_bytes(), file.name), counted)
 
     if path.is_file():
         return source(path), lambda: bool(failed)

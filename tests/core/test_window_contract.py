@@ -405,7 +405,7 @@ VERBS = (
     "extract -o {out}", "search {query}", "export --to jsonl -o {out}", "export --to csv -o {out}",
     "export --to fsspec-reference -o {out}",
     "explain --html {out}", "recode --stored -o {out}", "salvage -o {out}", "salvage --jsonl -o {out}",
-    "salvage --as-files -o {out}", "carve", "carve -o {out}", "carve --from {at} --to {to}",
+    "salvage --as-files -o {out}", "carve", "carve -o {out}", "carve --range {at}:{to}",
 )  # fmt: skip
 QUERIES = {"zs": "a", "clp-s": "*", "kv-ir": "*", "clp-ir": "*", "caf": "*", "ark": "*", "leveldb": "a"}
 
@@ -428,7 +428,7 @@ def test_every_verb(id: str, tmp_path: Path, exhume_cli: Any, monkeypatch: pytes
         values = {"section": shown, "at": origin + 20, "to": origin + 90, "out": "out", "query": QUERIES[id]}
         for verb, form in itertools.product(VERBS, ([], ["--json"])):
             name, *rest = (word.format(**values) for word in verb.split())
-            chosen = [] if name in ("identify", "carve") else ["--as", id]
+            chosen = [] if name in ("identify", "carve") else ["--format", id]
             result = exhume_cli(name, *form, *chosen, *common, "archive", *rest)
             made = written(Path("out")) if Path("out").exists() else {}
             if verb == "carve -o {out}":  # called by their offsets

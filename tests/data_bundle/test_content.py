@@ -132,7 +132,7 @@ def test_what_is_printed_does_not_depend_on_jobs(
 
     assert told() == 3 * [(0, whole, "")]
     assert told("d1/*", "last") == 3 * [(0, b"".join(MEMBERS[n] for n in order if n[:3] in ("d1/", "las")), "")]
-    assert told("--from", 3, "--to", 500)[1:] == 2 * told("--from", 3, "--to", 500)[:1]
+    assert told("--range", "3:500")[1:] == 2 * told("--range", "3:500")[:1]
     alone, *others = told("--json")
     assert others == [alone, alone]
     assert len(json.loads(alone[1])["members"]) == len(MEMBERS)
@@ -143,7 +143,7 @@ def test_what_is_printed_does_not_depend_on_jobs(
         shard.write_bytes(flip(intact, at))
         alone, *others = told()
         assert others == [alone, alone]
-        assert whole.startswith(alone[1]) or "DB-201" in alone[2]  # the bytes before the checksum were printed
+        assert whole.startswith(alone[1]) or "DBND-201" in alone[2]  # the bytes before the checksum were printed
         codes.add(alone[0])
     assert 1 in codes
 

@@ -137,56 +137,56 @@ HUGE = (1 << 64) - 1
 HEAD = ShardHeader(0, 1, 1000, 16, 1).build_file_start()
 
 LIES: list[tuple[str, Callable[[Bundle], None]]] = [
-    ("DB-101", drop_row(CONFIG_KEY)),
-    ("DB-102", set_row(CONFIG_KEY, BundleConfig(magic="somethingElse").build())),
-    ("DB-103", set_shard(b"PK\3\4" + bytes(100))),
-    ("DB-104", set_header(compression=9)),
-    ("DB-104", set_row(CONFIG_KEY, BundleConfig(compression=77).build())),
-    ("DB-105", set_shard(b"daBS" + (4).to_bytes(4, "little") + (16).to_bytes(4, "little") + b"\x10\x01\x38\x01")),
-    ("DB-201", set_row(F, FileMetadata(1, 0, 0, 11, CRC ^ 1).build())),
-    ("DB-202", set_header(compression=3)),
-    ("DB-202", set_header(compression=2)),
-    ("DB-301", set_row(CONFIG_KEY, b"\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01")),
-    ("DB-302", set_row(F, b"\x0b\xff\xff")),
-    ("DB-302", set_row(F, b"\x08")),
-    ("DB-302", set_row(F, b"\x28" + build_varint(1 << 40))),
-    ("DB-302", set_row(b"\x02/no terminator", b"")),
-    ("DB-303", set_row(R, RecordMetadata(5, 6, 32).build())),
-    ("DB-303", set_row(R, b"")),
-    ("DB-303", set_row(b"\x03\x00\xff\x01", b"\x18\x00")),
-    ("DB-304", set_row(b"\x07", b"?")),
-    ("DB-305", set_shard(b"daBS\xff\xff\xff\xff\x10\0\0\0")),
-    ("DB-305", set_shard(b"daBS\x02\0\0\0\x10\0\0\0\x0f\x0f" + bytes(50))),
-    ("DB-305", set_shard(b"daBS\x00\0\0\0\xff\xff\xff\x7f" + bytes(50))),
-    ("DB-306", set_header(shard_index=3)),
-    ("DB-307", set_header(shard_count=1_000_000_000)),
-    ("DB-308", set_shard(overwrite(HEAD, 30, b"!") + b"hello world" + bytes(5))),
-    ("DB-309", set_header(record_size=999)),
-    ("DB-310", both(set_row(R, RecordMetadata(0, 0, 48).build()),
+    ("DBND-101", drop_row(CONFIG_KEY)),
+    ("DBND-102", set_row(CONFIG_KEY, BundleConfig(magic="somethingElse").build())),
+    ("DBND-103", set_shard(b"PK\3\4" + bytes(100))),
+    ("DBND-104", set_header(compression=9)),
+    ("DBND-104", set_row(CONFIG_KEY, BundleConfig(compression=77).build())),
+    ("DBND-105", set_shard(b"daBS" + (4).to_bytes(4, "little") + (16).to_bytes(4, "little") + b"\x10\x01\x38\x01")),
+    ("DBND-201", set_row(F, FileMetadata(1, 0, 0, 11, CRC ^ 1).build())),
+    ("DBND-202", set_header(compression=3)),
+    ("DBND-202", set_header(compression=2)),
+    ("DBND-301", set_row(CONFIG_KEY, b"\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01")),
+    ("DBND-302", set_row(F, b"\x0b\xff\xff")),
+    ("DBND-302", set_row(F, b"\x08")),
+    ("DBND-302", set_row(F, b"\x28" + build_varint(1 << 40))),
+    ("DBND-302", set_row(b"\x02/no terminator", b"")),
+    ("DBND-303", set_row(R, RecordMetadata(5, 6, 32).build())),
+    ("DBND-303", set_row(R, b"")),
+    ("DBND-303", set_row(b"\x03\x00\xff\x01", b"\x18\x00")),
+    ("DBND-304", set_row(b"\x07", b"?")),
+    ("DBND-305", set_shard(b"daBS\xff\xff\xff\xff\x10\0\0\0")),
+    ("DBND-305", set_shard(b"daBS\x02\0\0\0\x10\0\0\0\x0f\x0f" + bytes(50))),
+    ("DBND-305", set_shard(b"daBS\x00\0\0\0\xff\xff\xff\x7f" + bytes(50))),
+    ("DBND-306", set_header(shard_index=3)),
+    ("DBND-307", set_header(shard_count=1_000_000_000)),
+    ("DBND-308", set_shard(overwrite(HEAD, 30, b"!") + b"hello world" + bytes(5))),
+    ("DBND-309", set_header(record_size=999)),
+    ("DBND-310", both(set_row(R, RecordMetadata(0, 0, 48).build()),
                     set_row(build_record_key(0, 6), RecordMetadata(0, 6, 32).build()))),
-    ("DB-311", set_row(R, RecordMetadata(0, 0, 16).build())),
-    ("DB-311", set_row(R, RecordMetadata(0, 0, HUGE).build())),
-    ("DB-312", set_row(R, RecordMetadata(0, 0, 33).build())),
-    ("DB-313", set_row(build_record_key(0, 999), RecordMetadata(0, 999, 48).build())),
-    ("DB-314", both(set_header(compression=3),
+    ("DBND-311", set_row(R, RecordMetadata(0, 0, 16).build())),
+    ("DBND-311", set_row(R, RecordMetadata(0, 0, HUGE).build())),
+    ("DBND-312", set_row(R, RecordMetadata(0, 0, 33).build())),
+    ("DBND-313", set_row(build_record_key(0, 999), RecordMetadata(0, 999, 48).build())),
+    ("DBND-314", both(set_header(compression=3),
                     lambda b: setattr(b, "data", b"x\x9c\xcbH\xcd\xc9\xc9W(\xcf/\xcaI\x01\x00\x1a\x0b\x04]????"))),
-    ("DB-315", set_row(F, FileMetadata(1, 0, 0, 1 << 40, CRC).build())),
-    ("DB-315", set_row(F, FileMetadata(1, 0, HUGE, HUGE, CRC).build())),
-    ("DB-315", both(drop_row(R), set_row(F, FileMetadata(1, 0, 0, 100, CRC).build()))),
-    ("DB-316", set_row(F, FileMetadata(1, 7, 0, 11, CRC).build())),
-    ("DB-316", set_row(F, FileMetadata(1, 10**9, 0, 11, CRC).build())),
-    ("DB-317", set_shard(ShardHeader(1, 2, 1000, 16, 1).build_file_start(), "shard-00000001")),
-    ("DB-318", set_row(file_key("d").build(), FileMetadata(2, 0, 0, 5).build())),
-    ("DB-319", set_row(F, FileMetadata(0, 0, 0, 11, CRC).build())),
-    ("DB-320", set_row(file_key("g").build(), FileMetadata(1, 0, 0, 5, 0x9A71BB4C).build())),
-    ("DB-321", set_row(F, FileMetadata(1, 0, 6, 5, 0x1).build())),
-    ("DB-322", set_row(R, RecordMetadata(0, 0, 0).build())),
-    ("DB-323", both(set_row(build_record_key(0, 11), RecordMetadata(0, 11, all_zeros=True).build()),
+    ("DBND-315", set_row(F, FileMetadata(1, 0, 0, 1 << 40, CRC).build())),
+    ("DBND-315", set_row(F, FileMetadata(1, 0, HUGE, HUGE, CRC).build())),
+    ("DBND-315", both(drop_row(R), set_row(F, FileMetadata(1, 0, 0, 100, CRC).build()))),
+    ("DBND-316", set_row(F, FileMetadata(1, 7, 0, 11, CRC).build())),
+    ("DBND-316", set_row(F, FileMetadata(1, 10**9, 0, 11, CRC).build())),
+    ("DBND-317", set_shard(ShardHeader(1, 2, 1000, 16, 1).build_file_start(), "shard-00000001")),
+    ("DBND-318", set_row(file_key("d").build(), FileMetadata(2, 0, 0, 5).build())),
+    ("DBND-319", set_row(F, FileMetadata(0, 0, 0, 11, CRC).build())),
+    ("DBND-320", set_row(file_key("g").build(), FileMetadata(1, 0, 0, 5, 0x9A71BB4C).build())),
+    ("DBND-321", set_row(F, FileMetadata(1, 0, 6, 5, 0x1).build())),
+    ("DBND-322", set_row(R, RecordMetadata(0, 0, 0).build())),
+    ("DBND-323", both(set_row(build_record_key(0, 11), RecordMetadata(0, 11, all_zeros=True).build()),
                     set_row(build_record_key(0, 1 << 60), RecordMetadata(0, 1 << 60, 48).build()))),
-    ("DB-401", set_row(b"\x02" + build_escaped(b"/../") + build_escaped(b"passwd"), FileMetadata(1).build())),
-    ("DB-401", set_row(b"\x02" + build_escaped(b"/") + build_escaped(b"\xff"), FileMetadata(1).build())),
-    ("DB-401", set_row(b"\x02" + build_escaped(b"etc") + build_escaped(b"passwd"), FileMetadata(1).build())),
-    ("DB-403", set_shard(b"?", "README")),
+    ("DBND-401", set_row(b"\x02" + build_escaped(b"/../") + build_escaped(b"passwd"), FileMetadata(1).build())),
+    ("DBND-401", set_row(b"\x02" + build_escaped(b"/") + build_escaped(b"\xff"), FileMetadata(1).build())),
+    ("DBND-401", set_row(b"\x02" + build_escaped(b"etc") + build_escaped(b"passwd"), FileMetadata(1).build())),
+    ("DBND-403", set_shard(b"?", "README")),
 ]  # fmt: skip
 
 
@@ -277,7 +277,7 @@ def test_lies_are_told(bundle: Bundle, code: str, lie: Callable[[Bundle], None])
             for name in archive.names():
                 archive.read_member(name)
     except ExhumeError as error:
-        assert error.code in {f.code for f in found} | {"EX-501", "DB-313", "DB-202"}
+        assert error.code in {f.code for f in found} | {"EX-501", "DBND-313", "DBND-202"}
 
 
 def test_the_honest_bundle_is_clean(bundle: Bundle) -> None:
@@ -291,7 +291,7 @@ def test_the_honest_bundle_is_clean(bundle: Bundle) -> None:
 def test_every_rule_has_a_case() -> None:
     from exhume.formats.data_bundle.checks import RULES
 
-    shown = {code for code, _ in LIES} | {"DB-402"}  # shown by the sample `ref_forensic_index` and by test_history
+    shown = {code for code, _ in LIES} | {"DBND-402"}  # shown by the sample `ref_forensic_index` and by test_history
     assert {rule.code for rule in RULES} == shown
 
 
@@ -299,7 +299,7 @@ def test_every_rule_has_a_case() -> None:
 def test_a_file_type_that_is_not_set_or_not_known(bundle: Bundle, stated: int, severity: Severity) -> None:
     """Writers leave it out, and all read that as a file; what another number means is not known."""
     bundle.rows[F] = FileMetadata(stated, 0, 0, 11, CRC).build()
-    found = [f for f in exhume.verify(bundle.build()) if f.code == "DB-319"]
+    found = [f for f in exhume.verify(bundle.build()) if f.code == "DBND-319"]
     assert [f.severity for f in found] == [severity]
 
 
@@ -337,13 +337,13 @@ def test_a_file_of_two_to_the_sixty_zeros_is_refused(bundle: Bundle) -> None:
             archive.read_member("f")
         with pytest.raises(ExhumeError) as caught:
             next(archive.iter_member("f"))
-        assert caught.value.code == "DB-323"
+        assert caught.value.code == "DBND-323"
 
 
 def test_user_data_that_is_garbage(bundle: Bundle) -> None:
     bundle.rows[F] += b"\x32" + build_bytes(b"\x0a\x50")
     path = bundle.build()
-    assert "DB-302" in [f.code for f in exhume.verify(path)]
+    assert "DBND-302" in [f.code for f in exhume.verify(path)]
     assert UserData.parse(b"").build() == b""
 
 
@@ -360,7 +360,7 @@ def test_nothing_outside_is_opened(tmp_path: Path, exhume_cli: Callable[..., Any
     (path / "index" / "CURRENT").unlink()
     (path / "index" / "CURRENT").symlink_to("/etc/passwd")
     for verb in ("list", "verify", "info"):
-        ran = exhume_cli(verb, "--as", "databundle", path)
+        ran = exhume_cli(verb, "--format", "databundle", path)
         assert ran.code in (1, 4)
         assert "root:" not in ran.err
         assert b"root:" not in ran.out
@@ -381,7 +381,7 @@ def test_json_of_verify_is_the_contract(bundle: Bundle, exhume_cli: Callable[...
     document = json.loads(ran.out)
     assert document["format"] == "databundle"
     assert document["ok"] is False
-    assert [(f["code"], f["span"]["source"]) for f in document["findings"]] == [("DB-201", "shard-00000000")]
+    assert [(f["code"], f["span"]["source"]) for f in document["findings"]] == [("DBND-201", "shard-00000000")]
 
 
 def test_a_strict_reader_and_verify_agree_on_a_lost_shard(tmp_path: Path) -> None:
@@ -389,7 +389,7 @@ def test_a_strict_reader_and_verify_agree_on_a_lost_shard(tmp_path: Path) -> Non
     write_bundle(path, shards=2)
     (path / "shard-00000001").unlink()
     found = [f.code for f in exhume.verify(path) if f.severity is Severity.ERROR]
-    assert "DB-316" in found
+    assert "DBND-316" in found
     with DataBundleArchive(LocalTree(path)) as archive:
         codes = set()
         for name in archive.names():
@@ -397,4 +397,4 @@ def test_a_strict_reader_and_verify_agree_on_a_lost_shard(tmp_path: Path) -> Non
                 archive.read_member(name)
             except ExhumeError as error:
                 codes.add(error.code)
-    assert codes == {"DB-316"}
+    assert codes == {"DBND-316"}

@@ -1,4 +1,4 @@
-"""What salvage keeps of a bundle: which version of a path, what has lost its name, the fate of every span, notes."""
+"""What salvage keeps of a bundle: which version of a path, what has lost its name, the outcome of every span, notes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from exhume.formats.leveldb.log import build_batch, build_log
 from exhume.io.local import LocalTree
 from exhume.io.output.tree import OutputTree
 from exhume.limits import Limits
-from exhume.recovery import SalvageMode, SalvageReport, Verified
+from exhume.recovery import SalvageMode, SalvageReport, VerifiedBy
 from exhume.testing.corrupt import flip
 from tests.data_bundle.make_samples import MEMBERS, USER, add_history, write_bundle
 from tests.data_bundle.test_damage import CRC, HEAD, Bundle, F, R, bundle
@@ -51,7 +51,9 @@ def told(report: SalvageReport, source: str = "shard") -> list[tuple[int, int, s
         known = files.get(one.span.source, one.span)
         files[one.span.source] = Span(known.source, min(known.start, one.span.start), max(known.end, one.span.end))
     report.settle(files.values())  # as the engine does
-    return [(s.span.start, s.span.end, str(s.fate), s.what) for s in report.spans if s.span.source.startswith(source)]
+    return [
+        (s.span.start, s.span.end, str(s.outcome), s.content) for s in report.spans if s.span.source.startswith(source)
+    ]
 
 
 def append(path: Path, *operations: tuple[int, bytes, bytes]) -> int:
@@ -84,11 +86,13 @@ def test_a_sound_bundle(written: Path, tmp_path: Path, monkeypatch: pytest.Monke
         report = salvaged(written, tmp_path / mode, mode=mode, progress=lambda *step, to=steps: to.append(step))
         assert content(tmp_path / mode) == MEMBERS
         assert report.recovered == {"files": 5, "directories": 4}
-        assert (dict(report.lost), report.notes, report.verified) == ({}, [], Verified.CHECKSUMS)
+        assert (dict(report.lost), report.notes, report.verified_by) == ({}, [], VerifiedBy.CHECKSUMS)
         assert {row[2:] for row in told(report)} <= {
             ("rebuilt", "shard header"), ("recovered", "record"), ("ignored", "no record")
         }  # fmt: skip
-        assert {(str(s.fate), s.what) for s in report.spans if "shard" not in s.span.source} == {("rebuilt", "index")}
+        assert {(str(s.outcome), s.content) for s in report.spans if "shard" not in s.span.source} == {
+            ("rebuilt", "index")
+        }
     assert seen[FILES] == [(n, 9, "files") for n in range(1, 10)]
     assert seen[SalvageMode.ARCHIVE]
     assert (tmp_path / FILES / "nothing here").is_dir()
@@ -114,7 +118,7 @@ def test_what_was_deleted_on_purpose(written: Path, tmp_path: Path) -> None:
     report = salvaged(written, tmp_path / "kept")
     assert content(tmp_path / "kept") == {**rest, "data/mixed.bin": b""}
     assert (report.recovered["files"], dict(report.lost), report.notes) == (4, {}, [])
-    report = salvaged(written, tmp_path / "all", deleted=True)
+    report = salvaged(written, tmp_path / "all", include_deleted=True)
     assert content(tmp_path / "all") == {**MEMBERS, "data/mixed.bin": b""}
     assert report.lost == {}
     assert [note[: note.index("(")] for note in report.notes] == ["readme.txt: an older version "]
@@ -148,8 +152,8 @@ def test_lines_tell_every_version(written: Path, tmp_path: Path) -> None:
     report = salvaged(written, tmp_path / "lines", mode=RECORDS)
     lines = [json.loads(line) for line in (tmp_path / "lines").read_text(encoding="utf-8").splitlines()]
     assert len(lines) == 11 == report.recovered["versions"]
-    assert report.verified is Verified.CHECKSUMS
-    found = sorted((line["path"], line["status"], line["proof"]) for line in lines)
+    assert report.verified_by is VerifiedBy.CHECKSUMS
+    found = sorted((line["path"], line["status"], line["checksum_status"]) for line in lines)
     assert [one for one in found if one[0] in ("readme.txt", "data/mixed.bin")] == [
         ("data/mixed.bin", "live", "good"), ("data/mixed.bin", "replaced", "good"),
         ("readme.txt", "deleted", "good"), ("readme.txt", "tombstone", None),
@@ -162,7 +166,7 @@ def test_bytes_without_a_name(bundle: Bundle, tmp_path: Path, mode: SalvageMode)
     bundle.rows[F] = FileMetadata(1, 0, 0, 5, 0x9A71BB4C).build()
     path = bundle.build()
     assert "pieces without a name" not in salvaged(path, tmp_path / "plain", mode=mode).recovered
-    report = salvaged(path, tmp_path / "out", mode=mode, raw=True)
+    report = salvaged(path, tmp_path / "out", mode=mode, unreferenced=True)
     pieces = {name: data for name, data in content(tmp_path / "out").items() if name.startswith("unreferenced/")}
     (name,) = pieces
     start, end = (int(one) for one in name.removesuffix(".bin").rsplit("/", 1)[1].split("-"))
@@ -172,7 +176,7 @@ def test_bytes_without_a_name(bundle: Bundle, tmp_path: Path, mode: SalvageMode)
     assert report.recovered["pieces without a name"] == 1
     assert report.lost["names of pieces"] == 1
     assert "bytes that no row of the index names were kept below unreferenced/" in report.notes
-    assert report.verified is Verified.REREAD
+    assert report.verified_by is VerifiedBy.STRUCTURE
 
 
 def test_a_flat_shard(bundle: Bundle, tmp_path: Path) -> None:
@@ -186,9 +190,9 @@ def test_a_flat_shard(bundle: Bundle, tmp_path: Path) -> None:
         (43, 48, "ignored", "bytes that no row names"),
     ]
     assert report.lost == {}
-    report = salvaged(path, tmp_path / "raw", raw=True)
+    report = salvaged(path, tmp_path / "raw", unreferenced=True)
     assert content(tmp_path / "raw")["unreferenced/shard-00000000/11-16.bin"] == bytes(5)
-    assert report.verified is Verified.UNVERIFIABLE
+    assert report.verified_by is VerifiedBy.NONE
 
 
 def test_the_fate_of_a_shard(bundle: Bundle, tmp_path: Path) -> None:
@@ -214,7 +218,7 @@ def test_the_fate_of_a_shard(bundle: Bundle, tmp_path: Path) -> None:
     shard.write_bytes(shard.read_bytes()[:second] + b"?" * len(stored[1]))
     report = salvaged(path, tmp_path / "damaged")
     assert told(report)[-2:] == [(first, second, "recovered", "record"), (second, end, "lost", "record")]
-    assert all(s.why and s.code for s in report.spans if str(s.fate) == "lost")
+    assert all(s.reason and s.code for s in report.spans if str(s.outcome) == "lost")
     assert (report.lost["records"], report.lost["files"]) == (1, 1)
     assert "f: no version can be read" in report.notes
 
@@ -226,8 +230,8 @@ def test_shards_that_cannot_be_read(bundle: Bundle, tmp_path: Path) -> None:
     bundle.rows[file_key("empty").build()] = FileMetadata(1).build()
     report = salvaged(bundle.build(), tmp_path / "out")
     assert told(report) == [(0, 64, "lost", "shard"), (0, 32, "lost", "shard")]
-    assert [s.code for s in report.spans[:2]] == ["DB-103", "DB-306"]
-    assert all(s.why for s in report.spans[:2])
+    assert [s.code for s in report.spans[:2]] == ["DBND-103", "DBND-306"]
+    assert all(s.reason for s in report.spans[:2])
     assert (report.lost["shards"], report.lost["files"]) == (2, 1)
     assert told(report, "notes") == [(0, 8, "ignored", "not part of the bundle")]
 
@@ -285,7 +289,7 @@ def test_long_bytes_without_a_name(bundle: Bundle, tmp_path: Path) -> None:
     bundle.header = ShardHeader(0, 2, 1000, 16, 1)
     bundle.rows[file_key("f").build()] = FileMetadata(1, 0, 0, 5, crc32c(bundle.data[:5])).build()
     bundle.shards["shard-00000001"] = ShardHeader(1, 2, 1000, 16, 1).build_file_start() + b"second one      "
-    report = salvaged(bundle.build(), tmp_path / "out", raw=True)
+    report = salvaged(bundle.build(), tmp_path / "out", unreferenced=True)
     size = len(bundle.data)
     assert content(tmp_path / "out") == {
         "f": bundle.data[:5], f"unreferenced/shard-00000000/5-{size}.bin": bundle.data[5:],
@@ -313,7 +317,7 @@ def test_rows_of_a_damaged_block(written: Path, tmp_path: Path) -> None:
     assert content(tmp_path / "out") == {**MEMBERS, "unproven/f": MEMBERS["readme.txt"]}
     assert report.lost["names of files"] == 1
     assert "files named by an index block with a bad checksum were put below unproven/" in report.notes
-    assert report.verified is Verified.REREAD
+    assert report.verified_by is VerifiedBy.STRUCTURE
     for value in (FileMetadata(1).build(), FileMetadata(1, 0, 0, 5, 1).build(), b"\x08"):
         log.unlink()
         append(written, (1, key, value))

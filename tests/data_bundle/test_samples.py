@@ -68,7 +68,7 @@ def test_damaged_record_is_refused_and_found(real_samples: RealSamples, exhume_c
     path, expected = load(real_samples, "bad_record_flip")
     assert expected["must_fail"]
     errors = [f for f in exhume.verify(path) if f.severity is Severity.ERROR]
-    assert [f.code for f in errors] == ["DB-202"]
+    assert [f.code for f in errors] == ["DBND-202"]
     assert errors[0].span is not None
     assert (errors[0].span.source, errors[0].span.start) == ("shard-00000000", 4096)
     with exhume.open(path) as archive:
@@ -77,7 +77,7 @@ def test_damaged_record_is_refused_and_found(real_samples: RealSamples, exhume_c
             if facts["size"]:
                 with pytest.raises((CodecError, ChecksumError)) as caught:
                     archive.read_member(name)
-                assert caught.value.code == "DB-202"
+                assert caught.value.code == "DBND-202"
     assert exhume_cli("verify", path).code == 4
 
 
@@ -111,7 +111,9 @@ def test_forensic_index(real_samples: RealSamples) -> None:
             for m in sorted(mine, key=lambda m: m["seq"])
         ]
         assert history == expected["index_history"]
-        versions = {(v.path, v.version.sequence): (str(v.version.status), v.proof) for v in archive.versions()}
+        versions = {
+            (v.path, v.version.sequence): (str(v.version.status), v.checksum_status) for v in archive.versions()
+        }
         assert versions["deleted/secret.txt", 1] == ("deleted", "good")
         assert versions["deleted/secret.txt", 7] == ("tombstone", None)
         assert versions["keep.txt", 8] == ("replaced", "bad")
@@ -121,13 +123,15 @@ def test_forensic_index(real_samples: RealSamples) -> None:
 def test_deleted_bytes_come_back(real_samples: RealSamples, exhume_cli: Callable[..., Any]) -> None:
     path, _ = load(real_samples, "ref_forensic_index")
     assert exhume_cli("cat", "--sequence", 5, path, "deleted/secret.txt").out == b"SECRT"
-    assert exhume_cli("cat", "--sequence", 5, "--from", 1, "--to", 3, path, "deleted/secret.txt").out == b"EC"
+    assert exhume_cli("cat", "--sequence", 5, "--range", "1:3", path, "deleted/secret.txt").out == b"EC"
     gone = exhume_cli("cat", path, "deleted/secret.txt")
     assert gone.code == 1
     assert gone.out == b""
     listing = json.loads(exhume_cli("list", "--all-versions", "--json", path).out)
     secret = [e for e in listing["entries"] if e["name"] == "deleted/secret.txt" and e["kind"] == "file"]
-    assert [(e["status"], e["proof"], e["superseded_by"], e["size"]) for e in secret] == [("deleted", "good", 7, 5)]
+    assert [(e["status"], e["checksum_status"], e["superseded_by"], e["size"]) for e in secret] == [
+        ("deleted", "good", 7, 5)
+    ]
     assert "deleted/secret.txt" in exhume_cli("list", "--sequence", 5, path).text.splitlines()
 
 

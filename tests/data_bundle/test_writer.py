@@ -83,7 +83,7 @@ def test_trees_come_back(
         for member, data in members.items():
             assert archive.read_member(member, start, stop) == data[start:stop]
             assert b"".join(archive.iter_member(member, 100)) == data
-        assert [str(f) for f in archive.verify() if f.severity is not Severity.NOTE and f.code != "DB-317"] == []
+        assert [str(f) for f in archive.verify() if f.severity is not Severity.NOTE and f.code != "DBND-317"] == []
         assert archive.sections().gaps() == []
         assert archive.sections().overlaps == []
     shutil.rmtree(path)
@@ -251,12 +251,14 @@ def test_old_files_can_be_read(aged: Path, exhume_cli: Callable[..., Any]) -> No
         last = archive.database.last_sequence() - 2
         assert "readme.txt" not in archive
         assert archive.read_member("data/mixed.bin") == b""
-        versions = [(v.path, str(v.version.status), v.proof) for v in archive.versions() if v.version.status != "live"]
+        versions = [
+            (v.path, str(v.version.status), v.checksum_status) for v in archive.versions() if v.version.status != "live"
+        ]
         assert ("readme.txt", "tombstone", None) in versions
         assert ("readme.txt", "deleted", "good") in versions
         assert ("data/mixed.bin", "replaced", "good") in versions
         assert archive.stats()["old_files"] == {"good": 2}
-        assert {f.code for f in archive.verify()} >= {"DB-402", "DB-321"}
+        assert {f.code for f in archive.verify()} >= {"DBND-402", "DBND-321"}
     assert exhume_cli("cat", "--sequence", last, aged, "readme.txt").out == MEMBERS["readme.txt"]
     assert exhume_cli("cat", "--sequence", last, aged, "data/mixed.bin").out == MEMBERS["data/mixed.bin"]
     assert exhume_cli("cat", "--sequence", 1, aged, "readme.txt").code == 1
@@ -305,7 +307,7 @@ def test_salvage_of_a_damaged_bundle(tmp_path: Path) -> None:
     files = exhume_salvage(path, tmp_path / "files", mode=SalvageMode.FILES)
     assert files.recovered["files"] == len(saved)
     assert (tmp_path / "files" / "nothing here").is_dir()
-    total = sum(fate.span.size for fate in report.spans)
+    total = sum(outcome.span.size for outcome in report.spans)
     assert total == sum(f.stat().st_size for f in path.rglob("*") if f.is_file())
 
 
@@ -318,12 +320,12 @@ def test_salvage_of_deleted_files_and_of_a_lost_manifest(aged: Path, tmp_path: P
     kept = exhume_salvage(aged, tmp_path / "kept", mode=SalvageMode.FILES)
     assert not (tmp_path / "kept" / "readme.txt").exists()
     assert kept.complete
-    exhume_salvage(aged, tmp_path / "all", mode=SalvageMode.FILES, deleted=True)
+    exhume_salvage(aged, tmp_path / "all", mode=SalvageMode.FILES, include_deleted=True)
     assert (tmp_path / "all" / "readme.txt").read_bytes() == MEMBERS["readme.txt"]
     lines = exhume_salvage(aged, tmp_path / "lines.jsonl", mode=SalvageMode.RECORDS)
     read = [json.loads(line) for line in (tmp_path / "lines.jsonl").read_text().splitlines()]
     assert len(read) == lines.recovered["versions"]
-    assert ("readme.txt", "good", "deleted") in {(e["path"], e["proof"], e["status"]) for e in read}
+    assert ("readme.txt", "good", "deleted") in {(e["path"], e["checksum_status"], e["status"]) for e in read}
     (aged / "index" / "CURRENT").unlink()
     (aged / "index" / "MANIFEST-000002").write_bytes(b"ruined" * 20)
     exhume_salvage(aged, tmp_path / "blind", mode=SalvageMode.FILES)
@@ -385,7 +387,7 @@ def test_diff(tmp_path: Path, exhume_cli: Callable[..., Any]) -> None:
     alone, together = (exhume_cli("diff", "--content", tmp_path / "one", tmp_path / "two", "-j", n) for n in (1, 3))
     assert (alone.code, alone.out, alone.err) == (together.code, together.out, together.err)
     assert alone.code == 4
-    assert "DB-" in alone.err
+    assert "DBND-" in alone.err
     assert "what was compared is damaged" in alone.err
     told = json.loads(exhume_cli("diff", "--content", "--json", tmp_path / "two", tmp_path / "two").text)
     assert (told["verdict"], told["equal"], told["compared"]) == ("damaged", None, "content")

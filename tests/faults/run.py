@@ -31,8 +31,8 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+from exhume.cli.exit_code import ExitCode
 from exhume.cli.main import Ended, invoke, main
-from exhume.cli.outcome import Outcome
 from exhume.errors import ExhumeError
 from exhume.io import small_files
 from exhume.io.output.atomic import UNFINISHED
@@ -114,9 +114,9 @@ class Bench:
                     result: Any = main.main([self.task.verb, *words, "-q", "--json"], "exhume", standalone_mode=False)
             except Ended as ended:
                 error: BaseException | None = None if isinstance(ended.error, ExhumeError) else ended.error
-                return (int(Outcome.FAILED), str(ended.error)), error
+                return (int(ExitCode.FAILED), str(ended.error)), error
             except Exception as error:
-                return (int(Outcome.FAILED), ""), error
+                return (int(ExitCode.FAILED), ""), error
         streams[0].flush()
         said = streams[0].buffer.getvalue().decode("utf-8", "replace")
         leaks = [w for w in caught if issubclass(w.category, ResourceWarning)]

@@ -44,7 +44,7 @@ OTHERS = [
         "selftest": "--count 1 -o {o}/made", "verify": f"{MANY} {{i}}/log",
     }.items()),
     *(Task("workers", verb, f"{words} --jobs 2", tree=True, apart=verb in ("export", "salvage")) for verb, words in {
-        "carve": "{i}/image -o {o}/made --span 8K", "cat": "{i}/bundle",
+        "carve": "{i}/image -o {o}/made --chunk-size 8K", "cat": "{i}/bundle",
         "catalog": "build {o}/made {i}/a.caf {i}/made.caf", "diff": "{i}/bundle {i}/plain-bundle --content",
         "create": "zs {i}/numbers -o {o}/made --no-default-metadata --block-size 1K",
         "explain": "{i}/bundle --recursive --coverage", "export": f"{FILES} --to jsonl -o {{o}}/made",

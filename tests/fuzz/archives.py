@@ -131,7 +131,7 @@ def verb(*variants: str) -> Callable[[Path], Callable[[bytes], None]]:
 
             def work(archive: Path, format: str) -> None:
                 line = [word.format(i=archive, o=folder.out / "made", s=SAMPLES) for word in words]
-                command([*line, "--as", format] if format else line)
+                command([*line, "--format", format] if format else line)
 
             folder.with_archive(data, work)
 

@@ -28,7 +28,7 @@ from exhume.formats.kv_ir.reader import KvIrArchive
 from exhume.formats.kv_ir.units import How, Status
 from exhume.io.source import BytesSource
 from exhume.tabular.arrow import BAD_TEXT, MIXED, ROUNDED, plain_text
-from exhume.testing.sources import LyingSource
+from exhume.testing.sources import MisreportingSource
 from tests.kv_ir.broken import CASES
 from tests.kv_ir.streams import EMPTY, FALSE, HEAD, NULL, SMALL, TRUE, UNITS, apart, auto, event, user, wrapped
 from tests.kv_ir.test_reading import STREAMS
@@ -188,7 +188,7 @@ def found(archive: KvIrArchive, names: list[str] | None, **options: Any) -> tupl
     lost: Counter[str] = Counter()
     rows: list[tuple[Any, ...]] = []
     batches: list[int] = []
-    reader = archive.to_arrow(columns=names, lost=lost, **options)
+    reader = archive.to_arrow(columns=names, losses=lost, **options)
     try:
         for batch in reader:
             batch.validate(full=True)
@@ -288,7 +288,7 @@ def test_types_and_what_is_lost() -> None:
     data = HEAD + b"".join(units) + END
     check(data)
     lost: Counter[str] = Counter()
-    table = exhume.kvir.open(data).to_arrow(lost=lost).read_all()
+    table = exhume.kvir.open(data).to_arrow(losses=lost).read_all()
     assert {field.name: str(field.type) for field in table.schema} == {
         "@text": "large_string",
         "@list": "large_string",
@@ -400,7 +400,7 @@ def test_a_failing_disk_ends_it_behind_the_rows_before() -> None:
     for jobs in (1, 3):
         with kernel(twin=False):
             is_broken = False
-            archive = exhume.kvir.open(LyingSource(BytesSource(data), fail))
+            archive = exhume.kvir.open(MisreportingSource(BytesSource(data), fail))
             reader = archive.to_arrow(jobs=jobs, batch_rows=10)
             is_broken = True
             rows = 0

@@ -186,7 +186,7 @@ def test_damage_ends_it(tmp_path: Path, exhume_cli: Callable[..., Any]) -> None:
     assert ran.out == text.EVENTS[0][1]
     assert "CLPIR-305" in ran.err
     path.write_bytes(text.flushed(text.SMALL[:-30]) + b"\xff" * 40)
-    assert "CLPIR-307" in exhume_cli("cat", path, "--as", "clp-ir", "--follow").err
+    assert "CLPIR-307" in exhume_cli("cat", path, "--format", "clp-ir", "--follow").err
 
 
 def test_what_cannot_be_followed(tmp_path: Path, exhume_cli: Callable[..., Any]) -> None:

@@ -23,7 +23,7 @@ from exhume.formats.kv_ir.verify import verify_source
 from exhume.io.source import BytesSource
 from exhume.native.compiled import KERNEL
 from exhume.testing.damage import every_bit
-from exhume.testing.sources import LyingSource
+from exhume.testing.sources import MisreportingSource
 from tests.kv_ir.broken import CASES, LONG
 from tests.kv_ir.streams import HEAD, SMALL, TRUE, UNITS, event, user, wrapped
 from tests.kv_ir.test_reading import STREAMS
@@ -157,7 +157,7 @@ def test_a_failing_disk_ends_it_behind_the_events_before() -> None:
 
     found: list[bytes] = []
     for jobs in (1, 3):
-        archive = exhume.kvir.open(LyingSource(BytesSource(HEAD + b"".join(NUMBERED) + END), fail))
+        archive = exhume.kvir.open(MisreportingSource(BytesSource(HEAD + b"".join(NUMBERED) + END), fail))
         made: list[bytes] = []
         with pytest.raises(SourceError, match="read failed"):
             made.extend(archive.json_chunks(jobs=jobs))

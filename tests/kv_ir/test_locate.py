@@ -10,14 +10,14 @@ from exhume.formats.kv_ir.build import END, build_integer
 from exhume.formats.kv_ir.locate import locate
 from exhume.formats.kv_ir.verify import verify_source
 from exhume.io.source import BytesSource
-from exhume.recovery import Carved, CarveVerdict, Proof
+from exhume.recovery import CarvedArchive, CarveVerdict, VerifiedBy
 from tests.kv_ir.streams import HEAD, SMALL, event, user, wrapped
 
 BEFORE = b"\x00" * 100
 AFTER = b"\xaa" * 50
 
 
-def found(data: bytes) -> Carved:
+def found(data: bytes) -> CarvedArchive:
     """The find for a stream among other bytes."""
     carved = locate(BytesSource(BEFORE + data + AFTER), len(BEFORE))
     assert carved is not None
@@ -27,7 +27,7 @@ def found(data: bytes) -> Carved:
 @pytest.mark.parametrize("data", [SMALL, wrapped(SMALL)], ids=["raw", "zstd"])
 def test_a_sound_stream_is_whole(data: bytes) -> None:
     carved = found(data)
-    assert (carved.verdict, carved.findings, carved.proved_by) == (CarveVerdict.WHOLE, (), Proof.STRUCTURE)
+    assert (carved.verdict, carved.findings, carved.verified_by) == (CarveVerdict.COMPLETE, (), VerifiedBy.STRUCTURE)
     assert (carved.span.start, carved.span.end) == (len(BEFORE), len(BEFORE) + len(data))
 
 

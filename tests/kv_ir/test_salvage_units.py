@@ -28,13 +28,13 @@ from exhume.formats.kv_ir.stream import PIECE
 from exhume.formats.kv_ir.units import AUTO, USER
 from exhume.io.local import FileSource
 from exhume.io.source import BytesSource
-from exhume.recovery import Fate, SalvageMode, SalvageReport, Verified
-from exhume.testing.sources import LyingSource
+from exhume.recovery import Outcome, SalvageMode, SalvageReport, VerifiedBy
+from exhume.testing.sources import MisreportingSource
 from tests.kv_ir.streams import EMPTY, HEAD, NULL, SMALL, TRUE, UNITS, apart, auto, event, user, wrapped
 from tests.kv_ir.streams import EVENTS as HELD
 
 Pair = tuple[dict[str, Any], dict[str, Any]]
-Row = tuple[int, int, Fate, str, str, str | None]
+Row = tuple[int, int, Outcome, str, str, str | None]
 
 FALSE = bytes((Tags.FALSE_VALUE,))
 RUBBISH = b"\xee" * 9
@@ -66,35 +66,35 @@ def rescued(data: bytes, tmp_path: Path, **options: Any) -> tuple[SalvageReport,
             assert not [finding for finding in archive.verify() if finding.severity == "error"]
             assert list(archive.events()) == events
     assert report.recovered["events"] == len(events)
-    assert report.verified is (Verified.REREAD if events else Verified.NOTHING)
+    assert report.verified_by is (VerifiedBy.STRUCTURE if events else VerifiedBy.EMPTY)
     return report, events
 
 
 def rows(report: SalvageReport) -> list[Row]:
-    return [(s.span.start, s.span.end, s.fate, s.what, s.why, s.code) for s in report.spans]
+    return [(s.span.start, s.span.end, s.outcome, s.content, s.reason, s.code) for s in report.spans]
 
 
 def tiled(report: SalvageReport, size: int) -> None:
-    """Every byte has one fate."""
+    """Every byte has one outcome."""
     assert [each.span.start for each in report.spans] == [0, *(each.span.end for each in report.spans)][:-1]
     assert report.spans[-1].span.end == size
 
 
-HEADED = (0, len(HEAD), Fate.REBUILT, "preamble", "", None)
+HEADED = (0, len(HEAD), Outcome.REBUILT, "preamble", "", None)
 
 
 def test_a_sound_stream_stays_as_it_is(tmp_path: Path) -> None:
     report, events = rescued(SMALL, tmp_path)
     assert events == HELD
     assert (tmp_path / "out.clp").read_bytes() == SMALL
-    assert rows(report) == [HEADED, (len(HEAD), len(SMALL), Fate.RECOVERED, "events", "", None)]
+    assert rows(report) == [HEADED, (len(HEAD), len(SMALL), Outcome.RECOVERED, "events", "", None)]
     assert (report.lost, report.notes, report.complete) == ({}, [], True)
 
 
 def test_bytes_behind_the_end_are_told(tmp_path: Path) -> None:
     report, events = rescued(SMALL + b"more", tmp_path)
     assert events == HELD
-    assert rows(report)[-1][:4] == (len(SMALL), len(SMALL) + 4, Fate.LOST, "bytes after the end of the stream")
+    assert rows(report)[-1][:4] == (len(SMALL), len(SMALL) + 4, Outcome.LOST, "bytes after the end of the stream")
     assert not report.complete  # they can be events that were overwritten
 
 
@@ -103,8 +103,8 @@ def test_a_frame_stays_a_frame(tmp_path: Path) -> None:
     report, events = rescued(data + b"more", tmp_path)
     assert events == HELD
     assert rows(report) == [
-        (0, len(data), Fate.RECOVERED, "zstd frames", "", None),
-        (len(data), len(data) + 4, Fate.IGNORED, "bytes behind the stream", "", None),
+        (0, len(data), Outcome.RECOVERED, "zstd frames", "", None),
+        (len(data), len(data) + 4, Outcome.IGNORED, "bytes behind the stream", "", None),
     ]
     assert (tmp_path / "out.clp").read_bytes()[:4] == data[:4]
 
@@ -149,7 +149,7 @@ def test_a_frame_cut_short_gives_what_can_be_decompressed(tmp_path: Path) -> Non
     assert events == [({}, {"n": number}) for number in numbers[: len(events)]]
     assert len(events) > 10_000
     assert dict(report.lost) == {"ends of streams": 1}
-    assert rows(report) == [(0, len(cut), Fate.RECOVERED, "zstd frames", "", None)]
+    assert rows(report) == [(0, len(cut), Outcome.RECOVERED, "zstd frames", "", None)]
 
 
 def test_a_frame_is_read_up_to_damage(tmp_path: Path) -> None:
@@ -161,15 +161,15 @@ def test_a_frame_is_read_up_to_damage(tmp_path: Path) -> None:
     assert len(events) > 10_000
     assert dict(report.lost) == {"ends of streams": 1}
     [(_, at, *first), (start, end, *last)] = rows(report)
-    assert (first, at, end) == ([Fate.RECOVERED, "zstd frames", "", None], start, len(data) + 99)
-    assert last == [Fate.LOST, "zstd frames", checks.FRAME_CORRUPT.title, checks.FRAME_CORRUPT.code]
+    assert (first, at, end) == ([Outcome.RECOVERED, "zstd frames", "", None], start, len(data) + 99)
+    assert last == [Outcome.LOST, "zstd frames", checks.FRAME_CORRUPT.title, checks.FRAME_CORRUPT.code]
 
 
 def test_a_frame_of_nothing_readable_is_lost_as_a_whole(tmp_path: Path) -> None:
     data = wrapped(SMALL)[:20]
     report, events = rescued(data, tmp_path)
     assert events == []
-    assert rows(report) == [(0, 20, Fate.LOST, "stream", "nothing of it can be read", None)]
+    assert rows(report) == [(0, 20, Outcome.LOST, "stream", "nothing of it can be read", None)]
     assert dict(report.lost) == {"streams": 1}
     assert "rebuilt" in report.notes[0]
 
@@ -183,7 +183,7 @@ def test_a_failing_disk_is_no_damage(tmp_path: Path, mode: SalvageMode, beyond: 
         return data
 
     with pytest.raises(SourceError, match="read failed"):
-        salvage(LyingSource(BytesSource(SMALL), fail), tmp_path / "out", mode=mode)
+        salvage(MisreportingSource(BytesSource(SMALL), fail), tmp_path / "out", mode=mode)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -209,8 +209,8 @@ def test_a_lost_preamble_is_made_anew(tmp_path: Path, before: bytes) -> None:
     data = before + b"".join(UNITS) + END
     report, events = rescued(data, tmp_path)
     assert events == HELD
-    lost = [(0, len(before), Fate.LOST, "unreadable bytes", LOST_HEAD, None)] if before else []
-    assert rows(report) == [*lost, (len(before), len(data), Fate.RECOVERED, "events", "", None)]
+    lost = [(0, len(before), Outcome.LOST, "unreadable bytes", LOST_HEAD, None)] if before else []
+    assert rows(report) == [*lost, (len(before), len(data), Outcome.RECOVERED, "events", "", None)]
     assert dict(report.lost) == {"byte ranges": 1}
     assert len(report.notes) == 1
     assert report.notes[0].endswith(": rebuilt")
@@ -220,7 +220,7 @@ def test_a_lost_preamble_is_made_anew(tmp_path: Path, before: bytes) -> None:
 def test_where_nothing_follows_all_is_lost(tmp_path: Path, data: bytes) -> None:
     report, events = rescued(data, tmp_path)
     assert events == []
-    assert rows(report) == [(0, len(data), Fate.LOST, "unreadable bytes", LOST_HEAD, None)]
+    assert rows(report) == [(0, len(data), Outcome.LOST, "unreadable bytes", LOST_HEAD, None)]
 
 
 # ------------------------------------------------------------------------------------------ damage between units
@@ -236,9 +236,9 @@ def resumed(tmp_path: Path, behind: bytes, *, end: bytes = END) -> list[Pair]:
     at = len(KNOWN)
     assert rows(report) == [
         HEADED,
-        (len(HEAD), at, Fate.RECOVERED, "events", "", None),
-        (at, at + 9, Fate.LOST, "unreadable bytes", checks.UNKNOWN_TAG.title, checks.UNKNOWN_TAG.code),
-        (at + 9, len(data), Fate.RECOVERED, "events", "", None),
+        (len(HEAD), at, Outcome.RECOVERED, "events", "", None),
+        (at, at + 9, Outcome.LOST, "unreadable bytes", checks.UNKNOWN_TAG.title, checks.UNKNOWN_TAG.code),
+        (at + 9, len(data), Outcome.RECOVERED, "events", "", None),
     ]
     assert dict(report.lost) == {"byte ranges": 1}
     assert events[:1] == FIRST
@@ -266,7 +266,7 @@ def test_the_end_alone_is_not_believed(tmp_path: Path) -> None:
         data = KNOWN + RUBBISH + behind
         report, events = rescued(data, tmp_path)
         assert events == FIRST, behind
-        assert rows(report)[-1][:3] == (len(KNOWN), len(data), Fate.LOST)
+        assert rows(report)[-1][:3] == (len(KNOWN), len(data), Outcome.LOST)
 
 
 VALUES: dict[str, tuple[int, bytes, object]] = {
@@ -359,7 +359,7 @@ def test_new_keys_without_a_number_are_lost_with_their_event(tmp_path: Path) -> 
     report, events = rescued(data, tmp_path)
     assert events == [*FIRST, *(({}, {"n": number}) for number in (5, 6, 7)), ({"w": 2}, {}), ({}, {"n": 9})]
     at = len(KNOWN + RUBBISH + before)
-    assert (at, at + len(orphan), Fate.LOST, "unit", UNTOLD, None) in rows(report)
+    assert (at, at + len(orphan), Outcome.LOST, "unit", UNTOLD, None) in rows(report)
     assert dict(report.lost) == {"byte ranges": 1, "events": 1}
     tiled(report, len(data))
 
@@ -368,7 +368,7 @@ def test_new_keys_that_no_event_has_are_kept_at_the_end(tmp_path: Path) -> None:
     data = KNOWN + RUBBISH + one(5) * 3 + auto(Tags.NODE_INTEGER, b"x") + END
     report, events = rescued(data, tmp_path)
     assert events == FIRST + [({}, {"n": 5})] * 3
-    assert rows(report)[-1][1:3] == (len(data), Fate.RECOVERED)
+    assert rows(report)[-1][1:3] == (len(data), Outcome.RECOVERED)
 
 
 def test_an_event_of_unknown_keys_is_lost_alone(tmp_path: Path) -> None:
@@ -380,7 +380,7 @@ def test_an_event_of_unknown_keys_is_lost_alone(tmp_path: Path) -> None:
     assert rows(report)[2] == (
         at,
         at + len(one(7)),
-        Fate.LOST,
+        Outcome.LOST,
         "unit",
         checks.UNKNOWN_KEY.title,
         checks.UNKNOWN_KEY.code,
@@ -404,7 +404,7 @@ def test_a_key_without_a_parent_casts_doubt(tmp_path: Path) -> None:
     assert events == [({}, {"n": 5}), ({}, {"n": 6}), ({}, {"y": 7})]
     assert dict(report.lost) == {"keys": 1}
     at = len(HEAD + COUNT + one(5))
-    lost = (at, at + len(orphan), Fate.LOST, "unit", checks.BAD_PARENT.title, checks.BAD_PARENT.code)
+    lost = (at, at + len(orphan), Outcome.LOST, "unit", checks.BAD_PARENT.title, checks.BAD_PARENT.code)
     assert rows(report)[2] == lost
 
 
@@ -435,7 +435,7 @@ def test_what_is_no_unit_is_not_believed(tmp_path: Path, what: str) -> None:
         data = KNOWN + RUBBISH + WRONG[what] + end + behind
         report, events = rescued(data, tmp_path)
         assert events == FIRST + [({}, {"n": 5})] * 3
-        assert rows(report)[2][:3] == (len(KNOWN), len(data) - len(behind), Fate.LOST)
+        assert rows(report)[2][:3] == (len(KNOWN), len(data) - len(behind), Outcome.LOST)
         _, events = rescued(KNOWN + WRONG[what] + end + behind, tmp_path)
         assert events[-3:] == [({}, {"n": 5})] * 3
 
@@ -449,10 +449,10 @@ def test_damage_is_searched_far(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         data = KNOWN + gap + behind + END
         report, events = rescued(data, tmp_path)
         assert len(events) == 3001
-        assert rows(report)[2][:3] == (len(KNOWN), len(KNOWN) + len(gap), Fate.LOST)
+        assert rows(report)[2][:3] == (len(KNOWN), len(KNOWN) + len(gap), Outcome.LOST)
         report, events = rescued(KNOWN + gap, tmp_path)
         assert events == FIRST
-        assert rows(report)[-1][:3] == (len(KNOWN), len(KNOWN) + len(gap), Fate.LOST)
+        assert rows(report)[-1][:3] == (len(KNOWN), len(KNOWN) + len(gap), Outcome.LOST)
 
 
 @pytest.mark.parametrize("short", range(1, 14))
@@ -461,7 +461,7 @@ def test_units_lie_across_what_is_in_reach(tmp_path: Path, monkeypatch: pytest.M
     gap = b"\xee" * (PIECE - len(KNOWN) - short)
     report, events = rescued(KNOWN + gap + one(5) * 3 + b"\xee", tmp_path)
     assert events == FIRST + [({}, {"n": 5})] * 3
-    assert rows(report)[3][:3] == (PIECE - short, PIECE - short + len(one(5)) * 3, Fate.RECOVERED)
+    assert rows(report)[3][:3] == (PIECE - short, PIECE - short + len(one(5)) * 3, Outcome.RECOVERED)
 
 
 def test_groups_lie_across_what_is_in_reach(tmp_path: Path) -> None:
@@ -484,7 +484,7 @@ def test_numbers_that_contradict_each_other_are_not_believed(tmp_path: Path) -> 
     data = KNOWN + RUBBISH + first + behind
     report, events = rescued(data, tmp_path)
     assert events == [*FIRST, ({}, {"b": 2}), ({}, {"n": 5})]
-    assert rows(report)[2][:3] == (len(KNOWN), len(data) - len(behind), Fate.LOST)
+    assert rows(report)[2][:3] == (len(KNOWN), len(data) - len(behind), Outcome.LOST)
 
 
 def test_once_numbers_are_told_keys_need_no_event(tmp_path: Path) -> None:
@@ -503,7 +503,7 @@ def test_an_event_of_older_keys_does_not_tell_a_new_one(tmp_path: Path) -> None:
     report, events = rescued(data, tmp_path)
     assert events == [*FIRST, *[({}, {"n": 5})] * 3, ({}, {"n": 6})]
     at = len(KNOWN + RUBBISH + one(5) * 3)
-    assert (at, at + len(orphan), Fate.LOST, "unit", UNTOLD, None) in rows(report)
+    assert (at, at + len(orphan), Outcome.LOST, "unit", UNTOLD, None) in rows(report)
 
 
 def test_a_group_may_be_long(tmp_path: Path) -> None:
@@ -521,7 +521,7 @@ def test_keys_before_damage_are_left_out_where_their_numbers_could_be_any(tmp_pa
     report, events = rescued(data, tmp_path)
     assert events == [*FIRST, *[({}, {"n": 5})] * 3, ({}, {"y": 7}), *[({}, {"n": 6})] * 3]
     at = len(KNOWN + RUBBISH + one(5) * 3)
-    assert (at, at + len(keys), Fate.LOST, "unit", UNTOLD, None) in rows(report)
+    assert (at, at + len(keys), Outcome.LOST, "unit", UNTOLD, None) in rows(report)
     assert dict(report.lost) == {"byte ranges": 2, "keys": 2, "events": 1}
     tiled(report, len(data))
 
@@ -542,7 +542,7 @@ def test_an_event_in_doubt_that_does_not_fit_is_lost_alone(tmp_path: Path) -> No
     report, events = rescued(data, tmp_path)
     assert events == [*FIRST, *[({}, {"n": 5})] * 3, ({}, {"v": 8})]
     at = len(KNOWN + RUBBISH + one(5) * 3 + keys)
-    lost = (at, at + len(wrong), Fate.LOST, "unit", checks.VALUE_TYPE.title, checks.VALUE_TYPE.code)
+    lost = (at, at + len(wrong), Outcome.LOST, "unit", checks.VALUE_TYPE.title, checks.VALUE_TYPE.code)
     assert lost in rows(report)
     assert dict(report.lost) == {"byte ranges": 1, "events": 1}
     tiled(report, len(data))

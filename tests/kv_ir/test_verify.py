@@ -11,7 +11,7 @@ from exhume.formats.kv_ir.build import END, build_integer
 from exhume.formats.kv_ir.verify import EVENTS, verify_source
 from exhume.io.source import BytesSource
 from exhume.io.tree import MemoryTree
-from exhume.testing.sources import LyingSource
+from exhume.testing.sources import MisreportingSource
 from tests.kv_ir.streams import HEAD, SMALL, auto, event, user
 
 
@@ -41,7 +41,7 @@ def test_a_failing_disk_is_no_damage(beyond: int) -> None:
         return data
 
     with pytest.raises(SourceError, match="read failed"):
-        list(verify_source(LyingSource(BytesSource(SMALL), fail)))
+        list(verify_source(MisreportingSource(BytesSource(SMALL), fail)))
 
 
 def test_progress_is_told() -> None:

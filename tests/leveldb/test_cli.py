@@ -82,7 +82,7 @@ def test_cat_and_search(database: Path, exhume_cli: Cli) -> None:
     ]  # fmt: skip
     found = json.loads(exhume_cli("search", "--values", "--json", database, "lac").out)
     assert [m["key"]["text"] for m in found["matches"]] == ["elder"]
-    assert exhume_cli("search", "--exit-status", database, "nothing").code == 4
+    assert exhume_cli("search", "--exit-code", database, "nothing").code == 4
 
 
 def test_damage_is_told_while_listing(database: Path, exhume_cli: Cli) -> None:
@@ -111,7 +111,7 @@ def test_salvage(database: Path, tmp_path: Path, exhume_cli: Cli) -> None:
     ran = exhume_cli("salvage", database, "-o", tmp_path / "new", "--json")
     assert ran.code == 3
     document = json.loads(ran.out)
-    assert document["verified"] == "checksums"
+    assert document["verified_by"] == "checksums"
     with exhume.open(tmp_path / "new") as archive:
         rows = {entry.name: entry.size for entry in archive.entries()}
     assert rows == {"apple": 6, "banana": 6, "damson": 80, "elder": 5}  # the deletion of banana was in the lost block
@@ -132,7 +132,7 @@ def test_tables_are_carved_out_of_an_image(exhume_cli: Cli, tmp_path: Path) -> N
     path.write_bytes(image)
     found = json.loads(exhume_cli("carve", "--json", "--only", "leveldb", path).out)["archives"]
     assert [(f["offset"], f["length"], f["verdict"]) for f in found] == [
-        (777, len(first), "whole"), (777 + len(first) + 1000, len(second), "whole"),
+        (777, len(first), "complete"), (777 + len(first) + 1000, len(second), "complete"),
     ]  # fmt: skip
     with exhume.open(path, format="leveldb", offset=777, length=len(first)) as archive:
         assert [entry.name for entry in archive.entries()] == ["apple", "cherry", "damson"]

@@ -11,7 +11,7 @@ import exhume
 from exhume.formats.leveldb.table import Table
 from exhume.io.source import BytesSource
 from exhume.limits import DEFAULT_LIMITS
-from exhume.recovery import CarveVerdict, Proof
+from exhume.recovery import CarveVerdict, VerifiedBy
 from tests.real import RealSamples
 
 NAMES = ("lz4", "snappy", "tiny", "two-level", "zlib", "zstd")
@@ -34,7 +34,7 @@ def test_tables_of_rocksdb_are_found(real_samples: RealSamples) -> None:
     assert versions == {True, False}, "footers with and without handles"
     found = list(exhume.carve(image, only=["leveldb"]))
     assert [(one.offset, one.length) for one in found] == places
-    assert {(one.verdict, one.proved_by) for one in found} == {(CarveVerdict.WHOLE, Proof.CHECKSUMS)}
+    assert {(one.verdict, one.verified_by) for one in found} == {(CarveVerdict.COMPLETE, VerifiedBy.CHECKSUMS)}
     for offset, length in places:
         assert [one for one in exhume.verify(image, offset=offset, length=length) if one.is_problem] == []
 
@@ -45,4 +45,4 @@ def test_a_limit_is_no_damage(real_samples: RealSamples) -> None:
             for value in (0, 10, 100, 1000):
                 limits = DEFAULT_LIMITS._replace(expansion=0, **{name: value})
                 (found,) = exhume.carve(bytes(999) + data, only=["leveldb"], limits=limits)
-                assert found.verdict in (CarveVerdict.INCOMPLETE, CarveVerdict.WHOLE), (name, value, found.findings)
+                assert found.verdict in (CarveVerdict.INCOMPLETE, CarveVerdict.COMPLETE), (name, value, found.findings)

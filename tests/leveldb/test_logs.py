@@ -274,7 +274,7 @@ def test_the_state_of_transactions_is_shown(tmp_path: Path, exhume_cli: Cli) -> 
     }  # fmt: skip
     found = {v.key: v.sequence for v in Database(LocalTree(database.path)).versions() if v.status is Status.LIVE}
     assert found == {b"a": 1, b"yes": 10, b"last": 11}
-    assert exhume_cli("search", database.path, "no", "--exit-status").code == 4
+    assert exhume_cli("search", database.path, "no", "--exit-code").code == 4
     assert "rolled-back" in exhume_cli("search", database.path, "no", "--all-versions").text
     assert {v.key for v in Database(LocalTree(database.path)).state(10, unreferenced=True)} == {b"a", b"yes"}
     exhume.salvage(database.path, tmp_path / "saved")

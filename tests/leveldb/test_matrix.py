@@ -233,7 +233,7 @@ def test_tables_are_carved(tmp_path: Path) -> None:
     (tmp_path / "image").write_bytes(image)
     found = [one for one in exhume.carve(tmp_path / "image") if one.format == "leveldb"]
     assert [(one.offset, one.length) for one in found] == places
-    assert {one.verdict for one in found} == {CarveVerdict.WHOLE}
+    assert {one.verdict for one in found} == {CarveVerdict.COMPLETE}
 
 
 def _checksum(table: Table) -> str:

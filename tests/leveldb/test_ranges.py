@@ -187,7 +187,7 @@ def database(tmp_path: Path) -> Path:
 
 
 CALLS = ["cat", "cat --json", "cat --ndjson", "list", "list --json", "list --all-versions --ndjson", "list --glob *7"]
-SEARCHES = ["key", "--json key", "--all-versions --values value", "--exit-status nothing"]
+SEARCHES = ["key", "--json key", "--all-versions --values value", "--exit-code nothing"]
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ from exhume.formats.leveldb.table_blocks import READ_AHEAD
 from exhume.io.source import BytesSource
 from exhume.io.tree import MemoryTree
 from exhume.testing.corrupt import flip
-from exhume.testing.sources import CountingSource, LyingSource
+from exhume.testing.sources import CountingSource, MisreportingSource
 from tests.leveldb.make_samples import PUT, build_database, build_table
 
 ENTRIES = [(b"key%06d" % n, n + 1, PUT, b"value %d" % n * 9) for n in range(8000)]
@@ -43,7 +43,7 @@ def test_blocks_before_a_place_that_cannot_be_read_are_read() -> None:
             raise SourceError("input/output error")
         return data
 
-    table = Table(LyingSource(BytesSource(TABLE), lie))
+    table = Table(MisreportingSource(BytesSource(TABLE), lie))
     found: list[object] = []
     with pytest.raises(SourceError):
         found.extend(table.read_blocks([handle for _, handle in index]))

@@ -1,4 +1,4 @@
-"""What salvage keeps of a database: rows and versions, the fate of every file, counts, notes, progress."""
+"""What salvage keeps of a database: rows and versions, the outcome of every file, counts, notes, progress."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from exhume.formats.leveldb.wire import InternalKey, build_bytes
 from exhume.io.source import BytesSource
 from exhume.io.tree import MemoryTree
 from exhume.limits import Limits
-from exhume.recovery import SalvageMode, SalvageReport, Verified
+from exhume.recovery import SalvageMode, SalvageReport, VerifiedBy
 from exhume.testing.corrupt import flip
 from tests.leveldb.make_samples import DELETE, PUT, build_database, edit, write_files
 from tests.leveldb.test_damage import CASES, KEY, LIVE, Files, drop, retable, table_of
@@ -41,7 +41,7 @@ def salvaged(files: Files, folder: Path, **options: Any) -> tuple[SalvageReport,
 
 
 def told(report: SalvageReport) -> list[tuple[str, int, int, str, str]]:
-    return [(s.span.source, s.span.start, s.span.end, str(s.fate), s.what) for s in report.spans]
+    return [(s.span.source, s.span.start, s.span.end, str(s.outcome), s.content) for s in report.spans]
 
 
 def test_a_sound_database(tmp_path: Path) -> None:
@@ -50,7 +50,7 @@ def test_a_sound_database(tmp_path: Path) -> None:
     report, rows = salvaged(files, tmp_path, progress=lambda *step: seen.append(step))
     assert rows == LIVE  # what only the obsolete log knows, and what was deleted, stays away
     assert (dict(report.recovered), dict(report.lost), report.notes) == ({"rows": 3}, {}, [])
-    assert report.verified is Verified.CHECKSUMS
+    assert report.verified_by is VerifiedBy.CHECKSUMS
     assert sorted(told(report)) == [
         (OLD_LOG, 0, len(files[OLD_LOG]), "ignored", "obsolete log"),
         (TABLE, 0, 212, "recovered", "data"),
@@ -76,7 +76,7 @@ def test_rows_of_a_sound_database_are_those_of_its_versions(tmp_path: Path, monk
             patch.setattr(Database, "is_sound", lambda self, jobs=1: False)
             slow, expected = salvaged(files, tmp_path / f"{number}-slow")
         assert rows == expected
-        assert (dict(report.lost), report.verified, told(report)) == (dict(slow.lost), slow.verified, told(slow))
+        assert (dict(report.lost), report.verified_by, told(report)) == (dict(slow.lost), slow.verified_by, told(slow))
 
 
 def test_files_that_are_no_part_of_the_data(tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_lines_tell_every_version(tmp_path: Path) -> None:
     assert elder["key"] == {"text": "elder"}
     assert elder["value"] == {"text": "bl�ck", "base64": base64.b64encode(b"bl\xffck").decode()}
     assert (elder["sequence"], elder["status"], elder["checksum"]) == (7, "live", "good")
-    assert report.verified is Verified.CHECKSUMS
+    assert report.verified_by is VerifiedBy.CHECKSUMS
 
 
 def test_the_limits_hold(tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ def test_the_limits_hold(tmp_path: Path) -> None:
     assert whole.recovered["rows"] == 3
     small = salvage(MemoryTree(bomb), tmp_path / "small", limits=Limits(payload_size=100, structure_size=100))
     assert (small.recovered["rows"], small.complete) == (2, False)
-    (lost,) = (one for one in small.to_dict()["spans"] if one["fate"] == "lost")
+    (lost,) = (one for one in small.to_dict()["spans"] if one["outcome"] == "lost")
     assert (lost["source"], lost["code"]) == ("000005.ldb", "LDB-503")
 
 
@@ -127,12 +127,12 @@ def test_the_newest_version_that_is_proved_counts(tmp_path: Path) -> None:
     assert rows == {b"apple": b"red", b"cherry": b"dark", b"damson": b"blue" * 20, b"elder": b"black"}
     assert report.lost == {"versions with a bad checksum": 2, "spans": 1}
     assert report.recovered == {"rows": 4}
-    assert report.verified is Verified.CHECKSUMS
+    assert report.verified_by is VerifiedBy.CHECKSUMS
     end = 7 + len(batch)
     assert [row for row in told(report) if row[0] == LOG and row[3] == "recovered"] == [
         (LOG, end, len(data), "recovered", "data")
     ]
-    assert {s.code for s in report.spans if str(s.fate) == "lost"} == {"LDB-201"}
+    assert {s.code for s in report.spans if str(s.outcome) == "lost"} == {"LDB-201"}
 
 
 @pytest.mark.parametrize("lose", ["CURRENT", MANIFEST])

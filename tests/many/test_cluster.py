@@ -126,7 +126,7 @@ def test_every_verb_answers_as_here(cluster: Any, archives: Path, exhume_cli: Cl
         ["search", "--json", *logs, archives / "none.clps", "n > 2"],
         ["search", "--count", *logs, "n > 2"],
         ["search", *[path for path in zs(archives) if path.stem not in ("z03", "z07")], "key0"],
-        ["carve", "--json", "--span", "3K", image],
+        ["carve", "--json", "--chunk-size", "3K", image],
         ["carve", image, zs(archives)[0]],
     ]
     for call in calls:

@@ -141,7 +141,7 @@ def test_search_says_what_failed_and_goes_on(archives: Path, exhume_cli: Cli) ->
         assert len(json.loads(found.text)["matches"]) == 2
         told = json.loads(found.err)
         assert (told["schema"], told["target"], told["code"]) == ("exhume.error/1", str(targets[1]), "EX-601")
-    assert exhume_cli("search", targets[0], targets[2], "n: 77", "--exit-status").code == 4
+    assert exhume_cli("search", targets[0], targets[2], "n: 77", "--exit-code").code == 4
     assert exhume_cli("search", targets[0], targets[2], "n: 77").code == 0
 
 

@@ -62,7 +62,7 @@ def test_a_channel_is_a_dataset_over_time(log: Path, options: dict[str, Any]) ->
     assert found["valid"].values.tolist() == [True, False, True, False, True]
     assert float(found["heading"].sel(time_ns=slice(10, 30)).mean()) == 0.5
     assert found.attrs["channel"] == "/state"
-    assert found.attrs["left_out"] == ["name", "bytes", "speed"]
+    assert found.attrs["omitted"] == ["name", "bytes", "speed"]
 
 
 def test_times_and_variables_can_be_chosen(log: Path, samples: Path) -> None:

@@ -47,7 +47,7 @@ def test_over_http(tmp_path: Path, samples: Path, exhume_cli: Cli) -> None:
         assert one["identity"]["ETag"]
         check(one, data)
         ran = exhume_cli("audit", tmp_path / "log", "--json")
-        assert [file["state"] for file in json.loads(ran.text)["files"]] == ["not checked", "not checked"]
+        assert [file["state"] for file in json.loads(ran.text)["files"]] == ["not_checked", "not_checked"]
 
 
 def test_a_directory_of_a_bucket(tmp_path: Path, samples: Path, store: Store, exhume_cli: Cli) -> None:

@@ -340,7 +340,7 @@ def test_names_that_are_no_paths_are_left_out_and_counted(tmp_path: Path) -> Non
     path.write_bytes(data + index + len(index).to_bytes(4, "little"))
     fs = fsspec.filesystem("caf", fo=str(path))
     assert fs.find("") == ["fine"]
-    assert fs.info("")["left_out"] == 6
+    assert fs.info("")["omitted"] == 6
     fs.get("", str(tmp_path / "out"), recursive=True)
     assert [p.name for p in (tmp_path / "out").rglob("*")] == ["fine"]
     for name in names:

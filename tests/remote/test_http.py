@@ -189,7 +189,7 @@ def test_directories_by_index_pages() -> None:
             assert isinstance(tree, Tree)
             assert tree.names() == ["a", "sub/b", "sub/deep/c"]
             served.requests.clear()
-            tree.hint(["a", "sub/b", "nothing"])
+            tree.will_read(["a", "sub/b", "nothing"])
             assert len(served.requests) == 2
             assert tree.source("a").read_at(0, 1) == b"1"
             assert tree.subtree("sub").source("b").read_at(0, 9) == bytes(9)

@@ -323,7 +323,7 @@ def test_what_is_read_in_order_is_several_requests_at_a_time(most: int | None) -
         assert isinstance(remote, RemoteSource)
         served.most_together = most
         served.requests.clear()
-        remote.hint(0, len(data))
+        remote.will_read(0, len(data))
         assert b"".join(remote.chunks()) == data
         sent = len(served.requests) - served.failures
         if most is None:
@@ -348,7 +348,7 @@ def test_reading_all_of_an_archive_takes_no_more_requests(
         found = [str(finding) for finding in exhume.verify(server.url, storage_options=storage)]
         with server.open() as archive:
             if name in ("caf", "bundle"):
-                archive.hint_all()
+                archive.will_read_all()
                 content: Any = {member: archive.read_member(member) for member in archive.names()}
             elif name == "ark":
                 content = [message.data for message in archive.messages(decode=False)]

@@ -15,7 +15,7 @@ import pytest
 
 import exhume
 from exhume.errors import FormatError
-from exhume.formats.ark.reader import ArkReader
+from exhume.formats.ark.reader import ArkArchive
 from exhume.formats.ark.snippet import write_snippet
 from exhume.formats.data_bundle.layout_keys import CONFIG_KEY
 from exhume.formats.leveldb.log import build_batch, build_log
@@ -256,14 +256,14 @@ def test_an_index_of_several_files_is_checked_when_it_is_read(divided: Path, sto
     shutil.copytree(divided, copy)
     log = copy / "index" / "000003.log"
     log.write_bytes(build_log([build_batch(1 << 20, [(0, CONFIG_KEY, b"")])]))
-    with pytest.raises(FormatError, match="DB-101"):
+    with pytest.raises(FormatError, match="DBND-101"):
         exhume.open(copy)
     with exhume.open(store.put("rounds/unset", copy) + "/", storage_options=store.options) as archive:
         assert isinstance(archive, exhume.MemberArchive)
         for act in (lambda: list(archive.names()), lambda: archive.read_member("readme.txt")):
-            with pytest.raises(FormatError, match="DB-101"):
+            with pytest.raises(FormatError, match="DBND-101"):
                 act()
-        assert "DB-101" in {finding.code for finding in archive.verify()}
+        assert "DBND-101" in {finding.code for finding in archive.verify()}
 
 
 def test_old_manifests_are_read_where_they_tell_something(
@@ -342,7 +342,7 @@ def test_what_a_filter_cuts_is_an_estimate(store: Store, tmp_path: Path) -> None
         for i in range(400):
             log.write("ab"[i % 2], i * 1000, bytes(1000))
     with exhume.open(tmp_path / "log") as whole:
-        assert isinstance(whole, ArkReader)
+        assert isinstance(whole, ArkArchive)
         part = write_snippet(whole, start_ns=50_000, stop_ns=333_000, name="part").path
     known = describe(str(part), {})
     url = store.put("rounds/filtered", tmp_path / "log") + f"/manifests/{part.name}"
@@ -357,7 +357,7 @@ def test_what_a_filter_cuts_is_an_estimate(store: Store, tmp_path: Path) -> None
     assert all(row["is_estimate"] for row in told["channels"])
     assert not any(row["is_estimate"] for row in known["channels"])
     with exhume.open(url, storage_options=store.options, by_manifest=True) as archive:
-        assert isinstance(archive, ArkReader)
+        assert isinstance(archive, ArkArchive)
         store.wire.clear()
         assert [row.to_dict() for row in archive.channel_table()] == known["channels"]
         cut = len(store.wire.requests)

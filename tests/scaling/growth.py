@@ -156,7 +156,7 @@ CASES = (
     Case("caf", "members", 200, members, ("explain --at 2000", "explain", "extract -o {o}",
                                           "export --to jsonl -o {o}")),
     Case("caf", "heads in an image", 50, heads, ("carve",)),
-    Case("caf", "heads within each other", 20, archives.nested_heads, ("salvage -o {o} --as caf",)),
+    Case("caf", "heads within each other", 20, archives.nested_heads, ("salvage -o {o} --format caf",)),
     Case("zs", "blocks", 200, blocks, ("verify", "cat", "list", "salvage -o {o}", "explain", "explain --at 2000",
                                        "explain --coverage", "list --sections", "map --svg {o}",
                                        "export --to jsonl -o {o}", "recode -o {o}")),

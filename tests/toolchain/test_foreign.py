@@ -588,7 +588,7 @@ def test_a_table_of_rows(compiled: Any, tmp_path: Path) -> None:
     specification = compiled(ROWS)
     table = specification.to_arrow(file, "rows")
     assert table.to_pylist() == told
-    assert json.loads(table.schema.metadata[b"exhume.left_out"]) == {"magic": "always the same"}
+    assert json.loads(table.schema.metadata[b"exhume.omitted"]) == {"magic": "always the same"}
     types = {
         one.name: str(one.type) for one in table.schema if one.name in ("id", "low", "flag", "len", "twice", "big")
     }

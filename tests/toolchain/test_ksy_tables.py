@@ -65,7 +65,7 @@ TOLD = [
     {"time": 6, "kind": "wait", "body": {"move": None, "say": None, "integer": 7}},
     {"time": 7, "kind": "9", "body": None},
 ]
-LEFT_OUT = {
+OMITTED = {
     "magic": "always the same",
     "first": "read from elsewhere when it is asked for",
     "body.say.inner": "a structure within one of its own type",
@@ -81,7 +81,7 @@ def test_every_construct_has_a_column_or_is_named(tmp_path: Path) -> None:
     specification = compiled(EVENTS, tmp_path)
     table = specification.to_arrow(DATA, "events")
     assert table.to_pylist() == TOLD
-    assert json.loads(table.schema.metadata[b"exhume.left_out"]) == LEFT_OUT
+    assert json.loads(table.schema.metadata[b"exhume.omitted"]) == OMITTED
     assert str(table.schema.field("time").type) == "uint64"
     assert pa.types.is_dictionary(table.schema.field("kind").type)
     assert pa.types.is_list(table.schema.field("body").type.field("move").type.field("points").type)
@@ -226,7 +226,7 @@ def test_the_commands(tmp_path: Path, exhume_cli: Any) -> None:
         assert (ran.code, ran.err.count("no column: first")) == (3, 1)
     table = importlib.import_module("pyarrow.parquet").read_table(out / "parquet")
     assert table.to_pylist() == [{"kind": row["kind"], "time": row["time"]} for row in TOLD]
-    assert json.loads(table.schema.metadata[b"exhume.left_out"]) == LEFT_OUT
+    assert json.loads(table.schema.metadata[b"exhume.omitted"]) == OMITTED
 
 
 @pytest.mark.parametrize(
@@ -234,7 +234,7 @@ def test_the_commands(tmp_path: Path, exhume_cli: Any) -> None:
     [
         (("export", "--to", "tar", "--path", "events"), "with --ksy there is no --to tar"),
         (("export", "--to", "csv"), "--ksy needs --path"),
-        (("cat", "--from", "1"), "--from does not apply with --ksy"),
+        (("cat", "--range", "1:"), "--range does not apply with --ksy"),
         (("info", "--stats"), "--stats does not apply with --ksy"),
     ],
 )

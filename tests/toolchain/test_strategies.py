@@ -21,7 +21,7 @@ from exhume.compiler import RefusedError
 from exhume.compiler.instances.chance import Dice
 from exhume.compiler.instances.draw import draw
 from exhume.compiler.instances.walk import Walk
-from exhume.testing.strategies import Instance, Nearly, from_ksy, nearly_from_ksy
+from exhume.testing.strategies import Instance, InvalidInstance, from_ksy, invalid_from_ksy
 from tests.conftest import ROOT
 from tests.sizes import size
 from tests.toolchain.damage import samples
@@ -53,8 +53,8 @@ def test_instances_are_read_by_both(schema: str) -> None:
 @pytest.mark.parametrize("schema", sorted(set(SCHEMAS) - WITHOUT_RULES))
 def test_nearly_instances_are_refused_by_both_where_they_are_said_to_be(schema: str) -> None:
     @settings(max_examples=EXAMPLES, derandomize=not THOROUGH)
-    @given(nearly_from_ksy(schema))
-    def read(one: Nearly) -> None:
+    @given(invalid_from_ksy(schema))
+    def read(one: InvalidInstance) -> None:
         arguments = list(one.arguments)
         if one.rule == "checksum":
             assert check(schema, one.data, arguments)
@@ -116,8 +116,8 @@ def test_checksums_are_right_but_for_the_one_that_is_broken(schema: str, sums: C
         seen.update(f"{number} sums" for number in range(len(found) + 1))
 
     @settings(once, max_examples=size(20, 500))
-    @given(nearly_from_ksy(schema))
-    def wrong(one: Nearly) -> None:
+    @given(invalid_from_ksy(schema))
+    def wrong(one: InvalidInstance) -> None:
         if one.rule == "checksum":
             assert [at for at, fits in sums(one.data).items() if not fits] == [one.at]
             seen.add("wrong")
@@ -218,8 +218,8 @@ def test_every_kind_of_rule_is_broken() -> None:
     rules: set[str] = set()
 
     @settings(max_examples=300, derandomize=True)  # derandomized: a rule that none of them breaks is not bad luck
-    @given(nearly_from_ksy(THING))
-    def collect(one: Nearly) -> None:
+    @given(invalid_from_ksy(THING))
+    def collect(one: InvalidInstance) -> None:
         rules.add(one.rule)
 
     collect()
@@ -242,7 +242,7 @@ def test_what_is_not_drawn_is_refused_by_name(changed: dict[str, Any] | str, why
         meta[changed] = {"switch-on": "1", "cases": {"1": "le", "_": "be"}}
     else:
         field |= changed
-    for strategy in (from_ksy, nearly_from_ksy):
+    for strategy in (from_ksy, invalid_from_ksy):
         with pytest.raises(RefusedError, match=why):
             strategy({"meta": meta, "seq": [field]})
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import exhume
 from exhume.codecs.checksums import crc64_xz
-from exhume.formats.zs.reader import ZsReader
+from exhume.formats.zs.reader import ZsArchive
 from exhume.native.kernel import build_uleb128
 
 MAGIC = b"\xabZSfiLe\x01"
@@ -105,8 +105,8 @@ def simple(file: File | None = None, *items: bytes) -> bytes:
     return file.finish(file.index(1, (b"", place)))
 
 
-def reader(target: Any, **options: Any) -> ZsReader:
+def reader(target: Any, **options: Any) -> ZsArchive:
     """An open ZS file."""
     archive = exhume.open(target, format="zs", **options)
-    assert isinstance(archive, ZsReader)
+    assert isinstance(archive, ZsArchive)
     return archive

@@ -77,7 +77,7 @@ def test_search(exhume_cli: Cli, sample: Path) -> None:
     assert exhume_cli("search", sample, "late ", "--count").text == "5\n"
     assert exhume_cli("search", sample, "late ", "--count", "--jobs", 2).text == "5\n"
     assert exhume_cli("search", sample, "nothing").code == 0
-    assert exhume_cli("search", sample, "nothing", "--exit-status").code == 4
+    assert exhume_cli("search", sample, "nothing", "--exit-code").code == 4
     assert json.loads(exhume_cli("search", sample, "late ", "--count", "--json").out)["count"] == 5
 
 
@@ -100,12 +100,12 @@ def test_broken_files_end_in_one_line(exhume_cli: Cli, tmp_path: Path, name: str
     code, data = BROKEN[name]
     path = tmp_path / "x.zs"
     path.write_bytes(data)
-    ran = exhume_cli("verify", "--as", "zs", path, "--json", "--fail-on", "warning")
+    ran = exhume_cli("verify", "--format", "zs", path, "--json", "--fail-on", "warning")
     document = json.loads(ran.out)
     assert ran.code == {"damaged": 4, "incomplete": 3, "ok": 4}[document["verdict"]]  # ok: with warnings
     assert code in {finding["code"] for finding in document["findings"]}
     for args in (["cat"], ["cat", "--prefix", "c"], ["info"], ["info", "--stats"], ["list"], ["list", "--sections"]):
-        ran = exhume_cli(args[0], "--as", "zs", path, *args[1:])
+        ran = exhume_cli(args[0], "--format", "zs", path, *args[1:])
         assert "Traceback" not in ran.err
         if args[0] == "info" or "--sections" in args:  # which say what there is to say
             assert ran.code in (0, 3)

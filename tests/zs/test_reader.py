@@ -18,13 +18,13 @@ import exhume
 from exhume.codecs import compress
 from exhume.codecs.checksums import crc64_xz
 from exhume.errors import ExhumeError, SourceError, WriterError
-from exhume.formats.zs.reader import ZsReader
+from exhume.formats.zs.reader import ZsArchive
 from exhume.formats.zs.search import after_prefix
 from exhume.formats.zs.writer import ZsWriter
 from exhume.io.local import FileSource
 from exhume.io.source import BytesSource
 from exhume.testing.corrupt import flip
-from exhume.testing.sources import CountingSource, LyingSource, failing
+from exhume.testing.sources import CountingSource, MisreportingSource, failing
 
 from .build import File, entries, reader, records
 from .make_samples import METADATA, WORDS
@@ -194,10 +194,10 @@ def tree(path: Path, count: int = 4000, **options: Any) -> list[bytes]:
     return items
 
 
-def cold(path: Path) -> tuple[CountingSource, ZsReader]:
+def cold(path: Path) -> tuple[CountingSource, ZsArchive]:
     """A remote source that has just been opened."""
     source = CountingSource(FileSource(path))
-    return source, ZsReader(source)
+    return source, ZsArchive(source)
 
 
 def test_cold_remote_search_costs_few_requests(folder: Path) -> None:
@@ -219,7 +219,7 @@ def test_cold_remote_search_costs_few_requests(folder: Path) -> None:
         assert len(source.requests) - before <= 1 + needed
 
 
-def _needed(archive: ZsReader, prefix: bytes) -> int:
+def _needed(archive: ZsArchive, prefix: bytes) -> int:
     """Data blocks that can contain records with a prefix, judging by their first records."""
     with reader(archive.source.read_at(0, archive.source.size)) as copy:
         firsts = list(copy.map_blocks(lambda part: part[0]))
@@ -262,7 +262,7 @@ def test_a_lookup_decodes_as_far_as_it_needs(codec: str, field: bytes) -> None:
     sound = compress(codec, payload)
     damaged = sound[: len(sound) * 2 // 3]
 
-    def made(stored: bytes, **options: Any) -> ZsReader:
+    def made(stored: bytes, **options: Any) -> ZsArchive:
         file = File(codec=field)
         place = file.block(0, payload, stored=stored, **options)
         inner = entries((b"", *place))
@@ -309,7 +309,7 @@ def test_failing_reads_are_told() -> None:
     file = File()
     places = [(bytes([65 + n]), file.data(bytes([65 + n]) * 5000)) for n in range(4)]
     data = file.finish(file.index(1, *places))
-    archive = ZsReader(LyingSource(BytesSource(data), failing(1)))
+    archive = ZsArchive(MisreportingSource(BytesSource(data), failing(1)))
     with pytest.raises(SourceError):
         list(archive)
 

@@ -15,9 +15,9 @@ from exhume.engines.salvage import salvage
 from exhume.errors import SourceError, UnrecognizedFormatError, UnsupportedOperationError
 from exhume.formats.zs.writer import ZsWriter
 from exhume.io.source import BytesSource
-from exhume.recovery import CarveVerdict, Fate, SalvageMode, SalvageReport, Verified
+from exhume.recovery import CarveVerdict, Outcome, SalvageMode, SalvageReport, VerifiedBy
 from exhume.testing.corrupt import flip, zero_sector
-from exhume.testing.sources import LyingSource
+from exhume.testing.sources import MisreportingSource
 
 from .build import PARTIAL, File, reader
 from .damaged import Tree
@@ -33,7 +33,7 @@ def rescue(data: bytes, folder: Path, **options: Any) -> tuple[SalvageReport, li
     if not output.exists():
         assert not report.recovered["records"]
         return report, []
-    assert report.verified in (Verified.CHECKSUMS, Verified.REREAD)  # by whether the header holds
+    assert report.verified_by in (VerifiedBy.CHECKSUMS, VerifiedBy.STRUCTURE)  # by whether the header holds
     assert report.findings == []
     with reader(output) as archive:
         records = list(archive)
@@ -42,11 +42,11 @@ def rescue(data: bytes, folder: Path, **options: Any) -> tuple[SalvageReport, li
 
 
 def assert_accounted(report: SalvageReport, size: int) -> None:
-    """Every byte of the input has exactly one fate."""
+    """Every byte of the input has exactly one outcome."""
     at = 0
-    for fate in report.spans:
-        assert fate.span.start == at
-        at = fate.span.end
+    for outcome in report.spans:
+        assert outcome.span.start == at
+        at = outcome.span.end
     assert at == size
 
 
@@ -66,7 +66,7 @@ def test_what_the_header_contradicts_is_kept_and_not_called_proven(tmp_path: Pat
     report, records = rescue(BROKEN["data-sha256"][1], tmp_path)
     assert records
     assert report.complete
-    assert report.verified is Verified.REREAD
+    assert report.verified_by is VerifiedBy.STRUCTURE
     assert report.notes == ["every block is intact, but the SHA-256 in the header is that of other data"]
 
 
@@ -121,7 +121,7 @@ def test_zeroed_sector(whole: bytes, tmp_path: Path) -> None:
     report, records = rescue(zero_sector(whole, start + 40, 90), tmp_path)
     assert 0 < len(records) < len(WORDS)
     assert report.lost["data blocks"] >= 1
-    assert any(fate.fate is Fate.LOST and fate.why for fate in report.spans)
+    assert any(outcome.outcome is Outcome.LOST and outcome.reason for outcome in report.spans)
 
 
 def test_bytes_cut_out_of_the_middle(whole: bytes, tmp_path: Path) -> None:
@@ -154,7 +154,7 @@ def test_disorder_is_sorted(tmp_path: Path) -> None:
 def test_json_lines(whole: bytes, tmp_path: Path) -> None:
     output = tmp_path / "saved.jsonl"
     report = salvage(whole, output, format="zs", mode=SalvageMode.RECORDS)
-    assert report.verified is Verified.CHECKSUMS
+    assert report.verified_by is VerifiedBy.CHECKSUMS
     assert [json.loads(line)["record"]["text"].encode() for line in output.read_text().splitlines()] == WORDS
 
 
@@ -165,7 +165,7 @@ def test_what_cannot_be_done(tmp_path: Path) -> None:
     with pytest.raises(UnrecognizedFormatError):
         salvage(tmp_path / "dir", tmp_path / "out", format="zs")
     report, records = rescue(b"nothing of use here" * 30, tmp_path)
-    assert (records, report.verified) == ([], Verified.NOTHING)
+    assert (records, report.verified_by) == ([], VerifiedBy.EMPTY)
 
 
 def test_carving(whole: bytes, tmp_path: Path) -> None:
@@ -182,7 +182,7 @@ def test_carving(whole: bytes, tmp_path: Path) -> None:
     third = second + len(damaged)
     last = len(image) - len(cut)
     assert [(c.offset, c.length, c.verdict) for c in found] == [
-        (first, len(whole), CarveVerdict.WHOLE),
+        (first, len(whole), CarveVerdict.COMPLETE),
         (second, len(damaged), CarveVerdict.DAMAGED),
         (third, len(unfinished), CarveVerdict.PARTIAL),
         (last, len(cut), CarveVerdict.PARTIAL),
@@ -214,7 +214,7 @@ def test_offsets_in_notes_and_spans_are_those_of_the_image(tmp_path: Path) -> No
     damaged = tree.without(tree.root, tree.data[1])
     report = salvage(b"#" * 1000 + damaged, tmp_path / "out", format="zs", offset=1000)
     assert f"nothing after offset {1000 + tree.root[0]} could be read" in report.notes
-    assert [fate.span.start for fate in report.spans if fate.fate is Fate.LOST] == [
+    assert [outcome.span.start for outcome in report.spans if outcome.outcome is Outcome.LOST] == [
         1000 + tree.data[1][0], 1000 + tree.root[0],
     ]  # fmt: skip
 
@@ -231,7 +231,7 @@ def test_a_source_that_fails_is_not_damage(tmp_path: Path) -> None:
                 return data
 
             with pytest.raises(SourceError):
-                salvage(LyingSource(BytesSource(tree.bytes), fail), tmp_path / "out", format="zs")
+                salvage(MisreportingSource(BytesSource(tree.bytes), fail), tmp_path / "out", format="zs")
             assert not (tmp_path / "out").exists()
 
 

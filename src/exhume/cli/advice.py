@@ -10,7 +10,7 @@ import click
 from exhume.errors import ExhumeError
 
 ADVICE: Mapping[str, Mapping[str, str]] = {
-    "EX-101": {"--as": "--as FORMAT forces one", "--recursive": "--recursive takes each archive inside"},
+    "EX-101": {"--format": "--format FORMAT forces one", "--recursive": "--recursive takes each archive inside"},
     "EX-501": {"--limit": "--limit NAME=VALUE raises a limit"},
     "EX-505": {"--limit": "--limit NAME=VALUE raises a limit"},
     "EX-602": {"--allow-full-download": "--allow-full-download reads it whole"},
@@ -24,7 +24,7 @@ ADVICE: Mapping[str, Mapping[str, str]] = {
 
 
 def advice(error: ExhumeError, main: click.Group, arguments: Sequence[str]) -> str:
-    """` (--as FORMAT forces one)` and the like, for those options that the verb has; "" when there are none."""
+    """` (--format FORMAT forces one)` and the like, for those options that the verb has; "" when there are none."""
     where = error.span.source if error.span is not None else ""
     return advice_on(error.code, options_of(main, arguments), where) if error.code in ADVICE else ""
 

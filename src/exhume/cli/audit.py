@@ -17,7 +17,7 @@ from typing import Any
 import click
 
 from exhume.cli.digested import Digested, digested
-from exhume.cli.outcome import Outcome
+from exhume.cli.exit_code import ExitCode
 from exhume.cli.records import SCHEMA, canonical, digest_of, facts_of, files_of, parse_record
 from exhume.errors import ExhumeError, Span, WriterError
 from exhume.io import witness
@@ -245,5 +245,5 @@ def audited(path: str, call: Callable[[], Any]) -> Any:
 
 def _code(error: BaseException) -> int:
     if isinstance(error, KeyboardInterrupt | click.Abort):
-        return int(Outcome.INTERRUPTED)
-    return int(Outcome.USAGE if isinstance(error, click.UsageError) else Outcome.FAILED)
+        return int(ExitCode.INTERRUPTED)
+    return int(ExitCode.USAGE if isinstance(error, click.UsageError) else ExitCode.FAILED)

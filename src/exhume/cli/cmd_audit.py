@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from exhume.cli.outcome import Outcome
+from exhume.cli.exit_code import ExitCode
 from exhume.cli.params import Verb
 from exhume.cli.render import printable, table
 from exhume.cli.runtime import Run, plain_options
@@ -21,7 +21,7 @@ from exhume.counts import counted
 @click.option("--digests", metavar="FILE", help="File of the digests that were printed: none may be missing.")
 @click.option("--no-files", is_flag=True, help="Check only the chain of records, not the files that they name.")
 @plain_options
-def command(run: Run, records: str, expect: str | None, digests: str | None, no_files: bool) -> Outcome:
+def command(run: Run, records: str, expect: str | None, digests: str | None, no_files: bool) -> ExitCode:
     """Verify an audit log: digests, hash chain and recorded files.
 
     Each line must be exactly what exhume wrote: its digest covers every byte, and each record names the digest of the
@@ -47,13 +47,13 @@ def command(run: Run, records: str, expect: str | None, digests: str | None, no_
             found.add_problem(f"no record has the digest {digest}")
     if not found.count:
         found.add_problem("no records")
-    ok = not found.problems and all(one["state"] in ("same", "not checked") for one in found.files)
+    ok = not found.problems and all(one["state"] in ("unchanged", "not_checked") for one in found.files)
     if run.machine:
-        run.document("audit", {"target": records, "ok": ok, "records": found.count, "last": found.last,
+        run.document("audit", {"target": records, "ok": ok, "records": found.count, "last_digest": found.last,
                                "runs": found.runs, "problems": found.problems, "files": found.files})  # fmt: skip
     else:
         run.say_lines(list(_lines(found, ok)))
-    return Outcome.DONE if ok else Outcome.NO
+    return ExitCode.DONE if ok else ExitCode.NO
 
 
 @dataclass
@@ -93,10 +93,10 @@ def _lines(found: _Found, ok: bool) -> Iterator[str]:
     for one in found.problems:
         yield f"record {one['record']}: {one['problem']}"
     for one in found.files:
-        if one["state"] not in ("same", "not checked"):
+        if one["state"] not in ("unchanged", "not_checked"):
             yield f"record {one['record']}: {one['role']} {printable(str(one['name']))}: {one['state']}"
-    apart = sum(one["state"] == "not checked" for one in found.files)
-    same = sum(one["state"] == "same" for one in found.files)
+    apart = sum(one["state"] == "not_checked" for one in found.files)
+    same = sum(one["state"] == "unchanged" for one in found.files)
     kept = f"{same} of {counted(len(found.files) - apart, 'files')} unchanged"
     kept += f"; not checked: {counted(apart, 'remote objects and streams')}" if apart else ""
     yield f"{'ok' if ok else 'NOT ok'}: {counted(found.count, 'records')}; {kept}"

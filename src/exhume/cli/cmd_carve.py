@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING
 import click
 
 from exhume.cli.container import check_container
+from exhume.cli.exit_code import ExitCode
 from exhume.cli.many import Many, Targets, many_options
-from exhume.cli.outcome import Outcome
 from exhume.cli.outputs import OutputNames, prepare_directory
-from exhume.cli.params import FORMAT, SIZE, Verb
+from exhume.cli.params import BYTE_RANGE, FORMAT, SIZE, Verb
 from exhume.cli.playback import say_failed, worst
 from exhume.cli.render import printable, table
 from exhume.cli.runtime import Run, common_options
 from exhume.errors import ExhumeError
 from exhume.findings import Severity
 from exhume.io.split import split_set
-from exhume.recovery import Carved, CarveVerdict
+from exhume.recovery import CarvedArchive, CarveVerdict
 
 if TYPE_CHECKING:
     from exhume.archive import Progress
@@ -34,13 +34,14 @@ _SUFFIX = {"clp-s": "clps", "zs": "zs", "caf": "caf"}
 @click.argument("images", nargs=-1, metavar="IMAGE...")
 @click.option("--only", multiple=True, type=FORMAT, metavar="FORMAT", help="Only this format (repeatable).")
 @click.option("-o", "--output", metavar="DIR", help="Also write the archives found below DIR.")
-@click.option("--from", "start", type=SIZE, default=0, help="Offset in IMAGE to start (or continue) at.")
-@click.option("--to", "stop", type=SIZE, help="Offset in IMAGE to stop before.")
+@click.option("--range", "span", type=BYTE_RANGE, metavar="A:B", help="Only archives that start in bytes A to B.")
 @click.option(
     "--min-confidence", type=click.FloatRange(0, 1), default=0.5, show_default=True, help="Leave out what is less sure."
 )
 @click.option(
-    "--span", type=SIZE, help="Bytes that a process of --jobs, or a worker of --cluster, searches at a time (256M)."
+    "--chunk-size",
+    type=SIZE,
+    help="Bytes that a process of --jobs or a worker of --cluster searches at a time (256M).",
 )
 @many_options
 @common_options
@@ -50,38 +51,40 @@ def command(
     many: Many,
     only: tuple[str, ...],
     output: str | None,
-    start: int,
-    stop: int | None,
+    span: tuple[int, int | None] | None,
     min_confidence: float,
-    span: int | None,
-) -> Outcome:
+    chunk_size: int | None,
+) -> ExitCode:
     """Find archives inside disk images, memory dumps or other files.
 
-    Reports offset, length, format, verdict (whole, partial, damaged, incomplete) and the basis of the verdict.  Writes
-    only with -o, where each of several images gets a directory named after it.  With --jobs, threads search an image in
-    chunks; several images, or one with --span or --cluster, are searched in spans by processes, with the same result.
-    Exit code 4 if nothing is found, 3 if a limit or an unsupported feature prevented a check, 1 if an image or a part
-    of it could not be read.  The first segment of a split raw image (.000, .001, .aa) stands for all of them.
+    Reports offset, length, format, verdict (complete, partial, damaged, incomplete) and the basis of the verdict.
+    Writes only with -o, where each of several images gets a directory named after it.  With --jobs, threads search an
+    image in chunks; several images, or one with --chunk-size or --cluster, are searched by processes, with the same
+    result.  Exit code 4 if nothing is found, 3 if a limit or an unsupported feature prevented a check, 1 if an image
+    or a part of it could not be read.  The first segment of a split raw image (.000, .001, .aa) stands for all of them.
 
-    A verdict is proved by checksums of the contents; by their structure, where they were decoded or each part of them
+    A verdict is verified by checksums of the contents; by their structure, where they were decoded or each part of them
     begins or ends as it must; or by nothing, where the format states nothing that the contents could be compared with:
-    such an archive is incomplete, not whole.  The confidence says how sure it is that the bytes are of that format.
+    such an archive is incomplete, not complete.  The confidence says how sure it is that the bytes are of that format.
     """
     from exhume.distributed.carving import SPAN, Search, carve_each
 
-    if span == 0:
-        raise click.UsageError("--span needs at least one byte")
+    if chunk_size == 0:
+        raise click.UsageError("--chunk-size needs at least one byte")
     chosen = _joined(run, many.targets(run, images, "IMAGE..."))
     only = only or ((run.as_format,) if run.as_format else ())
+    start, stop = span or (0, None)
     start, stop = max(0, start - run.offset), None if stop is None else max(0, stop - run.offset)
-    if not chosen.several and many.cluster is None and (span is None or many.jobs == 1):
+    if not chosen.several and many.cluster is None and (chunk_size is None or many.jobs == 1):
         return _in_one_pass(run, chosen.only, only, output, start, stop, min_confidence, many.jobs)
     search = Search(tuple(only), min_confidence, run.limits, run.storage_options, run.offset, run.length)
     folder = None if output is None else prepare_directory(output) if chosen.several else Path(output)
     names = OutputNames()
-    outcomes: set[Outcome] = set()
+    outcomes: set[ExitCode] = set()
     with run.progress("carve") as progress:
-        work = partial(carve_each, chosen.names, search, start=start, stop=stop, span=span or SPAN, progress=progress)
+        work = partial(
+            carve_each, chosen.names, search, start=start, stop=stop, span=chunk_size or SPAN, progress=progress
+        )
         image: Image
         for image in many.how(work):
             place = folder / names.of(image.target, keep_extension=True) if folder and chosen.several else folder
@@ -93,8 +96,8 @@ def command(
             for error in image.errors:
                 say_failed(run, image.target, error)
             failed = image.errors or not sound
-            outcomes.add(Outcome.FAILED if failed else _outcome(image.archives))
-    return Outcome.DONE if outcomes <= {Outcome.DONE, Outcome.NO} and Outcome.DONE in outcomes else worst(outcomes)
+            outcomes.add(ExitCode.FAILED if failed else _outcome(image.archives))
+    return ExitCode.DONE if outcomes <= {ExitCode.DONE, ExitCode.NO} and ExitCode.DONE in outcomes else worst(outcomes)
 
 
 def _joined(run: Run, chosen: Targets) -> Targets:
@@ -110,12 +113,12 @@ def _joined(run: Run, chosen: Targets) -> Targets:
     return Targets(names, len(names), chosen.several)
 
 
-def _outcome(found: Iterable[Carved]) -> Outcome:
+def _outcome(found: Iterable[CarvedArchive]) -> ExitCode:
     """Nothing was found, something could not be checked, or neither."""
     severities = [[finding.severity for finding in one.findings] for one in found]
     if not severities:
-        return Outcome.NO
-    return Outcome.LOSS if any(Severity.UNCHECKED in one for one in severities) else Outcome.DONE
+        return ExitCode.NO
+    return ExitCode.LOSS if any(Severity.UNCHECKED in one for one in severities) else ExitCode.DONE
 
 
 def _in_one_pass(
@@ -127,7 +130,7 @@ def _in_one_pass(
     stop: int | None,
     min_confidence: float,
     jobs: int,
-) -> Outcome:
+) -> ExitCode:
     from exhume.engines.carve import carve
     from exhume.io.source import Source
 
@@ -151,7 +154,7 @@ def _in_one_pass(
             _write(run, opened, found, place)
         sound = check_container(run, opened, progress)
     _report(run, image, found, place)
-    return _outcome(found) if sound else Outcome.FAILED
+    return _outcome(found) if sound else ExitCode.FAILED
 
 
 def _is_sound(run: Run, search: Search, image: Image, progress: Progress) -> bool:
@@ -164,7 +167,7 @@ def _is_sound(run: Run, search: Search, image: Image, progress: Progress) -> boo
         return False
 
 
-def _write(run: Run, opened: Source, found: Iterable[Carved], folder: Path) -> None:
+def _write(run: Run, opened: Source, found: Iterable[CarvedArchive], folder: Path) -> None:
     from exhume.io.output.tree import OutputTree
 
     with OutputTree(folder, limits=run.limits) as tree:
@@ -172,20 +175,20 @@ def _write(run: Run, opened: Source, found: Iterable[Carved], folder: Path) -> N
             tree.copy(file_name(carved), opened, carved.offset - opened.origin, carved.end - opened.origin)
 
 
-def _report(run: Run, image: str, found: list[Carved], folder: Path | None) -> None:
+def _report(run: Run, image: str, found: list[CarvedArchive], folder: Path | None) -> None:
     if run.machine:
         run.items("carve", {"target": image}, "archives", (carved.to_dict() for carved in found))
     else:
         _say(run, image, found, folder)
 
 
-def file_name(carved: Carved) -> str:
+def file_name(carved: CarvedArchive) -> str:
     """The name a carved archive is written under: its offset and what it is."""
     mark = f".{carved.verdict}" if carved.verdict in (CarveVerdict.PARTIAL, CarveVerdict.DAMAGED) else ""
     return f"{carved.offset:012x}{mark}.{_SUFFIX.get(carved.format, carved.format)}"
 
 
-def _say(run: Run, image: str, found: list[Carved], folder: Path | None) -> None:
+def _say(run: Run, image: str, found: list[CarvedArchive], folder: Path | None) -> None:
     if not found:
         run.say(f"{printable(image)}: no archives found")
         return
@@ -195,15 +198,15 @@ def _say(run: Run, image: str, found: list[Carved], folder: Path | None) -> None
             c.length,
             c.format,
             c.verdict,
-            c.proved_by,
-            c.intact,
-            "-" if c.verdict is CarveVerdict.WHOLE else f"{c.confidence:.0%}",
+            c.verified_by,
+            c.intact_bytes,
+            "-" if c.verdict is CarveVerdict.COMPLETE else f"{c.confidence:.0%}",
             "-" if c.nested_in is None else f"#{c.nested_in}",
         ]
         for c in found
     )
     run.say_lines(
-        table(rows, ["offset", "length", "format", "verdict", "proved by", "intact", "confidence", "nested in"])
+        table(rows, ["offset", "length", "format", "verdict", "verified by", "intact bytes", "confidence", "nested in"])
     )
     for carved in found:
         for finding in carved.findings:

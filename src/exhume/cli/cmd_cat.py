@@ -10,10 +10,10 @@ from typing import Any
 import click
 
 from exhume.archive import MemberArchive
+from exhume.cli.exit_code import ExitCode
 from exhume.cli.formatcli import FormatCommand, format_cli, given_options, recognised_format, split_options
 from exhume.cli.many import Many, Targets, recursive_option
-from exhume.cli.outcome import Outcome
-from exhume.cli.params import SIZE
+from exhume.cli.params import BYTE_RANGE
 from exhume.cli.runtime import Run, common_options
 from exhume.cli.specified import ksy_options, refuse_others, refuse_without_ksy
 from exhume.io.source import STREAM_CHUNK
@@ -22,8 +22,7 @@ from exhume.io.source import STREAM_CHUNK
 @click.command("cat", cls=FormatCommand, verb="cat")
 @click.argument("target", metavar="TARGET")
 @click.argument("names", nargs=-1, metavar="[NAME...]")
-@click.option("--from", "start", type=SIZE, help="Members: first byte to print.")
-@click.option("--to", "stop", type=SIZE, help="Members: byte to stop before.")
+@click.option("--range", "span", type=BYTE_RANGE, metavar="A:B", help="Members: only bytes A to B (exclusive).")
 @partial(ksy_options, path="With --ksy: only this list, a JSON object for each element.")
 @recursive_option
 @common_options
@@ -36,7 +35,7 @@ def command(
     imports: tuple[str, ...],
     path: str | None,
     **options: Any,
-) -> Outcome | None:
+) -> ExitCode | None:
     """Print members, records or messages of an archive.
 
     With --recursive, print every archive in the directory TARGET in sequence; one that cannot be read is reported on
@@ -62,7 +61,7 @@ def command(
     options |= {"names": names, "given": given}
     chosen = Targets(found, len(found), True)
     outcomes = each_target(run, Many(), "cat", on_known, chosen, verb_of=cat_one, options=options)
-    return worst(outcomes) if outcomes else Outcome.NO
+    return worst(outcomes) if outcomes else ExitCode.NO
 
 
 def cat_one(
@@ -71,29 +70,29 @@ def cat_one(
     *,
     names: tuple[str, ...],
     given: frozenset[str],
-    start: int | None,
-    stop: int | None,
+    span: tuple[int, int | None] | None,
     **values: Any,
-) -> Outcome | None:
+) -> ExitCode | None:
     """Prints the content of one archive.  Raises `click.UsageError` for unsupported options."""
     ctx = click.get_current_context(silent=True)
     described = recognised_format(run, target)
     mine, opening = split_options(click.Context(command), "cat", described, values, given)
     with run.open(target, **opening) as archive:
-        if described.content != "members" and not (start is None and stop is None):
-            raise click.UsageError("--from and --to are for archives of members", ctx)
+        if described.content != "members" and span is not None:
+            raise click.UsageError("--range is for archives of members", ctx)
         printer = getattr(format_cli(described), "cat", None)
         if printer is not None:
-            outcome: Outcome | None = printer(run, archive, names, {**mine, **_range(start, stop, described.content)})
+            outcome: ExitCode | None = printer(run, archive, names, {**mine, **_range(span, described.content)})
             return outcome
         if not isinstance(archive, MemberArchive):
             raise click.UsageError(f"{described.id} archives hold nothing that can be printed", ctx)
-        cat_members(run, archive, names, start or 0, stop)
+        cat_members(run, archive, names, *(span or (0, None)))
     return None
 
 
-def _range(start: int | None, stop: int | None, content: str) -> dict[str, int | None]:
-    return {"start": start or 0, "stop": stop} if content == "members" else {}
+def _range(span: tuple[int, int | None] | None, content: str) -> dict[str, int | None]:
+    start, stop = span or (0, None)
+    return {"start": start, "stop": stop} if content == "members" else {}
 
 
 def cat_members(
@@ -104,7 +103,7 @@ def cat_members(
 
     whole = start == 0 and stop is None
     if not names and whole and jobs == 1:
-        archive.hint_all()
+        archive.will_read_all()
     chosen = archive.match(names) if names else archive.names()
     files = [name for name in chosen if archive.stat(name).kind != "directory"]
     read = read_ahead(archive, files, jobs) if whole else repeat(None, len(files))

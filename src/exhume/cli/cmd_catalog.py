@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from exhume.cli.exit_code import ExitCode
 from exhume.cli.many import Many, many_options
-from exhume.cli.outcome import Outcome
 from exhume.cli.params import Group, Verb
 from exhume.cli.render import cell, shown, table
 from exhume.cli.runtime import Run, common_options
@@ -37,7 +37,7 @@ def command() -> None:
 @click.option("--add", is_flag=True, help="Keep what the catalog says about other chunks.")
 @many_options
 @common_options
-def build(run: Run, database: str, targets: tuple[str, ...], many: Many, add: bool) -> Outcome:
+def build(run: Run, database: str, targets: tuple[str, ...], many: Many, add: bool) -> ExitCode:
     """Add chunks to the catalog DB; directories and URL prefixes are searched for *.caf.
 
     Chunks that cannot be read are reported and left out (exit code 3); a catalog that describes chunks already is
@@ -67,7 +67,7 @@ def build(run: Run, database: str, targets: tuple[str, ...], many: Many, add: bo
         run.document("catalog", {"catalog": database, "chunks": count, "files": files, "failed": lost})
     else:
         run.note(f"{counted(count, 'chunks')}, {counted(files, 'files')}, {len(failed)} left out")
-    return Outcome.LOSS if failed else Outcome.DONE
+    return ExitCode.LOSS if failed else ExitCode.DONE
 
 
 _CHUNKS_IN = click.option(
@@ -80,12 +80,12 @@ _CHUNKS_IN = click.option(
 @click.argument("database", metavar="DB")
 @click.argument("patterns", nargs=-1, required=True, metavar="PATH|GLOB...")
 @click.option("--cat", "cat", is_flag=True, help="Print the bytes of the members instead of their places.")
-@click.option("--exit-status", is_flag=True, help="Exit code 4 when nothing matches.")
+@click.option("--exit-code", is_flag=True, help="Exit code 4 when nothing matches.")
 @_CHUNKS_IN
 @common_options
 def find(
-    run: Run, database: str, patterns: tuple[str, ...], cat: bool, exit_status: bool, chunks_in: tuple[str, ...]
-) -> Outcome:
+    run: Run, database: str, patterns: tuple[str, ...], cat: bool, exit_code: bool, chunks_in: tuple[str, ...]
+) -> ExitCode:
     """Find the chunk and byte range of each path; quote globs (`*` also matches `/`).
 
     A catalog stores the place of each chunk. --cat reads chunks in the directory of DB, or below each --chunks-in; any
@@ -104,7 +104,7 @@ def find(
                 run.out.write(catalog.read_location(place))
             sys.stdout.buffer.flush()
     if cat:
-        return Outcome.NO if exit_status and not found else Outcome.DONE
+        return ExitCode.NO if exit_code and not found else ExitCode.DONE
     if run.machine:
         named = ({key: redact(getattr(place, key)) for key in ("location", "caf_file_id")} for place in found)
         items = ({**place.to_dict(), **names} for place, names in zip(found, named, strict=True))
@@ -112,7 +112,7 @@ def find(
     else:
         rows = [[place.start_byte, place.size, redact(place.location), place.file_path] for place in found]
         run.say_lines(table(rows, ["offset", "size", "chunk", "path"]) if rows else ())
-    return Outcome.NO if exit_status and not found else Outcome.DONE
+    return ExitCode.NO if exit_code and not found else ExitCode.DONE
 
 
 @command.command("check", cls=Verb)
@@ -121,7 +121,7 @@ def find(
 @click.option("--quick", is_flag=True, help="Trust chunks whose size and tail digest are the catalogued ones.")
 @_CHUNKS_IN
 @common_options
-def check(run: Run, database: str, targets: tuple[str, ...], quick: bool, chunks_in: tuple[str, ...]) -> Outcome:
+def check(run: Run, database: str, targets: tuple[str, ...], quick: bool, chunks_in: tuple[str, ...]) -> ExitCode:
     """Compare the catalog with the chunks it names, or with those given: missing, moved and extra files.
 
     Chunks that the catalog names are read only in the directory of DB, or below each --chunks-in; any other place is an
@@ -143,7 +143,7 @@ def check(run: Run, database: str, targets: tuple[str, ...], quick: bool, chunks
         for one in found:
             run.say(cell(redact(str(one))))
         run.note(counted(len(found), "differences") if found else "the catalog and the chunks agree")
-    return Outcome.NO if found else Outcome.DONE
+    return ExitCode.NO if found else ExitCode.DONE
 
 
 def _told(result: Result) -> tuple[str, ChunkEntry | ExhumeError]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from exhume.cli.outcome import Outcome
+from exhume.cli.exit_code import ExitCode
 from exhume.cli.params import Jobs, Verb
 from exhume.cli.render import printable
 from exhume.cli.runtime import Run, common_options
@@ -29,7 +29,7 @@ _SIGNS = {"added": "+", "removed": "-", "kind": "!", "content": "M", "user-data"
 )
 @click.option(cls=Jobs)
 @common_options
-def command(run: Run, left: str, right: str, content: bool, jobs: int) -> Outcome:
+def command(run: Run, left: str, right: str, content: bool, jobs: int) -> ExitCode:
     """Compare two DataBundles, or a DataBundle with a directory.
 
     `+` is only in RIGHT, `-` only in LEFT, `M` has other bytes, `U` other user data, `!` is a file here and a directory
@@ -61,8 +61,8 @@ def command(run: Run, left: str, right: str, content: bool, jobs: int) -> Outcom
         if problems:
             run.note(f"what was compared is {verdict}: {counted(len(found), 'differences')}")
     if found or verdict is Verdict.DAMAGED:
-        return Outcome.NO
-    return Outcome.LOSS if verdict is Verdict.INCOMPLETE else Outcome.DONE
+        return ExitCode.NO
+    return ExitCode.LOSS if verdict is Verdict.INCOMPLETE else ExitCode.DONE
 
 
 def _side(

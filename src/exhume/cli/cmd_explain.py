@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from exhume.cli.exit_code import ExitCode
 from exhume.cli.formatcli import given_options, refuse_beside
 from exhume.cli.many import Many, recursive_options
-from exhume.cli.outcome import Outcome
-from exhume.cli.params import SIZE, Verb
+from exhume.cli.params import BYTE_RANGE, SIZE, Verb
 from exhume.cli.render import printable
 from exhume.cli.runtime import Run, common_options
 from exhume.counts import counted
@@ -31,7 +31,13 @@ WITHOUT_EFFECT = {"coverage_": (*_CHOSEN, "html"), "at": ("span", "depth", "whol
 @click.command("explain", cls=Verb)
 @click.argument("target", metavar="TARGET")
 @click.option("--at", "at", type=SIZE, metavar="OFFSET", help="Say what the byte at OFFSET is, innermost field first.")
-@click.option("--range", "span", metavar="A:B", help="Only fields that touch bytes A (inclusive) to B (exclusive).")
+@click.option(
+    "--range",
+    "span",
+    type=BYTE_RANGE,
+    metavar="A:B",
+    help="Only fields that touch bytes A to B (exclusive).",
+)
 @click.option("--section", metavar="NAME", help="Only this section (see: exhume list --sections).")
 @click.option("--file", "source", metavar="NAME", help="Archives of several files: only this one.")
 @click.option("--depth", type=click.IntRange(0), help="Levels of fields to show.")
@@ -48,7 +54,7 @@ def command(
     run: Run,
     target: str,
     at: int | None,
-    span: str | None,
+    span: tuple[int, int | None] | None,
     section: str | None,
     source: str | None,
     depth: int | None,
@@ -61,7 +67,7 @@ def command(
     imports: tuple[str, ...],
     recursive: Many | None,
     jobs: int | None = None,
-) -> Outcome:
+) -> ExitCode:
     """Show sections, fields, checksums and damage of an archive.
 
     With --at, --range, --section, --file, --depth or --all, every byte of the requested part: offset, size, field,
@@ -84,7 +90,7 @@ def command(
     if at is not None:
         selection.start, selection.end = at, at + 1
     if span is not None:
-        selection.start, selection.end = _range(span)
+        selection.start, selection.end = span
     if recursive is not None:
         _refuse_recursion(ksy, coverage_)
         from exhume.cli.recursive import each_archive
@@ -104,13 +110,13 @@ def command(
             return tell_byte(run, target, list(explained), at) or outcome
         first = next(explained, None)
         if first is None and span is not None:
-            outcome = Outcome.NO
+            outcome = ExitCode.NO
         seen = _Seen([] if first is None else itertools.chain([first], explained))
         if run.machine:
             head = {"target": target, "format": archive.format}
             run.items("explain", head, "sections", seen)
-        elif outcome is Outcome.NO:
-            run.say(f"range {span} is outside the archive")
+        elif outcome is ExitCode.NO:
+            run.say("the range is outside the archive")
         elif asked:
             told: set[str] = set()
             for item in seen:
@@ -118,7 +124,7 @@ def command(
         else:
             tell_sections(run, seen)
             run.note("fields: --section NAME, --at OFFSET, --range A:B, --depth N, or --all")
-    return outcome if seen.complete else Outcome.LOSS
+    return outcome if seen.complete else ExitCode.LOSS
 
 
 def _refuse_without_effect(ksy: str | None) -> None:
@@ -170,7 +176,7 @@ class _Seen:
 
 def _page(
     run: Run, target: str, archive: Any, findings: list[Any] | None, path: str, overwrite: bool, selection: Selection
-) -> Outcome:
+) -> ExitCode:
     """Writes the page and says where it is."""
     import io
 
@@ -187,27 +193,15 @@ def _page(
         run.document("page", {"target": target, "format": archive.format, "verdict": verdict, "output": path})
     else:
         run.note(f"written to {path}")
-    return Outcome.DONE if complete else Outcome.LOSS
+    return ExitCode.DONE if complete else ExitCode.LOSS
 
 
-def _range(text: str) -> tuple[int, int]:
-    first, colon, last = text.partition(":")
-    try:
-        start = SIZE.convert(first or "0", None, None)
-        end = SIZE.convert(last, None, None) if last else 1 << 62
-    except click.BadParameter as error:
-        raise click.UsageError(f"--range: {error.message}") from error
-    if not colon or end <= start:
-        raise click.UsageError("--range takes A:B with A before B, for example 0x40:0x80")
-    return start, end
-
-
-def coverage_one(run: Run, target: str) -> Outcome:
+def coverage_one(run: Run, target: str) -> ExitCode:
     """Says how much of an archive is explained."""
     return _coverage(run, target, run.inspect(target))
 
 
-def _coverage(run: Run, target: str, opened: Any, jobs: int = 1) -> Outcome:
+def _coverage(run: Run, target: str, opened: Any, jobs: int = 1) -> ExitCode:
     from exhume.engines.coverage import coverage
 
     with opened as archive:
@@ -220,4 +214,4 @@ def _coverage(run: Run, target: str, opened: Any, jobs: int = 1) -> Outcome:
             run.say(f"{name.ljust(11)} {getattr(totals, name):>15,}")
         for hole in totals.unexplained:
             run.say(f"unexplained: {printable(str(hole))}, {counted(hole.size, 'bytes')}")
-    return outcome or (Outcome.NO if totals.unexplained else Outcome.DONE)
+    return outcome or (ExitCode.NO if totals.unexplained else ExitCode.DONE)

@@ -15,9 +15,9 @@ import click
 
 from exhume import export as _targets
 from exhume.choices import hint
+from exhume.cli.exit_code import ExitCode
 from exhume.cli.formatcli import FormatCommand, format_cli, given_options, recognised_format, split_options
 from exhume.cli.many import Many, many_options
-from exhume.cli.outcome import Outcome
 from exhume.cli.outputs import made_together, prepare_directory, sweep
 from exhume.cli.playback import each_target, worst
 from exhume.cli.render import shown
@@ -115,7 +115,7 @@ def command(
     imports: tuple[str, ...],
     path: str | None,
     **values: Any,
-) -> Outcome:
+) -> ExitCode:
     """Write the content of TARGET in another form.
 
     With several targets FILE is a directory, new or empty without --overwrite, that gets a file per target, named after
@@ -160,7 +160,7 @@ def command(
 
 def export_one(
     run: Run, target: tuple[str, str], *, folder: str, overwrite: bool, together: bool, **options: Any
-) -> Outcome:
+) -> ExitCode:
     """Exports one of several targets to a name of its own below `folder`, to which no other process writes."""
     from exhume.io.output.atomic import postponed
     from exhume.io.output.scratch import discard
@@ -183,7 +183,7 @@ def _export(
     values: dict[str, Any],
     given: frozenset[str],
     **events: str,
-) -> Outcome:
+) -> ExitCode:
     if run.machine and output == "-":
         raise click.UsageError("--json reports on a file: give -o FILE (what is exported goes to standard output else)")
     described = recognised_format(run, target)
@@ -202,7 +202,7 @@ def _export(
         report = function(archive, output, overwrite=overwrite, progress=progress, **mine, **events)
     lead = f"{shown(target)}: " if run.several else ""
     if run.machine:
-        run.document("export", {"target": target, "to": to, "output": output, **report.to_dict()})
+        run.document("export", {"target": target, "export_format": to, "output": output, **report.to_dict()})
     else:
         run.note(lead + (", ".join(counted(n, kind) for kind, n in report.written.items()) or "nothing written"))
         for kind, count in report.lost.items():
@@ -210,4 +210,4 @@ def _export(
                 run.note(f"{lead}lost: {kind}: {count}")
         for note in report.notes:
             run.note(lead + note)
-    return Outcome.DONE if report.complete else Outcome.LOSS
+    return ExitCode.DONE if report.complete else ExitCode.LOSS

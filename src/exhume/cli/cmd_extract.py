@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from exhume.archive import MemberArchive
+from exhume.cli.exit_code import ExitCode
 from exhume.cli.formatcli import FormatCommand, recognised_format, split_options
-from exhume.cli.outcome import Outcome
 from exhume.cli.params import Jobs
 from exhume.cli.render import human_size
 from exhume.cli.runtime import Run, common_options
@@ -32,7 +32,7 @@ def command(
     jobs: int,
     overwrite: bool,
     **values: Any,
-) -> Outcome:
+) -> ExitCode:
     """Extract members to a directory or tar file.
 
     Names that would lead outside the directory are rejected and reported; exit code 3 if anything was omitted.
@@ -74,4 +74,4 @@ def command(
         for name, error in report.refused:
             click.echo(f"exhume: not extracted: {error}" + ("" if name in str(error) else f" ({name!r})"), err=True)
         run.note(f"{report.extracted} extracted ({human_size(report.bytes)}), {len(report.refused)} left out")
-    return Outcome.DONE if report.ok else Outcome.LOSS
+    return ExitCode.DONE if report.ok else ExitCode.LOSS

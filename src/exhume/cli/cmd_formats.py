@@ -27,7 +27,7 @@ def command(run: Run) -> None:
                 "content": described.content,
                 "extensions": list(described.extensions),
                 "codecs": list(described.codecs),
-                "can": ["carve" if verb == "locate" else verb for verb in can],
+                "capabilities": ["carve" if verb == "locate" else verb for verb in can],
                 "limitations": list(described.limitations),
             }
         )
@@ -36,7 +36,10 @@ def command(run: Run) -> None:
         run.items("formats", {} if run.ndjson else {"installation": here.to_dict()}, "formats", rows)
         return
     run.say_lines(
-        table(([row[k] for k in ("id", "title", "can", "codecs")] for row in rows), ["id", "title", "can", "codecs"])
+        table(
+            ([row[k] for k in ("id", "title", "capabilities", "codecs")] for row in rows),
+            ["id", "title", "capabilities", "codecs"],
+        )
     )
     for row in rows:
         for limitation in row["limitations"]:

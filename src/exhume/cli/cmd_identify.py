@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
+from exhume.cli.exit_code import ExitCode
 from exhume.cli.many import Many, many_options, recursive_option
-from exhume.cli.outcome import Outcome
 from exhume.cli.params import Verb
 from exhume.cli.render import printable, shown
 from exhume.cli.runtime import Run, common_options
@@ -16,7 +16,7 @@ from exhume.cli.runtime import Run, common_options
 @recursive_option
 @many_options
 @common_options
-def command(run: Run, targets: tuple[str, ...], many: Many, recursive: bool) -> Outcome:
+def command(run: Run, targets: tuple[str, ...], many: Many, recursive: bool) -> ExitCode:
     """Identify the format of each TARGET, with confidence and evidence.
 
     Exit code 4 if the format of a target is not recognized; one of several that cannot be read is reported on standard
@@ -34,7 +34,7 @@ def command(run: Run, targets: tuple[str, ...], many: Many, recursive: bool) -> 
     return worst(each_target(run, many, "identify", identify_one, chosen))
 
 
-def identify_one(run: Run, target: str) -> Outcome:
+def identify_one(run: Run, target: str) -> ExitCode:
     """Says what one target looks like.  Raises `SourceError` when reading fails."""
     from exhume.engines.identify import identify_source, inside
 
@@ -55,4 +55,4 @@ def identify_one(run: Run, target: str) -> Outcome:
         for candidate in candidates:
             why = "; ".join((*candidate.evidence, *filter(None, [candidate.note])))
             run.say(f"{shown(target)}: {candidate.format} ({candidate.confidence:.0%}): {why}")
-    return Outcome.DONE if candidates else Outcome.NO
+    return ExitCode.DONE if candidates else ExitCode.NO

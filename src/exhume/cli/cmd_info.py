@@ -9,9 +9,9 @@ import click
 
 from exhume.archive import no_progress
 from exhume.cli.container import check_container
+from exhume.cli.exit_code import ExitCode
 from exhume.cli.formatcli import FormatCommand, given_options, recognised_format, split_options
 from exhume.cli.many import Many, recursive_options
-from exhume.cli.outcome import Outcome
 from exhume.cli.render import key_values
 from exhume.cli.runtime import Run, common_options
 from exhume.cli.specified import ksy_options, refuse_others, refuse_without_ksy
@@ -33,7 +33,7 @@ def command(
     recursive: Many | None,
     jobs: int | None = None,
     **values: Any,
-) -> Outcome:
+) -> ExitCode:
     """Show header, counts, codecs and versions of an archive.
 
     If the archive cannot be opened, show the values of its header.  Damage found on the way is reported, with exit code
@@ -60,7 +60,7 @@ def command(
 
 def info_one(
     run: Run, target: str, *, stats: bool, values: dict[str, Any], given: frozenset[str], jobs: int = 1
-) -> Outcome:
+) -> ExitCode:
     """Says what one archive says about itself."""
     described = recognised_format(run, target)
     _, opening = split_options(click.Context(command), "info", described, values, given)
@@ -77,6 +77,6 @@ def info_one(
         body.pop("verdict", None)
         for line in key_values(body):
             run.say(line)
-        if info.left_out:
-            run.note(info.left_out)
+        if info.omitted:
+            run.note(info.omitted)
     return outcome

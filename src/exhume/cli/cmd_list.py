@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exhume.archive import Archive, Entry
+from exhume.cli.exit_code import ExitCode
 from exhume.cli.formatcli import (
     FormatCommand,
     format_cli,
@@ -20,7 +21,6 @@ from exhume.cli.formatcli import (
     split_options,
 )
 from exhume.cli.many import Many, recursive_options
-from exhume.cli.outcome import Outcome
 from exhume.cli.render import aligned, printable, table
 from exhume.cli.runtime import Run, common_options
 from exhume.layout.sections import Section, SectionKind, SectionMap
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 @click.option("--sections", is_flag=True, help="List the sections of the file instead: what every byte is for.")
 @partial(recursive_options, also="With --sections also without it, and of a leveldb.")
 @common_options
-def command(run: Run, target: str, recursive: Many | None, **options: Any) -> Outcome:
+def command(run: Run, target: str, recursive: Many | None, **options: Any) -> ExitCode:
     """List members, blocks, channels or tables of an archive.
 
     The sections of a damaged archive are listed as far as they can be determined, the rest as unread; exit code 3.
@@ -60,7 +60,7 @@ def list_one(
     sections: bool,
     values: dict[str, Any],
     given: frozenset[str],
-) -> Outcome:
+) -> ExitCode:
     """Lists one archive.  Raises `click.UsageError` for options that do not go with it or with each other."""
     described = recognised_format(run, target)
     cli = format_cli(described)
@@ -84,7 +84,7 @@ def list_one(
             for text in lines:
                 run.out.utf8(text)
         judge = getattr(cli, "outcome", None)
-        return judge(run, archive) if judge else Outcome.DONE
+        return judge(run, archive) if judge else ExitCode.DONE
 
 
 def _chosen(run: Run, archive: Archive, options: dict[str, Any], glob: str | None) -> Iterator[Entry]:
@@ -124,14 +124,14 @@ def _list_long(run: Run, found: Iterator[Entry]) -> None:
     run.say_lines(table(rows, header))
 
 
-def _list_sections(run: Run, target: str, archive: Inspection, jobs: int) -> Outcome:
+def _list_sections(run: Run, target: str, archive: Inspection, jobs: int) -> ExitCode:
     found = archive.sections(jobs=jobs)
     outcome = run.tell_problems(archive)
     if run.machine:
         run.items("sections", {"target": target, "format": archive.format}, "sections", (s.to_dict() for s in found))
     else:
         run.say_lines(aligned(_section_columns(found), SECTION_COLUMNS))
-    return Outcome.LOSS if any(s.kind is SectionKind.UNREAD for s, *_ in found.sums()) else outcome
+    return ExitCode.LOSS if any(s.kind is SectionKind.UNREAD for s, *_ in found.sums()) else outcome
 
 
 SECTION_COLUMNS = ["file", "offset", "size", "kind", "codec", "section", "note"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from exhume.cli.outcome import Outcome
+from exhume.cli.exit_code import ExitCode
 from exhume.cli.params import Jobs, Verb
 from exhume.cli.runtime import Run, common_options
 from exhume.layout.sections import SectionKind
@@ -20,7 +20,7 @@ from exhume.layout.sections import SectionKind
 @common_options
 def command(
     run: Run, target: str, svg: str | None, png: str | None, overwrite: bool, no_verify: bool, jobs: int
-) -> Outcome:
+) -> ExitCode:
     """Draw a picture of an archive's sections and damage.
 
     Each file is a strip of its sections, with sizes and compression ratios.  Unreadable parts of a damaged archive are
@@ -36,7 +36,7 @@ def command(
         drawing = draw_map(archive, None if no_verify else archive.verify(jobs=jobs), jobs=jobs)
         outcome, verdict = run.tell_problems(archive), archive.verdict
         if any(section.kind is SectionKind.UNREAD for section, *_ in archive.sections().sums()):
-            outcome = Outcome.LOSS
+            outcome = ExitCode.LOSS
     pictures = {svg: to_svg(drawing).encode("utf-8")} if svg is not None else {}
     if png is not None:
         pictures[png] = to_png(drawing)

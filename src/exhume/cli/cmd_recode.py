@@ -7,8 +7,8 @@ from typing import Any
 import click
 
 from exhume.choices import hint
+from exhume.cli.exit_code import ExitCode
 from exhume.cli.formatcli import FormatCommand, recognised_format, split_options
-from exhume.cli.outcome import Outcome
 from exhume.cli.params import Jobs
 from exhume.cli.render import human_size, printable
 from exhume.cli.runtime import Run, common_options
@@ -22,7 +22,7 @@ from exhume.cli.runtime import Run, common_options
 )
 @click.option(cls=Jobs)
 @common_options
-def command(run: Run, target: str, output: str, stored: bool, jobs: int, **values: Any) -> Outcome:
+def command(run: Run, target: str, output: str, stored: bool, jobs: int, **values: Any) -> ExitCode:
     """Recompress an archive and verify that its content is unchanged.
 
     OUT gets another codec, level, block or record size.  It is verified, and its content digest compared with that of
@@ -46,4 +46,4 @@ def command(run: Run, target: str, output: str, stored: bool, jobs: int, **value
     else:
         run.say(f"{printable(output)}: {human_size(report.size_before)} -> {human_size(report.size_after)}")
         run.say(f"content {report.content_digest}, the same in both; verified")
-    return Outcome.DONE
+    return ExitCode.DONE

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
+from exhume.cli.exit_code import ExitCode
 from exhume.cli.formatcli import require_format
-from exhume.cli.outcome import Outcome
 from exhume.cli.params import Verb
 from exhume.cli.runtime import Run, common_options
 from exhume.counts import counted
@@ -16,18 +16,18 @@ from exhume.counts import counted
 @click.option("--name", "name", help="Name of the new log (default: that of the old one).")
 @click.option("--log", "log", metavar="GUID", help="Which log of a directory that holds several.")
 @common_options
-def command(run: Run, target: str, name: str | None, log: str | None) -> Outcome | None:
+def command(run: Run, target: str, name: str | None, log: str | None) -> ExitCode | None:
     """Write a readable manifest for a damaged or unfinished Ark log.
 
     It is created next to the old one, which is not changed, nor are its splits. Exit code 3 if something was lost.
     """
-    from exhume.formats.ark.reader import ArkReader
+    from exhume.formats.ark.reader import ArkArchive
     from exhume.formats.ark.repair import repair_log
 
     require_format(run, target, "repair", "ark")
     options = {"salvage": True, "unfinished": True, **({"log": log} if log else {})}
     with run.open(target, **options) as archive:
-        if not isinstance(archive, ArkReader):
+        if not isinstance(archive, ArkArchive):
             raise click.UsageError("repair needs one Ark log (choose one of several with --log)")
         with run.progress("repairing") as progress:
             report = repair_log(archive, name=name, progress=progress)
@@ -43,4 +43,4 @@ def command(run: Run, target: str, name: str | None, log: str | None) -> Outcome
             run.note(f"split {old} was rebuilt as {new}")
         found = counted(report.recovered_messages, "messages")
         run.note(f"{found} recovered that no index counted, {report.lost_messages} lost")
-    return Outcome.LOSS if report.dropped or report.lost_messages else None
+    return ExitCode.LOSS if report.dropped or report.lost_messages else None

@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
+from exhume.cli.exit_code import ExitCode
 from exhume.cli.formatcli import FormatCommand, given_options, split_options
 from exhume.cli.many import Many, many_options
-from exhume.cli.outcome import Outcome
 from exhume.cli.outputs import made_together, prepare_directory, sweep
 from exhume.cli.playback import each_target, worst
 from exhume.cli.render import printable, shown
@@ -17,7 +17,7 @@ from exhume.cli.runtime import Run, common_options
 from exhume.counts import counted
 from exhume.findings import Severity, Verdict
 from exhume.io.jsonout import dumps
-from exhume.recovery import SalvageReport, Verified
+from exhume.recovery import SalvageReport, VerifiedBy
 from exhume.redaction import redact
 
 
@@ -40,7 +40,7 @@ def command(
     jsonl: bool,
     report: str | None,
     **values: Any,
-) -> Outcome:
+) -> ExitCode:
     """Recover what is intact into a new archive and report all losses.
 
     With several targets OUT is a new or empty directory that gets an output per target, named after it, and --report
@@ -78,7 +78,7 @@ def command(
     return worst(outcomes)
 
 
-def salvage_one(run: Run, target: tuple[str, str], *, folder: str, together: bool, **options: Any) -> Outcome:
+def salvage_one(run: Run, target: tuple[str, str], *, folder: str, together: bool, **options: Any) -> ExitCode:
     """Salvages one of several targets to a name of its own below `folder`, to which no other process writes."""
     from pathlib import Path
 
@@ -134,35 +134,35 @@ def _salvage(
     return {"target": redact(target), **result.to_dict()}, result
 
 
-def _outcome(result: SalvageReport) -> Outcome:
-    if result.verified is Verified.FAILED or (result.verified is Verified.NOTHING and not result.complete):
-        return Outcome.FAILED
-    return Outcome.DONE if result.complete and result.verdict is Verdict.OK else Outcome.LOSS
+def _outcome(result: SalvageReport) -> ExitCode:
+    if result.verified_by is VerifiedBy.FAILED or (result.verified_by is VerifiedBy.EMPTY and not result.complete):
+        return ExitCode.FAILED
+    return ExitCode.DONE if result.complete and result.verdict is Verdict.OK else ExitCode.LOSS
 
 
 def _say(run: Run, result: SalvageReport) -> None:
     counts = [counted(n, kind) for kind, n in result.recovered.items() if n]
     run.say(f"recovered: {', '.join(counts) or 'nothing'}")
     lost = [counted(n, kind) for kind, n in result.lost.items() if n]
-    nothing = "nothing" if result.verified is Verified.CHECKSUMS else "nothing that would show"
+    nothing = "nothing" if result.verified_by is VerifiedBy.CHECKSUMS else "nothing that would show"
     run.say(f"lost: {', '.join(lost) or nothing}")
-    for fate in result.spans:
-        if run.verbose or str(fate.fate) == "lost":
-            why = f" ({fate.why})" if fate.why else ""
-            size = counted(fate.span.size, "bytes")
-            run.say(f"  {fate.fate}: {printable(str(fate.span))}, {size}: {printable(fate.what)}{why}")
+    for outcome in result.spans:
+        if run.verbose or str(outcome.outcome) == "lost":
+            why = f" ({outcome.reason})" if outcome.reason else ""
+            size = counted(outcome.span.size, "bytes")
+            run.say(f"  {outcome.outcome}: {printable(str(outcome.span))}, {size}: {printable(outcome.content)}{why}")
     for note in result.notes:
         run.say(f"note: {printable(note)}")
     for finding in result.findings:
         problem = "does not verify" if finding.severity is Severity.ERROR else "could not be verified completely"
         run.say(f"the output {problem}: {printable(str(finding))}")
-    run.say(f"{printable(result.output)}: {_VERIFIED[result.verified]}")
+    run.say(f"{printable(result.output)}: {_VERIFIED[result.verified_by]}")
 
 
 _VERIFIED = {
-    Verified.CHECKSUMS: "written; its content matches the original's checksums",
-    Verified.REREAD: "written; content decoded without errors, but no checksum covers it",
-    Verified.UNVERIFIABLE: "written; the format provides no way to verify the content",
-    Verified.FAILED: "written, but it does not verify",
-    Verified.NOTHING: "no content recovered",
+    VerifiedBy.CHECKSUMS: "written; its content matches the original's checksums",
+    VerifiedBy.STRUCTURE: "written; content decoded without errors, but no checksum covers it",
+    VerifiedBy.NONE: "written; the format provides no way to verify the content",
+    VerifiedBy.FAILED: "written, but it does not verify",
+    VerifiedBy.EMPTY: "no content recovered",
 }

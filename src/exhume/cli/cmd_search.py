@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
+from exhume.cli.exit_code import ExitCode
 from exhume.cli.formatcli import FormatCommand, format_cli, given_options, recognised_format, split_options
 from exhume.cli.many import Many, Targets, many_options, recursive_option
-from exhume.cli.outcome import Outcome
 from exhume.cli.playback import Player, each_target, worst
 from exhume.cli.runtime import Run, common_options
 from exhume.registry import Format, get_format
@@ -20,13 +20,13 @@ PRECHECKED = 64
 @click.command("search", cls=FormatCommand, verb="search")
 @click.argument("targets", nargs=-1, metavar="TARGET...")
 @click.argument("query", metavar="QUERY")
-@click.option("--exit-status", is_flag=True, help="Exit code 4 when nothing matches.")
+@click.option("--exit-code", is_flag=True, help="Exit code 4 when nothing matches.")
 @recursive_option
 @many_options
 @common_options
 def command(
-    run: Run, targets: tuple[str, ...], query: str, many: Many, recursive: bool, exit_status: bool, **values: Any
-) -> Outcome | None:
+    run: Run, targets: tuple[str, ...], query: str, many: Many, recursive: bool, exit_code: bool, **values: Any
+) -> ExitCode | None:
     """Print the records that match QUERY.
 
     clp-s takes KQL, zs a prefix, ark a topic pattern, leveldb a key prefix.  Several targets must have one format; one
@@ -41,22 +41,22 @@ def command(
         if "jobs" in given:
             values["jobs"] = many.jobs
         outcome = search_one(run, chosen.only, query=query, values=values, given=given, expected=None)
-        outcomes = [outcome or Outcome.DONE]
+        outcomes = [outcome or ExitCode.DONE]
     else:
         outcomes = _search_several(run, many, chosen, query, values, given)
     if not outcomes:
-        return Outcome.NO  # there is no archive
-    if Outcome.FAILED not in outcomes:
-        if Outcome.DONE in outcomes and Outcome.NO in outcomes:
-            outcomes.remove(Outcome.NO)
-        if not exit_status:
-            outcomes = [Outcome.DONE if one is Outcome.NO else one for one in outcomes]
+        return ExitCode.NO  # there is no archive
+    if ExitCode.FAILED not in outcomes:
+        if ExitCode.DONE in outcomes and ExitCode.NO in outcomes:
+            outcomes.remove(ExitCode.NO)
+        if not exit_code:
+            outcomes = [ExitCode.DONE if one is ExitCode.NO else one for one in outcomes]
     return worst(outcomes)
 
 
 def _search_below(
     run: Run, many: Many, chosen: Targets, query: str, values: dict[str, Any], given: frozenset[str]
-) -> list[Outcome]:
+) -> list[ExitCode]:
     """Searches every archive below the targets; no outcome where there is none."""
     from exhume.cli.recursive import archives_below, on_known
 
@@ -74,7 +74,7 @@ def _search_below(
 
 def _search_several(
     run: Run, many: Many, chosen: Targets, query: str, values: dict[str, Any], given: frozenset[str]
-) -> list[Outcome]:
+) -> list[ExitCode]:
     names, described = chosen.names, None
     if isinstance(names, list | tuple) and len(names) <= PRECHECKED and not any("://" in name for name in names):
         described = _one_format(run, names)
@@ -114,7 +114,7 @@ def _mixed(kinds: list[str]) -> click.UsageError:
 
 def search_one(
     run: Run, target: str, *, query: str, values: dict[str, Any], given: frozenset[str], expected: str | None
-) -> Outcome | None:
+) -> ExitCode | None:
     """Searches one target.
 
     Raises `click.UsageError` when its format cannot be searched or is not the `expected` one.
@@ -135,7 +135,7 @@ def search_one(
         if merges and merges(mine, run.machine):
             run.json, run.ndjson = True, False
         try:
-            outcome: Outcome | None = searcher(run, [archive], query, mine)
+            outcome: ExitCode | None = searcher(run, [archive], query, mine)
         finally:
             run.json, run.ndjson = asked
     return outcome
@@ -170,10 +170,10 @@ class _Answers(Player):
     def _options(self, described: Format) -> dict[str, Any]:
         return split_options(click.Context(command), "search", described, self._values, self._given)[0]
 
-    def merged(self, outcomes: list[Outcome]) -> list[Outcome]:
+    def merged(self, outcomes: list[ExitCode]) -> list[ExitCode]:
         """The outcomes, after printing the common answer, if there is one."""
         if self._merging and self._described is not None:
             merge = format_cli(self._described).merge
-            answer: Outcome = merge(self._run, self.documents, self._query, self._options(self._described))
-            return [*(one for one in outcomes if one is Outcome.FAILED), answer]
+            answer: ExitCode = merge(self._run, self.documents, self._query, self._options(self._described))
+            return [*(one for one in outcomes if one is ExitCode.FAILED), answer]
         return outcomes

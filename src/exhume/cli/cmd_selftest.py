@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from exhume.cli.outcome import Outcome
+from exhume.cli.exit_code import ExitCode
 from exhume.cli.params import Verb
 from exhume.cli.runtime import Run, plain_options
 from exhume.counts import counted
@@ -18,7 +18,7 @@ from exhume.counts import counted
 @click.option("--count", type=click.IntRange(1), default=40, show_default=True, help="Damages and faults of each kind.")
 @click.option("--seed", type=int, default=1, show_default=True, help="Which of them are drawn.")
 @plain_options
-def command(run: Run, output: str | None, count: int, seed: int) -> Outcome:
+def command(run: Run, output: str | None, count: int, seed: int) -> ExitCode:
     """Test this installation with damaged archives and simulated disk errors.
 
     It makes small archives in a temporary directory, damages bits and sectors of them, truncates them, hides them in
@@ -40,7 +40,7 @@ def command(run: Run, output: str | None, count: int, seed: int) -> Outcome:
         "installation": here,
         "count": count,
         "seed": seed,
-        "made_ns": str(time.time_ns()),
+        "created_ns": str(time.time_ns()),
         "checks": [row._asdict() for row in rows],
     }
     if output is not None:
@@ -58,6 +58,6 @@ def command(run: Run, output: str | None, count: int, seed: int) -> Outcome:
         for row in rows:
             results = ", ".join(f"{number} {what}" for what, number in sorted(row.results.items()))
             run.say(f"{'ok    ' if row.ok else 'NOT ok'} {row.part}: {row.name}: {results}")
-        attempts = counted(sum(row.tried for row in rows), "attempts")
+        attempts = counted(sum(row.attempts for row in rows), "attempts")
         run.say(f"{'ok' if ok else 'NOT ok'}: {counted(len(rows), 'checks')}, {attempts}")
-    return Outcome.DONE if ok else Outcome.NO
+    return ExitCode.DONE if ok else ExitCode.NO

@@ -11,8 +11,8 @@ from exhume.cli.runtime import Run, common_options
 
 @click.command("snippet", cls=Verb)
 @click.argument("target", metavar="TARGET")
-@click.option("--from-ns", "from_ns", type=SIZE, help="First time, nanoseconds of the log's clock.")
-@click.option("--to-ns", "to_ns", type=SIZE, help="Time to stop before, nanoseconds.")
+@click.option("--start-ns", "start_ns", type=SIZE, help="First time, nanoseconds of the log's clock.")
+@click.option("--stop-ns", "stop_ns", type=SIZE, help="Time to stop before, nanoseconds.")
 @click.option("--topic", "topic", multiple=True, metavar="NAME", help="Only this channel: name or regular expression.")
 @click.option("--hide", "hide", multiple=True, metavar="NAME", help="Not this channel: name or regular expression.")
 @click.option("--name", "name", help="Name of the new log (default: that of the old one).")
@@ -28,8 +28,8 @@ from exhume.cli.runtime import Run, common_options
 def command(
     run: Run,
     target: str,
-    from_ns: int | None,
-    to_ns: int | None,
+    start_ns: int | None,
+    stop_ns: int | None,
     topic: tuple[str, ...],
     hide: tuple[str, ...],
     name: str | None,
@@ -37,14 +37,16 @@ def command(
     output: str | None,
 ) -> None:
     """Write a manifest for part of an Ark log, without copying data."""
-    from exhume.formats.ark.reader import ArkReader
+    from exhume.formats.ark.reader import ArkArchive
     from exhume.formats.ark.snippet import write_snippet
 
     require_format(run, target, "snippet", "ark")
     with run.open(target, **({"log": log} if log else {})) as archive:
-        if not isinstance(archive, ArkReader):
+        if not isinstance(archive, ArkArchive):
             raise click.UsageError("snippet needs one Ark log (choose one of several with --log)")
-        made = write_snippet(archive, start_ns=from_ns, stop_ns=to_ns, allow=topic, deny=hide, name=name, path=output)
+        made = write_snippet(
+            archive, start_ns=start_ns, stop_ns=stop_ns, allow=topic, deny=hide, name=name, path=output
+        )
     if run.machine:
         body = {"target": target, "manifest": str(made.path), "log_identifier": made.manifest.identifier}
         run.document("snippet", body)

@@ -7,8 +7,8 @@ from typing import Any
 import click
 
 from exhume.cli.container import check_container
+from exhume.cli.exit_code import ExitCode
 from exhume.cli.many import Many, many_options, recursive_option
-from exhume.cli.outcome import Outcome
 from exhume.cli.params import Choice, Verb
 from exhume.cli.render import printable, shown
 from exhume.cli.runtime import Run, common_options
@@ -25,7 +25,7 @@ from exhume.findings import Finding, Severity, Verdict
 @recursive_option
 @many_options
 @common_options
-def command(run: Run, targets: tuple[str, ...], many: Many, quick: bool, fail_on: str, recursive: bool) -> Outcome:
+def command(run: Run, targets: tuple[str, ...], many: Many, quick: bool, fail_on: str, recursive: bool) -> ExitCode:
     """Check every checksum and rule of the format.
 
     Continues after each finding.  Exit code 4 if there are errors (or, with --fail-on warning, warnings) or the format
@@ -62,7 +62,7 @@ def command(run: Run, targets: tuple[str, ...], many: Many, quick: bool, fail_on
     return worst(outcomes)
 
 
-def verify_one(run: Run, target: str, *, quick: bool, fail_on: str, jobs: int = 1) -> Outcome:
+def verify_one(run: Run, target: str, *, quick: bool, fail_on: str, jobs: int = 1) -> ExitCode:
     """Verifies one target.  Raises `SourceError` when reading fails."""
     from exhume.engines.verify import Verification
 
@@ -89,11 +89,11 @@ def verify_one(run: Run, target: str, *, quick: bool, fail_on: str, jobs: int = 
         lead = f"{shown(target)}: {verification.format}" if verification.format else shown(target)
         run.say(f"{lead}: {verification.summary()}")
     if not sound:
-        return Outcome.FAILED
+        return ExitCode.FAILED
     warned = fail_on == "warning" and verification.counts[Severity.WARNING]
     if verification.format is None or verdict is Verdict.DAMAGED or warned:
-        return Outcome.NO
-    return Outcome.LOSS if verdict is Verdict.INCOMPLETE else Outcome.DONE
+        return ExitCode.NO
+    return ExitCode.LOSS if verdict is Verdict.INCOMPLETE else ExitCode.DONE
 
 
 def _say(run: Run, finding: Finding) -> None:

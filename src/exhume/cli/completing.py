@@ -52,7 +52,8 @@ def _archive(context: click.Context, *, damaged: bool = False) -> Any:
         raise LookupError(target)
     if not Path(target).exists():
         target = str(Path(target).expanduser())
-    return exhume.open(target, format=context.params.get("as_format"), damaged=damaged)
+    opening = exhume.inspect if damaged else exhume.open
+    return opening(target, format=context.params.get("as_format"))
 
 
 def formats(context: click.Context) -> Iterable[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from exhume.cli.outcome import Outcome
+from exhume.cli.exit_code import ExitCode
 from exhume.cli.render import cell, printable, table
 from exhume.cli.run import Run
 from exhume.counts import counted
@@ -143,7 +143,7 @@ def _touches(node: Any, selection: Any) -> bool:
     return node.span is None or (node.span.start < selection.end and node.span.end > selection.start)
 
 
-def tell_byte(run: Run, target: str, explained: Sequence[Any], offset: int) -> Outcome:
+def tell_byte(run: Run, target: str, explained: Sequence[Any], offset: int) -> ExitCode:
     """Prints or documents what one byte is, innermost field first."""
     from exhume.engines.explain import innermost, neighbours
     from exhume.engines.explained import field_to_dict
@@ -158,10 +158,10 @@ def tell_byte(run: Run, target: str, explained: Sequence[Any], offset: int) -> O
             "fields": [{k: v for k, v in field_to_dict(node).items() if k != "children"} for node in reversed(chain)],
         }
         run.document("explain", body)
-        return Outcome.DONE if sections else Outcome.NO
+        return ExitCode.DONE if sections else ExitCode.NO
     if not sections:
         run.say(f"offset {offset} is outside the archive")
-        return Outcome.NO
+        return ExitCode.NO
     for node in reversed(chain):
         size = _size(node)
         what = f"{size} {'byte' if size == '1' else 'bytes'}  {node.path}  {node.type}  {_value(node)}"
@@ -179,4 +179,4 @@ def tell_byte(run: Run, target: str, explained: Sequence[Any], offset: int) -> O
         run.say(f"in section {printable(section.name)} ({section.kind}), {section.span.start}..{section.span.end}")
         if section.note:
             run.say(f"    {printable(section.note)}")
-    return Outcome.DONE
+    return ExitCode.DONE

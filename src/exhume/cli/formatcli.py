@@ -8,14 +8,14 @@ A format's `cli.py` (light: click and `exhume.cli.params` only at the top) may d
   nothing to do, so that giving both is refused
 - `NEEDS`: `{verb: {option: other}}`, likewise: `option` has no effect without the other, so that giving it alone is
   refused
-- `cat(run, archive, names, options) -> Outcome | None`
-- `search(run, archives, query, options) -> Outcome | None`
+- `cat(run, archive, names, options) -> ExitCode | None`
+- `search(run, archives, query, options) -> ExitCode | None`
 - `entries(run, archive, options) -> Iterator[Entry]` for a `list` with options of its own; and `listed(run, archive,
   options) -> Iterator[bytes] | None` for the lines of a plain list, where these can be had without an object for each
 - `table_options(options) -> dict`: takes (pops) the given options of `export` that choose what is in a table, and
   returns them as those of the format's `to_arrow`
-- `merges(options, machine) -> bool` and `merge(run, documents, query, options) -> Outcome`: searches of several targets
-  whose answer is one (a count), and that answer from the JSON document of each target
+- `merges(options, machine) -> bool` and `merge(run, documents, query, options) -> ExitCode`: searches of several
+  targets whose answer is one (a count), and that answer from the JSON document of each target
 - `EXPORTS`: `{target: "module:function"}` relative to the format's package, with the signature in `exhume.export`
 
 A format that can be written has a `cli_create.py` as well, whose `create`, a `click.Command`, becomes
@@ -145,7 +145,7 @@ def _default(option: click.Option, ctx: click.Context) -> Any:
 
 
 def recognised_format(run: Any, target: str) -> Format:
-    """The format of a target, by `--as` or by its bytes.  Raises `UnrecognizedFormatError`."""
+    """The format of a target, by `--format` or by its bytes.  Raises `UnrecognizedFormatError`."""
     return get_format(run.format_of(target))
 
 

@@ -13,7 +13,7 @@ from click import UsageError
 
 from exhume import __version__
 from exhume import cli as _package
-from exhume.cli.outcome import Outcome
+from exhume.cli.exit_code import ExitCode
 from exhume.cli.params import Group
 from exhume.errors import ExhumeError, QueryError
 from exhume.redaction import redact
@@ -97,14 +97,14 @@ def run() -> NoReturn:
     sys.exit(int(outcome))
 
 
-def invoke(args: list[str] | None = None) -> Outcome:
+def invoke(args: list[str] | None = None) -> ExitCode:
     """Runs the command line and returns its outcome; prints errors as one line (JSON with --json)."""
     argv = sys.argv[1:] if args is None else args
     if "_EXHUME_COMPLETE" in os.environ:  # a shell asks, see `exhume completion`
         from exhume.cli.shells import answer
 
         answer(main, os.environ["_EXHUME_COMPLETE"])
-        return Outcome.DONE
+        return ExitCode.DONE
     try:
         result: Any = main.main(args=argv, prog_name="exhume", standalone_mode=False)
         sys.stdout.flush()
@@ -112,10 +112,10 @@ def invoke(args: list[str] | None = None) -> Outcome:
         return ending(ended.error, argv)
     except BaseException as error:  # what `ending` does not know it raises again
         return ending(error, argv)
-    return result if isinstance(result, Outcome) else Outcome(result) if isinstance(result, int) else Outcome.DONE
+    return result if isinstance(result, ExitCode) else ExitCode(result) if isinstance(result, int) else ExitCode.DONE
 
 
-def ending(error: BaseException, argv: list[str]) -> Outcome:
+def ending(error: BaseException, argv: list[str]) -> ExitCode:
     """The outcome of a run that raised `error`, which is printed on standard error; a bug is raised again."""
     if isinstance(error, RuntimeError) and isinstance(error.__cause__, KeyboardInterrupt):
         error = error.__cause__  # Python before 3.12 says it so while a class is made
@@ -123,35 +123,35 @@ def ending(error: BaseException, argv: list[str]) -> Outcome:
         raise error
     except click.exceptions.NoArgsIsHelpError as usage:
         click.echo(usage.format_message(), err=True)
-        return Outcome.USAGE
+        return ExitCode.USAGE
     except UsageError as usage:
         usage.message = redact(usage.message)  # type: ignore[misc]  # final only for those who read it
         usage.show()
-        return Outcome.USAGE
+        return ExitCode.USAGE
     except click.ClickException as failure:
         failure.message = redact(failure.message)  # type: ignore[misc]  # as above
         failure.show()
-        return Outcome.FAILED
+        return ExitCode.FAILED
     except (click.Abort, KeyboardInterrupt):
         click.echo("exhume: interrupted", err=True)
-        return Outcome.INTERRUPTED
+        return ExitCode.INTERRUPTED
     except ExhumeError as failure:
         _say_error(failure, argv)
-        return Outcome.FAILED
+        return ExitCode.FAILED
     except BrokenPipeError:
         return _reader_left()
     except OSError as failure:
         click.echo(redact(f"exhume: {failure.filename or 'error'}: {failure.strerror or failure}"), err=True)
-        return Outcome.FAILED
+        return ExitCode.FAILED
     except MemoryError:
         click.echo("exhume: out of memory (lower --jobs or a --limit)", err=True)
-        return Outcome.FAILED
+        return ExitCode.FAILED
 
 
-def _reader_left() -> Outcome:
+def _reader_left() -> ExitCode:
     """Ends quietly, and keeps the interpreter from flushing into the closed pipe at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return Outcome.DONE
+    return ExitCode.DONE
 
 
 def _say_error(error: ExhumeError, argv: list[str]) -> None:

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     _IntType = click.ParamType[int]
     _BytesType = click.ParamType[bytes]
     _TextType = click.ParamType[str]
+    _RangeType = click.ParamType[tuple[int, int | None]]
 else:  # generic only in newer click
-    _IntType = _BytesType = _TextType = click.ParamType
+    _IntType = _BytesType = _TextType = _RangeType = click.ParamType
 
 
 class Size(_IntType):
@@ -36,6 +37,25 @@ class Size(_IntType):
 
 
 SIZE = Size()
+
+
+class ByteRange(_RangeType):
+    """`A:B`, the half-open range of bytes `[A, B)`; an absent A is 0, an absent B the end (None)."""
+
+    name = "range"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int | None]:
+        if not isinstance(value, str):
+            return value  # type: ignore[no-any-return]
+        first, colon, last = value.partition(":")
+        start = SIZE.convert(first or "0", param, ctx)
+        stop = SIZE.convert(last, param, ctx) if last else None
+        if not colon or (stop is not None and stop <= start):
+            self.fail(f"not a range: {value!r}; give A:B with A before B, for example 0x40:0x80", param, ctx)
+        return start, stop
+
+
+BYTE_RANGE = ByteRange()
 
 
 class FormatId(_TextType):

@@ -1,6 +1,6 @@
 """What a verb says about each of many targets, recorded and played back.
 
-A verb provides a module-level function `one(run, target, **options) -> Outcome` that handles a single target.  It runs
+A verb provides a module-level function `one(run, target, **options) -> ExitCode` that handles a single target.  It runs
 on a worker, with a `Recorder` as its `Run`; its output is played back here in the order of the targets, so the answer
 does not depend on where the work was done.
 """
@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import click
 
 from exhume.archive import Progress
+from exhume.cli.exit_code import ExitCode
 from exhume.cli.many import Many, Targets
-from exhume.cli.outcome import Outcome
 from exhume.cli.render import printable, shown
 from exhume.cli.run import ProgressBar
 from exhume.cli.runtime import Run
@@ -24,7 +24,7 @@ from exhume.errors import ExhumeError, QueryError
 from exhume.findings import Verdict
 from exhume.redaction import redact
 
-One = Callable[..., Outcome | None]
+One = Callable[..., ExitCode | None]
 
 ITEM_BREAK = ",\n"
 """The separator of two items of a list."""
@@ -92,7 +92,7 @@ class Part(NamedTuple):
     """The output and outcome of one target; `usage` is the error when its options make no sense."""
 
     events: tuple[tuple[Any, ...], ...]
-    outcome: Outcome = Outcome.DONE
+    outcome: ExitCode = ExitCode.DONE
     usage: str | None = None
 
 
@@ -146,10 +146,10 @@ def _part(one: One, run: Run, target: Any, options: dict[str, Any]) -> Part:
     try:
         outcome = one(run, target, **options)
     except click.UsageError as error:
-        return Part((), Outcome.USAGE, error.message)
+        return Part((), ExitCode.USAGE, error.message)
     finally:
         run.close()
-    return Part((), outcome or Outcome.DONE)
+    return Part((), outcome or ExitCode.DONE)
 
 
 class Player:
@@ -210,14 +210,14 @@ def each_target(
     failed: Callable[[str, ExhumeError], None] | None = None,
     player: Player | None = None,
     **options: Any,
-) -> list[Outcome]:
+) -> list[ExitCode]:
     """Runs `one` on each target and plays back its output, in order; returns the set of outcomes.
 
     A target that fails is passed to `failed` (default: an error line, JSON with --json, on standard error) and counts
-    as `Outcome.FAILED`; the others continue.  Errors that every target would raise end the run: raises
+    as `ExitCode.FAILED`; the others continue.  Errors that every target would raise end the run: raises
     `click.UsageError` and `QueryError`.
     """
-    found: set[Outcome] = set()
+    found: set[ExitCode] = set()
     player = player or Player(run)
     with run.progress(verb) as progress:
         for name, got in _parts(run, many, one, targets, options, player, progress):
@@ -225,7 +225,7 @@ def each_target(
                 raise got
             if isinstance(got, ExhumeError):
                 (failed or partial(say_failed, run))(name if isinstance(name, str) else name[0], got)
-                found.add(Outcome.FAILED)
+                found.add(ExitCode.FAILED)
                 continue
             if got.usage is not None:
                 raise click.UsageError(got.usage, click.get_current_context(silent=True))
@@ -266,8 +266,8 @@ def say_failed(run: Run, target: str, error: ExhumeError) -> None:
         click.echo(f"exhume: {where}{printable(str(error))}", err=True)
 
 
-def worst(outcomes: Iterable[Outcome]) -> Outcome:
+def worst(outcomes: Iterable[ExitCode]) -> ExitCode:
     """The outcome of a run over many targets: the first of failed, no, loss and done that any of them had."""
-    order = (Outcome.FAILED, Outcome.NO, Outcome.LOSS)
+    order = (ExitCode.FAILED, ExitCode.NO, ExitCode.LOSS)
     found = set(outcomes)
-    return next((outcome for outcome in order if outcome in found), Outcome.DONE)
+    return next((outcome for outcome in order if outcome in found), ExitCode.DONE)

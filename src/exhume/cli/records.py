@@ -128,8 +128,8 @@ def check(path: str, *, files: bool = True) -> Iterator[tuple[int, str, dict[str
 
     Yields `(line, "record", facts)` for each record, with `digest`, `run` (what was done, when and with which outcome)
     and, if it is wrong, `problem`; and `(line, "file", facts)`
-    for each of its inputs and outputs, with `state`: `same`, `changed` or `missing`, or `not checked` for anything but
-    files: remote objects, standard input and output. Checking stops at the first line that is not a record.
+    for each of its inputs and outputs, with `state`: `unchanged`, `changed` or `missing`, or `not_checked` for anything
+    but files: remote objects, standard input and output. Checking stops at the first line that is not a record.
 
     Raises:
         SourceError: The file cannot be read, or is not a regular file.
@@ -156,7 +156,7 @@ def check(path: str, *, files: bool = True) -> Iterator[tuple[int, str, dict[str
                     states[name, kept] = _state(name, kept)
                 yield number, "file", {"name": name, "role": role, "state": states[name, kept]}
             for role, name in others:
-                yield number, "file", {"name": name, "role": role, "state": "not checked"}
+                yield number, "file", {"name": name, "role": role, "state": "not_checked"}
 
 
 TARGETS = ("target", "targets", "inputs", "images", "left", "right", "database", "records", "spec")
@@ -229,4 +229,4 @@ def _state(path: str, digest: str) -> str:
     facts = facts_of(path)
     if "error" in facts:
         return "missing"
-    return "same" if facts["sha256"] == digest else "changed"
+    return "unchanged" if facts["sha256"] == digest else "changed"

@@ -12,8 +12,8 @@ from typing import Any
 
 import click
 
+from exhume.cli.exit_code import ExitCode
 from exhume.cli.many import Many, Targets
-from exhume.cli.outcome import Outcome
 from exhume.cli.playback import One, Player, each_target, say_failed, worst
 from exhume.cli.render import printable, shown
 from exhume.cli.runtime import Run
@@ -22,12 +22,12 @@ from exhume.engines.walk import Found, Kind
 from exhume.errors import ExhumeError, SourceError, UnrecognizedFormatError
 from exhume.redaction import redact
 
-UNRECOGNISED = "unrecognised"
+UNRECOGNIZED = "unrecognized"
 
 _TOLD = {
     Kind.ARCHIVE: ("archive", "archives"),
     Kind.PART: ("file that belongs to one", "files that belong to them"),
-    UNRECOGNISED: ("file not recognised", "files not recognised"),
+    UNRECOGNIZED: ("file not recognised", "files not recognised"),
     Kind.LINK: ("link not followed", "links not followed"),
     Kind.UNREADABLE: ("unreadable", "unreadable"),
 }
@@ -43,7 +43,7 @@ def each_archive(
     heading: bool = False,
     failed: Callable[[str, ExhumeError], None] | None = None,
     **options: Any,
-) -> Outcome:
+) -> ExitCode:
     """Runs `one` on every archive below the targets, reports every other file, and prints totals.
 
     With `heading`, each archive's answer, in text for people, follows its name.  The exit code is 1 when something
@@ -72,7 +72,7 @@ def each_archive(
     )
     run.tell_total()
     account.sum_up()
-    return worst(outcomes if account.counts[Kind.ARCHIVE] else [*outcomes, Outcome.NO])
+    return worst(outcomes if account.counts[Kind.ARCHIVE] else [*outcomes, ExitCode.NO])
 
 
 def archives_below(run: Run, targets: Iterable[str]) -> list[tuple[str, Found]]:
@@ -93,7 +93,7 @@ def archives_below(run: Run, targets: Iterable[str]) -> list[tuple[str, Found]]:
     return units
 
 
-def on_known(run: Run, unit: tuple[str, Found], *, verb_of: One, options: dict[str, Any]) -> Outcome | None:
+def on_known(run: Run, unit: tuple[str, Found], *, verb_of: One, options: dict[str, Any]) -> ExitCode | None:
     """Runs `verb_of` on an archive that `archives_below` found."""
     name, found = unit
     if found.format is not None:
@@ -103,7 +103,7 @@ def on_known(run: Run, unit: tuple[str, Found], *, verb_of: One, options: dict[s
 
 def _refuse_choices(run: Run) -> None:
     if run.as_format or run.offset or run.length is not None:
-        raise click.UsageError("--recursive finds archives by itself: no --as, --offset or --length", _context())
+        raise click.UsageError("--recursive finds archives by itself: no --format, --offset or --length", _context())
 
 
 def _recognised(run: Run, name: str, found: Found) -> tuple[str, str | None, str]:
@@ -115,7 +115,7 @@ def _recognised(run: Run, name: str, found: Found) -> tuple[str, str | None, str
     try:
         return Kind.ARCHIVE, run.format_of(name), ""
     except UnrecognizedFormatError as error:
-        return UNRECOGNISED, found.format, "" if error.actual is None else f"perhaps {error.actual}"
+        return UNRECOGNIZED, found.format, "" if error.actual is None else f"perhaps {error.actual}"
     except SourceError as error:
         return Kind.UNREADABLE, found.format, error.message
 
@@ -133,10 +133,10 @@ def _found(run: Run, targets: Iterable[str]) -> Iterator[tuple[str, Found]]:
             yield target, Found(target, Kind.UNREADABLE, error=error)
 
 
-def _on_found(run: Run, unit: tuple[str, Found], *, verb_of: One, heading: bool, options: dict[str, Any]) -> Outcome:
+def _on_found(run: Run, unit: tuple[str, Found], *, verb_of: One, heading: bool, options: dict[str, Any]) -> ExitCode:
     name, found = unit
     kind, format, message = _recognised(run, name, found)
-    outcome: Outcome | None = None
+    outcome: ExitCode | None = None
     if kind == Kind.ARCHIVE:
         if heading and not run.machine:
             run.say(f"{shown(name)} ({format}):")
@@ -145,7 +145,7 @@ def _on_found(run: Run, unit: tuple[str, Found], *, verb_of: One, heading: bool,
             run.say()
     body = {"target": name, "kind": kind, "format": format, "archive": found.archive, "message": message or None}
     run.document("file", body)
-    return outcome or (Outcome.FAILED if kind == Kind.UNREADABLE else Outcome.DONE)
+    return outcome or (ExitCode.FAILED if kind == Kind.UNREADABLE else ExitCode.DONE)
 
 
 class _Account(Player):

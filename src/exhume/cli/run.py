@@ -21,7 +21,7 @@ from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.redaction import redact
 
 if TYPE_CHECKING:
-    from exhume.cli.outcome import Outcome
+    from exhume.cli.exit_code import ExitCode
     from exhume.engines.inspect import Inspection
     from exhume.findings import Severity
     from exhume.io.source import Source
@@ -130,7 +130,7 @@ class Run:
             self._sources[target] = source
 
     def known_format(self, target: str) -> str | None:
-        """The id of the target's format, if `--as` names it or it was recognized already."""
+        """The id of the target's format, if `--format` names it or it was recognized already."""
         return self.as_format or self._formats.get(target)
 
     def close(self) -> None:
@@ -139,7 +139,7 @@ class Run:
             self._sources.popitem()[1].close()
 
     def format_of(self, target: str) -> str:
-        """The id of the target's format, by `--as` or by its bytes (read once per run)."""
+        """The id of the target's format, by `--format` or by its bytes (read once per run)."""
         known = self.known_format(target)
         if known is None:
             from exhume.engines.identify import recognise
@@ -163,18 +163,18 @@ class Run:
         described = get_format(self.format_of(target))
         return Inspection(self.take_source(target), described, limits=self.limits, **options)
 
-    def tell_problems(self, archive: Inspection) -> Outcome:
+    def tell_problems(self, archive: Inspection) -> ExitCode:
         """Prints on standard error why an archive could not be read or checked completely; returns the matching
         outcome.
         """
-        from exhume.cli.outcome import Outcome
+        from exhume.cli.exit_code import ExitCode
 
         for problem in archive.problems:
             self.note(f"{problem.severity}: {problem}")
         for findings in archive.unchecked.values():
             more = f" (and {len(findings) - 1} more)" if len(findings) > 1 else ""
             self.note(f"{findings[0].severity}: {findings[0]}{more}")
-        return Outcome.LOSS if archive.problems or archive.unchecked else Outcome.DONE
+        return ExitCode.LOSS if archive.problems or archive.unchecked else ExitCode.DONE
 
     def document(self, verb: str, body: Mapping[str, Any]) -> None:
         """Prints the one JSON document of a verb."""

@@ -18,7 +18,7 @@ _COMMON_OPTIONS: dict[str, Callable[[Any], Any]] = {
     "json": click.option("--json", "json", is_flag=True, help="One JSON document on standard output."),
     "ndjson": click.option("--ndjson", is_flag=True, help="One JSON line per item on standard output."),
     "as_format": click.option(
-        "--as", "as_format", type=FORMAT, metavar="FORMAT", help="Treat the target as this format."
+        "--format", "--as", "as_format", type=FORMAT, metavar="FORMAT", help="Treat the target as this format."
     ),
     "offset": click.option("--offset", type=SIZE, default=0, help="Where the archive starts inside the target."),
     "length": click.option("--length", type=SIZE, help="How long the archive is inside the target."),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exhume.choices import hint
-from exhume.cli.outcome import Outcome
+from exhume.cli.exit_code import ExitCode
 from exhume.cli.runtime import Run
 from exhume.counts import counted
 from exhume.redaction import redact
@@ -70,17 +70,17 @@ class _Table:
     def __init__(self, rows: Any, path: str) -> None:
         self.rows = rows
         self.path = path
-        self.left_out: dict[str, str] = {}
+        self.omitted: dict[str, str] = {}
 
-    def arrow_tables(self, *, columns: list[str] | None, lost: Any, jobs: int = 1) -> dict[str, Callable[[], Any]]:
+    def arrow_tables(self, *, columns: list[str] | None, losses: Any, jobs: int = 1) -> dict[str, Callable[[], Any]]:
         """The one table."""
 
         def make() -> Any:
             from exhume.tabular.arrow import choose, import_pyarrow
 
             reader = self.rows.reader()
-            self.left_out = self.rows.tabulator.left_out
-            lost[WITHOUT] += sum(why != SAME for why in self.left_out.values())
+            self.omitted = self.rows.tabulator.omitted
+            losses[WITHOUT] += sum(why != SAME for why in self.omitted.values())
             if columns is None:
                 return reader
             names = choose(reader.schema.names, columns)
@@ -102,19 +102,25 @@ def export_specified(
     to: str,
     overwrite: bool,
     columns: list[str],
-) -> Outcome:
+) -> ExitCode:
     """Exports a list of a file.  Raises `click.UsageError` for a form that tables do not have."""
     report, table = _exported(run, target, output, ksy, imports, path, to, overwrite, columns)
     if run.machine:
-        body = {"target": redact(target), "to": to, "output": output, **report.to_dict(), "left_out": table.left_out}
+        body = {
+            "target": redact(target),
+            "export_format": to,
+            "output": output,
+            **report.to_dict(),
+            "omitted": table.omitted,
+        }
         run.document("export", body)
     else:
         run.note(", ".join(counted(n, kind) for kind, n in report.written.items()) or "nothing written")
         for kind, count in report.lost.items():
             if count and kind != WITHOUT:
                 run.note(f"lost: {kind}: {count}")
-        _tell_left_out(run, table.left_out)
-    return Outcome.DONE if report.complete else Outcome.LOSS
+        _tell_omitted(run, table.omitted)
+    return ExitCode.DONE if report.complete else ExitCode.LOSS
 
 
 def _exported(
@@ -146,16 +152,16 @@ def _exported(
     return report, table
 
 
-def _tell_left_out(run: Run, left_out: Mapping[str, str]) -> None:
+def _tell_omitted(run: Run, omitted: Mapping[str, str]) -> None:
     """Names what has no column."""
-    told = list(left_out.items())
+    told = list(omitted.items())
     for name, why in told[:NAMED]:
         run.note(f"no column: {name}: {why}")
     if len(told) > NAMED:
         run.note(f"no column: {counted(len(told) - NAMED, 'more fields')}, named in the schema's metadata")
 
 
-def cat_specified(run: Run, target: str, ksy: str, imports: tuple[str, ...], path: str | None) -> Outcome:
+def cat_specified(run: Run, target: str, ksy: str, imports: tuple[str, ...], path: str | None) -> ExitCode:
     """Prints a list of a file as JSON lines, or without a path everything that is in it as one JSON object.
 
     Raises `StructureError` or `TruncatedError` for data that do not fit.
@@ -166,23 +172,23 @@ def cat_specified(run: Run, target: str, ksy: str, imports: tuple[str, ...], pat
 
     if path is not None:
         report, table = _exported(run, target, "-", ksy, imports, path, "jsonl", False, [])
-        _tell_left_out(run, table.left_out)
-        return Outcome.DONE if report.complete else Outcome.LOSS
+        _tell_omitted(run, table.omitted)
+        return ExitCode.DONE if report.complete else ExitCode.LOSS
     specification = specification_of(ksy, imports)
-    left_out: dict[str, str] = {}
+    omitted: dict[str, str] = {}
     with one_file(run.take_source(target)) as source:
         value = specification.read_source(source)
         try:
-            for piece in json_pieces(specification, value, left_out):
+            for piece in json_pieces(specification, value, omitted):
                 run.out.text(piece)
         except RAISED as error:
             raise refused(error, source.span(0, source.size)) from error
     run.out.text("\n")
-    _tell_left_out(run, left_out)
-    return Outcome.LOSS if left_out else Outcome.DONE
+    _tell_omitted(run, omitted)
+    return ExitCode.LOSS if omitted else ExitCode.DONE
 
 
-def info_specified(run: Run, target: str, ksy: str, imports: tuple[str, ...]) -> Outcome:
+def info_specified(run: Run, target: str, ksy: str, imports: tuple[str, ...]) -> ExitCode:
     """Says what a file has by its specification: single values, and lists with the numbers of their elements."""
     from exhume.cli.render import key_values
     from exhume.layout.foreign_values import described
@@ -201,4 +207,4 @@ def info_specified(run: Run, target: str, ksy: str, imports: tuple[str, ...]) ->
     else:
         for line in key_values(body):
             run.say(line)
-    return Outcome.DONE
+    return ExitCode.DONE

@@ -19,7 +19,7 @@ from exhume.compiler.instances.seal import KNOWN, Checksums, seal
 from exhume.compiler.instances.spoil import spoil
 from exhume.compiler.refusal import RefusedError
 
-__all__ = ["Instance", "Nearly", "instances", "nearly_instances", "type_of"]
+__all__ = ["Instance", "InvalidInstance", "instances", "invalid_instances", "type_of"]
 
 T = TypeVar("T")
 
@@ -33,7 +33,7 @@ class Instance:
 
 
 @dataclass(frozen=True, slots=True)
-class Nearly:
+class InvalidInstance:
     """Bytes that a reader refuses: `rule` of the field at `path`, which begins at `at`, is the first that is broken.
 
     `rule` is a key of `valid` (`eq`, `min`, `max`, `any-of`, `in-enum`, `expr`), `contents`, `terminator`, `encoding`,
@@ -109,22 +109,22 @@ def instances(
     return one()
 
 
-def nearly_instances(
+def invalid_instances(
     type: Type, arguments: Many[Any] | None = None, checksums: Checksums = KNOWN
-) -> st.SearchStrategy[Nearly]:
+) -> st.SearchStrategy[InvalidInstance]:
     """Data that would be an instance of a type except for one broken rule; raises what `instances` raises."""
     _refuse_what_is_not_drawn(type)
     given = None if arguments is None else list(arguments)
 
     @st.composite
-    def one(draw_fn: st.DrawFn) -> Nearly:
+    def one(draw_fn: st.DrawFn) -> InvalidInstance:
         chance = _Drawing(draw_fn)
         for _ in range(4):
             try:
                 found = spoil(type, _drawn(type, chance, given, checksums), chance)
             except NoneDrawnError:
                 continue
-            return Nearly(found.data, found.arguments, found.path, found.at, found.rule)
+            return InvalidInstance(found.data, found.arguments, found.path, found.at, found.rule)
         raise UnsatisfiedAssumption
 
     return one()

@@ -21,7 +21,7 @@ from exhume.io.opening import open_target
 from exhume.io.parallel import map_ordered
 from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.recovery import Carved
+from exhume.recovery import CarvedArchive
 
 SPAN = 256 << 20
 """Bytes that one unit searches: minutes of work at most, and far more than a unit costs to send."""
@@ -68,11 +68,11 @@ class Image:
     """The archives found in one image, and the parts of it that could not be searched."""
 
     target: str
-    archives: list[Carved] = field(default_factory=list)
+    archives: list[CarvedArchive] = field(default_factory=list)
     errors: list[ExhumeError] = field(default_factory=list)
 
 
-def search_span(search: Search, span: ImageSpan) -> list[Carved]:
+def search_span(search: Search, span: ImageSpan) -> list[CarvedArchive]:
     """The finds of one span, in order of their signatures.  Raises the span's error when it has one."""
     if span.error is not None:
         raise span.error
@@ -107,7 +107,7 @@ def carve_each(
         raise ValueError("a span needs at least one byte")
     units = _plan(targets, search, start, stop, span)
     image: Image | None = None
-    finds: list[Carved] = []
+    finds: list[CarvedArchive] = []
     for result in run(partial(search_span, search), units, progress=progress, unit="spans", **how):
         unit: ImageSpan = result.unit
         if image is None:
@@ -170,7 +170,7 @@ def carve(
     storage_options: dict[str, Any] | None = None,
     span: int = SPAN,
     **how: Any,
-) -> Iterator[Carved]:
+) -> Iterator[CarvedArchive]:
     """`exhume.carve` of a path or URL in spans of `span` bytes, on `jobs=` local workers or a `cluster=` (see `run`).
 
     The result is the same.  Raises the error of a span that could not be searched.

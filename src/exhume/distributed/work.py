@@ -11,7 +11,7 @@ from typing import Any
 from exhume.errors import ExhumeError, SourceError
 from exhume.io.parallel import map_ordered
 
-_FINAL = frozenset({"EX-602", "EX-605", "EX-606", "EX-607", "EX-612"})
+_FINAL = frozenset({"EX-602", "EX-605", "EX-606", "EX-607", "EX-612", "EX-614", "EX-615", "EX-616", "EX-617"})
 """Codes of source errors that another attempt cannot avoid: no ranges, closed, a database, a forbidden download."""
 
 

@@ -22,7 +22,7 @@ from exhume.io.parallel import map_ordered
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits, cpu_count
-from exhume.recovery import Carved, CarveVerdict, Proof
+from exhume.recovery import CarvedArchive, CarveVerdict, VerifiedBy
 from exhume.registry import Format, formats, get_format
 
 WINDOW = 1 << 20
@@ -52,7 +52,7 @@ def carve(
     progress: Progress = no_progress,
     storage_options: dict[str, Any] | None = None,
     jobs: int = 1,
-) -> Iterator[Carved]:
+) -> Iterator[CarvedArchive]:
     """Yields the archives inside a disk image, a memory dump or another archive, in order of offset.
 
     Args:
@@ -93,7 +93,7 @@ def carve(
 
 def _carve(
     target: Target, start: int, stop: int | None, storage: dict[str, Any] | None, how: dict[str, Any]
-) -> Iterator[Carved]:
+) -> Iterator[CarvedArchive]:
     image = open_target(target, storage_options=storage, is_image=True)
     if isinstance(image, Tree):
         raise TypeError("carving needs a file (a disk image, a dump), not a directory")
@@ -115,7 +115,7 @@ def find(
     limits: Limits = DEFAULT_LIMITS,
     progress: Progress = no_progress,
     jobs: int = 1,
-) -> Iterator[Carved]:
+) -> Iterator[CarvedArchive]:
     """The archives found by the signatures that begin in `[start, stop)`, in the order of the signatures, each once.
 
     Signatures may reach past `stop`, and archives may reach beyond both ends.  So the finds of adjacent ranges, joined
@@ -128,7 +128,7 @@ def find(
     own = threading.local()
     window = REMOTE_WINDOW if image.is_remote else WINDOW
 
-    def search(first: int, last: int, progress: Progress = no_progress) -> Iterator[Carved]:
+    def search(first: int, last: int, progress: Progress = no_progress) -> Iterator[CarvedArchive]:
         if not hasattr(own, "scanner"):
             own.scanner = Scanner([signature.magic for _, signature in patterns])
         for hit, index in own.scanner.scan(image, first, last, window, progress):
@@ -148,12 +148,12 @@ def find(
 
 
 def _on_threads(
-    search: Callable[[int, int], Iterator[Carved]], start: int, stop: int, jobs: int, progress: Progress
-) -> Iterator[Carved]:
+    search: Callable[[int, int], Iterator[CarvedArchive]], start: int, stop: int, jobs: int, progress: Progress
+) -> Iterator[CarvedArchive]:
     """The finds of `search` in the chunks of a range, in order."""
     pieces = range(start, stop, PIECE)
 
-    def one(at: int) -> list[Carved]:
+    def one(at: int) -> list[CarvedArchive]:
         return list(search(at, min(at + PIECE, stop)))
 
     found = map_ordered(one, pieces, jobs, ahead=AHEAD * (jobs or cpu_count()), leave=True)
@@ -162,14 +162,16 @@ def _on_threads(
         yield from finds
 
 
-def join(finds: Iterable[Carved]) -> Iterator[Carved]:
+def join(finds: Iterable[CarvedArchive]) -> Iterator[CarvedArchive]:
     """Sorts finds by offset, keeps each archive once, and marks nested ones.
 
     A format without a leading magic is found by its end, later than archives that start after it, so all finds are read
     before the first is returned.
     """
     once = {_key(found): found for found in reversed(list(finds))}
-    open_ones: list[tuple[int, Carved]] = []  # each ends before those below it: the others are hidden by a later one
+    open_ones: list[
+        tuple[int, CarvedArchive]
+    ] = []  # each ends before those below it: the others are hidden by a later one
     for number, found in enumerate(sorted(once.values(), key=lambda c: (c.offset, -c.length, c.format))):
         while open_ones and open_ones[-1][1].end <= found.offset:
             open_ones.pop()
@@ -186,19 +188,19 @@ def join(finds: Iterable[Carved]) -> Iterator[Carved]:
         yield result
 
 
-def _key(found: Carved) -> tuple[str, int, int]:
+def _key(found: CarvedArchive) -> tuple[str, int, int]:
     return found.format, found.offset, found.length
 
 
-def _locate(described: Format, image: Source, at: Span, limits: Limits, jobs: int) -> Carved | None:
+def _locate(described: Format, image: Source, at: Span, limits: Limits, jobs: int) -> CarvedArchive | None:
     """What the format finds at a signature; the signature alone, if a limit or a missing feature prevents more."""
     try:
-        found: Carved | None = described.hook("locate")(image, at.start - image.origin, limits=limits, jobs=jobs)
+        found: CarvedArchive | None = described.hook("locate")(image, at.start - image.origin, limits=limits, jobs=jobs)
     except SourceError:
         raise
     except NOT_CHECKED as error:
         unread = (Finding.from_error(error),)
-        return Carved(described.id, at, CarveVerdict.INCOMPLETE, UNREAD_CONFIDENCE, unread, Proof.NOTHING)
+        return CarvedArchive(described.id, at, CarveVerdict.INCOMPLETE, UNREAD_CONFIDENCE, unread, VerifiedBy.NONE)
     except ExhumeError:
         return None
     return found

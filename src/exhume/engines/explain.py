@@ -18,7 +18,7 @@ from exhume.archive import Archive
 from exhume.choices import check_keywords, hint
 from exhume.counts import counted
 from exhume.engines.explained import PARSED_SIZE, Explained, check_fields, explain_section, only_damage, parsed_whole
-from exhume.engines.opening import open_archive
+from exhume.engines.inspect import inspect_archive
 from exhume.errors import EntryNotFoundError, QueryError, Span, shorten
 from exhume.findings import Finding
 from exhume.io.opening import Target
@@ -133,14 +133,14 @@ def explain(
         check_keywords("explain()", options, explain)
         return _explain_specified(target, ksy, selection or Selection())
     openers = [described.hook("open") for described in formats().values()] if options else []
-    check_keywords("explain()", options, explain, open_archive, *openers)
+    check_keywords("explain()", options, explain, inspect_archive, *openers)
     return _explain_target(target, selection or Selection(), findings, options)
 
 
 def _explain_target(
     target: Target, selection: Selection, findings: Iterable[Finding] | None, options: Mapping[str, Any]
 ) -> Iterator[Explained]:
-    with open_archive(target, damaged=True, **options) as archive:
+    with inspect_archive(target, **options) as archive:
         found = list(archive.verify()) if findings is None else findings
         yield from explain_archive(archive, selection, found)
 
@@ -175,18 +175,18 @@ def _explain(
 ) -> Iterator[Explained]:
     noted = _Noted(findings)
     shown: Counter[tuple[object, ...]] = Counter()
-    left_out: dict[tuple[object, ...], Explained] = {}
+    omitted: dict[tuple[object, ...], Explained] = {}
     begun: set[str] = set()
     schemas: Counter[str | None] = Counter()
     for section, count, _ in found.sums():
         schemas[section.schema] += count
     left = {True: selection.parsed_in_all // 2, False: selection.parsed_in_all // 2}
-    for section in _looked_at(found, selection, noted, shown, left_out):
+    for section in _looked_at(found, selection, noted, shown, omitted):
         near = noted.near(section.span, first=section.span.source not in begun)
         sort = (bool(near), *section.sort)
         shown[sort] += 1
         if shown[sort] > (selection.damaged if near else selection.bulk) and not selection.narrow:
-            _leave_out(left_out.setdefault(sort, Explained(section)), section)
+            _leave_out(omitted.setdefault(sort, Explained(section)), section)
             continue
         fields = bool(near) or selection.fields
         limit = UNBOUNDED if selection.narrow else min(selection.parsed, max(SMALL, left[bool(near)])) if fields else -1
@@ -211,7 +211,7 @@ def _explain(
             only_damage(explained)
         begun.add(section.span.source)
         yield explained
-    yield from left_out.values()
+    yield from omitted.values()
 
 
 def _looked_at(
@@ -219,9 +219,9 @@ def _looked_at(
     selection: Selection,
     noted: _Noted,
     shown: Mapping[tuple[object, ...], int],
-    left_out: dict[tuple[object, ...], Explained],
+    omitted: dict[tuple[object, ...], Explained],
 ) -> Iterator[Section]:
-    """The sections that a selection includes; those of runs that would be summarised are counted in `left_out`."""
+    """The sections that a selection includes; those of runs that would be summarised are counted in `omitted`."""
     for part in found.parts:
         if isinstance(part, Section):
             if selection.wants(part):
@@ -230,7 +230,7 @@ def _looked_at(
             if selection.narrow:
                 yield from map(part.__getitem__, _chosen(part, selection))
             else:
-                yield from _summarised(part, selection, noted.numbers(part), shown, left_out)
+                yield from _summarised(part, selection, noted.numbers(part), shown, omitted)
 
 
 def _chosen(run: SectionRun, selection: Selection) -> Iterable[int]:
@@ -248,9 +248,9 @@ def _summarised(
     selection: Selection,
     near: frozenset[int],
     shown: Mapping[tuple[object, ...], int],
-    left_out: dict[tuple[object, ...], Explained],
+    omitted: dict[tuple[object, ...], Explained],
 ) -> Iterator[Section]:
-    """The first sections of a run, and those `near` findings; the others are counted in `left_out`."""
+    """The first sections of a run, and those `near` findings; the others are counted in `omitted`."""
     sorts = {number: (False, *form.sort) for number, form in run.forms.items()}
     last: dict[tuple[object, ...], int] = {}
     for number, kind in enumerate(run.sorts):
@@ -258,12 +258,12 @@ def _summarised(
         if not number or number in near or shown.get(sort, 0) < selection.bulk:
             yield run[number]
             continue
-        if sort not in left_out:
-            left_out[sort] = Explained(run[number])
-        left_out[sort].skipped += 1
+        if sort not in omitted:
+            omitted[sort] = Explained(run[number])
+        omitted[sort].skipped += 1
         last[sort] = number
     for sort, number in last.items():
-        summed = left_out[sort]
+        summed = omitted[sort]
         summed.note = f"{summed.section.name} to {run[number].name}" if summed.skipped > 1 else ""
 
 

@@ -110,7 +110,7 @@ def extract(
 
     keep_freed_memory()
     if names is None and jobs == 1:
-        archive.hint_all()
+        archive.will_read_all()
 
     found: Iterable[_Result | _Large]
     if isinstance(output, OutputTree):

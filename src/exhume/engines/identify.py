@@ -64,7 +64,7 @@ def _ranked(found: Iterable[Identification]) -> list[Identification]:
 def _probed(source: Source | Tree, among: Iterable[Format]) -> list[Identification]:
     """The candidates that the probes of some formats report."""
     if isinstance(source, Tree):
-        source.hint(listing=True)
+        source.will_read(listing=True)
     found: list[Identification] = []
     for described in among:
         try:

@@ -12,8 +12,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from exhume.archive import Archive, Entry, Info, Progress, no_progress
+from exhume.choices import check_keywords
+from exhume.engines.opening import closing_on_error, open_described
 from exhume.errors import ExhumeError, MissingDependencyError, UnsupportedOperationError
 from exhume.findings import Finding, Severity, Verdict
+from exhume.io.opening import Target
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.layout.sections import Section, SectionKind, SectionMap
@@ -29,13 +32,53 @@ HEADERS = 4
 """The number of sections whose values `info` shows for an archive that does not open."""
 
 
+def inspect_archive(
+    target: Target,
+    *,
+    format: str | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+    storage_options: dict[str, Any] | None = None,
+    offset: int = 0,
+    length: int | None = None,
+    **options: Any,
+) -> Inspection:
+    """Open an archive as far as it can be understood, even if `exhume.open` would reject it.
+
+    Args:
+        target: Path, URL, bytes, binary file object, `Source` or `Tree`.
+        format: Id of the format, or another name for it; None: recognised by its bytes.
+        limits: What hostile input may cost.
+        storage_options: Options for the fsspec file system of a URL.
+        offset: Where the archive starts inside a larger file, in bytes.
+        length: How long it is there, in bytes; None: to the end.
+        options: Those of the format's own opener (such as `exhume.zs.open`).
+
+    Returns:
+        A context manager with the sections, values and entries that can be read; `problems` are the errors as findings.
+
+    Raises:
+        SourceError: The target cannot be read (`FileNotFoundError` and `PermissionError` where it is one).
+        UnrecognizedFormatError: No format recognises it, or none is called `format`.
+        TypeError: The format does not have the option.
+
+    Example:
+        >>> with exhume.inspect("words.zs") as archive:
+        ...     len(archive.sections().names()), archive.problems
+        (4, [])
+    """
+    opened, described = open_described(target, format, storage_options, offset=offset, length=length)
+    with closing_on_error(opened, target):
+        check_keywords(f"inspect() of {described.id} archives", options, described.hook("open"), inspect_archive)
+        return Inspection(opened, described, limits=limits, **options)
+
+
 @dataclass(frozen=True, slots=True)
 class Known(Info):
     """What `info` can report: the archive's own values or those of its header, and why there are no others."""
 
     facts: dict[str, Any]
     findings: tuple[Finding, ...]
-    left_out_: str = ""
+    omitted_: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         if not self.findings:
@@ -47,8 +90,8 @@ class Known(Info):
         }
 
     @property
-    def left_out(self) -> str:
-        return self.left_out_
+    def omitted(self) -> str:
+        return self.omitted_
 
 
 class Inspection(Archive):
@@ -102,8 +145,8 @@ class Inspection(Archive):
     def info(self) -> Known:
         found = self._attempt(self._archive.info) if self._archive is not None else None
         if found is not None:
-            self.problems += [finding for finding in found.damage if finding not in self.problems]
-            return Known(found.to_dict(), tuple(self.problems), found.left_out)
+            self.problems += [finding for finding in found.findings if finding not in self.problems]
+            return Known(found.to_dict(), tuple(self.problems), found.omitted)
         sections = self.sections()
         facts = {"size": sum(source.size for source in sections.sources.values()), "fields": dict(_parsed(sections))}
         return Known(facts, tuple(self.problems))

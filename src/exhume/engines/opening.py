@@ -1,15 +1,19 @@
-"""Opening an archive whose format is given or recognised, and damaged archives as far as they can be understood."""
+"""Opening an archive whose format is given or recognised."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from exhume.archive import Archive
 from exhume.choices import check_keywords
 from exhume.engines.identify import recognise
 from exhume.io.opening import Target, open_target
+from exhume.io.source import Source
+from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.registry import get_format
+from exhume.registry import Format, get_format
 
 
 def open_archive(
@@ -20,7 +24,6 @@ def open_archive(
     storage_options: dict[str, Any] | None = None,
     offset: int = 0,
     length: int | None = None,
-    damaged: bool = False,
     **options: Any,
 ) -> Archive:
     """Opens an archive for reading.
@@ -32,7 +35,6 @@ def open_archive(
         storage_options: Options for the fsspec file system of a URL.
         offset: Where the archive starts inside a larger file, in bytes.
         length: How long it is there, in bytes; None: to the end.
-        damaged: Whether to open an archive that would be refused, as far as it can be understood.
         options: Those of the format's own opener (such as `exhume.zs.open`).
 
     Returns:
@@ -49,22 +51,31 @@ def open_archive(
         ...     archive.format
         'caf'
     """
+    opened, described = open_described(target, format, storage_options, offset=offset, length=length)
+    with closing_on_error(opened, target):
+        opener = described.hook("open")
+        check_keywords(f"open() of {described.id} archives", options, opener, open_archive)
+        archive: Archive = opener(opened, limits=limits, **options)
+    return archive
+
+
+def open_described(
+    target: Target, format: str | None, storage_options: dict[str, Any] | None, *, offset: int, length: int | None
+) -> tuple[Source | Tree, Format]:
+    """The opened target and its format, which is recognised unless it is given; raises as `open_archive` does."""
     known = get_format(format) if format is not None else None
     tail_first = known is not None and known.tail_first and not offset and length is None
     opened = open_target(target, storage_options=storage_options, offset=offset, length=length, tail_first=tail_first)
-    try:
-        described = known or get_format(recognise(opened))
-        opener = described.hook("open")
-        check_keywords(f"open() of {described.id} archives", options, opener, open_archive)
-        archive: Archive
-        if damaged:
-            from exhume.engines.inspect import Inspection  # which knows verify and explain: most openings do without
+    with closing_on_error(opened, target):
+        return opened, known or get_format(recognise(opened))
 
-            archive = Inspection(opened, described, limits=limits, **options)
-        else:
-            archive = opener(opened, limits=limits, **options)
+
+@contextmanager
+def closing_on_error(opened: Source | Tree, target: Target) -> Iterator[None]:
+    """Close what was opened if the block raises, unless the caller passed it as the target."""
+    try:
+        yield
     except BaseException:
         if opened is not target:
             opened.close()
         raise
-    return archive

@@ -21,7 +21,7 @@ from exhume.io.output.atomic import exists_error
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.recovery import SalvageMode, SalvageReport, Verified
+from exhume.recovery import SalvageMode, SalvageReport, VerifiedBy
 from exhume.registry import Format, get_format
 
 
@@ -55,8 +55,8 @@ def salvage(
         options: The format's own.
 
     Returns:
-        Counts of what was recovered and lost, the fate of every span, and in `verified` what the output, which is read
-        again, was checked against.
+        Counts of what was recovered and lost, the outcome of every span, and in `verified_by` what the output, which
+        is read again, was checked against.
 
     Raises:
         WriterError: The output is the input; `OutputExistsError` when it exists.
@@ -67,7 +67,7 @@ def salvage(
 
     Example:
         >>> report = exhume.salvage("words.zs", "rescued.zs")
-        >>> report.complete, dict(report.recovered)["records"], str(report.verified)
+        >>> report.complete, dict(report.recovered)["records"], str(report.verified_by)
         (True, 3, 'checksums')
     """
     path = Path(output)
@@ -89,9 +89,9 @@ def salvage(
             source.close()
     report.findings = list(_reread(path, id, mode, limits, progress, jobs)) if path.exists() else []
     if report.verdict is Verdict.DAMAGED:
-        report.verified = Verified.FAILED
+        report.verified_by = VerifiedBy.FAILED
     elif report.verdict is Verdict.INCOMPLETE:
-        report.vouch(Verified.UNVERIFIABLE)
+        report.set_verified_by(VerifiedBy.NONE)
     if witness.active is not None:
         witness.active.told("salvage", report.to_dict())
     return report

@@ -37,7 +37,7 @@ class Scanner:
         self, source: Source, start: int, stop: int, window: int, progress: Progress = no_progress
     ) -> Iterator[tuple[int, int]]:
         """`(offset, pattern index)` of every occurrence that starts in `[start, stop)`, in order of offset."""
-        source.hint(start, min(stop + self._overlap, source.size))
+        source.will_read(start, min(stop + self._overlap, source.size))
         at = start
         while at < stop:
             size = min(window, stop - at)

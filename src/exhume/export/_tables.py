@@ -41,7 +41,7 @@ NO_COLUMNS = "rows without columns"
 
 
 class TableFile(ABC):
-    """A file of one table: made with the schema, given batches, closed.  `lost` counts what it cannot hold.
+    """A file of one table: made with the schema, given batches, closed.  `losses` counts what it cannot hold.
 
     With several `jobs`, what is called `beside` is so while the next batches are made.
     """
@@ -131,7 +131,7 @@ def exporter(kind: type[TableFile]) -> Callable[..., ExportReport]:
         jobs = options.get("jobs", 1)
         if kind.maps and archive.wide_tables and not columns:
             options["widest"] = wide.WIDEST
-        tables = archive.arrow_tables(columns=columns or None, lost=report.lost, **options)
+        tables = archive.arrow_tables(columns=columns or None, losses=report.lost, **options)
         if len(tables) == 1:
             (make,) = tables.values()
             opened = text_output if kind.is_text else binary_output
@@ -156,7 +156,9 @@ def exporter(kind: type[TableFile]) -> Callable[..., ExportReport]:
                 }
                 found = None
                 if len(part) > 1:
-                    found = archive.arrow_together(list(part), columns=columns or None, lost=report.lost, **options)
+                    found = archive.read_arrow_tables(
+                        list(part), columns=columns or None, losses=report.lost, **options
+                    )
                 if found is not None:
                     into = {table: atomic.file for table, atomic in opened_files.items()}
                     _copy_together(*found, into, kind, report, progress, jobs)
@@ -281,7 +283,7 @@ def file_names(tables: Mapping[str, Callable[[], Any]], suffix: str) -> dict[str
 # --- columns as text --------------------------------------------------------------------------------------------------
 
 
-def flat_column(pa: Any, column: Any, lost: Any) -> Any:
+def flat_column(pa: Any, column: Any, losses: Any) -> Any:
     """A column as CSV can hold it.
 
     Dictionaries become their values, bytes become text (U+FFFD for what is not UTF-8), durations integers, and nested
@@ -289,26 +291,26 @@ def flat_column(pa: Any, column: Any, lost: Any) -> Any:
     """
     types, kind = pa.types, column.type
     if types.is_dictionary(kind):
-        return flat_column(pa, column.dictionary_decode(), lost)
+        return flat_column(pa, column.dictionary_decode(), losses)
     if types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind):
-        return _escaped(pa, text_array(pa, column.to_pylist(), lost), lost)
+        return _escaped(pa, text_array(pa, column.to_pylist(), losses), losses)
     if types.is_string(kind) or types.is_large_string(kind):
-        return _escaped(pa, column, lost)
+        return _escaped(pa, column, losses)
     if types.is_duration(kind):
         return column.cast(pa.int64())
     if types.is_nested(kind):
-        lost[NESTED] += len(column) - column.null_count
+        losses[NESTED] += len(column) - column.null_count
         return pa.array([None if value is None else dumps(value) for value in column.to_pylist()], pa.large_string())
     return column
 
 
-def _escaped(pa: Any, column: Any, lost: Any) -> Any:
+def _escaped(pa: Any, column: Any, losses: Any) -> Any:
     import pyarrow.compute as pc
 
     count = pc.sum(pc.match_substring_regex(column, CONTROLS)).as_py()
     if not count:
         return column
-    lost[ESCAPED] += count
+    losses[ESCAPED] += count
     values = column.to_pylist()
     return pa.array([None if value is None else escape_controls(value) for value in values], column.type)
 

@@ -31,7 +31,7 @@ def entry_info(entry: Entry, name: str) -> Info:
 class MemberFileSystem(ArchiveFileSystem):
     """An archive of members as a file system; paths are member names.
 
-    Names that are not paths (empty, or with an empty, `.` or `..` part) are left out, and counted in `left_out` of the
+    Names that are not paths (empty, or with an empty, `.` or `..` part) are left out, and counted in `omitted` of the
     root's entry.
     """
 
@@ -102,8 +102,8 @@ class CafFileSystem(MemberFileSystem):
     format: ClassVar[str] = "caf"
 
     def _root(self, held: Held[Archive]) -> Info:
-        left_out = self._paths(held).left_out
-        return folder_info("") | ({"left_out": left_out} if left_out else {})
+        omitted = self._paths(held).omitted
+        return folder_info("") | ({"omitted": omitted} if omitted else {})
 
 
 class DataBundleFileSystem(MemberFileSystem):

@@ -45,12 +45,12 @@ def folder_info(path: str) -> Info:
 
 
 class Paths:
-    """Paths in sorted order, so that a directory is a range of them; `left_out` counts names that are not paths."""
+    """Paths in sorted order, so that a directory is a range of them; `omitted` counts names that are not paths."""
 
     def __init__(self, names: Iterable[str]) -> None:
         listed = list(names)
         self.paths = sorted(name for name in listed if is_path(name))
-        self.left_out = len(listed) - len(self.paths)
+        self.omitted = len(listed) - len(self.paths)
 
     def is_folder(self, path: str) -> bool:
         """Whether anything is below a path."""

@@ -29,12 +29,12 @@ class EvidenceSource(Source):
     """
 
     def __init__(self, path: str) -> None:
-        """Raises `MissingDependencyError` without libewf (extra `evidence`), `SourceError` for what it cannot read."""
+        """Raises `MissingDependencyError` without libewf (extra `ewf`), `SourceError` for what it cannot read."""
         try:
             import pyewf
         except ImportError:
             raise MissingDependencyError(
-                "evidence containers need libewf: pip install 'exhume[evidence]'", span=Span(path, 0, 0)
+                "evidence containers need libewf: pip install 'exhume[ewf]'", span=Span(path, 0, 0)
             ) from None
         self.name = path
         self._lock = threading.Lock()

@@ -114,7 +114,7 @@ class Source(abc.ABC):
         """The bytes of several half-open ranges, in their order; neighbouring ranges are read together."""
         return [self.read_at(start, end - start) for start, end in ranges]
 
-    def hint(self, start: int, stop: int) -> None:  # noqa: B027 - most sources are at hand
+    def will_read(self, start: int, stop: int) -> None:  # noqa: B027 - most sources are at hand
         """Announces that `[start, stop)` will be read in small reads, mostly in order: a remote source prefetches.
 
         Nothing is read yet, and nothing past `stop` is read for it.
@@ -271,8 +271,8 @@ class WindowSource(Source):
                 self.read_at(start, end - start)  # raises, with the window's own words
         return self._base.read_many([(self._start + start, self._start + end) for start, end in ranges])
 
-    def hint(self, start: int, stop: int) -> None:
-        self._base.hint(self._start + start, self._start + min(stop, self.size))
+    def will_read(self, start: int, stop: int) -> None:
+        self._base.will_read(self._start + start, self._start + min(stop, self.size))
 
     def close(self) -> None:
         self._base.close()

@@ -59,7 +59,7 @@ class Tree(abc.ABC):
     def source(self, name: str) -> Source:
         """Opens one file; the source is called by its relative name.  Raises `EntryNotFoundError`."""
 
-    def hint(  # noqa: B027 - most trees are at hand
+    def will_read(  # noqa: B027 - most trees are at hand
         self,
         names: Iterable[str] = (),
         *,

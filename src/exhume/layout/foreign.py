@@ -149,7 +149,7 @@ class Specification:
     def to_arrow(self, target: Target, path: str, *arguments: Any) -> Any:
         """A `pyarrow.Table` with a row for each element of the repeated field at a path such as `tables[2].rows`.
 
-        See `foreign_table` for the columns; what has none is in the schema's metadata (`exhume.left_out`).  Raises what
+        See `foreign_table` for the columns; what has none is in the schema's metadata (`exhume.omitted`).  Raises what
         `read` raises; `EntryNotFoundError` when the path leads to no repeated field; `MissingDependencyError` without
         pyarrow (extra `arrow`).
         """

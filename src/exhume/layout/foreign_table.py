@@ -3,7 +3,7 @@
 Each field is a column with its name and width.  Bytes and texts are kept as they are; a value of an enum becomes its
 name (or its number as text, if it has none), a structure becomes a struct, everything repeated a list.  A field that is
 one of several (`switch-on`) becomes a struct with a field for each of them, null but for the one that it is; numbers of
-different widths share one.  Computed instances are columns, too.  What has no column is in `Tabulator.left_out`.
+different widths share one.  Computed instances are columns, too.  What has no column is in `Tabulator.omitted`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from exhume.io.jsonout import dumps
 from exhume.layout.tracing import slot
 from exhume.tabular.arrow import import_pyarrow
 
-LEFT_OUT = "exhume.left_out"
+OMITTED = "exhume.omitted"
 """The key of the schema's metadata that has what has no column, as JSON: why, by path."""
 
 DEEPEST = 16
@@ -65,14 +65,14 @@ class _Room:
 class Tabulator:
     """Makes the batches of a table from the elements of one repeated field of a file of a size.
 
-    `left_out` has what has no column, by its path, and why.  The schema of the first batch is that of all.
+    `omitted` has what has no column, by its path, and why.  The schema of the first batch is that of all.
     """
 
     def __init__(self, field: Described, size: int) -> None:
         self.pa = import_pyarrow()
         self.field = field
         self.size = size
-        self.left_out: dict[str, str] = {}
+        self.omitted: dict[str, str] = {}
         self.schema: Any = None
         self._room = _Room(size)
         self._around: list[Type] = []
@@ -100,7 +100,7 @@ class Tabulator:
             raise SpecificationError("nothing of its elements has a column", field_path=self.field.where)
         batch = pa.RecordBatch.from_arrays(list(columns.values()), list(columns))
         if self.schema is None:
-            said = {LEFT_OUT: dumps(self.left_out)} if self.left_out else None
+            said = {OMITTED: dumps(self.omitted)} if self.omitted else None
             self.schema = batch.schema.with_metadata(said)
         try:
             return batch.cast(self.schema)
@@ -140,12 +140,12 @@ class Tabulator:
         found = []
         for one in type.seq:
             if "contents" in one.raw:
-                self.left_out[f"{path}{one.id}"] = "always the same"
+                self.omitted[f"{path}{one.id}"] = "always the same"
             elif one.size != Literal(0):
                 found.append(one)
         for one in type.instances.values():
             if one.value is None:
-                self.left_out[f"{path}{one.id}"] = "read from elsewhere when it is asked for"
+                self.omitted[f"{path}{one.id}"] = "read from elsewhere when it is asked for"
         return found
 
     def _of_objects(self, rows: Sequence[Any], type: Type, path: str, depth: int) -> dict[str, Any]:
@@ -213,7 +213,7 @@ class Tabulator:
         return self.pa.StructArray.from_arrays(list(inner.values()), list(inner), mask=missing)
 
     def _none(self, path: str, why: str) -> None:
-        self.left_out[path] = why
+        self.omitted[path] = why
 
 
 def _choices(kind: Switch) -> dict[str, tuple[Kind, Callable[[Any], bool]]]:

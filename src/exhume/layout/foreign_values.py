@@ -19,20 +19,20 @@ SHOWN = 200
 """Characters or bytes of a value in an outline."""
 
 
-def json_pieces(specification: Specification, value: Any, left_out: dict[str, str], path: str = "") -> Iterator[str]:
+def json_pieces(specification: Specification, value: Any, omitted: dict[str, str], path: str = "") -> Iterator[str]:
     """The text of a value in JSON, in pieces: fields and computed instances; enums by name, lists as arrays.
 
-    `left_out` gets the instances that are read from elsewhere, by their path.  Raises what instances raise.
+    `omitted` gets the instances that are read from elsewhere, by their path.  Raises what instances raise.
     """
     type = specification.type_of(value)
     if type is not None:
         lead, here = "{", f"{path}." if path else ""
         for field in type.fields():
             if field.value is None and field.instance:
-                left_out[f"{here}{field.id}"] = ELSEWHERE
+                omitted[f"{here}{field.id}"] = ELSEWHERE
                 continue
             yield f"{lead}{dumps(field.id)}:"
-            yield from json_pieces(specification, getattr(value, slot(field.id)), left_out, f"{here}{field.id}")
+            yield from json_pieces(specification, getattr(value, slot(field.id)), omitted, f"{here}{field.id}")
             lead = ","
         yield "}" if lead == "," else "{}"
     elif isinstance(value, enum.Enum):
@@ -47,7 +47,7 @@ def json_pieces(specification: Specification, value: Any, left_out: dict[str, st
         lead = "["
         for index in range(len(value)):
             yield lead
-            yield from json_pieces(specification, value[index], left_out, path)
+            yield from json_pieces(specification, value[index], omitted, path)
             lead = ","
         yield "]" if lead == "," else "[]"
     else:

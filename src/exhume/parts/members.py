@@ -41,7 +41,7 @@ def items(archive: MemberArchive, part: Selection, options: dict[str, Any]) -> I
     entries = stored_order(archive)
     chosen = entries[slice(*part)] if part else entries
     if options.get("data", True):
-        archive.hint(chosen)
+        archive.will_read(chosen)
     for entry in chosen:
         if entry.kind == "directory":
             continue

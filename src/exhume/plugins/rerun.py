@@ -61,7 +61,7 @@ def send(recording: Any, path: str, reader: Any) -> list[str]:
     """Sends the rows of a channel's table, batch by batch; returns the fields that were left out."""
     import rerun
 
-    left_out: dict[str, None] = {}
+    omitted: dict[str, None] = {}
     for batch in reader:
         times = batch.column(batch.schema.get_field_index(TIME)).to_numpy().astype("timedelta64[ns]")
         for name, column in _leaves(batch):
@@ -69,7 +69,7 @@ def send(recording: Any, path: str, reader: Any) -> list[str]:
                 continue
             values = _numbers(column)
             if values is None:
-                left_out[name] = None
+                omitted[name] = None
                 continue
             present = column.is_valid().to_numpy(zero_copy_only=False)
             rerun.send_columns(
@@ -78,7 +78,7 @@ def send(recording: Any, path: str, reader: Any) -> list[str]:
                 columns=rerun.Scalars.columns(scalars=values[present]),
                 recording=recording,
             )
-    return list(left_out)
+    return list(omitted)
 
 
 def _leaves(batch: Any) -> Iterator[tuple[str, Any]]:

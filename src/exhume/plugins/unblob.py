@@ -34,7 +34,7 @@ from exhume.io.opening import open_target
 from exhume.io.source import Source
 from exhume.io.tree import MemoryTree
 from exhume.limits import DEFAULT_LIMITS as LIMITS
-from exhume.recovery import Carved, Fate, SalvageMode
+from exhume.recovery import CarvedArchive, Outcome, SalvageMode
 from exhume.registry import Format, formats
 
 MIN_CONFIDENCE = 0.5
@@ -63,9 +63,9 @@ class SalvageExtractor(Extractor):  # type: ignore[misc]
                 report = salvage(target, output, format=self._format.id, mode=mode)
         except ExhumeError as error:
             raise ExtractError(_problem(inpath, str(error), "Nothing was extracted")) from error
-        lost = (fate for fate in report.spans if fate.fate is Fate.LOST)
+        lost = (outcome for outcome in report.spans if outcome.outcome is Outcome.LOST)
         return ExtractResult(
-            reports=[_problem(inpath, f"{one.what} at {one.span}: {one.why}", "Left out") for one in lost]
+            reports=[_problem(inpath, f"{one.content} at {one.span}: {one.reason}", "Left out") for one in lost]
         )
 
     @staticmethod
@@ -87,7 +87,9 @@ class ArchiveHandler(Handler):  # type: ignore[misc]
     def calculate_chunk(self, file: File, start_offset: int) -> ValidChunk | None:
         """The archive whose signature is at `start_offset`; it may begin before it.  None if there is none."""
         try:
-            carved: Carved | None = self.FORMAT.hook("locate")(FileObjectSource(file), start_offset, limits=LIMITS)
+            carved: CarvedArchive | None = self.FORMAT.hook("locate")(
+                FileObjectSource(file), start_offset, limits=LIMITS
+            )
         except SourceError:
             raise
         except ExhumeError:

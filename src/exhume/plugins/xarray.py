@@ -4,7 +4,7 @@
 
 Every field of numbers, booleans or times is a variable over the dimension `time_ns` (nanoseconds of the log's steady
 clock), fields of objects called `left.rpm`; arrays of a fixed size, also of arrays, have a dimension each.  Fields
-without such a form, such as strings and lists, are left out and named in the attribute `left_out`.
+without such a form, such as strings and lists, are left out and named in the attribute `omitted`.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class ExhumeBackend(BackendEntrypoint):
         """The messages of a channel with `start_ns <= time < stop_ns`, all of them in memory.
 
         `channel` (name or GUID) may be left out when the log has only one.  Raises `QueryError` for an archive that is
-        not an Ark log, and whatever `ArkReader.to_arrow` raises.
+        not an Ark log, and whatever `ArkArchive.to_arrow` raises.
         """
         dropped = {drop_variables} if isinstance(drop_variables, str) else set(drop_variables or ())
         with exhume.open(filename_or_obj) as log:
@@ -61,16 +61,16 @@ class ExhumeBackend(BackendEntrypoint):
             given: dict[str, Any] = {"topic": channel} if channel is not None else {}
             table = log.to_arrow(start_ns=start_ns, stop_ns=stop_ns, latched=False, **given).read_all()
         variables: dict[str, Any] = {}
-        left_out = []
+        omitted = []
         for name, column in _leaves(table):
             values = None if name in dropped else _array(column)
             if values is not None and name != TIME:
                 sizes = [f"{name}_{number}" for number in range(1, values.ndim)]
                 variables[name] = ((TIME, *sizes), values)
             elif name not in dropped and name != TIME:
-                left_out.append(name)
+                omitted.append(name)
         metadata = {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
-        attributes = {**metadata, "left_out": left_out}
+        attributes = {**metadata, "omitted": omitted}
         return xarray.Dataset(variables, {TIME: _array(table[TIME].combine_chunks())}, attributes)
 
 

@@ -3,7 +3,7 @@
 pyarrow is imported when it is used (extra `arrow`).  Readers stream: a batch is made when it is requested.
 
 What values lose on their way into a column is counted under the names below, in the `Counter` that the caller passes as
-`lost`.
+`losses`.
 """
 
 from __future__ import annotations
@@ -198,7 +198,7 @@ def _gathered(pieces: Iterable[tuple[K, Any, Any]], batch_rows: int) -> Iterator
             yield key, table.held
 
 
-def text_array(pa: Any, values: Any, lost: Counter[str] | None = None) -> Any:
+def text_array(pa: Any, values: Any, losses: Counter[str] | None = None) -> Any:
     """Byte strings (a list or an array) as `large_string`; bytes that are not UTF-8 are replaced by U+FFFD, and the
     affected strings counted.
     """
@@ -206,26 +206,26 @@ def text_array(pa: Any, values: Any, lost: Counter[str] | None = None) -> Any:
     try:
         return made.cast(pa.large_string())
     except pa.ArrowInvalid:
-        return pa.array([_decoded(value, lost) for value in made.to_pylist()], pa.large_string())
+        return pa.array([_decoded(value, losses) for value in made.to_pylist()], pa.large_string())
 
 
-def _decoded(value: bytes | None, lost: Counter[str] | None) -> str | None:
+def _decoded(value: bytes | None, losses: Counter[str] | None) -> str | None:
     if value is None:
         return None
     try:
         return value.decode("utf-8")
     except UnicodeDecodeError:
-        if lost is not None:
-            lost[BAD_TEXT] += 1
+        if losses is not None:
+            losses[BAD_TEXT] += 1
         return value.decode("utf-8", "replace")
 
 
-def plain_text(text: str | None, lost: Counter[str] | None = None) -> str | None:
+def plain_text(text: str | None, losses: Counter[str] | None = None) -> str | None:
     """A string that Arrow can store: lone surrogates (undecodable bytes of a name) are replaced, and counted."""
     if text is None or text.isascii() or not any("\ud800" <= char <= "\udfff" for char in text):
         return text
-    if lost is not None:
-        lost[BAD_TEXT] += 1
+    if losses is not None:
+        losses[BAD_TEXT] += 1
     return "".join("\ufffd" if "\ud800" <= char <= "\udfff" else char for char in text)
 
 
@@ -236,7 +236,7 @@ class _Rows(NamedTuple):
     """The rows of some members, what they lost, and the error that ends them."""
 
     made: list[dict[str, Any]]
-    lost: Counter[str]
+    losses: Counter[str]
     error: SourceError | None = None
 
 
@@ -247,7 +247,7 @@ def member_table(
     digest: str = "stored",
     entries: Iterable[Entry] | None = None,
     batch_rows: int = BATCH_ROWS,
-    lost: Counter[str] | None = None,
+    losses: Counter[str] | None = None,
     jobs: int = 1,
 ) -> Any:
     """The members (or only `entries`) as a `pyarrow.RecordBatchReader`, in the archive's order, one row each.
@@ -256,7 +256,7 @@ def member_table(
     `digest` (`algorithm:hex`), the format's own (`MemberArchive.detail_columns`), `problem` (the code of the rule that
     a damaged member breaks) and `reason`.  `digest="stored"` is the checksum that the archive itself stores, null in
     formats without one; `"sha256"` reads and hashes every member, with `jobs` threads in parallel (0: one per core),
-    and is null for damaged ones (counted in `lost`).
+    and is null for damaged ones (counted in `losses`).
 
     Raises `EntryNotFoundError` for an unknown column, `QueryError` for another digest, and `MissingDependencyError`.
     """
@@ -283,7 +283,7 @@ def member_table(
         found = _Rows([], Counter())
         for entry in part:
             try:
-                found.made.append(_member_row(archive, entry, hashing, found.lost))
+                found.made.append(_member_row(archive, entry, hashing, found.losses))
             except SourceError as error:
                 return found._replace(error=error)
         return found
@@ -292,8 +292,8 @@ def member_table(
         listed = archive.entries() if entries is None else entries
         parts = batched(listed, min(PIECE_MEMBERS, batch_rows), _content, PIECE_BYTES)
         for found in map_ordered(piece, parts, jobs if hashing else 1, leave=True):
-            if lost is not None:
-                lost.update(found.lost)
+            if losses is not None:
+                losses.update(found.losses)
             yield from found.made
             if found.error is not None:
                 raise found.error
@@ -310,10 +310,10 @@ def _content(entry: Entry) -> int:
     return entry.size or 0
 
 
-def _member_row(archive: MemberArchive, entry: Entry, hashing: bool, lost: Counter[str]) -> dict[str, Any]:
+def _member_row(archive: MemberArchive, entry: Entry, hashing: bool, losses: Counter[str]) -> dict[str, Any]:
     details = entry.details
     row = {
-        "name": plain_text(entry.name, lost),
+        "name": plain_text(entry.name, losses),
         "kind": entry.kind,
         "size": entry.size,
         "offset": entry.offset,
@@ -334,7 +334,7 @@ def _member_row(archive: MemberArchive, entry: Entry, hashing: bool, lost: Count
             raise
         except ExhumeError as error:
             row |= {"problem": error.code, "reason": error.message}
-            lost[NO_DIGEST] += 1
+            losses[NO_DIGEST] += 1
         else:
             row["digest"] = f"sha256:{computed.hexdigest()}"
     return row

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 pa = import_pyarrow()  # says which extra is missing
 
-KEEP_BYTES: Final = 256 << 20
+CACHE_BYTES: Final = 256 << 20
 """Bytes of decoded columns that a dataset keeps, unless the caller says otherwise."""
 
 from pyarrow import compute, dataset  # noqa: E402 - after that check
@@ -30,16 +30,16 @@ from pyarrow import compute, dataset  # noqa: E402 - after that check
 class ArchiveDataset(dataset.Dataset):  # type: ignore[misc]
     """The table of `archive.to_arrow(**options)`.  Valid while the archive is open.
 
-    A scan reads the columns that no earlier scan has read completely; those are kept up to `keep_bytes` (as Arrow
-    counts them), and the least recently used are dropped first.  With 0, and with `lost=`, which counts the losses of
+    A scan reads the columns that no earlier scan has read completely; those are kept up to `cache_bytes` (as Arrow
+    counts them), and the least recently used are dropped first.  With 0, and with `losses=`, which counts the losses of
     each scan, every scan reads the archive again.
     """
 
-    def __init__(self, archive: Archive, options: Mapping[str, Any], keep_bytes: int = KEEP_BYTES) -> None:
+    def __init__(self, archive: Archive, options: Mapping[str, Any], cache_bytes: int = CACHE_BYTES) -> None:
         self._archive = archive
         self._options = dict(options)
         self._schema = archive.to_arrow(**options).schema
-        self._kept: Lru[str, Any] = Lru(0 if options.get("lost") is not None else keep_bytes)
+        self._kept: Lru[str, Any] = Lru(0 if options.get("losses") is not None else cache_bytes)
 
     @property
     def schema(self) -> Any:

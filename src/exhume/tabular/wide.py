@@ -57,7 +57,7 @@ class _Rows:
         self.keys: list[list[str]] = [[] for _ in TYPES]
         self.values: list[list[Any]] = [[] for _ in TYPES]
 
-    def add(self, row: Iterable[Pair], lost: Counter[str]) -> None:
+    def add(self, row: Iterable[Pair], losses: Counter[str]) -> None:
         for key, value in row:
             if value is None:
                 continue
@@ -66,7 +66,7 @@ class _Rows:
                 value, self.bytes = value.decode(), self.bytes + len(value)
             elif kind == 3:
                 self.bytes += len(value)
-                value = plain_text(value, lost)
+                value = plain_text(value, losses)
             elif kind == 0 and value not in _INT64:
                 kind, value = 3, str(value)
             self.bytes += len(key) + 12
@@ -87,11 +87,11 @@ class _Rows:
         return pa.RecordBatch.from_arrays(arrays, schema=made)
 
 
-def batches(rows: Iterable[Iterable[Pair]], batch_rows: int, lost: Counter[str]) -> Iterator[Any]:
+def batches(rows: Iterable[Iterable[Pair]], batch_rows: int, losses: Counter[str]) -> Iterator[Any]:
     """Rows as record batches of `schema()`; each has at most `batch_rows` rows, and ends with the row that makes it 16
     MiB.  An error of `rows` is raised after a batch of the rows before it.
 
-    Texts that Arrow cannot store as they are, because they are not UTF-8, are counted in `lost`.
+    Texts that Arrow cannot store as they are, because they are not UTF-8, are counted in `losses`.
     """
     pa = import_pyarrow()
     made, held, found = schema(), _Rows(), iter(rows)
@@ -103,7 +103,7 @@ def batches(rows: Iterable[Iterable[Pair]], batch_rows: int, lost: Counter[str])
             error, row = problem, None
         if row is None:
             break
-        held.add(row, lost)
+        held.add(row, losses)
         if held.count >= batch_rows or held.bytes >= BATCH_BYTES:
             yield held.batch(pa, made)
             held = _Rows()

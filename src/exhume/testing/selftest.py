@@ -40,11 +40,11 @@ CHECKSUMMED = frozenset({"zs", "databundle", "leveldb"})
 
 
 class Row(NamedTuple):
-    """One check: `results` counts the outcomes of `tried` attempts; `ok` says that all of them are acceptable."""
+    """One check: `results` counts the outcomes of `attempts`; `ok` says that all of them are acceptable."""
 
     part: str
     name: str
-    tried: int
+    attempts: int
     results: dict[str, int]
     ok: bool
 
@@ -171,14 +171,14 @@ def check_carving(folder: Path, chance: random.Random) -> Iterator[Row]:
             found = [
                 one
                 for one in exhume.carve(image, only=[format])
-                if one.verdict is CarveVerdict.WHOLE or (one.verdict is CarveVerdict.INCOMPLETE and not one.findings)
+                if one.verdict is CarveVerdict.COMPLETE or (one.verdict is CarveVerdict.INCOMPLETE and not one.findings)
             ]
             results = Counter(
                 str(one.verdict) if (one.offset, one.length) in places else f"{one.verdict} elsewhere" for one in found
             )
-            missed = len(places) - results["whole"] - results["incomplete"]
+            missed = len(places) - results["complete"] - results["incomplete"]
             results["missed"] = missed
-            wrong = missed or results["whole elsewhere"]  # an incomplete one was not compared with anything
+            wrong = missed or results["complete elsewhere"]  # an incomplete one was not compared with anything
             ok = not wrong and all(_holds(image, one, format) for one in found)
             yield Row("carving", f"{format}: {name}", 1, +results, ok)
     outer = folder / "outer"
@@ -285,9 +285,9 @@ def page(title: str, facts: Mapping[str, Any], rows: Sequence[Row]) -> str:
     lines = []
     for row in rows:
         results = ", ".join(f"{number} {what}" for what, number in sorted(row.results.items()))
-        cells = (row.part, row.name, str(row.tried), results, "as it must be" if row.ok else "NOT as it must be")
+        cells = (row.part, row.name, str(row.attempts), results, "as it must be" if row.ok else "NOT as it must be")
         lines.append("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>")
-    heads = "".join(f"<th>{head}</th>" for head in ("part", "check", "tried", "what came of it", "result"))
+    heads = "".join(f"<th>{head}</th>" for head in ("part", "check", "attempts", "what came of it", "result"))
     style = "body{font:14px sans-serif;margin:2em}td,th{padding:2px 8px;text-align:left;border-bottom:1px solid #ccc}"
     return (
         '<!doctype html><html lang="en"><meta charset="utf-8">'

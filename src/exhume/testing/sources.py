@@ -52,7 +52,7 @@ class CountingSource(Source):
         self.requests.clear()
 
 
-class LyingSource(Source):
+class MisreportingSource(Source):
     """A source whose answers go wrong on demand.
 
     `lie` gets (offset, size, data) of each read and returns what comes back instead (shorter, longer, other bytes), or
@@ -75,7 +75,7 @@ class LyingSource(Source):
 
 
 def failing(after: int) -> Callable[[int, int, bytes], bytes]:
-    """A behavior for `LyingSource`: reads work `after` times, then fail as a broken disk does."""
+    """A behavior for `MisreportingSource`: reads work `after` times, then fail as a broken disk does."""
     left = [after]
 
     def lie(offset: int, size: int, data: bytes) -> bytes:

@@ -23,11 +23,11 @@ from hypothesis import strategies as st
 from exhume.codecs import checksums as algorithms
 from exhume.compiler.front.model import Model, Type
 from exhume.compiler.instances.seal import KNOWN, Checksums
-from exhume.compiler.strategies import Instance, Nearly, instances, nearly_instances, type_of
+from exhume.compiler.strategies import Instance, InvalidInstance, instances, invalid_instances, type_of
 from exhume.layout.described import spec
 from exhume.layout.foreign import compile_ksy
 
-__all__ = ["Instance", "Nearly", "from_ksy", "nearly_from_ksy"]
+__all__ = ["Instance", "InvalidInstance", "from_ksy", "invalid_from_ksy"]
 
 Ksy = str | os.PathLike[str] | Mapping[str, Any]
 
@@ -61,21 +61,21 @@ def from_ksy(
     return instances(_type(ksy, type, imports), arguments, checksums)
 
 
-def nearly_from_ksy(
+def invalid_from_ksy(
     ksy: Ksy,
     type: str = "",
     *,
     arguments: Many[Any] | None = None,
     imports: Mapping[str, Any] | None = None,
     checksums: Checksums = CHECKSUMS,
-) -> st.SearchStrategy[Nearly]:
-    """Data that would be an instance except for one broken rule: `Nearly(data, arguments, path, at, rule)`.
+) -> st.SearchStrategy[InvalidInstance]:
+    """Data that would be an instance except for one broken rule: `InvalidInstance(data, arguments, path, at, rule)`.
 
     A reader that goes through the fields in the order of the specification refuses it at the field `path`, which
     begins at the offset `at`; where the rule is `checksum`, everything can be read and a checksum is wrong.  The
     arguments and the errors are those of `from_ksy`.
     """
-    return nearly_instances(_type(ksy, type, imports), arguments, checksums)
+    return invalid_instances(_type(ksy, type, imports), arguments, checksums)
 
 
 def _type(ksy: Ksy, type: str, imports: Mapping[str, Any] | None) -> Type:

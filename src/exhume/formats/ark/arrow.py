@@ -35,7 +35,7 @@ from exhume.io.jsonout import dumps
 from exhume.tabular.arrow import BAD_TIME, check_rows, choose, import_pyarrow, rebatched
 
 if TYPE_CHECKING:
-    from exhume.formats.ark.reader import ArkReader, Channel, SplitReference
+    from exhume.formats.ark.reader import ArkArchive, Channel, SplitReference
 
 BATCH_ROWS: Final = 8192
 TIMESTAMP_MAX: Final = (1 << 63) - 1
@@ -56,7 +56,7 @@ _PLAIN = {
 
 
 class ArrowForm:
-    """The Arrow schema of a type, and the conversion of its values; `lost` counts values that did not fit."""
+    """The Arrow schema of a type, and the conversion of its values; `losses` counts values that did not fit."""
 
     def __init__(self, registry: Registry, type_name: str) -> None:
         self.pa = import_pyarrow()
@@ -214,7 +214,7 @@ class _RowQuery(Query):
 class ArkTable:
     """The messages of one channel name and type; `identifiers` are the GUIDs under which the manifest declares it."""
 
-    log: ArkReader
+    log: ArkArchive
     name: str
     channel: Channel
     identifiers: frozenset[str]
@@ -228,12 +228,12 @@ class ArkTable:
         latched: bool = True,
         skip_damaged: bool = False,
         batch_rows: int = BATCH_ROWS,
-        lost: Counter[str] | None = None,
+        losses: Counter[str] | None = None,
         jobs: int = 1,
     ) -> Any:
-        """A streaming `pyarrow.RecordBatchReader`, in the order of `ArkReader.messages`, whose options it takes.
+        """A streaming `pyarrow.RecordBatchReader`, in the order of `ArkArchive.messages`, whose options it takes.
 
-        `skip_damaged` continues after damaged messages, which `lost` counts.  `jobs` share the work, with the same
+        `skip_damaged` continues after damaged messages, which `losses` counts.  `jobs` share the work, with the same
         batches (0: one per core): threads where the kernel is compiled, otherwise processes.  Raises as `messages`
         does, and `EntryNotFoundError` for an unknown column.
         """
@@ -246,16 +246,16 @@ class ArkTable:
         def counted() -> Iterator[tuple[Any, Sequence[int]]]:
             kind = partial(_RowQuery, rows)
             for batch, sizes, misfits in read_each(self.log, kind, query, findings=findings, jobs=jobs):
-                if lost is not None:
-                    lost.update(misfits)
+                if losses is not None:
+                    losses.update(misfits)
                 yield batch, sizes
 
         def batches() -> Iterator[Any]:
-            if lost is not None:
-                lost["missing splits"] = sum(not each.is_hidden for each in self.log.missing_splits())
+            if losses is not None:
+                losses["missing splits"] = sum(not each.is_hidden for each in self.log.missing_splits())
             yield from rebatched(counted(), batch_rows)  # joining copies: a thread for it costs more than it saves
-            if lost is not None:
-                lost["damaged messages"] += len(findings)
+            if losses is not None:
+                losses["damaged messages"] += len(findings)
 
         return import_pyarrow().RecordBatchReader.from_batches(rows.schema, batches())
 
@@ -281,7 +281,7 @@ class ArkTable:
 def query_of(
     topics: Topics, start_ns: int | None, stop_ns: int | None, *, latched: bool, skip_damaged: bool
 ) -> dict[str, Any]:
-    """The options of `ArkReader.messages` for those of a table."""
+    """The options of `ArkArchive.messages` for those of a table."""
     return {
         "topics": topics,
         "start_ns": start_ns,
@@ -291,7 +291,7 @@ def query_of(
     }
 
 
-def tables(log: ArkReader, topics: Topics = None) -> dict[str, ArkTable]:
+def tables(log: ArkArchive, topics: Topics = None) -> dict[str, ArkTable]:
     """The tables of the selected channels (names, globs, expressions; None: all), in the manifest's order.
 
     A table has the name of its channel, or `name (type)` where a name has several types.  A topic may also be a GUID.
@@ -327,7 +327,7 @@ def tables(log: ArkReader, topics: Topics = None) -> dict[str, ArkTable]:
 
 
 @passes_on(ArkTable.to_arrow)
-def to_arrow(log: ArkReader, *, topic: Topics = None, **options: Any) -> Any:
+def to_arrow(log: ArkArchive, *, topic: Topics = None, **options: Any) -> Any:
     """A streaming `pyarrow.RecordBatchReader` over one channel; the options are those of `ArkTable.to_arrow`.
 
     `topic` (name or GUID) may be left out when the log has one channel.  Raises `QueryError`, naming the channels, when

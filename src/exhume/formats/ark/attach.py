@@ -12,7 +12,7 @@ from typing import Final
 from exhume.counts import counted
 from exhume.errors import ExhumeError, Span
 from exhume.findings import Finding
-from exhume.formats.ark.checks import RUNG
+from exhume.formats.ark.checks import SCHEMA_SOURCE
 from exhume.formats.ark.layout import (
     CODEC_NAMES,
     HEADER_WINDOW,
@@ -31,7 +31,7 @@ from exhume.formats.ark.manifest import (
     Manifest,
     ManifestSection,
     ObjectDeclaration,
-    Rung,
+    SchemaSource,
     SplitDeclaration,
 )
 from exhume.formats.ark.names import is_guid
@@ -78,9 +78,10 @@ def attach_splits(data: bytes, span: Span, root: Tree, error: ExhumeError | None
     identifier = (read_guid_at(data, MANIFEST_FIELDS.log_identifier) if common else None) or NIL
     manifest = Manifest(identifier, common or NIL, _name(data), (ManifestSection(tuple(joined), identifier),))
     findings = [Finding.from_error(error)] if error is not None else []
-    detail = f"{Rung.SALVAGE}: {counted(sum(len(column.splits) for column in joined), 'splits')}, filters are not known"
-    findings.append(RUNG.finding(detail, span=span))
-    return LoadedManifest(manifest, Rung.SALVAGE, tuple(findings))
+    count = counted(sum(len(column.splits) for column in joined), "splits")
+    detail = f"{SchemaSource.SALVAGE}: {count}, filters are not known"
+    findings.append(SCHEMA_SOURCE.finding(detail, span=span))
+    return LoadedManifest(manifest, SchemaSource.SALVAGE, tuple(findings))
 
 
 def column_of_split(source: Source, identifier: str, data: bytes) -> Column | None:

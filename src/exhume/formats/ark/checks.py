@@ -65,7 +65,7 @@ SEVERAL_LOGS = rule(
     error=QueryError,
     hint="Give the manifest file, or the log's GUID (`--log`).",
 )
-RUNG = rule(
+SCHEMA_SOURCE = rule(
     109,
     "the manifest was not read with a schema of its own",
     spec=_MANIFEST,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from exhume.cli.outcome import Outcome
+from exhume.cli.exit_code import ExitCode
 from exhume.cli.params import SIZE, Choice, Jobs
 
 if TYPE_CHECKING:
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 _TOPIC = click.Option(
     ["--topic", "topic"], multiple=True, metavar="NAME", help="Channel name, glob or regular expression (repeatable)."
 )
-_FROM = click.Option(["--from-ns", "from_ns"], type=SIZE, help="First time, nanoseconds of the log's clock.")
-_TO = click.Option(["--to-ns", "to_ns"], type=SIZE, help="Time to stop before, nanoseconds.")
+_FROM = click.Option(["--start-ns", "start_ns"], type=SIZE, help="First time, nanoseconds of the log's clock.")
+_TO = click.Option(["--stop-ns", "stop_ns"], type=SIZE, help="Time to stop before, nanoseconds.")
 
 _NO_LATCHED = click.Option(["--no-latched", "no_latched"], is_flag=True, help="Do not replay latched messages first.")
 _SKIP = click.Option(["--skip-damaged", "skip_damaged"], is_flag=True, help="Go on after damaged messages (exit 3).")
@@ -73,23 +73,23 @@ OPTIONS = {
 
 
 def message_query(names: tuple[str, ...], options: dict[str, Any]) -> dict[str, Any]:
-    """Arguments of `ArkReader.messages` for the options of the command line."""
+    """Arguments of `ArkArchive.messages` for the options of the command line."""
     topics = [*names, *options.get("topic", ())]
     return {
         "topics": topics or None,
-        "start_ns": options.get("from_ns"),
-        "stop_ns": options.get("to_ns"),
+        "start_ns": options.get("start_ns"),
+        "stop_ns": options.get("stop_ns"),
         "latched": not options.get("no_latched"),
         "reverse": bool(options.get("reverse")),
     }
 
 
 def table_options(options: dict[str, Any]) -> dict[str, Any]:
-    """Options of `ArkReader.to_arrow` for those of `exhume export`."""
+    """Options of `ArkArchive.to_arrow` for those of `exhume export`."""
     names = {
         "topic": "topic",
-        "from_ns": "start_ns",
-        "to_ns": "stop_ns",
+        "start_ns": "start_ns",
+        "stop_ns": "stop_ns",
         "skip_damaged": "skip_damaged",
         "jobs": "jobs",
     }
@@ -97,7 +97,7 @@ def table_options(options: dict[str, Any]) -> dict[str, Any]:
     return taken | {"latched": not options.pop("no_latched", False)}
 
 
-def cat(run: Run, archive: Any, names: tuple[str, ...], options: dict[str, Any]) -> Outcome | None:
+def cat(run: Run, archive: Any, names: tuple[str, ...], options: dict[str, Any]) -> ExitCode | None:
     """Prints messages as JSON lines (`time_ns`, `channel`, `value`), or their bytes with `--raw`.
 
     Raises `click.UsageError` for `--raw` with `--json`.
@@ -133,7 +133,7 @@ def cat(run: Run, archive: Any, names: tuple[str, ...], options: dict[str, Any])
     for finding in findings:
         run.note(str(finding))
     if findings:
-        return Outcome.LOSS
+        return ExitCode.LOSS
     return missing_outcome(run, archive)
 
 
@@ -152,16 +152,16 @@ def say_unmatched(run: Run, archive: Any, topics: list[str] | None) -> None:
         run.note(said)
 
 
-def missing_outcome(run: Run, archive: Any) -> Outcome | None:
+def missing_outcome(run: Run, archive: Any) -> ExitCode | None:
     """The outcome "loss" when splits were skipped because they are missing."""
     missing = [each.identifier for each in archive.missing_splits() if not each.is_hidden]
     if not missing:
         return None
     run.note(f"without {len(missing)} missing split(s): {', '.join(missing[:8])}")
-    return Outcome.LOSS
+    return ExitCode.LOSS
 
 
-def search(run: Run, archives: list[Any], query: str, options: dict[str, Any]) -> Outcome | None:
+def search(run: Run, archives: list[Any], query: str, options: dict[str, Any]) -> ExitCode | None:
     """Messages of the channels that the query names (name, glob or regular expression), as JSON lines."""
     from exhume.formats.ark.lines import lines_of
     from exhume.formats.ark.messages import message_json
@@ -195,4 +195,4 @@ def search(run: Run, archives: list[Any], query: str, options: dict[str, Any]) -
                 run.out.write(text)
                 count += number
         found += count
-    return Outcome.DONE if found else Outcome.NO
+    return ExitCode.DONE if found else ExitCode.NO

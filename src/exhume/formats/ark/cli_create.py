@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from exhume.cli.outcome import Outcome
+from exhume.cli.exit_code import ExitCode
 from exhume.cli.params import SIZE, Choice, Jobs, Verb
 from exhume.cli.runtime import plain_options
 from exhume.counts import counted
@@ -50,7 +50,7 @@ def create(
     jobs: int,
     schema: Path | None,
     types: tuple[str, ...],
-) -> Outcome:
+) -> ExitCode:
     """A new Ark log from MCAP files (.mcap) or JSON lines (as `exhume cat` prints them).
 
     Everything in an MCAP file is kept, in messages or in the metadata of the log. Whatever cannot be read or kept is
@@ -112,7 +112,7 @@ def create(
         if not report.complete:
             lost = ", ".join(f"{kind}: {number}" for kind, number in report.lost.items())
             click.echo(f"exhume: lost: {lost}", err=True)
-    return Outcome.DONE if report.complete else Outcome.LOSS
+    return ExitCode.DONE if report.complete else ExitCode.LOSS
 
 
 def _pair(ctx: click.Context, text: str) -> tuple[str, str]:

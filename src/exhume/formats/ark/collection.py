@@ -15,7 +15,7 @@ from exhume.findings import Finding, each_once
 from exhume.formats.ark.checks import NOT_A_LOG, SEVERAL_LOGS
 from exhume.formats.ark.names import find_manifests
 from exhume.formats.ark.opening import open_in_tree, open_manifest
-from exhume.formats.ark.reader import ArkReader
+from exhume.formats.ark.reader import ArkArchive
 from exhume.io.parallel import map_ordered
 from exhume.io.source import Source
 from exhume.io.tree import Tree
@@ -33,7 +33,7 @@ class DirectoryInfo(Info):
         return {"logs": [dict(each) for each in self.logs]}
 
 
-class ArkDirectory(Archive):
+class ArkLogSet(Archive):
     """Several logs below one directory; `open(guid)` returns one."""
 
     format = "ark"
@@ -51,7 +51,7 @@ class ArkDirectory(Archive):
         self.manifests = tuple(names)
         self._options = dict(options or {})
 
-    def logs(self) -> Iterator[ArkReader]:
+    def logs(self) -> Iterator[ArkArchive]:
         """Every log that can be opened, in the order of the manifests' names; the caller closes them."""
         for name in self.manifests:
             with suppress(ExhumeError):
@@ -86,7 +86,7 @@ class ArkDirectory(Archive):
         )
 
     def info(self) -> DirectoryInfo:
-        self._tree.hint(self.manifests)
+        self._tree.will_read(self.manifests)
         jobs = self._tree.cost.together  # each log waits for its own splits
         return DirectoryInfo(tuple(map_ordered(self._row, self.manifests, jobs)))
 
@@ -148,7 +148,7 @@ def open_archive(
 ) -> Archive:
     """The `Archive` of what was opened.
 
-    A directory with several logs opens as an `ArkDirectory`, unless `log` (GUID or the start of one) selects one.
+    A directory with several logs opens as an `ArkLogSet`, unless `log` (GUID or the start of one) selects one.
     `options`: `on_missing="skip"` reads past missing splits; `salvage=True` uses the last rung of the manifest ladder
     even where a registry is embedded; `unfinished=True` takes a manifest that a writer did not close;
     `by_manifest=True` counts messages by the statistics in the manifest instead of the index of each split, which over
@@ -171,5 +171,5 @@ def open_archive(
             raise SEVERAL_LOGS.error(
                 span=Span(source.name, 0, 0), actual=", ".join(PurePosixPath(name).name for name in found[:8])
             )
-        return ArkDirectory(source, found, limits=limits, options=options)
+        return ArkLogSet(source, found, limits=limits, options=options)
     return open_in_tree(source, found[0], limits=limits, **options)

@@ -12,7 +12,7 @@ from typing import Any
 from exhume.errors import WriterError
 from exhume.formats.ark import assumptions
 from exhume.formats.ark.layout import build_serializable_file
-from exhume.formats.ark.manifest import LoadedManifest, Manifest, Rung, build_manifest
+from exhume.formats.ark.manifest import LoadedManifest, Manifest, SchemaSource, build_manifest
 from exhume.formats.ark.rbuf.defaults import Defaults
 from exhume.formats.ark.rbuf.encoder import encoder_for
 from exhume.formats.ark.rbuf.registry import Field, Registry
@@ -23,7 +23,7 @@ def derived_file(loaded: LoadedManifest, manifest: Manifest, *, in_front: int) -
 
     Raises `WriterError` when the schema of `loaded` has no place for something new.
     """
-    if loaded.value is None or loaded.registry is None or loaded.rung is not Rung.EMBEDDED:
+    if loaded.value is None or loaded.registry is None or loaded.schema_source is not SchemaSource.EMBEDDED:
         return build_manifest(manifest)
     value = dict(loaded.value)
     fresh = manifest.to_value()

@@ -17,7 +17,7 @@ from exhume.formats.ark.lines import lines_of
 from exhume.formats.ark.messages import ArkMessage
 from exhume.formats.ark.pieces import Read, make_each, read_spans
 from exhume.formats.ark.rbuf.registry import Field, Registry
-from exhume.formats.ark.reader import ArkReader, Channel
+from exhume.formats.ark.reader import ArkArchive, Channel
 from exhume.io.jsonout import dumps
 from exhume.io.output.stream import text_output
 from exhume.tabular.arrow import NESTED, choose
@@ -36,7 +36,7 @@ def raw_bytes(messages: Iterable[ArkMessage]) -> bytes:
 class Selection:
     """The messages selected for an export, with their number and a record of what was skipped."""
 
-    def __init__(self, log: ArkReader, options: Mapping[str, Any], report: ExportReport, progress: Progress) -> None:
+    def __init__(self, log: ArkArchive, options: Mapping[str, Any], report: ExportReport, progress: Progress) -> None:
         self.log = log
         self.report = report
         self._progress = progress
@@ -44,8 +44,8 @@ class Selection:
         topics = options.get("topic") or None
         self.query: dict[str, Any] = {
             "topics": topics,
-            "start_ns": options.get("from_ns"),
-            "stop_ns": options.get("to_ns"),
+            "start_ns": options.get("start_ns"),
+            "stop_ns": options.get("stop_ns"),
             "latched": not options.get("no_latched"),
         }
         if said := unmatched(topics, [channel.name for channel in log.channels()]):
@@ -106,7 +106,7 @@ class Selection:
 
 
 def export_jsonl(
-    log: ArkReader,
+    log: ArkArchive,
     output: str,
     *,
     overwrite: bool = False,
@@ -124,7 +124,7 @@ def export_jsonl(
 
 
 def export_csv(
-    log: ArkReader,
+    log: ArkArchive,
     output: str,
     *,
     overwrite: bool = False,

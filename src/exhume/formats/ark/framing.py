@@ -29,7 +29,7 @@ from exhume.formats.ark.messages import Decompressor
 from exhume.formats.ark.rbuf.layout import GROUP_HEADER_SIZE, GROUP_LAST, HEADER, HEADERS
 from exhume.formats.ark.splits import PORTION, Array, Split, places_of
 from exhume.limits import Limits
-from exhume.recovery import Proof
+from exhume.recovery import VerifiedBy
 
 BATCH: Final = 4096
 TELLING: Final = 3
@@ -42,7 +42,7 @@ def _nowhere() -> Span:
     return Span("", 0, 0)
 
 
-def prove_messages(split: Split, entries: Array, limits: Limits) -> tuple[Array, list[Finding], Proof]:
+def prove_messages(split: Split, entries: Array, limits: Limits) -> tuple[Array, list[Finding], VerifiedBy]:
     """`(bad, findings, proof)`: the entries that lead to no message, what is wrong with the first of them, and what was
     checked.
 
@@ -52,22 +52,22 @@ def prove_messages(split: Split, entries: Array, limits: Limits) -> tuple[Array,
     states = np.fromiter(_states(split, entries, unpack), np.uint8, len(entries))
     unchecked = states == _UNCHECKED
     packed = bool(((states == _UNPACKED) | unchecked).any())
-    bad, proof = ((states < _UNPACKED), Proof.STRUCTURE) if packed else _unframed(entries, states)
+    bad, proof = ((states < _UNPACKED), VerifiedBy.STRUCTURE) if packed else _unframed(entries, states)
     findings = [_finding(split, entries[at], unpack, packed=packed) for at in _in_file(entries, bad | unchecked)[:10]]
     return bad, findings, proof
 
 
-def _unframed(entries: Array, states: Array) -> tuple[Array, Proof]:
+def _unframed(entries: Array, states: Array) -> tuple[Array, VerifiedBy]:
     """Messages without the header byte that others of their object have; nothing is proved unless all have one."""
     bad = np.zeros(len(entries), np.bool_)
-    proof = Proof.STRUCTURE
+    proof = VerifiedBy.STRUCTURE
     for short in np.unique(entries["object_identifier"]).tolist():
         mine = np.flatnonzero(entries["object_identifier"] == short)
         first = mine[np.argsort(entries["ofs_data"][mine], kind="stable")][:TELLING]
         if bool((states[first] == _FRAMED).all()):
             bad[mine] = states[mine] != _FRAMED
         else:
-            proof = Proof.NOTHING
+            proof = VerifiedBy.NONE
     return bad, proof
 
 

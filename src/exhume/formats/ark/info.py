@@ -12,7 +12,7 @@ from exhume.findings import Finding
 from exhume.formats.ark.splits import ObjectStatistics
 
 if TYPE_CHECKING:
-    from exhume.formats.ark.reader import ArkReader, Channel, SplitReference
+    from exhume.formats.ark.reader import ArkArchive, Channel, SplitReference
 
 NOTHING = ObjectStatistics(0, 0, 0, 0)
 
@@ -74,7 +74,7 @@ class ArkInfo(Info):
     log_identifier: str
     common_identifier: str
     name: str
-    rung: str
+    schema_source: str
     count: int
     minimum_ns: int | None
     maximum_ns: int | None
@@ -86,7 +86,7 @@ class ArkInfo(Info):
     errors: tuple[Finding, ...] = ()
 
     @property
-    def damage(self) -> tuple[Finding, ...]:
+    def findings(self) -> tuple[Finding, ...]:
         return self.errors
 
     def to_dict(self) -> dict[str, Any]:
@@ -97,7 +97,7 @@ class ArkInfo(Info):
             "log_identifier": self.log_identifier,
             "common_identifier": self.common_identifier,
             "name": self.name,
-            "manifest_read_with": self.rung,
+            "schema_source": self.schema_source,
             "messages": self.count,
             "minimum_ns": self.minimum_ns,
             "maximum_ns": self.maximum_ns,
@@ -120,7 +120,7 @@ class Trust(enum.Enum):
     ALL = "all"
 
 
-def build_info(reader: ArkReader, trust: Trust = Trust.NONE) -> ArkInfo:
+def build_info(reader: ArkArchive, trust: Trust = Trust.NONE) -> ArkInfo:
     """Counts messages by the indexes of splits, or by the manifest's statistics (`verify` compares the two)."""
     errors = [finding for finding in reader.loaded.findings if finding.is_problem]
     totals: dict[tuple[int, str, str], list[Any]] = {}
@@ -131,7 +131,7 @@ def build_info(reader: ArkReader, trust: Trust = Trust.NONE) -> ArkInfo:
         for rank, (_, is_complete) in stated.items()
         if trust is Trust.ALL or (trust is Trust.EXACT and reader.is_sound and is_complete)
     }
-    reader.hint(reference.identifier for reference in reader.references if reference.rank not in told)
+    reader.will_read(reference.identifier for reference in reader.references if reference.rank not in told)
     for reference in reader.references:
         found, is_complete = stated[reference.rank]
         is_complete = is_complete and reader.is_sound and reference.rank in told
@@ -160,7 +160,7 @@ def build_info(reader: ArkReader, trust: Trust = Trust.NONE) -> ArkInfo:
         log_identifier=reader.manifest.identifier,
         common_identifier=reader.manifest.common_identifier,
         name=reader.manifest.name,
-        rung=reader.rung,
+        schema_source=reader.schema_source,
         count=sum(row.count for row in visible),
         minimum_ns=min((row.minimum_ns for row in visible if row.minimum_ns is not None), default=None),
         maximum_ns=max((row.maximum_ns for row in visible if row.maximum_ns is not None), default=None),
@@ -205,7 +205,7 @@ def _stated(reference: SplitReference) -> tuple[dict[str, ObjectStatistics], boo
     return out, is_complete
 
 
-def _row(reader: ArkReader, channel: Channel, totals: dict[tuple[int, str, str], list[Any]]) -> ChannelInfo:
+def _row(reader: ArkArchive, channel: Channel, totals: dict[tuple[int, str, str], list[Any]]) -> ChannelInfo:
     count, size, low, high, estimated = totals.get(
         (channel.section, channel.column, channel.identifier), [0, 0, None, None, False]
     )

@@ -31,7 +31,7 @@ from exhume.formats.ark.splits import Split
 from exhume.formats.ark.verify import check_entries
 from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.recovery import Carved, CarveVerdict, Proof
+from exhume.recovery import CarvedArchive, CarveVerdict, VerifiedBy
 
 MAX_CAPACITY: Final = 1 << 24
 """The most index slots that a header may claim; with more, it is not taken for a header."""
@@ -43,14 +43,14 @@ MOST_FINDINGS: Final = 10
 """The most findings about a split's index, and the most about its messages."""
 
 
-def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: int = 1) -> Carved | None:
+def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: int = 1) -> CarvedArchive | None:
     """The manifest whose trailer magic, or the split whose header, is at `hit`; None when it is neither."""
     if source.read_up_to(hit, len(TRAILER_MAGIC_BYTES)) == TRAILER_MAGIC_BYTES:
         return _locate_manifest(source, hit, limits)
     return _locate_split(source, hit, limits)
 
 
-def _locate_manifest(source: Source, hit: int, limits: Limits) -> Carved | None:
+def _locate_manifest(source: Source, hit: int, limits: Limits) -> CarvedArchive | None:
     end = hit + len(TRAILER_MAGIC_BYTES)
     if end < TRAILER_FOOTER_SIZE:
         return None
@@ -75,11 +75,11 @@ def _locate_manifest(source: Source, hit: int, limits: Limits) -> Carved | None:
         bad: tuple[Finding, ...] = (Finding.from_error(error),)
     else:
         bad = tuple(finding for finding in loaded.findings if finding.is_problem)
-    verdict = CarveVerdict.of(bad, Proof.STRUCTURE)
-    return Carved("ark", span, verdict, 0.99, bad, Proof.STRUCTURE)
+    verdict = CarveVerdict.of(bad, VerifiedBy.STRUCTURE)
+    return CarvedArchive("ark", span, verdict, 0.99, bad, VerifiedBy.STRUCTURE)
 
 
-def _locate_split(source: Source, hit: int, limits: Limits) -> Carved | None:
+def _locate_split(source: Source, hit: int, limits: Limits) -> CarvedArchive | None:
     head = source.read_up_to(hit, HEADER_WINDOW)
     try:
         header = parse_split_header(head, source.span(hit, hit + len(head)))
@@ -114,7 +114,7 @@ def _locate_split(source: Source, hit: int, limits: Limits) -> Carved | None:
     verdict = CarveVerdict.of(findings, proof, partial=partial)
     confidence = 0.6 if findings or cut else 0.9  # three bytes and what follows them are little to go by
     end = source.size if cut else hit + length
-    return Carved("ark", source.span(hit, end), verdict, confidence, tuple(findings), proof)
+    return CarvedArchive("ark", source.span(hit, end), verdict, confidence, tuple(findings), proof)
 
 
 def _plausible(header: SplitHeader) -> bool:

@@ -21,7 +21,7 @@ from exhume.formats.ark.checks import (
     MANIFEST_DAMAGED,
     MANIFEST_REST,
     OLD_COLUMNS,
-    RUNG,
+    SCHEMA_SOURCE,
     TRAILER_MAGIC,
     TRAILER_TYPE,
 )
@@ -43,7 +43,7 @@ from exhume.formats.ark.rbuf.wire import Note
 GROUP_SECTIONS: Final = 0
 
 
-class Rung(enum.StrEnum):
+class SchemaSource(enum.StrEnum):
     """How a manifest was read, best first."""
 
     EMBEDDED = "embedded registry"
@@ -213,7 +213,7 @@ class LoadedManifest(NamedTuple):
     """A manifest, how it was read, and what was noticed while reading it."""
 
     manifest: Manifest
-    rung: Rung
+    schema_source: SchemaSource
     findings: tuple[Finding, ...] = ()
     value: Mapping[str, Any] | None = None
     """The decoded object, for re-encoding with `registry`."""
@@ -256,10 +256,15 @@ def load_manifest(data: bytes, where: Span) -> LoadedManifest:
     manifest, value, registry, name, used, notes = loaded
     if used < len(content):
         findings.append(TRAILER_MAGIC.finding(span=trailer_magic_span(data, where)))
-    findings.append(RUNG.finding(f"{Rung.BUILT_IN} ({name})", span=where))
+    findings.append(SCHEMA_SOURCE.finding(f"{SchemaSource.BUILT_IN} ({name})", span=where))
     findings += notes
     return LoadedManifest(
-        manifest, Rung.BUILT_IN, tuple(findings), value, registry, file and file._replace(content=content[:used])
+        manifest,
+        SchemaSource.BUILT_IN,
+        tuple(findings),
+        value,
+        registry,
+        file and file._replace(content=content[:used]),
     )
 
 
@@ -271,7 +276,7 @@ def _load_embedded(file: SerializableFile, where: Span, findings: list[Finding])
     manifest = manifest_from_value(value)
     more = [_strict(note).finding(content) for note in notes]
     more += _old_columns(registry, file.content, content)
-    return LoadedManifest(manifest, Rung.EMBEDDED, (*findings, *more), value, registry, file)
+    return LoadedManifest(manifest, SchemaSource.EMBEDDED, (*findings, *more), value, registry, file)
 
 
 def _strict(note: Note) -> Note:

@@ -37,7 +37,7 @@ from exhume.formats.ark.mcap_records import (
     message_piece,
 )
 from exhume.formats.ark.pieces import read_query
-from exhume.formats.ark.reader import ArkReader, Channel
+from exhume.formats.ark.reader import ArkArchive, Channel
 from exhume.io.output.stream import binary_output
 from exhume.tabular.report import ExportReport, refuse_options
 
@@ -49,7 +49,7 @@ PIECE_BYTES: Final = 8 << 20
 
 
 def export(
-    log: ArkReader,
+    log: ArkArchive,
     output: str,
     *,
     overwrite: bool = False,
@@ -83,7 +83,7 @@ def export(
 class Pieces:
     """Makes chunks of an MCAP file from the messages of a log; other processes do so too."""
 
-    def __init__(self, log: ArkReader, as_json: bool) -> None:
+    def __init__(self, log: ArkArchive, as_json: bool) -> None:
         self._as_json = as_json
         origin = Origin.of(log.manifest.metadata)
         self.header = origin.header or ("", LIBRARY)
@@ -133,7 +133,7 @@ class Pieces:
         for channel in channels:
             writer.register_channel(*channel)
 
-    def __call__(self, log: ArkReader, query: dict[str, Any], findings: list[Finding]) -> Iterator[tuple[Piece, int]]:
+    def __call__(self, log: ArkArchive, query: dict[str, Any], findings: list[Finding]) -> Iterator[tuple[Piece, int]]:
         """The messages of a query as chunks of the file, with their number.
 
         Raises the error of a damaged message after the chunk of those before it.
@@ -155,7 +155,7 @@ class Pieces:
         if damage is not None:
             raise damage
 
-    def _messages(self, log: ArkReader, query: dict[str, Any], findings: list[Finding]) -> Iterable[Row]:
+    def _messages(self, log: ArkArchive, query: dict[str, Any], findings: list[Finding]) -> Iterable[Row]:
         numbers = self._numbers
         unwrap = {number: unwrapper(channel, self._as_json) for number, channel in self._wrapped.items()}
         for number, time_ns, data in self._stored(log, query, findings, numbers):
@@ -166,7 +166,7 @@ class Pieces:
                 yield number, time_ns, data, time_ns, 0
 
     def _stored(
-        self, log: ArkReader, query: dict[str, Any], findings: list[Finding], numbers: dict[str, int]
+        self, log: ArkArchive, query: dict[str, Any], findings: list[Finding], numbers: dict[str, int]
     ) -> Iterable[tuple[int, int, bytes]]:
         if self._as_json:
             parts = read_query(ValueQuery, log, query, findings)

@@ -14,14 +14,14 @@ from exhume.formats.ark.manifest import (
     Manifest,
     ManifestSection,
     ObjectDeclaration,
-    Rung,
+    SchemaSource,
     SplitDeclaration,
     load_manifest,
 )
 from exhume.formats.ark.places import is_split, neighbours
 from exhume.formats.ark.rbuf.guid import NIL
 from exhume.formats.ark.rbuf.layout import is_object
-from exhume.formats.ark.reader import ArkReader
+from exhume.formats.ark.reader import ArkArchive
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     pass
 
 
-def open_in_tree(tree: Tree, name: str, *, limits: Limits = DEFAULT_LIMITS, **options: Any) -> ArkReader:
+def open_in_tree(tree: Tree, name: str, *, limits: Limits = DEFAULT_LIMITS, **options: Any) -> ArkArchive:
     """The log whose manifest is the file `name` (`…manifests/<guid>`) of a tree."""
     path = PurePosixPath(name)
     folder = path.parent.parent.as_posix()
@@ -48,7 +48,7 @@ def open_manifest(
     unfinished: bool = False,
     on_missing: Any = "error",
     by_manifest: bool = False,
-) -> ArkReader:
+) -> ArkArchive:
     """A reader for the manifest (or split) in `source`; `opened` becomes the `source` of the archive.
 
     Raises the rule for a file that is not a manifest.
@@ -67,14 +67,16 @@ def open_manifest(
     try:
         loaded = load_manifest(data, span)
     except ExhumeError as error:
-        attached = _last_rung(data, span, root, error, asked=salvage)
+        attached = _last_source(data, span, root, error, asked=salvage)
         if attached is None:
             raise
         loaded = attached
-    return ArkReader(opened, source, root, loaded, limits=limits, on_missing=on_missing, by_manifest=by_manifest)
+    return ArkArchive(opened, source, root, loaded, limits=limits, on_missing=on_missing, by_manifest=by_manifest)
 
 
-def _last_rung(data: bytes, span: Span, root: Tree | None, error: ExhumeError, *, asked: bool) -> LoadedManifest | None:
+def _last_source(
+    data: bytes, span: Span, root: Tree | None, error: ExhumeError, *, asked: bool
+) -> LoadedManifest | None:
     """The salvage scan.
 
     Unless asked for, it runs only where no schema is embedded (otherwise the manifest is damaged).
@@ -86,14 +88,14 @@ def _last_rung(data: bytes, span: Span, root: Tree | None, error: ExhumeError, *
     return attach_splits(data, span, root, error)
 
 
-def open_lone_split(source: Source, opened: Source | Tree, *, limits: Limits = DEFAULT_LIMITS) -> ArkReader:
+def open_lone_split(source: Source, opened: Source | Tree, *, limits: Limits = DEFAULT_LIMITS) -> ArkArchive:
     """A split file without a manifest: its messages are bytes, and its channels are named by their GUIDs."""
     head = source.read_up_to(0, HEADER_WINDOW)
     header = parse_split_header(head, source.span(0, len(head)))
     objects = tuple(ObjectDeclaration(mapping.identifier, "", mapping.identifier) for mapping in header.mappings)
     column = Column(header.identifier, "none", objects, (SplitDeclaration(header.identifier),))
     manifest = Manifest(NIL, NIL, "", (ManifestSection((column,)),))
-    loaded = LoadedManifest(manifest, Rung.SPLIT)
-    reader = ArkReader(opened, None, None, loaded, limits=limits)
+    loaded = LoadedManifest(manifest, SchemaSource.SPLIT)
+    reader = ArkArchive(opened, None, None, loaded, limits=limits)
     reader.single_split = source
     return reader

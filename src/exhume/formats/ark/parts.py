@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from exhume.formats.ark.collection import ArkDirectory
+from exhume.formats.ark.collection import ArkLogSet
 from exhume.formats.ark.filters import topic_matcher
-from exhume.formats.ark.reader import ArkReader
+from exhume.formats.ark.reader import ArkArchive
 from exhume.parts import Part, Selection
 
 
-def plan(archive: ArkReader | ArkDirectory, size: int | None, options: dict[str, Any]) -> Iterator[Part]:
+def plan(archive: ArkArchive | ArkLogSet, size: int | None, options: dict[str, Any]) -> Iterator[Part]:
     """One part for each split that may hold messages of the selected channels; no split file is read."""
-    if not isinstance(archive, ArkReader):
+    if not isinstance(archive, ArkArchive):
         archive.messages()  # raises for a directory of several logs: one has to be named
         return
     if size is None or archive.single_split is not None or not archive.references:
@@ -27,22 +27,22 @@ def plan(archive: ArkReader | ArkDirectory, size: int | None, options: dict[str,
 
 
 TAKES = ("topics", "start_ns", "stop_ns", "latched", "decode", "reverse", "on_missing", "on_error", "findings")
-"""The options of `items`: those of `ArkReader.messages`."""
+"""The options of `items`: those of `ArkArchive.messages`."""
 
 
-def items(archive: ArkReader, part: Selection, options: dict[str, Any]) -> Iterator[Any]:
+def items(archive: ArkArchive, part: Selection, options: dict[str, Any]) -> Iterator[Any]:
     """Messages; latched ones are not replayed unless there is only one part."""
     _restrict(archive, part)
     chosen: dict[str, Any] = {"latched": False, **options} if part else options
     return archive.messages(**chosen)
 
 
-def table(archive: ArkReader, part: Selection, options: dict[str, Any]) -> Any:
+def table(archive: ArkArchive, part: Selection, options: dict[str, Any]) -> Any:
     """The messages of one channel (`topic=`) as in `to_arrow`."""
     _restrict(archive, part)
     return archive.to_arrow(**options)
 
 
-def _restrict(archive: ArkReader, part: Selection) -> None:
+def _restrict(archive: ArkArchive, part: Selection) -> None:
     if part:
         archive.references = archive.references[part[0] : part[1]]

@@ -29,7 +29,7 @@ def _probe_tree(tree: Tree) -> Identification | None:
         return _probe_splits(tree)
     span = Span(tree.name, 0, 0)
     name = found[0]
-    tree.hint(found[:16])
+    tree.will_read(found[:16])
     with tree.source(name) as source:
         inner = _probe_file(source)
     evidence = [f"{len(found)} manifest(s) named by a GUID below {name.rpartition('/')[0]}/"]

@@ -20,7 +20,7 @@ from exhume.formats.ark.rbuf.decoder import decoder_for
 from exhume.formats.ark.splits import ANY_OBJECT, Block, Split, SplitFacts
 
 if TYPE_CHECKING:
-    from exhume.formats.ark.reader import ArkReader, Channel, SplitReference
+    from exhume.formats.ark.reader import ArkArchive, Channel, SplitReference
 
 Topics = str | re.Pattern[str] | Iterable[str | re.Pattern[str]] | None
 OnError = Literal["raise", "skip"]
@@ -39,7 +39,7 @@ class Query:
 
     def __init__(
         self,
-        reader: ArkReader,
+        reader: ArkArchive,
         topics: Topics,
         start_ns: int | None,
         stop_ns: int | None,
@@ -69,7 +69,7 @@ class Query:
     def tasks(self, references: Sequence[SplitReference]) -> Iterator[Task | ExhumeError]:
         """The same before messages are read: what `portion` takes, and the errors of entries that are skipped."""
         cursors: list[Cursor] = []
-        self.reader.hint(
+        self.reader.will_read(
             each.identifier
             for each in references
             if any(self.accepts(each, channel) for channel in self.candidates(each))

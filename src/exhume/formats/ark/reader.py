@@ -18,7 +18,14 @@ from exhume.findings import Finding, each_once
 from exhume.formats.ark.assumptions import MAXIMUM_SPLIT_REFERENCES
 from exhume.formats.ark.checks import MISSING_SPLIT, SPLIT_REFERENCES, SPLIT_REPEATED
 from exhume.formats.ark.filters import Acceptance
-from exhume.formats.ark.manifest import Column, LoadedManifest, Manifest, ObjectDeclaration, Rung, SplitDeclaration
+from exhume.formats.ark.manifest import (
+    Column,
+    LoadedManifest,
+    Manifest,
+    ObjectDeclaration,
+    SchemaSource,
+    SplitDeclaration,
+)
 from exhume.formats.ark.messages import ArkMessage
 from exhume.formats.ark.query import OnError, Query, Topics
 from exhume.formats.ark.splits import ObjectStatistics, Split, SplitFacts
@@ -42,7 +49,7 @@ class Channel:
     column: str
     compression: str
     section: int
-    log: ArkReader | None = field(default=None, repr=False, compare=False)
+    log: ArkArchive | None = field(default=None, repr=False, compare=False)
 
     @property
     def name(self) -> str:
@@ -71,7 +78,7 @@ class Channel:
         return registry.schema(self.type).constants() if registry is not None else {}
 
     def to_arrow(self, **options: Any) -> Any:
-        """The channel's messages as a table; see `ArkReader.to_arrow`.  Works only for channels that a log returned.
+        """The channel's messages as a table; see `ArkArchive.to_arrow`.  Works only for channels that a log returned.
 
         Raises `UnsupportedOperationError` for a channel that belongs to no open log.
         """
@@ -113,7 +120,7 @@ class SplitReference:
         return bool(self.channels) and not any(accepted.accepts_name(c.name) for c in self.channels.values())
 
 
-class ArkReader(RecordArchive):
+class ArkArchive(RecordArchive):
     """One log.  Thread-safe; nothing is written."""
 
     format = "ark"
@@ -155,9 +162,9 @@ class ArkReader(RecordArchive):
         return self.loaded.manifest
 
     @property
-    def rung(self) -> str:
+    def schema_source(self) -> str:
         """How the manifest was read: with its embedded registry, built-in schemas, or the salvage scan."""
-        return str(self.loaded.rung)
+        return str(self.loaded.schema_source)
 
     @property
     def metadata(self) -> dict[str, str]:
@@ -244,11 +251,11 @@ class ArkReader(RecordArchive):
         """Whether the file of a split is missing."""
         return self.single_split is None and self.split_name(identifier) is None
 
-    def hint(self, identifiers: Iterable[str]) -> None:
+    def will_read(self, identifiers: Iterable[str]) -> None:
         """Announces which splits will be opened soon."""
         if self.root is not None:
             unknown = [one for one in dict.fromkeys(identifiers) if one not in self._facts]
-            self.root.hint([self._names.get(one) or f"splits/{one}" for one in unknown])
+            self.root.will_read([self._names.get(one) or f"splits/{one}" for one in unknown])
 
     def open_split(self, identifier: str) -> Split:
         """Opens a split file; the caller closes its `source`.
@@ -387,7 +394,7 @@ class ArkReader(RecordArchive):
         """The values in the index of each split, or what is wrong with it."""
         if self._by_manifest:
             self._by_manifest, self._info = False, None
-        self.hint(reference.identifier for reference in self.references)
+        self.will_read(reference.identifier for reference in self.references)
         return {"split_indexes": [self._index_row(reference) for reference in self.references]}
 
     def _index_row(self, reference: SplitReference) -> dict[str, Any]:
@@ -412,7 +419,7 @@ class ArkReader(RecordArchive):
     @property
     def is_sound(self) -> bool:
         """Whether the manifest was read with a schema, so that its statistics are those that were written."""
-        return self.loaded.rung in (Rung.EMBEDDED, Rung.BUILT_IN)
+        return self.loaded.schema_source in (SchemaSource.EMBEDDED, SchemaSource.BUILT_IN)
 
     def statistics(self, reference: SplitReference) -> dict[str, ObjectStatistics]:
         """The visible messages of a split, after filters, per object GUID."""
@@ -440,7 +447,7 @@ class ArkReader(RecordArchive):
 
         return self._sections_of(section_map)
 
-    def _sections_of(self, build: Callable[[ArkReader], SectionMap]) -> SectionMap:
+    def _sections_of(self, build: Callable[[ArkArchive], SectionMap]) -> SectionMap:
         if self._section_map is None:
             self._section_map = build(self)
         return self._section_map
@@ -468,7 +475,7 @@ class ArkReader(RecordArchive):
 
         return {name: partial(table.to_arrow, **options) for name, table in tables(self, topic).items()}
 
-    def arrow_together(
+    def read_arrow_tables(
         self, tables: Sequence[str], *, topic: Topics = None, **options: Any
     ) -> tuple[dict[str, Any], Callable[[], Iterator[tuple[str, Any]]]] | None:
         from exhume.formats.ark import arrow
@@ -492,8 +499,8 @@ def _open_again(
     loaded: LoadedManifest,
     limits: Limits,
     on_missing: OnMissing,
-) -> ArkReader:
-    return ArkReader(*files, loaded, limits=limits, on_missing=on_missing)
+) -> ArkArchive:
+    return ArkArchive(*files, loaded, limits=limits, on_missing=on_missing)
 
 
-__all__ = ["ArkReader", "Channel", "SplitReference"]
+__all__ = ["ArkArchive", "Channel", "SplitReference"]

@@ -39,7 +39,7 @@ from exhume.io.source import Source
 from exhume.native.compiled import KERNEL
 
 if TYPE_CHECKING:
-    from exhume.formats.ark.reader import ArkReader, SplitReference
+    from exhume.formats.ark.reader import ArkArchive, SplitReference
 
 
 @dataclass(slots=True)
@@ -106,7 +106,7 @@ def list_split(reference: SplitReference, source: Source) -> Listing:
 
 
 def survey_split(
-    reader: ArkReader, reference: SplitReference, listing: Listing, damaged: Iterable[tuple[int, ExhumeError]] = ()
+    reader: ArkArchive, reference: SplitReference, listing: Listing, damaged: Iterable[tuple[int, ExhumeError]] = ()
 ) -> Survey:
     """Everything usable in a split; `damaged` are positions of messages that do not decompress or decode, with why."""
     split, listed, fits, uncounted, notes = listing
@@ -149,7 +149,7 @@ class Found(NamedTuple):
     error: ExhumeError | None
 
 
-def survey_splits(reader: ArkReader, references: Sequence[SplitReference], jobs: int) -> Iterator[Found]:
+def survey_splits(reader: ArkArchive, references: Sequence[SplitReference], jobs: int) -> Iterator[Found]:
     """Everything usable in each of several splits, in order; `jobs` decompress and decode all messages.
 
     They are threads where the kernel is compiled and no column is compressed, otherwise processes.  The caller closes
@@ -230,7 +230,7 @@ def _parts(number: int, listing: Listing) -> Iterator[_Part]:
 class _Check:
     """Decompresses and decodes the messages of parts; picklable."""
 
-    def __init__(self, reader: ArkReader, references: list[SplitReference]) -> None:
+    def __init__(self, reader: ArkArchive, references: list[SplitReference]) -> None:
         self._reader, self._references = reader, references
 
     def __call__(self, part: _Part) -> _Checked:
@@ -335,7 +335,7 @@ def _fits(split: Split, reference: SplitReference, entries: Array) -> Array:
 
 
 def untimed_messages(
-    reader: ArkReader, reference: SplitReference, source: Source, start: int
+    reader: ArkArchive, reference: SplitReference, source: Source, start: int
 ) -> Iterator[tuple[int, int, dict[str, Any]]]:
     """Messages of an uncompressed split without a usable index: `(offset, end, value)`, in order.
 

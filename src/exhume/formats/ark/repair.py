@@ -18,7 +18,7 @@ from exhume.formats.ark.derive import derived_file
 from exhume.formats.ark.layout import ENTRY_SIZE, SplitHeader, build_split_header
 from exhume.formats.ark.manifest import Manifest, SplitDeclaration
 from exhume.formats.ark.rbuf.guid import new_guid
-from exhume.formats.ark.reader import ArkReader, SplitReference
+from exhume.formats.ark.reader import ArkArchive, SplitReference
 from exhume.formats.ark.recover import list_split, statistics_of, survey_split
 from exhume.formats.ark.snippet import manifest_folder
 from exhume.formats.ark.splits import Array, Split
@@ -59,7 +59,7 @@ class RepairReport:
 
 
 def repair_log(
-    log: ArkReader,
+    log: ArkArchive,
     *,
     identifier: str | None = None,
     name: str | None = None,
@@ -120,7 +120,7 @@ def _once(splits: tuple[SplitDeclaration, ...]) -> tuple[SplitDeclaration, ...]:
 
 
 def _mend(
-    log: ArkReader, reference: SplitReference, folder: Path, guids: Callable[[], str], report: RepairReport
+    log: ArkArchive, reference: SplitReference, folder: Path, guids: Callable[[], str], report: RepairReport
 ) -> SplitDeclaration | None:
     """The declaration to use for a split from now on; None if it is to be left out."""
     try:

@@ -20,7 +20,7 @@ from exhume.errors import ExhumeError
 from exhume.findings import Finding
 from exhume.formats.ark.attach import column_of_split
 from exhume.formats.ark.checks import UNREFERENCED
-from exhume.formats.ark.collection import ArkDirectory, open_archive
+from exhume.formats.ark.collection import ArkLogSet, open_archive
 from exhume.formats.ark.layout import ENTRY_SIZE
 from exhume.formats.ark.lines import lines_of
 from exhume.formats.ark.manifest import (
@@ -28,7 +28,7 @@ from exhume.formats.ark.manifest import (
     LoadedManifest,
     Manifest,
     ManifestSection,
-    Rung,
+    SchemaSource,
     SplitDeclaration,
     build_manifest,
 )
@@ -37,7 +37,7 @@ from exhume.formats.ark.places import is_split
 from exhume.formats.ark.rbuf.decoder import decoder_for
 from exhume.formats.ark.rbuf.guid import NIL, new_guid
 from exhume.formats.ark.rbuf.layout import HEADERS
-from exhume.formats.ark.reader import ArkReader, SplitReference
+from exhume.formats.ark.reader import ArkArchive, SplitReference
 from exhume.formats.ark.recover import Found, Survey, statistics_of, survey_splits, untimed_messages
 from exhume.formats.ark.splits import places_of
 from exhume.formats.ark.splitwriter import SplitWriter, header_area
@@ -51,7 +51,7 @@ from exhume.io.parallel import Beside
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.recovery import Fate, SalvageMode, SalvageReport, Verified
+from exhume.recovery import Outcome, SalvageMode, SalvageReport, VerifiedBy
 
 BATCH = 4096
 
@@ -89,12 +89,12 @@ def _write_lines(root: Path, output: Path, limits: Limits, jobs: int) -> None:
     from exhume.io.local import LocalTree
 
     with open_archive(LocalTree(root), limits=limits) as clean, AtomicFile(output) as file:
-        assert isinstance(clean, ArkReader)
+        assert isinstance(clean, ArkArchive)
         for lines, _ in lines_of(clean, {}, findings=[], jobs=jobs):
             file.file.write(lines)
 
 
-def _open(source: Source | Tree, limits: Limits, log: str | None) -> ArkReader:
+def _open(source: Source | Tree, limits: Limits, log: str | None) -> ArkArchive:
     """Opens the log as far as that is possible; where there is no manifest, the splits alone."""
     try:
         opened = open_archive(source, limits=limits, log=log, salvage=True, unfinished=True)
@@ -104,10 +104,10 @@ def _open(source: Source | Tree, limits: Limits, log: str | None) -> ArkReader:
         loaded = _without_manifest(source)
         if loaded is None:
             raise
-        return ArkReader(source, None, source, loaded, limits=limits)
-    if isinstance(opened, ArkDirectory):
+        return ArkArchive(source, None, source, loaded, limits=limits)
+    if isinstance(opened, ArkLogSet):
         next(opened.messages())
-    assert isinstance(opened, ArkReader)
+    assert isinstance(opened, ArkArchive)
     return opened
 
 
@@ -124,13 +124,13 @@ def _without_manifest(tree: Tree) -> LoadedManifest | None:
     if not columns:
         return None
     manifest = Manifest(NIL, NIL, "", (ManifestSection(tuple(columns)),))
-    return LoadedManifest(manifest, Rung.SALVAGE)
+    return LoadedManifest(manifest, SchemaSource.SALVAGE)
 
 
 class _Salvage:
     """One run over a log."""
 
-    def __init__(self, reader: ArkReader, root: Path, report: SalvageReport, progress: Progress, jobs: int) -> None:
+    def __init__(self, reader: ArkArchive, root: Path, report: SalvageReport, progress: Progress, jobs: int) -> None:
         self.reader, self.root, self.report, self.progress, self.jobs = reader, root, report, progress, jobs
         self.beside = Beside(jobs)  # a split is copied while the messages of the next are checked
 
@@ -140,9 +140,9 @@ class _Salvage:
         for name in ("manifests", "splits"):
             with naming(self.root / name):
                 (self.root / name).mkdir(parents=True)
-        report.notes.append(f"manifest read with: {reader.rung}")
-        if reader.loaded.rung is Rung.SALVAGE and isinstance(reader.source, Tree):
-            report.lose("manifests")  # with the names, schemas and filters that it had
+        report.notes.append(f"manifest read with: {reader.schema_source}")
+        if reader.loaded.schema_source is SchemaSource.SALVAGE and isinstance(reader.source, Tree):
+            report.add_lost("manifests")  # with the names, schemas and filters that it had
         report.notes += [str(finding) for finding in reader.loaded.findings]
         named = {each.identifier: each for each in reversed(reader.all_references())}
         references = list(reversed(named.values()))
@@ -159,7 +159,7 @@ class _Salvage:
             file.file.write(build_manifest(manifest))
         if reader.manifest_source is not None:
             span = reader.manifest_source.span(0, reader.manifest_source.size)
-            report.account(span, Fate.REBUILT, "manifest")
+            report.add_span(span, Outcome.REBUILT, "manifest")
         if reader.root is not None and isinstance(reader.source, Tree):
             self._account_others(reader.root)
 
@@ -179,16 +179,16 @@ class _Salvage:
                 with root.source(name) as source:
                     span = source.span(0, source.size)
                     if folder == "splits" and last.lower() not in named and (is_guid(last) or is_split(source)):
-                        report.account(span, Fate.LOST, "split", UNREFERENCED.title, UNREFERENCED.code)
+                        report.add_span(span, Outcome.LOST, "split", UNREFERENCED.title, UNREFERENCED.code)
                         unnamed += 1
                     elif folder == "manifests" and reader.manifest_source is None:
-                        report.account(span, Fate.LOST, "manifest", "no log can be opened with it")
+                        report.add_span(span, Outcome.LOST, "manifest", "no log can be opened with it")
                     else:
-                        report.account(span, Fate.IGNORED, "not part of the log")
+                        report.add_span(span, Outcome.IGNORED, "not part of the log")
             except ExhumeError as error:
                 report.notes.append(f"{name}: {error}")
         if unnamed:
-            report.lose("splits that no manifest names", unnamed)
+            report.add_lost("splits that no manifest names", unnamed)
             report.notes.append("a split that no manifest names can be salvaged by itself: name its file")
 
     def _manifest(self, new: dict[str, SplitDeclaration | None]) -> Manifest:
@@ -233,7 +233,7 @@ class _Salvage:
         try:
             if found is None:
                 assert error is not None
-                report.account(source.span(0, source.size), Fate.LOST, "split", error.message, error.code)
+                report.add_span(source.span(0, source.size), Outcome.LOST, "split", error.message, error.code)
                 self._lose(reference, error)
                 self._untimed(reference, source, None)
                 return None
@@ -241,7 +241,7 @@ class _Salvage:
                 self.beside.call(self._copy, reference.identifier)
                 self._keep(reference, found)
                 end = self._last_byte(found)
-                report.account(source.span(0, end), Fate.RECOVERED, "split without damage")
+                report.add_span(source.span(0, end), Outcome.RECOVERED, "split without damage")
                 self._rest(found, end, source.size)
                 return SplitDeclaration(reference.identifier, statistics_of(found.split.header, found.entries))
             return self._rewrite(reference, found)
@@ -262,7 +262,7 @@ class _Salvage:
     def _rewrite(self, reference: SplitReference, found: Survey) -> SplitDeclaration | None:
         report, split = self.report, found.split
         report.notes += [f"split {reference.identifier}: {note}" for note in found.notes]
-        report.lose("messages", len(found.lost) + found.uncounted_loss)
+        report.add_lost("messages", len(found.lost) + found.uncounted_loss)
         self._account(found)
         if not len(found.entries):
             self._untimed(reference, split.source, found)
@@ -289,9 +289,9 @@ class _Salvage:
 
     def _keep(self, reference: SplitReference, found: Survey) -> None:
         """Counts messages that were written, and records how they were verified: the format has no checksums."""
-        self.report.keep("messages", len(found.entries))
+        self.report.add_recovered("messages", len(found.entries))
         if len(found.entries):
-            self.report.vouch(Verified.UNVERIFIABLE if found.unchecked else Verified.REREAD)
+            self.report.set_verified_by(VerifiedBy.NONE if found.unchecked else VerifiedBy.STRUCTURE)
         for identifier in sorted(found.unchecked):
             name = reference.channels[identifier].name
             note = f"channel {name}: neither a codec nor a schema can tell whether its messages are what they were"
@@ -309,7 +309,7 @@ class _Salvage:
         at = 0
         for start, end in zip(starts[order].tolist(), ends[order].tolist(), strict=True):
             self._unread(found, lost, at, start)
-            self.report.account(source.span(max(at, start), max(at, end)), Fate.RECOVERED, "messages")
+            self.report.add_span(source.span(max(at, start), max(at, end)), Outcome.RECOVERED, "messages")
             at = max(at, end)
         self._unread(found, lost, at, source.size)
 
@@ -325,7 +325,7 @@ class _Salvage:
             start, stop, why = lost[0]
             self._rest(found, at, max(at, start))
             at, start = min(end, stop), max(at, start)
-            self.report.account(source.span(start, at), Fate.LOST, "message", why.message, why.code)
+            self.report.add_span(source.span(start, at), Outcome.LOST, "message", why.message, why.code)
 
     def _last_byte(self, found: Survey) -> int:
         """Where the last message ends, or where the index ends if there is no message."""
@@ -336,17 +336,17 @@ class _Salvage:
         """Accounts for bytes that belong to no entry's message: non-zero bytes after the index were messages."""
         source = found.split.source
         border = min(end, max(start, found.index_end))
-        self.report.account(source.span(start, border), Fate.REBUILT, "header, index and unused bytes")
+        self.report.add_span(source.span(start, border), Outcome.REBUILT, "header, index and unused bytes")
         if source.is_zero(border, end):
-            self.report.account(source.span(border, end), Fate.REBUILT, "header, index and unused bytes")
+            self.report.add_span(source.span(border, end), Outcome.REBUILT, "header, index and unused bytes")
         else:
-            self.report.account(source.span(border, end), Fate.LOST, "message", "no index entry names these bytes")
-            self.report.lose("spans without an index entry")
+            self.report.add_span(source.span(border, end), Outcome.LOST, "message", "no index entry names these bytes")
+            self.report.add_lost("spans without an index entry")
 
     def _lose(self, reference: SplitReference, error: ExhumeError) -> None:
         count = sum(each.count or 0 for each in reference.declaration.statistics)
-        self.report.lose("splits")
-        self.report.lose("messages", count)
+        self.report.add_lost("splits")
+        self.report.add_lost("messages", count)
         self.report.notes.append(f"split {reference.identifier}: {error}")
 
     def _untimed(self, reference: SplitReference, source: Source, found: Survey | None) -> None:
@@ -363,8 +363,8 @@ class _Salvage:
                 place = source.span(offset, end)
                 line = {"split": reference.identifier, "offset": place.start, "size": place.size, "value": value}
                 file.file.write((dumps(line) + "\n").encode("ascii"))
-        self.report.keep("messages without time", len(rows))
-        self.report.vouch(Verified.REREAD)
+        self.report.add_recovered("messages without time", len(rows))
+        self.report.set_verified_by(VerifiedBy.STRUCTURE)
         self.report.notes.append(
             f"split {reference.identifier}: no index: untimed/ has {counted(len(rows), 'messages')} without times"
         )

@@ -16,7 +16,7 @@ from exhume.formats.ark.derive import derived_file
 from exhume.formats.ark.filters import Filter, compile_pattern
 from exhume.formats.ark.manifest import Manifest, ManifestSection
 from exhume.formats.ark.rbuf.guid import new_guid
-from exhume.formats.ark.reader import ArkReader
+from exhume.formats.ark.reader import ArkArchive
 from exhume.io.output.atomic import AtomicFile
 
 
@@ -29,7 +29,7 @@ class NewManifest:
 
 
 def write_snippet(
-    log: ArkReader,
+    log: ArkArchive,
     *,
     start_ns: int | None = None,
     stop_ns: int | None = None,
@@ -66,7 +66,7 @@ def write_snippet(
     return NewManifest(where, manifest)
 
 
-def manifest_folder(log: ArkReader) -> Path:
+def manifest_folder(log: ArkArchive) -> Path:
     """The local directory that holds a log's manifest.
 
     Raises `UnsupportedOperationError` for a log that is not on the local disk.

@@ -194,7 +194,7 @@ class Split:
     def scan(self) -> SplitFacts:
         """Reads the whole index once, in blocks, to find whether it is sorted and which times it spans."""
         self.check_index()
-        self.source.hint(self.header.index_offset, self.header.index_end)
+        self.source.will_read(self.header.index_offset, self.header.index_end)
         count = self.header.item_count
         is_sorted = True
         low, high, last = TIME_MAX, 0, 0

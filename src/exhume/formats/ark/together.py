@@ -24,7 +24,7 @@ from exhume.formats.ark.splits import Block
 from exhume.tabular.arrow import check_rows, rebatched_each
 
 if TYPE_CHECKING:
-    from exhume.formats.ark.reader import ArkReader, Channel, SplitReference
+    from exhume.formats.ark.reader import ArkArchive, Channel, SplitReference
 
 MOST: Final = 256
 """Tables that one pass can make: a byte names each."""
@@ -113,7 +113,7 @@ def _chosen(
 
 
 def together(
-    log: ArkReader,
+    log: ArkArchive,
     tables: Mapping[str, ArkTable],
     *,
     columns: Any = None,
@@ -122,7 +122,7 @@ def together(
     latched: bool = True,
     skip_damaged: bool = False,
     batch_rows: int = BATCH_ROWS,
-    lost: Counter[str] | None = None,
+    losses: Counter[str] | None = None,
     jobs: int = 1,
 ) -> tuple[dict[str, Any], Callable[[], Iterator[tuple[str, Any]]]] | None:
     """The schema of each table, and what reads the batches of all of them, each with its table's name.
@@ -143,16 +143,16 @@ def together(
     def counted() -> Iterator[tuple[int, Any, Sequence[int]]]:
         kind = partial(_TablesQuery, rows)
         for table, (batch, sizes, misfits) in read_each(log, kind, query, findings=findings, jobs=jobs):
-            if lost is not None:
-                lost.update(misfits)
+            if losses is not None:
+                losses.update(misfits)
             yield table, batch, sizes
 
     def batches() -> Iterator[tuple[str, Any]]:
-        if lost is not None:
-            lost["missing splits"] = sum(not each.is_hidden for each in log.missing_splits())
+        if losses is not None:
+            losses["missing splits"] = sum(not each.is_hidden for each in log.missing_splits())
         for table, batch in rebatched_each(counted(), batch_rows):
             yield names[table], batch
-        if lost is not None:
-            lost["damaged messages"] += len(findings)
+        if losses is not None:
+            losses["damaged messages"] += len(findings)
 
     return {name: one.schema for name, one in zip(names, rows, strict=True)}, batches

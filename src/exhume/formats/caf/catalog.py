@@ -209,7 +209,7 @@ class Catalog:
     def _wrong(self, what: str, value: Any) -> SourceError:
         return SourceError(
             f"the catalog contains {what}",
-            code="EX-606",
+            code="EX-616",
             span=Span(self._store.name, 0, 0),
             actual=shorten(repr(value)),
         )

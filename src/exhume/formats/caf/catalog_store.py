@@ -212,7 +212,7 @@ class SqliteStore(Store):
         uri = "file::memory:"
         if path is not None:
             if os.path.exists(path) and not os.path.isfile(path):  # noqa: PTH110, PTH113 - pathlib raises for odd names
-                raise SourceError("not a regular file", code="EX-606", span=Span(path, 0, 0))
+                raise SourceError("not a regular file", code="EX-614", span=Span(path, 0, 0))
             uri = f"{Path(os.path.abspath(path)).as_uri()}?mode={mode}"  # noqa: PTH100 - resolve() would follow links
         with self._guard():
             return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
@@ -277,7 +277,7 @@ class SqliteStore(Store):
             for (name,) in self.query(_FOREIGN):
                 raise SourceError(
                     "the database holds more than a catalog, which would be lost: give the catalog a file of its own",
-                    code="EX-606",
+                    code="EX-617",
                     span=Span(self.name, 0, 0),
                     actual=shorten(name),
                 )
@@ -327,7 +327,7 @@ class SqlalchemyStore(Store):
             self.name = sqlalchemy.make_url(url).render_as_string(hide_password=True)
             self._engine = sqlalchemy.create_engine(url)
         except sqlalchemy.exc.ArgumentError as error:
-            raise SourceError("not a database URL", code="EX-606", span=Span(url.split("://", 1)[0], 0, 0)) from error
+            raise SourceError("not a database URL", code="EX-615", span=Span(url.split("://", 1)[0], 0, 0)) from error
         except ImportError as error:
             raise MissingDependencyError(
                 "the database driver is not installed", span=Span(self.name, 0, 0), actual=str(error)

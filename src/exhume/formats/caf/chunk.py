@@ -45,7 +45,7 @@ class Chunk:
         self.files: dict[str, tuple[int, int]] = {}
         self.raw: dict[str, bytes] = {}
         self.position = 0
-        self.dead = 0
+        self.unreferenced_bytes = 0
         """Bytes of the data section that no member covers."""
         self.index_size = MIN_INDEX
         """Bytes that the index will take, were it written now."""
@@ -177,7 +177,7 @@ class Chunk:
         self.index_size = self.index_size_with(name, start, end)
         old = self.files.get(name.text)
         if old is not None:
-            self.dead += old[1] - old[0]
+            self.unreferenced_bytes += old[1] - old[0]
         self.files[name.text] = (start, end)
         if name.raw is not None:
             self.raw[name.text] = name.raw

@@ -21,7 +21,9 @@ OPTIONS = {
         ),
     ],
     "salvage": [
-        click.Option(["--raw"], is_flag=True, help="Also keep bytes that no entry names, below unreferenced/."),
+        click.Option(
+            ["--unreferenced"], is_flag=True, help="Also keep bytes that no entry names, below unreferenced/."
+        ),
     ],
 }
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from exhume.cli.outcome import Outcome
+from exhume.cli.exit_code import ExitCode
 from exhume.cli.params import SIZE, Choice, Verb
 from exhume.cli.render import human_size, printable
 from exhume.cli.runtime import Run, plain_options
@@ -50,7 +50,7 @@ def create(
     replace: bool,
     catalog: str | None,
     overwrite: bool,
-) -> Outcome:
+) -> ExitCode:
     """Pack files, directories, tar or zip archives into one or more chunks.
 
     Directories are taken recursively, sorted by name.  Chunks appear only when all of them are complete.
@@ -103,7 +103,7 @@ def _enter(catalog: str, writer: CafWriter) -> None:
             opened.add_chunk(os.path.abspath(chunk.path))  # noqa: PTH100 - resolve() would follow links
 
 
-def _report(run: Run, writer: CafWriter, skipped: list[tuple[str, str]]) -> Outcome:
+def _report(run: Run, writer: CafWriter, skipped: list[tuple[str, str]]) -> ExitCode:
     chunks = [
         {
             "path": chunk.path,
@@ -111,7 +111,7 @@ def _report(run: Run, writer: CafWriter, skipped: list[tuple[str, str]]) -> Outc
             "files": chunk.files,
             "data_size": chunk.data_size,
             "index_size": chunk.index_size,
-            "dead": chunk.dead,
+            "unreferenced_bytes": chunk.unreferenced_bytes,
         }
         for chunk in writer.chunks
     ]
@@ -132,4 +132,4 @@ def _report(run: Run, writer: CafWriter, skipped: list[tuple[str, str]]) -> Outc
         total = sum(chunk.size for chunk in writer.chunks)
         count = len(chunks)
         run.note(f"{counted(writer.added, 'files')} in {counted(count, 'chunks')} ({human_size(total)})")
-    return Outcome.LOSS if skipped or writer.lossy_names else Outcome.DONE
+    return ExitCode.LOSS if skipped or writer.lossy_names else ExitCode.DONE

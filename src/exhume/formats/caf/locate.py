@@ -11,7 +11,7 @@ from exhume.formats.caf.reader import CafArchive
 from exhume.formats.caf.table import Index
 from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.recovery import Carved, CarveVerdict, Proof
+from exhume.recovery import CarvedArchive, CarveVerdict, VerifiedBy
 
 LOOK_BACK = 64
 """White space allowed between the opening brace and its first key."""
@@ -32,7 +32,7 @@ _NESTED = re.compile(rb'"format_version"[ \t\r\n]*:[ \t\r\n]*[{\[]')
 _OPEN = re.compile(rb"\{[ \t\r\n]*\Z")
 
 
-def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: int = 1) -> Carved | None:
+def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: int = 1) -> CarvedArchive | None:
     """The chunk whose index has the key `"format_version"` at `hit`; None if no index is there.
 
     The start of a chunk is not stored.  It is where the data must begin for the last file to end at the index, as it
@@ -66,11 +66,13 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: i
     stop = end + FOOTER_SIZE if fits else end
     if not fits or cut:
         confidence = 0.7 if fits else 0.4 if whole else 0.3
-        return Carved("caf", source.span(start, stop), CarveVerdict.PARTIAL, confidence, _findings(index))
+        return CarvedArchive("caf", source.span(start, stop), CarveVerdict.PARTIAL, confidence, _findings(index))
     archive = CafArchive(source.window(start, stop), limits=limits, any_version=True)
     findings = tuple(with_error(archive.verify()))
-    proof = Proof.NOTHING if data_size else Proof.STRUCTURE  # the format states nothing of the data but their place
-    return Carved("caf", source.span(start, stop), CarveVerdict.of(findings, proof), 0.99, findings, proof)
+    proof = (
+        VerifiedBy.NONE if data_size else VerifiedBy.STRUCTURE
+    )  # the format states nothing of the data but their place
+    return CarvedArchive("caf", source.span(start, stop), CarveVerdict.of(findings, proof), 0.99, findings, proof)
 
 
 def _findings(index: Index) -> tuple[Finding, ...]:

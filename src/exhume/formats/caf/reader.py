@@ -306,10 +306,10 @@ class CafArchive(MemberArchive):
             return None
         return self.source, [index.starts[place] for place in places], [index.ends[place] for place in places]
 
-    def hint(self, entries: Sequence[Entry]) -> None:
+    def will_read(self, entries: Sequence[Entry]) -> None:
         places = [(entry.offset - self.source.origin, entry.size or 0) for entry in entries if entry.offset is not None]
         if places:
-            self.source.hint(min(at for at, _ in places), max(at + size for at, size in places))
+            self.source.will_read(min(at for at, _ in places), max(at + size for at, size in places))
 
     def read_members(self, names: Sequence[str]) -> Iterator[tuple[str, bytes]]:
         """Several members, in the order given; adjacent members are read together, at most `BATCH` bytes at a time.

@@ -27,7 +27,7 @@ from exhume.formats.caf.verify import ends_are_inclusive, index_order, live_rang
 from exhume.io.output.tree import OutputTree
 from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.recovery import Fate, SalvageMode, SalvageReport, Verified
+from exhume.recovery import Outcome, SalvageMode, SalvageReport, VerifiedBy
 
 WINDOW = 8 << 20
 """Bytes of the file searched at a time, from its end towards its start."""
@@ -85,29 +85,29 @@ def salvage(
     limits: Limits = DEFAULT_LIMITS,
     progress: Progress = no_progress,
     jobs: int = 1,
-    raw: bool = False,
+    unreferenced: bool = False,
 ) -> SalvageReport:
     """Writes every member that can still be read as a new chunk, or as files; see `SalvageReport`.
 
-    `raw` also keeps bytes that no entry names, as members `unreferenced/START-END.bin`; when no entry is left, they are
-    kept in any case.
+    `unreferenced` also keeps bytes that no entry names, as members `unreferenced/START-END.bin`; when no entry is left,
+    they are kept in any case.
     """
     recovery = recover(source, limits)
     report = SalvageReport("caf", str(output), notes=recovery.notes)
     if not recovery.index_found:
         _number_pieces(source, recovery)
     gaps = [(a, b) for a, b in _gaps(recovery, source.size) if not source.is_zero(a, b)]
-    if raw or not recovery.index_found or not (recovery.members or recovery.lost):
+    if unreferenced or not recovery.index_found or not (recovery.members or recovery.lost):
         recovery.members += [Member(f"unreferenced/{a}-{b}.bin", a, b, "raw bytes") for a, b in gaps]
         if gaps:
             report.notes.append("bytes that no entry names were kept below unreferenced/")
         if gaps and not recovery.index_found:
-            report.lose("names of pieces", len(gaps))
+            report.add_lost("names of pieces", len(gaps))
     done = _write(source, output, mode, limits, recovery, report, progress)
     if done:
-        report.vouch(Verified.UNVERIFIABLE)  # the format has no checksums
+        report.set_verified_by(VerifiedBy.NONE)  # the format has no checksums
     for name, why, code in recovery.lost:
-        report.lose("files")
+        report.add_lost("files")
         report.notes.append(f"lost {shorten(name)!r}: {why} ({code})")
     _account(source, recovery, done, report)
     return report
@@ -337,7 +337,7 @@ def _write(
             recovery.lost.append((member.name, error.message, error.code))
             return
         done.append(member)
-        report.keep("files")
+        report.add_recovered("files")
 
     if mode is SalvageMode.FILES:
         with OutputTree(output, limits=limits) as tree:
@@ -377,27 +377,27 @@ def _account(source: Source, recovery: Recovery, done: list[Member], report: Sal
     written = {id(member) for member in done}
     at = 0
 
-    def until(end: int, fate: Fate, what: str, why: str = "") -> None:
+    def until(end: int, outcome: Outcome, what: str, why: str = "") -> None:
         nonlocal at
         if end > at:
-            report.account(source.span(at, end), fate, what, why)
+            report.add_span(source.span(at, end), outcome, what, why)
             at = end
 
     for member in sorted(recovery.members, key=lambda m: (m.start, m.end)):
-        until(member.start, Fate.IGNORED, "bytes that no entry names")
+        until(member.start, Outcome.IGNORED, "bytes that no entry names")
         if id(member) in written:
-            until(member.end, Fate.RECOVERED, f"file {shorten(member.name)}")
+            until(member.end, Outcome.RECOVERED, f"file {shorten(member.name)}")
         else:
-            until(member.end, Fate.LOST, f"file {shorten(member.name)}", "could not be read or written")
+            until(member.end, Outcome.LOST, f"file {shorten(member.name)}", "could not be read or written")
     if not recovery.index_found:  # everything before it was kept, unless it is zero
-        until(min(recovery.ofs_index, source.size), Fate.IGNORED, "zeros that no entry names")
-        until(source.size, Fate.LOST, "the start of an index", "it breaks off before its first entry is complete")
-        report.lose("indexes")
+        until(min(recovery.ofs_index, source.size), Outcome.IGNORED, "zeros that no entry names")
+        until(source.size, Outcome.LOST, "the start of an index", "it breaks off before its first entry is complete")
+        report.add_lost("indexes")
         return
-    until(recovery.ofs_index, Fate.IGNORED, "bytes that no entry names")
-    until(recovery.index_end, Fate.REBUILT, "index")
+    until(recovery.ofs_index, Outcome.IGNORED, "bytes that no entry names")
+    until(recovery.index_end, Outcome.REBUILT, "index")
     if recovery.index_whole:
-        until(source.size, Fate.REBUILT, "footer and what is around it")
+        until(source.size, Outcome.REBUILT, "footer and what is around it")
     else:
-        report.lose("indexes")
-        until(source.size, Fate.LOST, "the rest of the index", "damaged")
+        report.add_lost("indexes")
+        until(source.size, Outcome.LOST, "the rest of the index", "damaged")

@@ -30,14 +30,14 @@ _OPEN = READ | NONBLOCK
 
 @dataclass(frozen=True, slots=True)
 class ChunkSummary:
-    """A finished chunk; sizes in bytes, `dead` are data bytes that no member covers."""
+    """A finished chunk; sizes in bytes, `unreferenced_bytes` are data bytes that no member covers."""
 
     path: str
     size: int
     files: int
     data_size: int
     index_size: int
-    dead: int
+    unreferenced_bytes: int
     tail_sha256: str
 
 
@@ -189,7 +189,7 @@ class CafWriter(Writer):
                 files=len(chunk.files),
                 data_size=chunk.size - chunk.index_size - FOOTER_SIZE,
                 index_size=chunk.index_size,
-                dead=chunk.dead,
+                unreferenced_bytes=chunk.unreferenced_bytes,
                 tail_sha256=chunk.tail_sha256,
             )
             self._summaries.append(summary)
@@ -393,7 +393,7 @@ class CafWriter(Writer):
         if self._chunk.position + len(data) + self._chunk.index_size + FOOTER_SIZE > self.chunk_size:
             self._roll()
         self._chunk.write(data)
-        self._chunk.dead += len(data)
+        self._chunk.unreferenced_bytes += len(data)
 
     def _enter(self, chunk: Chunk, name: MemberName, start: int) -> None:
         chunk.add(name, start)

@@ -32,7 +32,7 @@ def to_arrow(
     *,
     columns: Iterable[str] | None = None,
     batch_rows: int = BATCH_ROWS,
-    lost: Counter[str] | None = None,
+    losses: Counter[str] | None = None,
 ) -> Any:
     """A streaming `pyarrow.RecordBatchReader`, one row per event; see the module for the types.
 
@@ -50,7 +50,7 @@ def to_arrow(
 
     def pieces() -> Iterator[tuple[Any, Any]]:
         try:
-            yield from _pieces(archive.units(), names, schema, lost)
+            yield from _pieces(archive.units(), names, schema, losses)
         except ExhumeError as error:
             damage.append(error)  # the rows before it are still to be joined
 
@@ -62,19 +62,19 @@ def to_arrow(
     return pa.RecordBatchReader.from_batches(schema, batches())
 
 
-def _pieces(units: TextUnits, names: list[str], schema: Any, lost: Counter[str] | None) -> Iterator[tuple[Any, Any]]:
+def _pieces(units: TextUnits, names: list[str], schema: Any, losses: Counter[str] | None) -> Iterator[tuple[Any, Any]]:
     while not units.ended:
         try:
             units.step(How.COLUMNS, AT_ONCE)
         except UnitError as trouble:
-            yield _batch(units, names, schema, lost)
+            yield _batch(units, names, schema, losses)
             units.pass_over(trouble)
             continue
-        yield _batch(units, names, schema, lost)
+        yield _batch(units, names, schema, losses)
     units.close()
 
 
-def _batch(units: TextUnits, names: list[str], schema: Any, lost: Counter[str] | None) -> tuple[Any, Any]:
+def _batch(units: TextUnits, names: list[str], schema: Any, losses: Counter[str] | None) -> tuple[Any, Any]:
     """The events since the last batch, and the size in bytes of each row."""
     import numpy
 
@@ -88,7 +88,7 @@ def _batch(units: TextUnits, names: list[str], schema: Any, lost: Counter[str] |
             made.append(pa.Array.from_buffers(schema.field(name).type, count, [None, pa.py_buffer(times)]))
         else:
             buffers = [None, pa.py_buffer(ends), pa.py_buffer(text)]
-            made.append(text_array(pa, pa.Array.from_buffers(pa.large_binary(), count, buffers), lost))
+            made.append(text_array(pa, pa.Array.from_buffers(pa.large_binary(), count, buffers), losses))
     if not names:  # a batch without columns has rows all the same
         return pa.RecordBatch.from_arrays([pa.nulls(count)], [""]), numpy.full(count, 8)
     return pa.RecordBatch.from_arrays(made, schema=schema), numpy.diff(ends) + 16

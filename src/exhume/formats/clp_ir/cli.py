@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from exhume.cli.outcome import Outcome
+from exhume.cli.exit_code import ExitCode
 from exhume.cli.params import Choice as ChoiceType
 from exhume.cli.runtime import Run
 from exhume.formats.clp_s import cli_search
@@ -50,7 +50,7 @@ OPTIONS: dict[str, list[click.Option]] = {
 WITHOUT_EFFECT = {"search": {"count_by_time": ("count", "times"), "count": ("times",)}}
 
 
-def cat(run: Run, archive: ClpIrArchive, names: tuple[str, ...], options: dict[str, Any]) -> Outcome | None:
+def cat(run: Run, archive: ClpIrArchive, names: tuple[str, ...], options: dict[str, Any]) -> ExitCode | None:
     """`exhume cat`: the log as text; with `--json`/`--ndjson` each event with its place.
 
     Raises `click.UsageError` for names, which events do not have.
@@ -105,7 +105,7 @@ def _note_times(run: Run, archive: ClpIrArchive, times: str) -> None:
         run.note(f"{archive.name}: times are printed in UTC: unknown time zone {archive.zone}")
 
 
-def search(run: Run, archives: list[ClpIrArchive], query: str, options: dict[str, Any]) -> Outcome:
+def search(run: Run, archives: list[ClpIrArchive], query: str, options: dict[str, Any]) -> ExitCode:
     """`exhume search`: the events whose message a wildcard query matches, as text.
 
     Raises `click.UsageError` when the first time is after the last.
@@ -121,7 +121,7 @@ def search(run: Run, archives: list[ClpIrArchive], query: str, options: dict[str
         if len(archives) > 1 or run.several:
             raise click.UsageError("--follow takes one stream")
         _follow(run, archives[0], choice, options["times"] or "pattern")
-        return Outcome.DONE
+        return ExitCode.DONE
     if options["count"] or options["count_by_time"]:
         return _count(run, archives, query, choice, options)
     found = False
@@ -135,17 +135,17 @@ def search(run: Run, archives: list[ClpIrArchive], query: str, options: dict[str
                     yield {"target": archive.name, **item}
 
         run.items("search", {"format": "clp-ir", "query": query}, "matches", matches())
-        return Outcome.DONE if found else Outcome.NO
+        return ExitCode.DONE if found else ExitCode.NO
     times = options["times"] or "pattern"
     for archive in archives:
         _note_times(run, archive, times)
         for chunk in archive.text_chunks(times=times, choice=choice):
             found = True
             run.out.write(chunk)
-    return Outcome.DONE if found else Outcome.NO
+    return ExitCode.DONE if found else ExitCode.NO
 
 
-def _count(run: Run, archives: list[ClpIrArchive], query: str, choice: Choice, options: dict[str, Any]) -> Outcome:
+def _count(run: Run, archives: list[ClpIrArchive], query: str, choice: Choice, options: dict[str, Any]) -> ExitCode:
     if options["count_by_time"]:
         spans: Counter[int] = Counter()
         for archive in archives:
@@ -160,6 +160,6 @@ def merges(options: dict[str, Any], machine: bool) -> bool:
     return bool(options["count"] or options["count_by_time"])
 
 
-def merge(run: Run, documents: Sequence[dict[str, Any]], query: str, options: dict[str, Any]) -> Outcome:
+def merge(run: Run, documents: Sequence[dict[str, Any]], query: str, options: dict[str, Any]) -> ExitCode:
     """One answer of those of several streams, each searched by itself."""
     return cli_search.merge(run, documents, query, {"explain_plan": False, **options}, "clp-ir")

@@ -37,7 +37,7 @@ class ClpIrInfo(Info):
     found: Sequence[Finding]
 
     @property
-    def damage(self) -> Sequence[Finding]:
+    def findings(self) -> Sequence[Finding]:
         return self.found
 
     def to_dict(self) -> dict[str, Any]:

@@ -11,10 +11,10 @@ from exhume.formats.kv_ir.locate import locate_stream
 from exhume.formats.kv_ir.stream import Stream, Units
 from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.recovery import Carved
+from exhume.recovery import CarvedArchive
 
 
-def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: int = 1) -> Carved | None:
+def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: int = 1) -> CarvedArchive | None:
     """The stream whose magic number, or whose zstd frame, is at `hit`; None where no preamble follows.
 
     A stream without frames ends with its last unit.  Inside zstd frames, it ends with the frame that has its end, or

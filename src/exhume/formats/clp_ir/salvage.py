@@ -42,7 +42,7 @@ from exhume.formats.kv_ir.units import Status
 from exhume.io.output.atomic import AtomicFile
 from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.recovery import Fate, SalvageMode, SalvageReport, Verified
+from exhume.recovery import Outcome, SalvageMode, SalvageReport, VerifiedBy
 
 BLOCK = 1 << 18
 """Bytes of the new stream that are written at once."""
@@ -95,8 +95,10 @@ class _Salvage:
         """Writes everything that survives and accounts for each byte; returns False when there is nothing to write."""
         units = self._open()
         if units is None:
-            self.report.account(self.source.span(0, self.source.size), Fate.LOST, "stream", "nothing of it can be read")
-            self.report.lose("streams")
+            self.report.add_span(
+                self.source.span(0, self.source.size), Outcome.LOST, "stream", "nothing of it can be read"
+            )
+            self.report.add_lost("streams")
             return False
         self.units = units
         if self.stream.wrapped and not lines:
@@ -105,7 +107,7 @@ class _Salvage:
         else:
             self._write(file.write, lines=lines)
         if self.report.recovered:
-            self.report.vouch(Verified.REREAD)
+            self.report.set_verified_by(VerifiedBy.STRUCTURE)
         if self.stream.wrapped:
             self._account_frames()
         return True
@@ -124,7 +126,7 @@ class _Salvage:
         except ExhumeError as error:
             if error.code in (checks.METADATA_JSON.code, checks.REFERENCE_TIME.code):
                 self.report.notes.append(f"{error.message}: rebuilt")
-                self.report.lose("metadata")
+                self.report.add_lost("metadata")
                 units.preamble = replace(preamble, metadata=_default_metadata(preamble.encoding))
         return units
 
@@ -136,7 +138,7 @@ class _Salvage:
             found[encoding] = TextUnits(begin(self.source), self.limits, preamble=preamble)
         heads = {encoding: _first(units, units.window(0, units.reach)) for encoding, units in found.items()}
         best = min(Encodings, key=lambda encoding: heads[encoding])
-        self.report.lose("metadata")
+        self.report.add_lost("metadata")
         self.stream = found[best].stream
         return found[best]
 
@@ -149,7 +151,7 @@ class _Salvage:
         if not lines:
             out(build_preamble(preamble.encoding, preamble.metadata))
         if start:
-            self._account(0, start, Fate.REBUILT, "preamble")
+            self._account(0, start, Outcome.REBUILT, "preamble")
         self._walk(start)
         if not lines:
             out(self.encoder.take())
@@ -157,18 +159,22 @@ class _Salvage:
         if self.early:
             self.report.notes.append(EARLY)
 
-    def _account(self, start: int, end: int, fate: Fate, what: str, why: str = "", code: str | None = None) -> None:
+    def _account(
+        self, start: int, end: int, outcome: Outcome, what: str, why: str = "", code: str | None = None
+    ) -> None:
         if not self.stream.wrapped and start < end:
-            self.report.account(self.stream.span(start, end), fate, what, why, code)
+            self.report.add_span(self.stream.span(start, end), outcome, what, why, code)
 
     def _account_frames(self) -> None:
         stored, size = self.units.stream.stored, self.source.size
         damage = self.units.damage
-        self.report.account(self.source.span(0, stored), Fate.RECOVERED, "zstd frames")
+        self.report.add_span(self.source.span(0, stored), Outcome.RECOVERED, "zstd frames")
         if damage is not None:
-            self.report.account(self.source.span(stored, size), Fate.LOST, "zstd frames", damage.message, damage.code)
+            self.report.add_span(
+                self.source.span(stored, size), Outcome.LOST, "zstd frames", damage.message, damage.code
+            )
         else:
-            self.report.account(self.source.span(stored, size), Fate.IGNORED, "bytes after the stream")
+            self.report.add_span(self.source.span(stored, size), Outcome.IGNORED, "bytes after the stream")
 
     def _walk(self, start: int) -> None:
         units, decoder = self.units, self.units.decoder
@@ -183,14 +189,14 @@ class _Salvage:
             except UnitError as found:
                 trouble = found
             if decoder.events > before:
-                self.report.keep("events", decoder.events - before)
+                self.report.add_recovered("events", decoder.events - before)
                 if self.early:
-                    self.report.lose("times", decoder.events - before)
+                    self.report.add_lost("times", decoder.events - before)
             if trouble is not None:
-                self._account(good, trouble.at, Fate.RECOVERED, "events")
+                self._account(good, trouble.at, Outcome.RECOVERED, "events")
                 good = self._after(trouble)
             else:
-                self._account(good, units.at, Fate.RECOVERED, "events")
+                self._account(good, units.at, Outcome.RECOVERED, "events")
                 good = self._resume() if units.ended else units.at
             self.progress(units.stream.stored, self.source.size, "bytes")
 
@@ -221,13 +227,13 @@ class _Salvage:
         found = self._search(end)
         if found is None:
             if units.reach > end:
-                self.report.lose("byte ranges")
+                self.report.add_lost("byte ranges")
                 why = "no events are found here; zeros can be padding, or events that were overwritten"
-                self._account(end, units.reach, Fate.LOST, "bytes after the end of the stream", why)
+                self._account(end, units.reach, Outcome.LOST, "bytes after the end of the stream", why)
             return -1
         self.report.notes.append("events follow what looks like the end of the stream")
-        self.report.lose("byte ranges")
-        self._account(end - 1, found, Fate.LOST, "unreadable bytes", "events follow this end of the stream")
+        self.report.add_lost("byte ranges")
+        self._account(end - 1, found, Outcome.LOST, "unreadable bytes", "events follow this end of the stream")
         units.ended = False
         units.skip(found)
         self._doubt()
@@ -237,16 +243,16 @@ class _Salvage:
         """The offset at which reading resumes after a unit that could not be decoded; -1 when nothing follows."""
         units, error = self.units, trouble.error
         if trouble.after >= 0:  # its time is known, so those of later events are right
-            self.report.lose("events")
-            self._account(trouble.at, trouble.after, Fate.LOST, "event", error.message, error.code)
+            self.report.add_lost("events")
+            self._account(trouble.at, trouble.after, Outcome.LOST, "event", error.message, error.code)
             units.skip(trouble.after)
             return trouble.after
         if error.code == checks.NO_END.code:
             self.report.notes.append(error.message)
-            self.report.lose("ends of streams")
+            self.report.add_lost("ends of streams")
             return -1
         if units.damage is not None:
-            self.report.lose("ends of streams")
+            self.report.add_lost("ends of streams")
             return -1
         return self._lost(trouble.at, trouble.at + 1, error.message, error.code)
 
@@ -255,8 +261,8 @@ class _Salvage:
         units = self.units
         found = self._search(at)
         end = units.reach if found is None else found
-        self.report.lose("byte ranges")
-        self._account(start, end, Fate.LOST, "unreadable bytes", why, code)
+        self.report.add_lost("byte ranges")
+        self._account(start, end, Outcome.LOST, "unreadable bytes", why, code)
         units.skip(end)
         if found is None:
             return -1

@@ -87,7 +87,7 @@ def to_arrow(
     query: str | None = None,
     dictionaries: bool = True,
     batch_rows: int = BATCH_ROWS,
-    lost: Counter[str] | None = None,
+    losses: Counter[str] | None = None,
     jobs: int = 1,
     widest: int | None = None,
     **options: Any,
@@ -109,7 +109,7 @@ def to_arrow(
     by_name = {item.name: item for item in _fields(archive)}
     fields = [by_name[name] for name in choose(by_name, columns)]
     nodes = {node for item in fields for node in item.nodes}
-    counted: Counter[str] = Counter() if lost is None else lost
+    counted: Counter[str] = Counter() if losses is None else losses
     if widest is not None and columns is None and len(fields) > widest:
         pa, rows = import_pyarrow(), wide_rows(archive, _tables(archive, search, nodes), nodes)
         return pa.RecordBatchReader.from_batches(wide.schema(), wide.batches(rows, batch_rows, counted))
@@ -208,7 +208,7 @@ def _batches(
     groups: Iterator[Group | ExhumeError],
     fields: list[ArrowField],
     schema: Any,
-    lost: Counter[str],
+    losses: Counter[str],
     jobs: int,
 ) -> Iterator[Any]:
     def make(parts: Group | ExhumeError | None) -> tuple[list[Any], ExhumeError | None]:
@@ -239,7 +239,7 @@ def _batches(
     first: list[None] = [None] if jobs != 1 and _used(fields) & WHOLE_DICTIONARY else []
     for made, error in map_ordered(make, chain(first, groups), jobs):
         for batch, counts in made:
-            lost.update(counts)
+            losses.update(counts)
             yield batch
         if error is not None:
             raise error
@@ -254,24 +254,24 @@ class Makers:
 
     def batch(self, group: Group) -> tuple[Any, Counter[str]]:
         """The rows of a group, and what is lost in them."""
-        pa, lost = self._pa, Counter[str]()
+        pa, losses = self._pa, Counter[str]()
         with ExitStack() as stack:
             parts = [source.part(stack, rows) for source, rows in group]
             rows = sum(len(part.rows) for part in parts)
             if not self._fields:  # records of nothing but empty objects have no columns, but their number
-                return pa.RecordBatch.from_struct_array(pa.array([{}] * rows, pa.struct([]))), lost
+                return pa.RecordBatch.from_struct_array(pa.array([{}] * rows, pa.struct([]))), losses
             nulls: dict[Any, Any] = {}
             arrays = []
             wanted = self._wanted(parts)
             for place, item in enumerate(self._fields):
                 if place in wanted:
-                    arrays.append(ColumnMaker(pa, item, self._archive).make(wanted[place], rows, lost))
+                    arrays.append(ColumnMaker(pa, item, self._archive).make(wanted[place], rows, losses))
                     continue
                 key = id(item.arrow_type)
                 if key not in nulls:
                     nulls[key] = pa.nulls(rows, item.arrow_type)
                 arrays.append(nulls[key])
-            return pa.RecordBatch.from_arrays(arrays, schema=self._schema), lost
+            return pa.RecordBatch.from_arrays(arrays, schema=self._schema), losses
 
     def _wanted(self, parts: list[Part]) -> dict[int, list[tuple[int, Part]]]:
         """By the place of a field, the parts that have it, each with its first row in the batch."""

@@ -10,7 +10,7 @@ import click
 from exhume.cli.params import Choice, Jobs
 
 if TYPE_CHECKING:
-    from exhume.cli.outcome import Outcome
+    from exhume.cli.exit_code import ExitCode
 
 
 class ColumnsOption(click.Option):
@@ -191,7 +191,7 @@ def cat(run: Any, archive: Any, names: tuple[str, ...], options: dict[str, Any])
             run.out.write(chunk)
 
 
-def search(run: Any, archives: list[Any], query: str, options: dict[str, Any]) -> Outcome | None:
+def search(run: Any, archives: list[Any], query: str, options: dict[str, Any]) -> ExitCode | None:
     """Prints what a KQL query matches, one JSON line each, archive after archive."""
     from exhume.formats.clp_s import cli_search as searchcli
 
@@ -205,7 +205,7 @@ def merges(options: dict[str, Any], machine: bool) -> bool:
     return searchcli.merges(options, machine)
 
 
-def merge(run: Any, documents: list[dict[str, Any]], query: str, options: dict[str, Any]) -> Outcome:
+def merge(run: Any, documents: list[dict[str, Any]], query: str, options: dict[str, Any]) -> ExitCode:
     """The combined answer."""
     from exhume.formats.clp_s import cli_search as searchcli
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from exhume.cli.outcome import Outcome
+from exhume.cli.exit_code import ExitCode
 from exhume.cli.params import SIZE, Choice, Jobs, Verb
 from exhume.cli.render import human_size, printable
 from exhume.cli.run import towards
@@ -74,7 +74,7 @@ def create(
     compression_level: int,
     properties: tuple[str, ...],
     **options: Any,
-) -> Outcome:
+) -> ExitCode:
     """Compress JSON records, text logs and KV-IR streams (gzip and zstd are recognised; - is standard input).
 
     JSON records are one per line, or are otherwise separated.  An event of a plain-text log is a line that begins with
@@ -122,7 +122,7 @@ def create(
         run.note(f"{counted(writer.skipped, 'records')} {'were' if writer.skipped != 1 else 'was'} skipped")
     if writer.losses:
         run.note(f"not the same when they come back: {counted(writer.losses, 'values')}")
-    return Outcome.LOSS if writer.skipped or writer.losses else Outcome.DONE
+    return ExitCode.LOSS if writer.skipped or writer.losses else ExitCode.DONE
 
 
 def _size(path: Path) -> int:

@@ -9,7 +9,7 @@ from json.encoder import encode_basestring
 from typing import TYPE_CHECKING, Any
 
 from exhume.choices import LOOKED_AT, hint
-from exhume.cli.outcome import Outcome
+from exhume.cli.exit_code import ExitCode
 from exhume.counts import counted
 from exhume.errors import QueryError
 from exhume.formats.clp_s.layout import NodeType
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 def search(
     run: Any, archives: Collection[ClpSArchive], query: str, options: dict[str, Any], format: str = "clp-s"
-) -> Outcome:
-    """Runs the query on each archive in turn; `Outcome.NO` when nothing matches anywhere.
+) -> ExitCode:
+    """Runs the query on each archive in turn; `ExitCode.NO` when nothing matches anywhere.
 
     Raises `QueryError`, and `click.UsageError` when the first time is after the last.
     """
@@ -62,11 +62,11 @@ def search(
                     yield {"target": name, "record": parse_json(line)}
 
         run.items("search", {"format": format, "query": query}, "matches", matches())
-        return Outcome.DONE if found else Outcome.NO
+        return ExitCode.DONE if found else ExitCode.NO
     for _, chunk in _chunks(run, searches, options):
         found = True
         run.out.write(chunk)
-    return Outcome.DONE if found else Outcome.NO
+    return ExitCode.DONE if found else ExitCode.NO
 
 
 def merges(options: dict[str, Any], machine: bool) -> bool:
@@ -77,12 +77,12 @@ def merges(options: dict[str, Any], machine: bool) -> bool:
 
 def merge(
     run: Any, documents: Sequence[dict[str, Any]], query: str, options: dict[str, Any], format: str = "clp-s"
-) -> Outcome:
+) -> ExitCode:
     """Combines the answers of several archives, each of which was searched by itself."""
     if options["explain_plan"]:
         plans = [plan for document in documents for plan in document["plans"]]
         run.document("search", {"format": format, "query": query, "plans": plans})
-        return Outcome.DONE
+        return ExitCode.DONE
     if options["count_by_time"]:
         spans: Counter[int] = Counter()
         for document in documents:
@@ -103,7 +103,7 @@ def merge(
     return _say_count(run, query, sum(int(document["count"]) for document in documents), format)
 
 
-def _aggregate(run: Any, query: str, searches: _Searches, name: str, field: str, format: str) -> Outcome:
+def _aggregate(run: Any, query: str, searches: _Searches, name: str, field: str, format: str) -> ExitCode:
     """Answers --min, --max and --unique."""
     if name == "unique":
         return _say_values(run, query, name, field, unique(searches, field), format)
@@ -114,14 +114,14 @@ def _aggregate(run: Any, query: str, searches: _Searches, name: str, field: str,
 _TYPES = {int: "integer", float: "float", str: "string", bool: "boolean"}
 
 
-def _say_values(run: Any, query: str, name: str, field: str, values: Sequence[Value], format: str) -> Outcome:
+def _say_values(run: Any, query: str, name: str, field: str, values: Sequence[Value], format: str) -> ExitCode:
     if run.machine:
         rows = [{"type": _TYPES[type(value)], "value": value} for value in values]
         run.document("search", {"format": format, "query": query, "aggregate": name, "field": field, "values": rows})
     else:
         for start in range(0, len(values), 4096):
             run.out.text("".join([f"{_shown(value)}\n" for value in values[start : start + 4096]]))
-    return Outcome.DONE if values else Outcome.NO
+    return ExitCode.DONE if values else ExitCode.NO
 
 
 def _shown(value: Value) -> str:
@@ -137,12 +137,12 @@ def _value(row: Mapping[str, Any]) -> Value:
     return int(value) if row["type"] == "integer" else float(value) if row["type"] == "float" else value
 
 
-def _say_count(run: Any, query: str, total: int, format: str) -> Outcome:
+def _say_count(run: Any, query: str, total: int, format: str) -> ExitCode:
     if run.machine:
         run.document("search", {"format": format, "query": query, "count": total})
     else:
         run.say(str(total))
-    return Outcome.DONE if total else Outcome.NO
+    return ExitCode.DONE if total else ExitCode.NO
 
 
 def near(archive: ClpSArchive, column: str) -> str:
@@ -198,15 +198,15 @@ class _Searches:
             yield one
 
 
-def _explain(run: Any, searches: _Searches, format: str) -> Outcome:
+def _explain(run: Any, searches: _Searches, format: str) -> ExitCode:
     plans = [{"target": one.archive.name, **one.plan.explain()} for one in searches]
     if run.machine:
         run.document("search", {"format": format, "query": searches.query, "plans": plans})
-        return Outcome.DONE
+        return ExitCode.DONE
     for one, archive in zip(plans, searches.archives, strict=True):
         for line in plan_lines(one, archive):
             run.say(line)
-    return Outcome.DONE
+    return ExitCode.DONE
 
 
 def plan_lines(explained: dict[str, Any], archive: ClpSArchive) -> Iterator[str]:
@@ -229,7 +229,7 @@ def plan_lines(explained: dict[str, Any], archive: ClpSArchive) -> Iterator[str]
             yield f"    {check}"
 
 
-def _count_by_time(run: Any, query: str, searches: _Searches, width: int, format: str) -> Outcome:
+def _count_by_time(run: Any, query: str, searches: _Searches, width: int, format: str) -> ExitCode:
     """Counts matches in spans of `width` milliseconds by the timestamp column (records without one count as 0)."""
     spans: Counter[int] = Counter()
     for one in searches:
@@ -238,14 +238,14 @@ def _count_by_time(run: Any, query: str, searches: _Searches, width: int, format
     return _say_spans(run, query, spans, width, format)
 
 
-def _say_spans(run: Any, query: str, spans: Counter[int], width: int, format: str) -> Outcome:
+def _say_spans(run: Any, query: str, spans: Counter[int], width: int, format: str) -> ExitCode:
     rows = [{"timestamp": start, "count": spans[start]} for start in sorted(spans)]
     if run.machine:
-        run.document("search", {"format": format, "query": query, "span_ms": width, "counts": rows})
+        run.document("search", {"format": format, "query": query, "interval_ms": width, "counts": rows})
     else:
         for row in rows:
             run.say(f"{row['timestamp']}\t{row['count']}")
-    return Outcome.DONE if rows else Outcome.NO
+    return ExitCode.DONE if rows else ExitCode.NO
 
 
 def times(one: Search, hits: Hits) -> Iterator[int]:

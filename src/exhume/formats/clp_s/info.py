@@ -43,7 +43,7 @@ class ClpSInfo(Info):
     found: Sequence[Finding]
 
     @property
-    def damage(self) -> Sequence[Finding]:
+    def findings(self) -> Sequence[Finding]:
         return self.found
 
     @property

@@ -11,10 +11,10 @@ from exhume.formats.clp_s.names import KNOWN_VERSIONS
 from exhume.formats.clp_s.reader import ClpSArchive
 from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.recovery import LARGE, Carved, CarveVerdict, Proof
+from exhume.recovery import LARGE, CarvedArchive, CarveVerdict, VerifiedBy
 
 
-def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: int = 1) -> Carved | None:
+def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: int = 1) -> CarvedArchive | None:
     """The archive whose magic number is at `hit`; None when the bytes after it are not a header.
 
     The header tells the size; an archive that reaches past the end of the source is partial, one that does not verify
@@ -44,10 +44,12 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: i
     found = archive.verify(jobs=jobs if length > LARGE else 1)
     findings = [finding for finding in found if finding.is_problem]
     partial = length < size or _loses_its_end(archive, findings)
-    verdict = CarveVerdict.of(findings, Proof.STRUCTURE, partial=partial)
-    if verdict is CarveVerdict.WHOLE:
+    verdict = CarveVerdict.of(findings, VerifiedBy.STRUCTURE, partial=partial)
+    if verdict is CarveVerdict.COMPLETE:
         confidence = 1.0
-    return Carved("clp-s", source.span(hit, hit + length), verdict, confidence, tuple(findings), Proof.STRUCTURE)
+    return CarvedArchive(
+        "clp-s", source.span(hit, hit + length), verdict, confidence, tuple(findings), VerifiedBy.STRUCTURE
+    )
 
 
 def _loses_its_end(archive: ClpSArchive, findings: list[Finding]) -> bool:

@@ -324,7 +324,7 @@ class ClpSArchive(Container):
         except ExhumeError:  # it is raised again where a stream is read
             return
         if places:
-            places[0].source.hint(min(place.start for place in places), max(place.end for place in places))
+            places[0].source.will_read(min(place.start for place in places), max(place.end for place in places))
 
     def _stream_ids(self) -> set[int]:
         """The streams that tables are in."""

@@ -41,7 +41,7 @@ from exhume.io.parallel import map_ordered
 from exhume.io.source import STREAM_CHUNK, Source
 from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.recovery import Fate, SalvageMode, SalvageReport, Verified
+from exhume.recovery import Outcome, SalvageMode, SalvageReport, VerifiedBy
 
 Numbers = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -71,10 +71,10 @@ def salvage(
         _ignore_others(source, report)
     found = Finder(source, limits, report).find()
     if found.tables is None:
-        report.lose("schema tree, schema map or table metadata")
+        report.add_lost("schema tree, schema map or table metadata")
         for span in _left(source, report):
             why = "without schema tree, schema map and table metadata no table can be read"
-            report.account(span, Fate.LOST, "all records", why)
+            report.add_span(span, Outcome.LOST, "all records", why)
         return report
     dropped: frozenset[int] = frozenset()
     bare: dict[int, bytes] | None = None
@@ -93,7 +93,7 @@ def salvage(
                 wrong = frozenset(int(kind) for kind, rules in PACKET_RULES.items() if codes & rules) - dropped
                 if wrong:
                     dropped |= wrong
-                    report.lose("metadata packets", len(wrong))
+                    report.add_lost("metadata packets", len(wrong))
                     report.notes.append(
                         "damaged metadata packets were made anew: bounds, patterns or file names are gone"
                     )
@@ -106,7 +106,7 @@ def salvage(
                 _count(draft, limits, report, found)
                 _tell_partial(report, streams.partial, kept, partial)
                 _deliver(draft, Path(output), mode, limits, jobs)
-                report.vouch(Verified.REREAD)  # every value was decoded; the format has no checksums
+                report.set_verified_by(VerifiedBy.STRUCTURE)  # every value was decoded; the format has no checksums
                 return report
             _tell_partial(report, streams.partial, kept, False)
     report.notes.append("no table survives: nothing was written")
@@ -118,7 +118,7 @@ def _ignore_others(tree: Tree, report: SalvageReport) -> None:
     for name in tree.names():
         if not owns(name):
             with tree.source(name) as file:
-                report.account(file.span(0, file.size), Fate.IGNORED, "not part of the archive")
+                report.add_span(file.span(0, file.size), Outcome.IGNORED, "not part of the archive")
 
 
 class _KeptStream(NamedTuple):
@@ -183,7 +183,7 @@ def _left(source: Source | Tree, report: SalvageReport) -> Iterator[Span]:
     """The bytes that are not accounted for, of the file or of each file of the directory."""
     files = [source] if isinstance(source, Source) else [source.source(name) for name in source.files() if owns(name)]
     for file in files:
-        done = [fate.span.end - file.origin for fate in report.spans if fate.span.source == file.name]
+        done = [outcome.span.end - file.origin for outcome in report.spans if outcome.span.source == file.name]
         yield span_of(file, max(done, default=0), file.size)
 
 
@@ -320,8 +320,8 @@ def _faulty(draft: Path, limits: Limits, report: SalvageReport, jobs: int) -> se
         for number, (table, fault) in enumerate(zip(tables, map_ordered(look, tables, jobs), strict=True)):
             if fault is not None:
                 bad.add(number)
-                report.lose("records", table.num_messages)
-                report.lose("tables")
+                report.add_lost("records", table.num_messages)
+                report.add_lost("tables")
                 report.notes.append(f"a table of {counted(table.num_messages, 'records')} is left out: {fault.message}")
     return bad
 
@@ -330,8 +330,8 @@ def _count(draft: Path, limits: Limits, report: SalvageReport, found: Fragments)
     """Counts what is kept and, where the log order was recorded, says which records are missing."""
     with FileSource(draft) as source:
         archive = ClpSArchive(source, limits=limits)
-        report.keep("tables", len(archive.tables))
-        report.keep("records", archive.num_messages)
+        report.add_recovered("tables", len(archive.tables))
+        report.add_recovered("records", archive.num_messages)
         if not found.packets:
             report.notes.append("timestamp patterns and file names were in the lost packets")
         position = archive.schema_tree.log_event_idx
@@ -362,7 +362,7 @@ def _tell_partial(report: SalvageReport, found: list[Partial], kept: _Kept, writ
         if written:
             report.recovered["records"] -= records
             report.recovered["tables"] -= 1
-            report.keep("partial records", records)
+            report.add_recovered("partial records", records)
             report.notes.append(f"a table of {counted(records, 'records')} was cut: they have {columns}")
         else:
             report.notes.append(

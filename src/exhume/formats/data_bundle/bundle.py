@@ -36,14 +36,14 @@ class View:
         self._lock = threading.Lock()
 
     def source(self, number: int) -> Source:
-        """The file of a shard.  Raises DB-316 when it is missing."""
+        """The file of a shard.  Raises DBND-316 when it is missing."""
         try:
             return self._pool.source(shard_name(number))
         except EntryNotFoundError as error:
             raise checks.MISSING_SHARD.error(span=Span(shard_name(number), 0, 0), actual=number) from error
 
     def shard(self, number: int) -> Shard:
-        """A shard; raises DB-316 when it is missing and the header's rule when its header is bad."""
+        """A shard; raises DBND-316 when it is missing and the header's rule when its header is bad."""
         with self._lock:
             found = self._shards.get(number)
             if found is None:

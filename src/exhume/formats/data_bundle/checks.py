@@ -8,7 +8,7 @@ from __future__ import annotations
 from exhume.errors import ChecksumError, CodecError, TruncatedError, UnrecognizedFormatError, UnsupportedFeatureError
 from exhume.findings import RuleTable, Severity
 
-RULES = RuleTable("DB")
+RULES = RuleTable("DBND")
 _rule = RULES.rule
 
 _ROWS = "DataBundle format, Index"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exhume.choices import hint
-from exhume.cli.outcome import Outcome
+from exhume.cli.exit_code import ExitCode
 from exhume.cli.params import SIZE, Choice, Jobs
 from exhume.cli.runtime import Run
 from exhume.errors import EntryNotFoundError, Span, shorten
@@ -43,8 +43,10 @@ OPTIONS: dict[str, list[click.Option]] = {
         Jobs(),
     ],
     "salvage": [
-        click.Option(["--deleted"], is_flag=True, help="Also files that were deleted on purpose."),
-        click.Option(["--raw"], is_flag=True, help="Also keep bytes that no entry names, below unreferenced/."),
+        click.Option(["--include-deleted"], is_flag=True, help="Also files that were deleted on purpose."),
+        click.Option(
+            ["--unreferenced"], is_flag=True, help="Also keep bytes that no entry names, below unreferenced/."
+        ),
     ],
     "recode": [
         click.Option(["--codec"], metavar="CODEC", help="Codec (default: the same): none, snappy, zlib."),
@@ -112,7 +114,7 @@ def _versions(archive: DataBundleArchive) -> Iterator[Entry]:
         )
 
 
-def cat(run: Run, archive: DataBundleArchive, names: tuple[str, ...], options: dict[str, Any]) -> Outcome | None:
+def cat(run: Run, archive: DataBundleArchive, names: tuple[str, ...], options: dict[str, Any]) -> ExitCode | None:
     """`exhume cat`: members, or members as they were at a sequence number."""
     from exhume.cli.cmd_cat import cat_members, print_members
 

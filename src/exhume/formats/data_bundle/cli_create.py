@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from exhume.cli.outcome import Outcome
+from exhume.cli.exit_code import ExitCode
 from exhume.cli.params import SIZE, Choice, Jobs, Verb
 from exhume.cli.runtime import Run, plain_options
 
@@ -55,7 +55,7 @@ def create(
     base_dir: str | None,
     user_data: str | None,
     **options: Any,
-) -> Outcome:
+) -> ExitCode:
     """Pack directories and files into a bundle.
 
     A single directory adds its content; several INPUTs each keep their last component.  The bundle appears only
@@ -76,12 +76,12 @@ def create(
 
     stored = sum(file.stat().st_size for file in Path(output).rglob("*") if file.is_file())
     if run.machine:
-        left_out = [{"path": path, "reason": reason} for path, reason in skipped]
+        omitted = [{"path": path, "reason": reason} for path, reason in skipped]
         body = {"format": "databundle", "output": output, **counts, "size": writer.size, "stored_size": stored}
-        run.document("create", {**body, "skipped": left_out})
+        run.document("create", {**body, "skipped": omitted})
     else:
         run.note(f"{counted(counts['files'], 'files')}, {human_size(writer.size)} in {human_size(stored)}")
-    return Outcome.LOSS if skipped else Outcome.DONE
+    return ExitCode.LOSS if skipped else ExitCode.DONE
 
 
 def _read_user_data(path: str) -> dict[str, UserData]:

@@ -30,18 +30,21 @@ TOGETHER = 64
 
 
 class FileVersion(NamedTuple):
-    """One version of a file row.  `proof`: `good` (bytes read, CRC fits), `bad`, `unreadable`, None for a tombstone."""
+    """One version of a file row.
+
+    `checksum_status`: `good` (the bytes match their CRC), `bad`, `unreadable`, or None for a tombstone.
+    """
 
     version: Version
     path: str
     row: FileRow | None
-    proof: str | None
+    checksum_status: str | None
     error: ExhumeError | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON columns."""
         out = self.version.to_dict()
-        out["proof"] = self.proof
+        out["checksum_status"] = self.checksum_status
         if self.row is not None:
             meta = self.row.meta
             out |= {"shard": meta.shard_index, "shard_offset": meta.offset, "crc32c": f"{meta.crc32c:08x}"}
@@ -172,7 +175,7 @@ class History:
         except ExhumeError as error:
             if error.code.startswith("EX-6"):
                 raise
-            return ("bad" if error.code == "DB-201" else "unreadable"), error
+            return ("bad" if error.code == "DBND-201" else "unreadable"), error
         return "good", None
 
     def at(self, sequence: int) -> dict[str, FileRow]:

@@ -59,7 +59,7 @@ def plain_record_row(key: bytes, value: bytes) -> RecordRow | None:
 
 
 def parse_file_row(key: bytes, value: bytes, where: Span) -> FileRow:
-    """A file row; raises DB-302 when key or value cannot be read."""
+    """A file row; raises DBND-302 when key or value cannot be read."""
     found = plain_file_row(key, value)
     if found is not None:
         return found
@@ -71,7 +71,7 @@ def parse_file_row(key: bytes, value: bytes, where: Span) -> FileRow:
 
 
 def parse_record_row(key: bytes, value: bytes, where: Span) -> RecordRow:
-    """A record row; raises DB-303 when key or value cannot be read, or when they contradict each other."""
+    """A record row; raises DBND-303 when key or value cannot be read, or when they contradict each other."""
     found = plain_record_row(key, value)
     if found is not None:
         return found
@@ -120,7 +120,7 @@ class BundleIndex:
         return parse_config(value, self.where)
 
     def file(self, path: str) -> FileRow | None:
-        """The row of one path, None when there is none.  Raises DB-302 when the row cannot be read."""
+        """The row of one path, None when there is none.  Raises DBND-302 when the row cannot be read."""
         parts = file_key(path)
         key = parts.build()
         value = self.database.get(key, sequence=self.sequence)

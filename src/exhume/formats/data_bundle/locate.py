@@ -9,7 +9,7 @@ from exhume.formats.data_bundle.messages import Compression, align, compression_
 from exhume.formats.data_bundle.shard import read_header
 from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.recovery import Carved, CarveVerdict, Proof
+from exhume.recovery import CarvedArchive, CarveVerdict, VerifiedBy
 
 _MOST = 64 << 20
 _STEP = 1 << 20
@@ -20,7 +20,7 @@ _SPAN = _MOST << 4
 """The end of a shard is searched for within this many bytes of its start."""
 
 
-def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: int = 1) -> Carved | None:
+def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: int = 1) -> CarvedArchive | None:
     """The shard that starts at `hit`: header, then record after record as long as they decompress.
 
     The verdict is `partial`, because the index that names its files is elsewhere.  Raises `LimitExceededError` for a
@@ -59,8 +59,8 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: i
                 break
             end = align(end + decoded.consumed, alignment)
             records += 1
-    proof = Proof.STRUCTURE if records else Proof.NOTHING
+    proof = VerifiedBy.STRUCTURE if records else VerifiedBy.NONE
     confidence = 0.9 if records else 0.6
-    return Carved(
-        "databundle", window.span(0, min(end, window.size)), CarveVerdict.PARTIAL, confidence, proved_by=proof
+    return CarvedArchive(
+        "databundle", window.span(0, min(end, window.size)), CarveVerdict.PARTIAL, confidence, verified_by=proof
     )

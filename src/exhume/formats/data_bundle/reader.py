@@ -55,7 +55,7 @@ class BundleInfo(Info):
     stored_size: int
 
     @property
-    def left_out(self) -> str:
+    def omitted(self) -> str:
         return "" if self.config else "files and records were not counted: --stats reads the whole index"
 
     def to_dict(self) -> dict[str, Any]:
@@ -187,7 +187,7 @@ class DataBundleArchive(MemberArchive):
             }
         return values
 
-    def hint(self, entries: Sequence[Entry]) -> None:
+    def will_read(self, entries: Sequence[Entry]) -> None:
         ranges: dict[int, tuple[int, int]] = {}
         for entry in entries:
             shard, start = entry.details.get("shard"), entry.details.get("shard_offset", 0)
@@ -196,7 +196,7 @@ class DataBundleArchive(MemberArchive):
                 ranges[shard] = min(low, start), max(high, start + entry.size)
         for number, (start, stop) in ranges.items():
             with suppress(ExhumeError):  # the error is raised again when the member is read
-                self.view.shard(number).hint(start, stop)
+                self.view.shard(number).will_read(start, stop)
 
     def entries(self) -> Iterator[Entry]:
         return (self.entry_of(row) for row in self.rows().values())
@@ -255,7 +255,7 @@ class DataBundleArchive(MemberArchive):
         `rows`).
         """
         shards: dict[int, dict[str, Any]] = {}
-        self.tree.hint(sizes=self.shard_files().values())
+        self.tree.will_read(sizes=self.shard_files().values())
         for number, name in self.shard_files().items():
             with self.tree.source(name) as source:
                 shards[number] = {"shard": number, "size": source.size, "records": None}
@@ -284,7 +284,7 @@ class DataBundleArchive(MemberArchive):
     def _hint_rows(self) -> None:
         """Requests all rows at once, where reading them takes requests."""
         spans = self.database.spans(FILE_PREFIX, RECORD_STOP) if self.tree.cost.wait else {}
-        self.tree.hint(spans={f"{INDEX}/{name}": span for name, span in spans.items()})
+        self.tree.will_read(spans={f"{INDEX}/{name}": span for name, span in spans.items()})
 
     def _first_header(self) -> ShardHeader | None:
         """The header of the first shard, None where it is damaged or missing."""
@@ -297,7 +297,7 @@ class DataBundleArchive(MemberArchive):
     def _shard_headers(self) -> Iterator[dict[str, Any]]:
         """What the header of each shard says, or what is wrong with it."""
         shards = self.shard_files()
-        self.tree.hint(shards.values())
+        self.tree.will_read(shards.values())
         for number, name in shards.items():
             with self.tree.source(name) as source:
                 yield {"shard": number, **self._describe(source)}
@@ -327,8 +327,8 @@ class DataBundleArchive(MemberArchive):
             statuses.update(version.status for version in found)
             replaced = (version for version in found if version.status != "live")
             for one in map_ordered(history.file, replaced, jobs, leave=True):
-                if one.proof is not None:
-                    old[one.proof] += 1
+                if one.checksum_status is not None:
+                    old[one.checksum_status] += 1
         return {
             "shard_headers": list(self._shard_headers()),
             "row_versions": dict(sorted(statuses.items())),

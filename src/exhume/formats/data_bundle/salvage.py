@@ -23,7 +23,7 @@ from exhume.io.parallel import map_ordered
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.recovery import Fate, SalvageMode, SalvageReport, Verified
+from exhume.recovery import Outcome, SalvageMode, SalvageReport, VerifiedBy
 
 
 def salvage(
@@ -34,18 +34,18 @@ def salvage(
     limits: Limits = DEFAULT_LIMITS,
     progress: Progress = no_progress,
     jobs: int = 1,
-    deleted: bool = False,
-    raw: bool = False,
+    include_deleted: bool = False,
+    unreferenced: bool = False,
 ) -> SalvageReport:
     """Recovers every file whose bytes can be read and match their CRC-32C.
 
     Records that a damaged index no longer refers to are found by alignment and codec.  Bytes without a name are kept as
-    `unreferenced/SHARD/START-END.bin`, with offsets in the uncompressed stream (with `raw`, even if the index is
-    intact).
+    `unreferenced/SHARD/START-END.bin`, with offsets in the uncompressed stream (with `unreferenced`, even if the index
+    is intact).
 
     `ARCHIVE` writes a new bundle (zlib), `FILES` a directory, `RECORDS` one JSON line per version of a file row with
-    the proof of its bytes.  For each path, the newest version that proves good is taken; with `deleted`, this includes
-    paths that were deleted on purpose.
+    the proof of its bytes.  For each path, the newest version that proves good is taken; with `include_deleted`, this
+    includes paths that were deleted on purpose.
     """
     report = SalvageReport("databundle", str(output))
     with open_archive(source, limits=limits, check=False) as archive:
@@ -59,11 +59,11 @@ def salvage(
                 _write_lines(found, output, report)
                 pieces = []
             else:
-                chosen = choose(found, report, deleted=deleted)
-                pieces = list(history.unnamed()) if holes or raw else []
+                chosen = choose(found, report, include_deleted=include_deleted)
+                pieces = list(history.unnamed()) if holes or unreferenced else []
                 _write_members(history, chosen, pieces, output, mode, limits, report, progress, jobs)
             if not history.versions:
-                report.lose("indexes")
+                report.add_lost("indexes")
             _account(archive.tree, history, _in_stream(found, pieces), report, jobs)
         finally:
             history.close()
@@ -74,7 +74,7 @@ UNPROVEN = "unproven/"
 """The directory for files whose CRC-32C matches, but whose name is in an index block with a bad checksum."""
 
 
-def choose(found: list[FileVersion], report: SalvageReport, *, deleted: bool) -> dict[str, FileVersion]:
+def choose(found: list[FileVersion], report: SalvageReport, *, include_deleted: bool) -> dict[str, FileVersion]:
     """Chooses, per path, the newest version that can be read; counts and notes losses.
 
     Rows of blocks with a bad checksum are used last and go below `UNPROVEN`, because any of their bytes may be wrong.
@@ -86,20 +86,20 @@ def choose(found: list[FileVersion], report: SalvageReport, *, deleted: bool) ->
     newest = sorted(found, key=lambda f: -f.version.sequence)
     for entry in (f for f in newest if f.version.checksum != Verdict.BAD):
         path = entry.path
-        if entry.proof is None:
+        if entry.checksum_status is None:
             if entry.version.status is Status.TOMBSTONE and path not in wanted:
                 gone.add(path)
             continue
-        if path in gone and not deleted:
+        if path in gone and not include_deleted:
             continue
         wanted.add(path)
-        if path in best or entry.proof != "good":
+        if path in best or entry.checksum_status != "good":
             continue
         best[path] = entry
         if entry.version.status is not Status.LIVE:
             report.notes.append(f"{path}: an older version (sequence {entry.version.sequence}) was taken")
     for path in sorted(wanted - set(best)):
-        report.lose("files")
+        report.add_lost("files")
         report.notes.append(f"{path}: no version can be read")
     _choose_unproven([f for f in newest if f.version.checksum == Verdict.BAD], best, report)
     return best
@@ -107,13 +107,13 @@ def choose(found: list[FileVersion], report: SalvageReport, *, deleted: bool) ->
 
 def _choose_unproven(found: list[FileVersion], best: dict[str, FileVersion], report: SalvageReport) -> None:
     for entry in found:
-        if entry.proof is None or entry.path in best or UNPROVEN + entry.path in best:
+        if entry.checksum_status is None or entry.path in best or UNPROVEN + entry.path in best:
             continue
-        if entry.proof == "good" and entry.row is not None and entry.row.meta.size:
+        if entry.checksum_status == "good" and entry.row is not None and entry.row.meta.size:
             best[UNPROVEN + entry.path] = entry
-            report.lose("names of files")
+            report.add_lost("names of files")
         else:
-            report.lose("rows of files")
+            report.add_lost("rows of files")
 
 
 def _write_members(
@@ -133,7 +133,7 @@ def _write_members(
             safe_parts(path)
             usable.append((path, entry))
         except ExhumeError as error:
-            report.lose("files")
+            report.add_lost("files")
             report.notes.append(f"{path!r}: {error.message}")
     if any(path.startswith(UNPROVEN) for path, _ in usable):
         report.notes.append(f"files named by an index block with a bad checksum were put below {UNPROVEN}")
@@ -166,10 +166,10 @@ def _piece_name(number: int, start: int, end: int) -> str:
 
 def _note_pieces(history: History, report: SalvageReport, pieces: list[tuple[int, int, int]]) -> None:
     for number, _, _ in pieces:
-        report.vouch(Verified.UNVERIFIABLE if history.view.shard(number).is_flat else Verified.REREAD)
+        report.set_verified_by(VerifiedBy.NONE if history.view.shard(number).is_flat else VerifiedBy.STRUCTURE)
     if pieces:
-        report.keep("pieces without a name", len(pieces))
-        report.lose("names of pieces", len(pieces))
+        report.add_recovered("pieces without a name", len(pieces))
+        report.add_lost("names of pieces", len(pieces))
         report.notes.append("bytes that no row of the index names were kept below unreferenced/")
 
 
@@ -180,12 +180,12 @@ def _count(report: SalvageReport, entry: FileVersion, work: Any) -> None:
     except ExhumeError as error:
         if error.code.startswith("EX-6"):
             raise
-        report.lose(kind)
+        report.add_lost(kind)
         report.notes.append(f"{entry.path}: {error}")
         return
-    report.keep(kind)
+    report.add_recovered(kind)
     # The CRC-32C of the bytes matches, but it is part of the row, and the name in an unchecked row may be wrong.
-    report.vouch(Verified.CHECKSUMS if entry.version.checksum == Verdict.GOOD else Verified.REREAD)
+    report.set_verified_by(VerifiedBy.CHECKSUMS if entry.version.checksum == Verdict.GOOD else VerifiedBy.STRUCTURE)
 
 
 def _write_file(history: History, tree: OutputTree, path: str, entry: FileVersion) -> None:
@@ -210,11 +210,11 @@ def _write_lines(found: list[FileVersion], output: Path, report: SalvageReport) 
     with AtomicFile(output) as file:
         for entry in found:
             file.file.write(json.dumps({"path": entry.path, **entry.to_dict()}).encode() + b"\n")
-            report.keep("versions")
-            report.vouch(vouched(entry.version))
+            report.add_recovered("versions")
+            report.set_verified_by(vouched(entry.version))
 
 
-Ranges = dict[int, list[tuple[int, int, Fate, str]]]
+Ranges = dict[int, list[tuple[int, int, Outcome, str]]]
 """By shard: ranges of its uncompressed stream, and the outcome of each."""
 
 
@@ -222,13 +222,13 @@ def _in_stream(found: list[FileVersion], pieces: list[tuple[int, int, int]]) -> 
     """The ranges that rows name, with the outcome of their files, and those of pieces without a name."""
     ranges: Ranges = {}
     for entry in found:
-        if entry.proof is not None and entry.row is not None and not entry.row.meta.is_directory:
-            meta, good = entry.row.meta, entry.proof == "good"
-            fate = Fate.RECOVERED if good else Fate.LOST
+        if entry.checksum_status is not None and entry.row is not None and not entry.row.meta.is_directory:
+            meta, good = entry.row.meta, entry.checksum_status == "good"
+            outcome = Outcome.RECOVERED if good else Outcome.LOST
             why = "" if good else "the bytes do not match the checksum in the row"
-            ranges.setdefault(meta.shard_index, []).append((meta.offset, meta.offset + meta.size, fate, why))
+            ranges.setdefault(meta.shard_index, []).append((meta.offset, meta.offset + meta.size, outcome, why))
     for number, start, end in pieces:
-        ranges.setdefault(number, []).append((start, end, Fate.RECOVERED, ""))
+        ranges.setdefault(number, []).append((start, end, Outcome.RECOVERED, ""))
     return ranges
 
 
@@ -243,15 +243,15 @@ def _account(tree: Tree, history: History, ranges: Ranges, report: SalvageReport
         try:
             shard = history.view.shard(number)
         except ExhumeError as error:
-            report.account(source.span(0, size), Fate.LOST, "shard", error.message, error.code)
-            report.lose("shards")
+            report.add_span(source.span(0, size), Outcome.LOST, "shard", error.message, error.code)
+            report.add_lost("shards")
             continue
-        report.account(source.span(0, shard.header.data_offset), Fate.REBUILT, "shard header")
+        report.add_span(source.span(0, shard.header.data_offset), Outcome.REBUILT, "shard header")
         if shard.is_flat:
             start = shard.header.data_offset
-            report.account(source.span(start, size), Fate.IGNORED, "bytes that no row names")
-            for first, last, fate, why in ranges.get(number, []):
-                report.account(source.span(min(start + first, size), min(start + last, size)), fate, "data", why)
+            report.add_span(source.span(start, size), Outcome.IGNORED, "bytes that no row names")
+            for first, last, outcome, why in ranges.get(number, []):
+                report.add_span(source.span(min(start + first, size), min(start + last, size)), outcome, "data", why)
             continue
         at = shard.header.data_offset
         chosen: list[tuple[int, int, int, int]] = []
@@ -264,20 +264,20 @@ def _account(tree: Tree, history: History, ranges: Ranges, report: SalvageReport
         for (_, before, place, bound), problem in zip(chosen, errors, strict=True):
             _account_rest(report, source, before, place)
             if problem is None:
-                report.account(source.span(place, bound), Fate.RECOVERED, "record")
+                report.add_span(source.span(place, bound), Outcome.RECOVERED, "record")
             else:
-                report.account(source.span(place, bound), Fate.LOST, "record", problem.message, problem.code)
-                report.lose("records")
+                report.add_span(source.span(place, bound), Outcome.LOST, "record", problem.message, problem.code)
+                report.add_lost("records")
         _account_rest(report, source, at, size)
     indexed: set[str] = set()
     for file in history.database.files:
         if file.size:
             source = history.database.source(file.name)
             indexed.add(source.name)
-            report.account(source.span(0, file.size), Fate.REBUILT, "index")
+            report.add_span(source.span(0, file.size), Outcome.REBUILT, "index")
     for name in sorted(set(tree.names()) - indexed - set(shards.values())):
         with tree.source(name) as source:
-            report.account(source.span(0, source.size), Fate.IGNORED, "not part of the bundle")
+            report.add_span(source.span(0, source.size), Outcome.IGNORED, "not part of the bundle")
     report.notes += dict.fromkeys(str(finding) for finding in history.problems)
 
 
@@ -293,10 +293,10 @@ def _problem(shard: Shard, index: int) -> ExhumeError | None:
 def _account_rest(report: SalvageReport, source: Source, start: int, end: int) -> None:
     """Accounts for the bytes of a shard that belong to no record: filler, or records that could not be found."""
     if source.is_zero(start, end):
-        report.account(source.span(start, end), Fate.IGNORED, "no record")
+        report.add_span(source.span(start, end), Outcome.IGNORED, "no record")
     else:
-        report.account(source.span(start, end), Fate.LOST, "record", "it cannot be decoded and no row places it")
-        report.lose("records")
+        report.add_span(source.span(start, end), Outcome.LOST, "record", "it cannot be decoded and no row places it")
+        report.add_lost("records")
 
 
 def _shards(tree: Tree) -> dict[int, str]:

@@ -65,7 +65,7 @@ def _shard_sections(archive: DataBundleArchive, number: int, source: Source, job
         out.append(Section(f"{name}/data", source.span(start, source.size), SectionKind.DATA, codec="none"))
         return [section for section in out if section.span.size]
     keep_freed_memory()
-    source.hint(start, source.size)
+    source.will_read(start, source.size)
     places = (
         (index, place)
         for index, place in enumerate(shard.places)

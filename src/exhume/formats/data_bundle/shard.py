@@ -119,7 +119,7 @@ class Shard:
         """The uncompressed size of a record according to the record after it; None for the last one."""
         return self.starts[index + 1] - self.starts[index] if index + 1 < len(self.starts) else None
 
-    def hint(self, start: int, stop: int) -> None:
+    def will_read(self, start: int, stop: int) -> None:
         """Announces that bytes `[start, stop)` of the stream will be read in chunks; see `Source.hint`."""
         size = self.source.size
         if self.is_flat:
@@ -129,7 +129,7 @@ class Shard:
             places = [(place, self.bounds[i]) for i in chosen if (place := self.places[i]) is not None]
             first, last = min((at for at, _ in places), default=size), max((end for _, end in places), default=0)
         if first < last:
-            self.source.hint(min(first, size), min(last, size))
+            self.source.will_read(min(first, size), min(last, size))
 
     def read(self, start: int, stop: int) -> bytes:
         """Bytes `[start, stop)` of the uncompressed stream."""
@@ -202,7 +202,7 @@ class Shard:
             raise checks.ZERO_RECORD.error(span=Span(self.source.name, 0, 0), expected=f"at most {most}", actual=length)
 
     def record(self, index: int) -> bytes:
-        """Decompresses one stored record; raises as `decode` does, and DB-313 when its length is wrong."""
+        """Decompresses one stored record; raises as `decode` does, and DBND-313 when its length is wrong."""
         key = (self.number, index)
         found = self._cache.get(key)
         if found is None:

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from exhume.formats.data_bundle.reader import DataBundleArchive
 
 
-TOLD_BEFORE = ("DB-202", "DB-313", "DB-315", "DB-316")
+TOLD_BEFORE = ("DBND-202", "DBND-313", "DBND-315", "DBND-316")
 """Rules that were reported with the record or row, before files are read."""
 
 
@@ -152,7 +152,7 @@ class _Walk:
 
     def _check_content(self, shard: Shard, jobs: int) -> Iterator[Finding]:
         """Each record by itself; the files that turn out to be right meanwhile need not be read again."""
-        shard.source.hint(shard.header.data_offset, shard.source.size)
+        shard.source.will_read(shard.header.data_offset, shard.source.size)
         content = Content(shard, self.in_stream.get(shard.number, []))
         for findings in content.check(jobs):
             yield from findings
@@ -235,12 +235,14 @@ class _Walk:
             except ExhumeError as error:
                 found = Finding.from_error(error)
                 return (
-                    found._replace(declared=self.found[id(row)].span) if error.code == checks.FILE_CRC.code else found
+                    found._replace(declared_at=self.found[id(row)].span)
+                    if error.code == checks.FILE_CRC.code
+                    else found
                 )
             return None
 
         for shard in self.shards.values():
-            shard.source.hint(shard.header.data_offset, shard.source.size)
+            shard.source.will_read(shard.header.data_offset, shard.source.size)
         seen: set[tuple[Any, ...]] = set()
         for shard in self.shards.values():
             if shard.is_flat:
@@ -267,7 +269,7 @@ class _Walk:
         try:
             for found in history.files():
                 dead = found.version.status is not Status.LIVE
-                if dead and found.proof == "good" and found.row is not None and found.row.meta.size:
+                if dead and found.checksum_status == "good" and found.row is not None and found.row.meta.size:
                     detail = f"{found.path} ({found.version.history})"
                     yield checks.OLD_ROW.finding(detail, span=found.version.span)
         finally:

@@ -43,7 +43,7 @@ def to_arrow(
     columns: Iterable[str] | None = None,
     batch_rows: int = BATCH_ROWS,
     jobs: int = 1,
-    lost: Counter[str] | None = None,
+    losses: Counter[str] | None = None,
     widest: int | None = None,
 ) -> Any:
     """A streaming `pyarrow.RecordBatchReader`, one row per event; see the module for the types.
@@ -58,7 +58,7 @@ def to_arrow(
     pa = import_pyarrow()
     check_rows(batch_rows)
     known = columns_of(archive, jobs)
-    counted: Counter[str] = Counter() if lost is None else lost
+    counted: Counter[str] = Counter() if losses is None else losses
     if widest is not None and columns is None and len(known) > widest:
         return pa.RecordBatchReader.from_batches(wide.schema(), wide.batches(_rows(archive), batch_rows, counted))
     wanted = chosen(known, choose(known, columns))

@@ -12,7 +12,7 @@ from exhume.cli.runtime import Run
 from exhume.formats.clp_s import cli as clp_s_cli
 
 if TYPE_CHECKING:
-    from exhume.cli.outcome import Outcome
+    from exhume.cli.exit_code import ExitCode
     from exhume.formats.kv_ir.reader import KvIrArchive
 
 _PAIRS = click.Option(
@@ -69,7 +69,7 @@ def table_options(options: dict[str, Any]) -> dict[str, Any]:
     return {"jobs": options.pop("jobs")} if "jobs" in options else {}
 
 
-def cat(run: Run, archive: KvIrArchive, names: tuple[str, ...], options: dict[str, Any]) -> Outcome | None:
+def cat(run: Run, archive: KvIrArchive, names: tuple[str, ...], options: dict[str, Any]) -> ExitCode | None:
     """`exhume cat`: the events as JSON lines; with `--json`/`--ndjson` each with its place.
 
     Raises `click.UsageError` for names, which events do not have.
@@ -166,7 +166,7 @@ class _Archives(Collection[Any]):
             yield from archives(stream, self.timestamp_key, jobs=self.jobs)
 
 
-def search(run: Run, archives: list[KvIrArchive], query: str, options: dict[str, Any]) -> Outcome:
+def search(run: Run, archives: list[KvIrArchive], query: str, options: dict[str, Any]) -> ExitCode:
     """`exhume search`: the query runs on clp-s archives in memory that hold the events, in their order.
 
     Raises `click.UsageError` for a key of times that nothing asks for.
@@ -194,7 +194,7 @@ def search(run: Run, archives: list[KvIrArchive], query: str, options: dict[str,
     )
 
 
-def merge(run: Run, documents: list[dict[str, Any]], query: str, options: dict[str, Any]) -> Outcome:
+def merge(run: Run, documents: list[dict[str, Any]], query: str, options: dict[str, Any]) -> ExitCode:
     """One answer of those of several streams, each searched by itself."""
     from exhume.formats.clp_s import cli_search
 

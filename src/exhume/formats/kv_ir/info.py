@@ -40,7 +40,7 @@ class KvIrInfo(Info):
     found: Sequence[Finding]
 
     @property
-    def damage(self) -> Sequence[Finding]:
+    def findings(self) -> Sequence[Finding]:
         return self.found
 
     def to_dict(self) -> dict[str, Any]:
@@ -129,7 +129,7 @@ def key_entries(archive: KvIrArchive) -> Iterator[Entry]:
     for space in SPACES:
         for number, (path, type, offset) in enumerate(paths(units, space), 1):
             span = units.stream.span(offset, offset)
-            details: dict[str, Any] = {"type": type, "space": space, "node": number}
+            details: dict[str, Any] = {"type": type, "namespace": space, "node": number}
             if span.payload is not None:
                 details["payload_offset"] = offset
             yield Entry("key", path, number, None if span.payload else span.start, None, None, None, details)

@@ -14,10 +14,10 @@ from exhume.formats.kv_ir.units import How
 from exhume.formats.kv_ir.verify import EVENTS, walk
 from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.recovery import Carved, CarveVerdict, Proof
+from exhume.recovery import CarvedArchive, CarveVerdict, VerifiedBy
 
 
-def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: int = 1) -> Carved | None:
+def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: int = 1) -> CarvedArchive | None:
     """The stream whose magic number, or whose zstd frame, is at `hit`; None where no preamble follows.
 
     A stream that lies open ends with its last unit.  Of one inside zstd frames the frame counts in which it ends, and
@@ -40,7 +40,7 @@ def locate_stream(
     begin: Callable[[Stream], Units],
     walk: Callable[[Units], Iterable[Finding]],
     other: Rule,
-) -> Carved | None:
+) -> CarvedArchive | None:
     """The same for one kind of stream: `begin` checks its preamble, and `walk` finds what is wrong with its units; the
     rule `other` names streams that are left to another format.
     """
@@ -62,8 +62,10 @@ def locate_stream(
     end = max(stream.stored, len(ZSTD_MAGIC)) if stream.wrapped else units.at
     span = source.span(hit, hit + end)
     if not units.ended:
-        return Carved(format, span, CarveVerdict.PARTIAL, 0.9, findings, Proof.STRUCTURE)
-    return Carved(format, span, CarveVerdict.of(findings, Proof.STRUCTURE), 1.0, findings, Proof.STRUCTURE)
+        return CarvedArchive(format, span, CarveVerdict.PARTIAL, 0.9, findings, VerifiedBy.STRUCTURE)
+    return CarvedArchive(
+        format, span, CarveVerdict.of(findings, VerifiedBy.STRUCTURE), 1.0, findings, VerifiedBy.STRUCTURE
+    )
 
 
 def _skip_to_the_end(units: Units) -> None:

@@ -46,7 +46,7 @@ from exhume.formats.kv_ir.units import How, Status
 from exhume.io.output.atomic import AtomicFile
 from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.recovery import Fate, SalvageMode, SalvageReport, Verified
+from exhume.recovery import Outcome, SalvageMode, SalvageReport, VerifiedBy
 
 EVENTS = 10_000
 """Events between two reports of progress."""
@@ -112,8 +112,10 @@ class _Salvage:
         self.how = How.BOTH if lines else How.CHECK
         units = self._open()
         if units is None:
-            self.report.account(self.source.span(0, self.source.size), Fate.LOST, "stream", "nothing of it can be read")
-            self.report.lose("streams")
+            self.report.add_span(
+                self.source.span(0, self.source.size), Outcome.LOST, "stream", "nothing of it can be read"
+            )
+            self.report.add_lost("streams")
             return False
         self.units = units
         if self.stream.wrapped and not lines:
@@ -122,7 +124,7 @@ class _Salvage:
         else:
             self._write(file.write, lines=lines)
         if self.report.recovered:
-            self.report.vouch(Verified.REREAD)
+            self.report.set_verified_by(VerifiedBy.STRUCTURE)
         if self.stream.wrapped:
             self._account_frames()
         return True
@@ -135,7 +137,7 @@ class _Salvage:
             out(build_preamble(units.preamble.encoding, units.preamble.metadata))
             units.keep = out
         if start:
-            self._account(0, start, Fate.REBUILT, "preamble")
+            self._account(0, start, Outcome.REBUILT, "preamble")
         self._walk(start)
         if not lines:
             out(END)
@@ -162,21 +164,25 @@ class _Salvage:
             if error.code not in (checks.METADATA_JSON.code, checks.USER_METADATA.code):
                 return  # another version, which the copy states as well
             self.report.notes.append(f"{error.message}: rebuilt")
-            self.report.lose("metadata")
+            self.report.add_lost("metadata")
             units.preamble = replace(preamble, metadata=default_metadata())
 
-    def _account(self, start: int, end: int, fate: Fate, what: str, why: str = "", code: str | None = None) -> None:
+    def _account(
+        self, start: int, end: int, outcome: Outcome, what: str, why: str = "", code: str | None = None
+    ) -> None:
         if not self.stream.wrapped:
-            self.report.account(self.stream.span(start, end), fate, what, why, code)
+            self.report.add_span(self.stream.span(start, end), outcome, what, why, code)
 
     def _account_frames(self) -> None:
         stored, size = self.units.stream.stored, self.source.size
         damage = self.units.damage
-        self.report.account(self.source.span(0, stored), Fate.RECOVERED, "zstd frames")
+        self.report.add_span(self.source.span(0, stored), Outcome.RECOVERED, "zstd frames")
         if damage is not None:
-            self.report.account(self.source.span(stored, size), Fate.LOST, "zstd frames", damage.message, damage.code)
+            self.report.add_span(
+                self.source.span(stored, size), Outcome.LOST, "zstd frames", damage.message, damage.code
+            )
         else:
-            self.report.account(self.source.span(stored, size), Fate.IGNORED, "bytes behind the stream")
+            self.report.add_span(self.source.span(stored, size), Outcome.IGNORED, "bytes behind the stream")
 
     def _walk(self, start: int) -> None:
         units, decoder = self.units, self.units.decoder
@@ -191,17 +197,17 @@ class _Salvage:
                 units.step(self.how, WINDOW if self.how else decoder.events + EVENTS)
                 trouble = None
             except HeldError:
-                self._account(good, units.at, Fate.RECOVERED, "events")
+                self._account(good, units.at, Outcome.RECOVERED, "events")
                 good = self._group()
                 trouble = None
             except UnitError as found:
                 trouble = found
             self._take(decoder.events - before)
             if trouble is not None:
-                self._account(good, trouble.at, Fate.RECOVERED, "events")
+                self._account(good, trouble.at, Outcome.RECOVERED, "events")
                 good = self._after(trouble)
             elif good >= 0:
-                self._account(good, units.at, Fate.RECOVERED, "events")
+                self._account(good, units.at, Outcome.RECOVERED, "events")
                 good = self._resume() if units.ended else units.at
             if good < 0:
                 break
@@ -214,13 +220,13 @@ class _Salvage:
         found = self._search(end)
         if found is None:
             if units.reach > end:
-                self.report.lose("byte ranges")
+                self.report.add_lost("byte ranges")
                 why = "no events are found here; zeros can be padding, or events that were overwritten"
-                self._account(end, units.reach, Fate.LOST, "bytes after the end of the stream", why)
+                self._account(end, units.reach, Outcome.LOST, "bytes after the end of the stream", why)
             return -1
         self.report.notes.append("events follow what looks like the end of the stream")
-        self.report.lose("byte ranges")
-        self._account(end - 1, found, Fate.LOST, "unreadable bytes", "events follow this end of the stream")
+        self.report.add_lost("byte ranges")
+        self._account(end - 1, found, Outcome.LOST, "unreadable bytes", "events follow this end of the stream")
         units.ended = False
         units.skip(found)
         self._doubt()
@@ -228,7 +234,7 @@ class _Salvage:
 
     def _take(self, events: int) -> None:
         if events:
-            self.report.keep("events", events)
+            self.report.add_recovered("events", events)
         if self.how:
             found = self.units.decoder.take()
             if found:
@@ -240,16 +246,16 @@ class _Salvage:
         if trouble.status in checks.LOSES_COUNT:
             self._doubt()
         if trouble.after >= 0:
-            self.report.lose("keys" if trouble.status in checks.LOSES_COUNT else "events")
-            self._account(trouble.at, trouble.after, Fate.LOST, "unit", error.message, error.code)
+            self.report.add_lost("keys" if trouble.status in checks.LOSES_COUNT else "events")
+            self._account(trouble.at, trouble.after, Outcome.LOST, "unit", error.message, error.code)
             units.skip(trouble.after)
             return trouble.after
         if error.code == checks.NO_END.code:
             self.report.notes.append(error.message)
-            self.report.lose("ends of streams")
+            self.report.add_lost("ends of streams")
             return -1
         if units.damage is not None:
-            self.report.lose("ends of streams")
+            self.report.add_lost("ends of streams")
             return -1
         return self._lost(trouble.at, trouble.at + 1, error.message, error.code)
 
@@ -258,8 +264,8 @@ class _Salvage:
         units = self.units
         found = self._search(at)
         end = units.reach if found is None else found
-        self.report.lose("byte ranges")
-        self._account(start, end, Fate.LOST, "unreadable bytes", why, code)
+        self.report.add_lost("byte ranges")
+        self._account(start, end, Outcome.LOST, "unreadable bytes", why, code)
         units.skip(end)
         self._doubt()
         return -1 if found is None else end
@@ -343,7 +349,7 @@ class _Salvage:
         units.take(done)
         if status == Status.MORE:
             return start
-        self._account(start, units.at, Fate.RECOVERED, "events")
+        self._account(start, units.at, Outcome.RECOVERED, "events")
         return self._leave(start + len(raw), "events", rule=checks.OF_STATUS[status])
 
     def _next_group(self) -> tuple[bytes, list[Unit] | None]:
@@ -357,9 +363,9 @@ class _Salvage:
 
     def _leave(self, end: int, kind: str, count: int = 1, rule: Rule | None = None) -> int:
         """Leaves out everything before `end`."""
-        self.report.lose(kind, count)
+        self.report.add_lost(kind, count)
         why, code = (rule.title, rule.code) if rule else (UNTOLD, None)
-        self._account(self.units.at, end, Fate.LOST, "unit", why, code)
+        self._account(self.units.at, end, Outcome.LOST, "unit", why, code)
         self.units.skip(end)
         return end
 

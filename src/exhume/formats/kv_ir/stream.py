@@ -87,7 +87,7 @@ class Stream:
         """The first bytes of the stream: at least `size`, unless it is shorter or damaged."""
         found = b""
         if self.wrapped:
-            self.source.hint(0, 1 << 17)  # about what the first block of a frame takes at most
+            self.source.will_read(0, 1 << 17)  # about what the first block of a frame takes at most
         try:
             for piece in self._decompressed() if self.wrapped else self.source.chunks(size=size):
                 found += piece
@@ -103,7 +103,7 @@ class Stream:
         """The bytes from the beginning on.  Raises KVIR-307, KVIR-308 after what could be decompressed."""
         self.size = self.stored = 0
         source = self.source
-        source.hint(0, source.size)
+        source.will_read(0, source.size)
         found = self._inflated() if self.wrapped else source.chunks(size=PIECE)
         for piece in found:
             self.size += len(piece)

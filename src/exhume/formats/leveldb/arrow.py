@@ -85,13 +85,13 @@ def to_arrow(
     sequence: int | None = None,
     batch_rows: int = BATCH_ROWS,
     jobs: int = 1,
-    lost: Counter[str] | None = None,
+    losses: Counter[str] | None = None,
 ) -> Any:
     """A streaming `pyarrow.RecordBatchReader`, one row per entry.
 
     Live rows by column family and key, chosen by `start <= key < stop` and `prefix` through the index, raising at the
     first damage.  `sequence` gives the state as of that sequence number, and `all_versions` every version that any file
-    still holds; both read the whole database and skip what is damaged, which `lost` counts.  `jobs` threads share an
+    still holds; both read the whole database and skip what is damaged, which `losses` counts.  `jobs` threads share an
     undamaged database, with the same batches (0: one per core).  Raises `QueryError` when
     `all_versions` and `sequence` are both given, and `EntryNotFoundError` for an unknown column.
     """
@@ -106,13 +106,13 @@ def to_arrow(
     start = max(start or b"", prefix or b"") or None
 
     def damaged(finding: Any) -> None:
-        if lost is not None and finding.is_problem:
-            lost["damaged blocks and log records"] += 1
+        if losses is not None and finding.is_problem:
+            losses["damaged blocks and log records"] += 1
 
     def made(rows: LeveldbRows) -> tuple[Any, Any]:
         rows.choose(False, start, stop, None)
-        if lost is not None and (count := tally_of(rows).statuses[Status.UNRESOLVED]):
-            lost["values that cannot be determined"] += count
+        if losses is not None and (count := tally_of(rows).statuses[Status.UNRESOLVED]):
+            losses["values that cannot be determined"] += count
         return _batch(rows, names)
 
     def pieces() -> Iterator[tuple[Any, Any]]:

@@ -11,7 +11,7 @@ from exhume.cli.params import BYTES, Choice, Jobs
 
 if TYPE_CHECKING:
     from exhume.archive import Entry
-    from exhume.cli.outcome import Outcome
+    from exhume.cli.exit_code import ExitCode
     from exhume.cli.runtime import Run
     from exhume.formats.leveldb.kernel import LeveldbRows
     from exhume.formats.leveldb.model import Version
@@ -107,19 +107,19 @@ def _tell(run: Run) -> Any:
     )
 
 
-def outcome(run: Run, archive: LevelDbArchive) -> Outcome:
+def outcome(run: Run, archive: LevelDbArchive) -> ExitCode:
     """The outcome of a listing: a loss if there were values that cannot be determined, which is noted."""
-    from exhume.cli.outcome import Outcome
+    from exhume.cli.exit_code import ExitCode
     from exhume.formats.leveldb.checks import UNRESOLVED
 
     unresolved = sorted(archive.database.unresolved)
     if not unresolved:
-        return Outcome.DONE
+        return ExitCode.DONE
     run.note(f"{UNRESOLVED.severity}: {UNRESOLVED.code} {UNRESOLVED.title}: {', '.join(unresolved)}")
-    return Outcome.LOSS
+    return ExitCode.LOSS
 
 
-def cat(run: Run, archive: LevelDbArchive, names: tuple[str, ...], options: dict[str, Any]) -> Outcome | None:
+def cat(run: Run, archive: LevelDbArchive, names: tuple[str, ...], options: dict[str, Any]) -> ExitCode | None:
     """`exhume cat`: the raw values of keys, or every row as a JSON line.
 
     Raises `click.UsageError` for several processes to look up keys.
@@ -193,9 +193,9 @@ def _rows(
     yield from found
 
 
-def search(run: Run, archives: list[LevelDbArchive], query: str, options: dict[str, Any]) -> Outcome | None:
+def search(run: Run, archives: list[LevelDbArchive], query: str, options: dict[str, Any]) -> ExitCode | None:
     """`exhume search`: keys that start with the query, or values that contain it."""
-    from exhume.cli.outcome import Outcome
+    from exhume.cli.exit_code import ExitCode
     from exhume.formats.leveldb.ranges import beyond, versions_of
 
     wanted: bytes = BYTES.convert(query, None, None)
@@ -230,9 +230,9 @@ def search(run: Run, archives: list[LevelDbArchive], query: str, options: dict[s
     else:
         for _, text in found(_live_lines if live else _lines):
             run.out.utf8(text)
-    if any(outcome(run, archive) is Outcome.LOSS for archive in archives):
-        return Outcome.LOSS
-    return Outcome.DONE if count else Outcome.NO
+    if any(outcome(run, archive) is ExitCode.LOSS for archive in archives):
+        return ExitCode.LOSS
+    return ExitCode.DONE if count else ExitCode.NO
 
 
 def _live_lines(rows: LeveldbRows) -> bytes:

@@ -80,7 +80,7 @@ def named_manifest(tree: Tree, report: Report) -> str | None:
 def old_manifests(tree: Tree, current: str, limits: Limits) -> list[Manifest]:
     """Every other manifest in the directory, as far as it is readable (evidence of older versions)."""
     names = [n for n in plain_names(tree) if n != current and classify_name(n)[0] == "manifest"]
-    tree.hint(names)
+    tree.will_read(names)
     out = []
     for name in names:
         with tree.source(name) as source:

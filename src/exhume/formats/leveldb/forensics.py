@@ -68,7 +68,7 @@ def readable_blocks(table: Table, report: Report) -> Iterator[Block | LargeBlock
         yield from find_data_blocks(table)
         return
     if handles:
-        table.source.hint(min(handles.offsets), table.source.size)
+        table.source.will_read(min(handles.offsets), table.source.size)
     yield from (block for block in table.read_blocks(handles, report) if block is not None)
 
 

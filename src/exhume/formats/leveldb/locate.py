@@ -12,12 +12,12 @@ from exhume.formats.leveldb.layout_facts import MAGIC_SIZE, ROCKSDB_FOOTER
 from exhume.formats.leveldb.table import Table
 from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.recovery import Carved, CarveVerdict, Proof
+from exhume.recovery import CarvedArchive, CarveVerdict, VerifiedBy
 
 _LARGEST = 1 << 40
 
 
-def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: int = 1) -> Carved | None:
+def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: int = 1) -> CarvedArchive | None:
     """The table whose footer ends with the magic number at `hit`; None when the footer makes no sense.
 
     Raises `LimitExceededError` when the metaindex, which leads to the start, is larger than is allowed, and
@@ -29,22 +29,22 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: i
         return None
     start = end - size
     if start < 0:
-        return Carved("leveldb", source.span(0, end), CarveVerdict.PARTIAL, 0.4)
+        return CarvedArchive("leveldb", source.span(0, end), CarveVerdict.PARTIAL, 0.4)
     found: list[Finding] = []
     report = checks.collector(found.append)
     table = Table(source.window(start, end), limits=limits)
     table.check_footer(report)
     index = table.index(report)
-    proof = Proof.CHECKSUMS
+    proof = VerifiedBy.CHECKSUMS
     for _, handle in index:
         block = table.read_data(handle, report)
         if block is not None and block.verdict == "none":  # the table has no checksums: its blocks were only decoded
-            proof = Proof.STRUCTURE
+            proof = VerifiedBy.STRUCTURE
     bad = tuple(finding for finding in found if finding.is_problem)
     span = source.span(start, end)
     verdict = CarveVerdict.of(bad, proof)
     confidence = 0.3 if verdict is CarveVerdict.DAMAGED and not index else 0.99
-    return Carved("leveldb", span, verdict, confidence, bad[:10], proof)
+    return CarvedArchive("leveldb", span, verdict, confidence, bad[:10], proof)
 
 
 def _size(source: Source, end: int, limits: Limits) -> int | None:

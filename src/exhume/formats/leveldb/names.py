@@ -72,7 +72,7 @@ def opening_files(tree: Tree, folder: str = "") -> list[str]:
 def hint_files(tree: Tree, names: Iterable[str]) -> None:
     """Requests what opening reads, and the sizes of other files, all at once."""
     first = opening_files(tree)
-    tree.hint(first, sizes=[name for name in names if name not in first])
+    tree.will_read(first, sizes=[name for name in names if name not in first])
 
 
 def hint_rows(tree: Tree, names: Iterable[str], *, heads: Iterable[str] = (), sizes: Iterable[str] = ()) -> None:
@@ -83,7 +83,7 @@ def hint_rows(tree: Tree, names: Iterable[str], *, heads: Iterable[str] = (), si
     kinds = {name: classify_name(name.rpartition("/")[2])[0] for name in names}
     tables = {name: tree.listed_size(name) for name, kind in kinds.items() if kind == "table"}
     whole = None not in tables.values() and sum(size or 0 for size in tables.values()) <= SMALL_TABLES
-    tree.hint(
+    tree.will_read(
         [*heads, *(name for name, kind in kinds.items() if kind == "log")],
         tails=[] if whole else tables,
         spans={name: (0, size) for name, size in tables.items() if whole and size},

@@ -58,10 +58,10 @@ class SourcePool:
             with self._lock:
                 self._uses[name] -= 1
 
-    def hint(self, name: str, start: int, stop: int) -> None:
+    def will_read(self, name: str, start: int, stop: int) -> None:
         """Announces that a range of a file will be read in small pieces."""
         with self._lock:
-            self._opened(name).hint(start, stop)
+            self._opened(name).will_read(start, stop)
 
     def close(self) -> None:
         """Closes every file."""
@@ -91,9 +91,9 @@ class PooledSource(Source):
     def cost(self) -> Cost:
         return self._cost
 
-    def hint(self, start: int, stop: int) -> None:
+    def will_read(self, start: int, stop: int) -> None:
         if self._cost.wait:  # a local file need not be opened for that
-            self._pool.hint(self._file, start, stop)
+            self._pool.will_read(self._file, start, stop)
 
     def _read(self, offset: int, size: int) -> bytes:
         return self._pool.read(self._file, offset, size)

@@ -51,7 +51,7 @@ class LevelDbInfo(Info):
     errors: tuple[Finding, ...]
 
     @property
-    def damage(self) -> tuple[Finding, ...]:
+    def findings(self) -> tuple[Finding, ...]:
         return self.errors
 
     def to_dict(self) -> dict[str, Any]:
@@ -122,7 +122,7 @@ class LevelDbArchive(RecordArchive):
         logs = {}
         for file in self.database.logs(Role.LIVE, Role.OBSOLETE, Role.ORPHAN):
             log = self.database.load_log(file, checks.ignore)
-            logs[file.name] = {"records": log.records, "sequence_rule": str(log.rule), "because": log.evidence}
+            logs[file.name] = {"records": log.records, "sequence_rule": str(log.rule), "reason": log.evidence}
         manifest = self.database.manifest
         return {
             "versions": total.statuses.total(),

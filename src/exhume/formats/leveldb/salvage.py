@@ -33,7 +33,7 @@ from exhume.io.output.atomic import AtomicDirectory, AtomicFile
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.recovery import Fate, SalvageMode, SalvageReport, Verified
+from exhume.recovery import Outcome, SalvageMode, SalvageReport, VerifiedBy
 
 
 def salvage(
@@ -61,10 +61,10 @@ def _salvage(database: Database, output: Path, mode: SalvageMode, progress: Prog
         with AtomicFile(output) as file:
             for done, version in enumerate(database.versions(collect), 1):
                 file.file.write(json.dumps(_line(version)).encode() + b"\n")
-                report.keep("versions")
+                report.add_recovered("versions")
                 if version.known_value is None:
-                    report.lose("values that cannot be determined")
-                report.vouch(vouched(version))
+                    report.add_lost("values that cannot be determined")
+                report.set_verified_by(vouched(version))
                 progress(done, None, "versions")
     else:
         with AtomicDirectory(output) as folder:
@@ -75,7 +75,7 @@ def _salvage(database: Database, output: Path, mode: SalvageMode, progress: Prog
                 named = f"by the comparator {order.name}" if order.name else "by a comparator without a name"
                 report.notes.append(f"the keys were ordered {named}; they are written in the order of bytes")
             count = write_database(folder.create, rows)
-            report.keep("rows", count)
+            report.add_recovered("rows", count)
             progress(count, count, "rows")
     _account(database, found, report, everything=mode is SalvageMode.RECORDS)
     return report
@@ -94,9 +94,9 @@ def surviving_rows(
             _sound_rows, collect, unreferenced=False, older=False, jobs=jobs
         ):
             for what, count in others.items():
-                report.lose(what, count)
+                report.add_lost(what, count)
             for verdict in verdicts:
-                report.vouch(_VOUCHED[Verdict(verdict)])
+                report.set_verified_by(_VOUCHED[Verdict(verdict)])
             yield from pairs
         return
     versions: Iterator[Version] = database.versions(collect, unreferenced=not whole)
@@ -110,11 +110,11 @@ def surviving_rows(
         key = chain[0].key
         value = _value(database, chain)
         if value is None:
-            report.lose("values that cannot be determined")
+            report.add_lost("values that cannot be determined")
             continue
-        report.vouch(vouched(chain[0]))
+        report.set_verified_by(vouched(chain[0]))
         for what in _left_out(chain[0]):
-            report.lose(what)
+            report.add_lost(what)
         yield key, value
 
 
@@ -132,7 +132,7 @@ def _believable(versions: Iterable[Version], report: SalvageReport) -> Iterator[
         if version.value_type == ValueTypes.MERGE and version.status in CURRENT_STATE:
             continue  # the value that its operands make, and they follow
         if version.column_family:
-            report.lose("versions in other column families")
+            report.add_lost("versions in other column families")
             continue
         yield version
 
@@ -144,7 +144,7 @@ def _surviving(versions: Iterable[Version], report: SalvageReport) -> list[Versi
     done = False
     for version in versions:
         if version.checksum == Verdict.BAD:
-            report.lose("versions with a bad checksum")
+            report.add_lost("versions with a bad checksum")
             if not done:
                 disbelieved = version.sequence
                 chain.clear()  # operands alone, which make no value without this one
@@ -191,10 +191,10 @@ def _sound_rows(rows: LeveldbRows) -> tuple[list[tuple[bytes, bytes]], Counter[s
 
 
 _NEVER_LIVE = (Status.BEYOND, Status.PREPARED, Status.ROLLED_BACK)
-_VOUCHED = {Verdict.GOOD: Verified.CHECKSUMS, Verdict.NONE: Verified.REREAD, Verdict.BAD: Verified.UNVERIFIABLE}
+_VOUCHED = {Verdict.GOOD: VerifiedBy.CHECKSUMS, Verdict.NONE: VerifiedBy.STRUCTURE, Verdict.BAD: VerifiedBy.NONE}
 
 
-def vouched(version: Version) -> Verified:
+def vouched(version: Version) -> VerifiedBy:
     """What vouches for a version: the checksum of its block or log record, if there is one and it matches."""
     return _VOUCHED[Verdict(version.checksum)]
 
@@ -225,31 +225,33 @@ def _account(database: Database, found: list[Finding], report: SalvageReport, *,
             damaged.setdefault(finding.span.source, []).append(finding)
     whole = _has_manifest(database) and not database.errors
     if not _has_manifest(database):
-        report.lose("manifests")
+        report.add_lost("manifests")
         report.notes.append("the manifest is missing or damaged: which files belong to the database is not known")
     for file in database.files:
         if file.size is None:
-            report.lose("blob files" if file.kind == "blob" else "tables")
+            report.add_lost("blob files" if file.kind == "blob" else "tables")
             report.notes.append(f"{file.name} is missing")
             continue
         source = database.source(file.name)
         if file.kind not in ("table", "log", "blob"):
-            report.account(source.span(0, file.size), Fate.REBUILT if file.kind != "other" else Fate.IGNORED, file.name)
+            report.add_span(
+                source.span(0, file.size), Outcome.REBUILT if file.kind != "other" else Outcome.IGNORED, file.name
+            )
             continue
         kind = "data" if file.role is Role.LIVE else f"{file.role} {file.kind}"
         if whole and file.role is not Role.LIVE and not everything:
-            report.account(source.span(0, file.size), Fate.IGNORED, kind, "the database no longer uses this file")
+            report.add_span(source.span(0, file.size), Outcome.IGNORED, kind, "the database no longer uses this file")
             continue
         if not file.size and file.expected_size:
-            report.lose("tables")
+            report.add_lost("tables")
             report.notes.append(f"{file.name} is empty: the manifest states {counted(file.expected_size, 'bytes')}")
         content, rest = _content(database, file)
-        if file.kind == "table" and file.size and not content and rest is Fate.LOST:
-            report.lose("tables")
+        if file.kind == "table" and file.size and not content and rest is Outcome.LOST:
+            report.add_lost("tables")
             report.notes.append(f"{file.name}: nothing of it can be read")
         elif file.expected_size is not None and 0 < file.size < file.expected_size:
             missing = counted(file.expected_size - file.size, "bytes")
-            report.lose("ends of tables")
+            report.add_lost("ends of tables")
             report.notes.append(f"{file.name} ends {missing} earlier than the manifest states")
         _account_file(source, content, rest, damaged.get(source.name, []), kind, report)
     _note_missing(database, report, everything=everything)
@@ -258,7 +260,7 @@ def _account(database: Database, found: list[Finding], report: SalvageReport, *,
 def _note_missing(database: Database, report: SalvageReport, *, everything: bool) -> None:
     """Counts a log that is not there, and says what follows for the rows from what is lost."""
     if database.missing_log is not None:
-        report.lose("logs")
+        report.add_lost("logs")
         report.notes.append(f"{database.missing_log} is missing")
     if not everything and any(report.lost[kind] for kind in _NEWER_MAY_BE_LOST):
         report.notes.append("what is lost may have replaced or deleted rows that are written")
@@ -271,34 +273,34 @@ _NEWER_MAY_BE_LOST = ("logs", "tables", "ends of tables", "spans", "versions wit
 Range = tuple[int, int]
 """A half-open range of a file."""
 
-Content = tuple[int, int, Fate, str]
+Content = tuple[int, int, Outcome, str]
 """A range of a file that was read, what became of it, and why, unless it was recovered."""
 
 
-def _content(database: Database, file: DbFile) -> tuple[list[Content], Fate]:
-    """Return the ranges of a table or log that can be read, in order, and the fate of all others."""
+def _content(database: Database, file: DbFile) -> tuple[list[Content], Outcome]:
+    """Return the ranges of a table or log that can be read, in order, and the outcome of all others."""
     if file.kind == "log":
         source = database.source(file.name)
         reader = LogReader(source, checks.ignore, database.limits, file.number)
         found = [
-            (one.offset - source.origin, one.end - source.origin, Fate.RECOVERED, "")
+            (one.offset - source.origin, one.end - source.origin, Outcome.RECOVERED, "")
             for one in reader
             if not one.earlier
         ]
-        found += [(start, stop, Fate.REBUILT, "what the log states about itself") for start, stop in reader.about]
+        found += [(start, stop, Outcome.REBUILT, "what the log states about itself") for start, stop in reader.about]
         if reader.remains is not None:
-            found.append((reader.remains, source.size, Fate.IGNORED, "from an earlier use of the file"))
-        return sorted(found, key=lambda one: one[:2]), Fate.LOST
+            found.append((reader.remains, source.size, Outcome.IGNORED, "from an earlier use of the file"))
+        return sorted(found, key=lambda one: one[:2]), Outcome.LOST
     if file.kind == "blob":
         blobs = _blob_content(BlobFile(database.source(file.name), database.limits))
-        return [(*one, Fate.RECOVERED, "") for one in blobs], Fate.LOST
+        return [(*one, Outcome.RECOVERED, "") for one in blobs], Outcome.LOST
     table = database.table(file)
     handles = data_handles(table, checks.ignore)
     if handles is None:
         places = [(block.handle.offset, block.handle.stop) for block in find_data_blocks(table)]
     else:
         places = sorted((handle.offset, min(handle.stop, table.source.size)) for handle in handles)
-    return [(*one, Fate.RECOVERED, "") for one in places], Fate.LOST if handles is None else Fate.REBUILT
+    return [(*one, Outcome.RECOVERED, "") for one in places], Outcome.LOST if handles is None else Outcome.REBUILT
 
 
 def _blob_content(blobs: BlobFile) -> list[Range]:
@@ -316,7 +318,7 @@ def _blob_content(blobs: BlobFile) -> list[Range]:
 
 
 def _account_file(
-    source: Source, content: list[Content], rest: Fate, damaged: list[Finding], kind: str, report: SalvageReport
+    source: Source, content: list[Content], rest: Outcome, damaged: list[Finding], kind: str, report: SalvageReport
 ) -> None:
     """Accounts for the bytes of a table or log; damage that findings report is lost, wherever it is."""
     edges = sorted(damaged, key=lambda one: (one.span.start, one.span.end) if one.span else (0, 0))
@@ -327,14 +329,14 @@ def _account_file(
         if end <= at:
             continue
         _account_between(source, content, rest, (at, start), kind, report)
-        report.account(Span(source.name, start, end), Fate.LOST, kind, finding.message, finding.code)
-        report.lose("spans")
+        report.add_span(Span(source.name, start, end), Outcome.LOST, kind, finding.message, finding.code)
+        report.add_lost("spans")
         at = end
     _account_between(source, content, rest, (at, source.origin + source.size), kind, report)
 
 
 def _account_between(
-    source: Source, content: list[Content], rest: Fate, between: Range, kind: str, report: SalvageReport
+    source: Source, content: list[Content], rest: Outcome, between: Range, kind: str, report: SalvageReport
 ) -> None:
     """Accounts for an undamaged range: what is content in it, and what is around that."""
     at, stop = between[0] - source.origin, between[1] - source.origin
@@ -342,19 +344,19 @@ def _account_between(
     while at < stop:
         while number < len(content) and content[number][1] <= at:
             number += 1
-        start, end, fate, why = content[number] if number < len(content) else (stop, stop, Fate.RECOVERED, "")
+        start, end, outcome, why = content[number] if number < len(content) else (stop, stop, Outcome.RECOVERED, "")
         start, end = min(max(start, at), stop), min(end, stop)
         if start > at:
             _account_rest(source, at, start, rest, kind, report)
-        report.account(source.span(start, end), fate, kind, why)
+        report.add_span(source.span(start, end), outcome, kind, why)
         at = max(start, end)
 
 
-def _account_rest(source: Source, start: int, end: int, rest: Fate, kind: str, report: SalvageReport) -> None:
-    if rest is Fate.LOST and source.is_zero(start, end) and kind.endswith("log"):
-        rest = Fate.IGNORED
-    if rest is not Fate.LOST:
-        report.account(source.span(start, end), rest, "index and other structure of the file")
+def _account_rest(source: Source, start: int, end: int, rest: Outcome, kind: str, report: SalvageReport) -> None:
+    if rest is Outcome.LOST and source.is_zero(start, end) and kind.endswith("log"):
+        rest = Outcome.IGNORED
+    if rest is not Outcome.LOST:
+        report.add_span(source.span(start, end), rest, "index and other structure of the file")
         return
-    report.lose("spans")
-    report.account(source.span(start, end), Fate.LOST, kind, "no block or record is found here")
+    report.add_lost("spans")
+    report.add_span(source.span(start, end), Outcome.LOST, kind, "no block or record is found here")

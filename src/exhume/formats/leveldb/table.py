@@ -215,7 +215,7 @@ class Table(IndexedFile):
         first, last = chosen.start, chosen.stop
         span = self.span_of(start, stop) if self.source.cost.wait else None
         if span is not None and first < len(handles) and span[1] - span[0] > handles[first].size:
-            self.source.hint(*span)
+            self.source.will_read(*span)
         previous: Item | None = None
         # Nothing of a long range is kept for the next look-up, and it is read ahead.
         streamed = last - first > MOST_KEPT or (start is None and stop is None)

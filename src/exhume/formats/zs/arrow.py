@@ -38,7 +38,7 @@ from exhume.tabular.arrow import (
 )
 
 if TYPE_CHECKING:
-    from exhume.formats.zs.reader import ZsReader
+    from exhume.formats.zs.reader import ZsArchive
 
 Errors = Literal["raise", "replace"]
 
@@ -94,7 +94,7 @@ def _texts(value: Any) -> bool:
 
 
 def to_arrow(
-    archive: ZsReader,
+    archive: ZsArchive,
     *,
     columns: Iterable[str] | None = None,
     start: bytes | None = None,
@@ -105,7 +105,7 @@ def to_arrow(
     errors: Errors = "raise",
     batch_rows: int = BATCH_ROWS,
     jobs: int = 1,
-    lost: Counter[str] | None = None,
+    losses: Counter[str] | None = None,
 ) -> Any:
     """A streaming `pyarrow.RecordBatchReader` over the records in range, in their order.
 
@@ -114,7 +114,7 @@ def to_arrow(
     `prefix` select records through the index, `columns` names columns, and `jobs` threads decompress.
 
     A text that is not UTF-8 and a record that does not fit the record format raise `StructureError`;
-    `errors="replace"` puts U+FFFD and nulls there instead, and counts them in `lost`.  Raises `QueryError` when there
+    `errors="replace"` puts U+FFFD and nulls there instead, and counts them in `losses`.  Raises `QueryError` when there
     is no usable record format and `EntryNotFoundError` for an unknown column; damage is raised as `records` does.
     """
     pa = import_pyarrow()
@@ -152,14 +152,14 @@ def to_arrow(
     def batches() -> Iterator[Any]:
         pieces = archive.map_values(piece, start, stop, prefix, jobs=jobs)
         for batch, found in rebatched(pieces, batch_rows, formed, jobs=jobs):
-            if lost is not None:
-                lost.update(found)
+            if losses is not None:
+                losses.update(found)
             yield batch
 
     return pa.RecordBatchReader.from_batches(schema, batches())
 
 
-def _misfit(archive: ZsReader, form: _Whole, records: Any) -> ExhumeError:
+def _misfit(archive: ZsArchive, form: _Whole, records: Any) -> ExhumeError:
     """The error for the first of these records that does not fit."""
     for number, record in enumerate(records):
         found: Counter[str] = Counter()
@@ -178,10 +178,10 @@ class _Whole:
         self.pa = pa
         self.types = {RECORD: pa.large_string() if text else pa.large_binary()}
 
-    def arrays(self, records: Any, names: list[str], lost: Counter[str]) -> list[Any]:
+    def arrays(self, records: Any, names: list[str], losses: Counter[str]) -> list[Any]:
         """The named columns of these records, an array of bytes."""
         if self.pa.types.is_large_string(self.types[RECORD]):
-            return [text_array(self.pa, records, lost) for _ in names]
+            return [text_array(self.pa, records, losses) for _ in names]
         return [records for _ in names]
 
 
@@ -195,7 +195,7 @@ class _Split(_Whole):
         makers = {"utf8": pa.large_string, "int": pa.int64, "float": pa.float64}
         self.types = {name: makers.get(kind, pa.large_binary)() for name, kind in self.kinds.items()}
 
-    def arrays(self, records: Any, names: list[str], lost: Counter[str]) -> list[Any]:
+    def arrays(self, records: Any, names: list[str], losses: Counter[str]) -> list[Any]:
         import numpy
         from pyarrow import compute
 
@@ -215,13 +215,13 @@ class _Split(_Whole):
             values = fields.take(compute.add(compute.multiply(places, width), number))
             match kind:
                 case "utf8":
-                    out.append((name, text_array(pa, values, lost)))
+                    out.append((name, text_array(pa, values, losses)))
                 case "int" | "float":
                     out.append((name, _numbers(pa, kind, values, bad)))
                 case _:
                     out.append((name, values))
         if bad.any():
-            lost[BAD_RECORD] += int(bad.sum())
+            losses[BAD_RECORD] += int(bad.sum())
         found = dict(out)
         return [found[name] for name in names]
 

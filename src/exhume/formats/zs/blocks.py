@@ -158,7 +158,7 @@ class BlockFile:
         most = max(READ_AHEAD, self.source.cost.piece)
         step = min(read_ahead, most) if read_ahead else most
         if not read_ahead:
-            self.source.hint(start, stop)
+            self.source.will_read(start, stop)
         base = at = start
         window = memoryview(b"")
         needed = 0

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from exhume.cli.outcome import Outcome
+from exhume.cli.exit_code import ExitCode
 from exhume.cli.params import BYTES, SIZE, Choice, Jobs
 from exhume.cli.runtime import Run
 
 if TYPE_CHECKING:
-    from exhume.formats.zs.reader import ZsReader
+    from exhume.formats.zs.reader import ZsArchive
 
 _START = click.Option(
     ["--start", "start_record"], type=BYTES, metavar="BYTES", help="First record (escapes such as \\t and \\xff)."
@@ -60,7 +60,7 @@ OPTIONS = {
 
 
 def table_options(options: dict[str, Any]) -> dict[str, Any]:
-    """Options of `ZsReader.to_arrow` for those of `exhume export`."""
+    """Options of `ZsArchive.to_arrow` for those of `exhume export`."""
     names = {"start_record": "start", "stop_record": "stop"}
     known = ("start_record", "stop_record", "prefix", "text", "split", "jobs")
     taken = {names.get(name, name): options.pop(name) for name in known if name in options}
@@ -69,7 +69,7 @@ def table_options(options: dict[str, Any]) -> dict[str, Any]:
     return taken | {"errors": "replace"} if taken.get("text") or taken.get("split") else taken
 
 
-def cat(run: Run, archive: ZsReader, names: tuple[str, ...], options: dict[str, Any]) -> Outcome | None:
+def cat(run: Run, archive: ZsArchive, names: tuple[str, ...], options: dict[str, Any]) -> ExitCode | None:
     """Prints all records, or those in range; `--json` and `--ndjson` add the place of each in the file.
 
     Raises `click.UsageError` for names, which records do not have.
@@ -81,7 +81,7 @@ def cat(run: Run, archive: ZsReader, names: tuple[str, ...], options: dict[str, 
     return None
 
 
-def search(run: Run, archives: list[ZsReader], query: str, options: dict[str, Any]) -> Outcome | None:
+def search(run: Run, archives: list[ZsArchive], query: str, options: dict[str, Any]) -> ExitCode | None:
     """Prints the records that start with the query (escapes as in `--prefix`)."""
     prefix: bytes = BYTES.convert(query, None, None)
     found = False
@@ -95,10 +95,10 @@ def search(run: Run, archives: list[ZsReader], query: str, options: dict[str, An
                 run.say(str(number) if len(archives) == 1 and not run.several else f"{archive.name}: {number}")
         else:
             found |= _print(run, archive, {"prefix": prefix}, options)
-    return Outcome.DONE if found else Outcome.NO
+    return ExitCode.DONE if found else ExitCode.NO
 
 
-def _print(run: Run, archive: ZsReader, bounds: dict[str, bytes | None], options: dict[str, Any]) -> bool:
+def _print(run: Run, archive: ZsArchive, bounds: dict[str, bytes | None], options: dict[str, Any]) -> bool:
     """Prints the records in range; returns whether there were any."""
     check_framing(options)
     jobs = options.get("jobs", 1)

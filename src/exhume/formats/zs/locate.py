@@ -14,12 +14,12 @@ from exhume.formats.zs.layout_facts import DECODERS, MAGIC
 from exhume.formats.zs.verify import verify_source
 from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.recovery import LARGE, Carved, CarveVerdict, Proof
+from exhume.recovery import LARGE, CarvedArchive, CarveVerdict, VerifiedBy
 
 _BROKEN_FRAMING = frozenset({checks.BLOCK_CUT.code, checks.BLOCK_LENGTH.code, checks.BLOCK_EMPTY.code})
 
 
-def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: int = 1) -> Carved | None:
+def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: int = 1) -> CarvedArchive | None:
     """The ZS file whose magic number is at `hit`; None when no header follows it.
 
     An intact header states the length.  An unfinished file, or one whose header is damaged, ends with the last block
@@ -38,8 +38,8 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: i
         return None
     span = source.span(hit, hit + end)
     # The blocks' own checksums match; where the header's does not, the codec that it names is taken on trust.
-    proof = Proof.CHECKSUMS if sound else Proof.STRUCTURE
-    return Carved("zs", span, CarveVerdict.PARTIAL, 0.7 if end > head.blocks_offset else 0.4, _told(head), proof)
+    proof = VerifiedBy.CHECKSUMS if sound else VerifiedBy.STRUCTURE
+    return CarvedArchive("zs", span, CarveVerdict.PARTIAL, 0.7 if end > head.blocks_offset else 0.4, _told(head), proof)
 
 
 def _told(head: Head) -> tuple[Finding, ...]:
@@ -47,7 +47,7 @@ def _told(head: Head) -> tuple[Finding, ...]:
     return tuple(Finding.from_error(problem) for problem in head.problems if problem.code != "ZS-303")
 
 
-def _whole(source: Source, hit: int, header: Header, limits: Limits, jobs: int) -> Carved:
+def _whole(source: Source, hit: int, header: Header, limits: Limits, jobs: int) -> CarvedArchive:
     """A file of the length that its header states, cut at the end of the image."""
     stop = min(hit + header.file_size, source.size)
     span = source.span(hit, stop)
@@ -55,11 +55,11 @@ def _whole(source: Source, hit: int, header: Header, limits: Limits, jobs: int) 
     jobs = jobs if span.size > LARGE else 1
     findings = tuple(with_error(verify_source(source.window(hit, stop), limits=limits, jobs=jobs)))
     if cut:
-        return Carved("zs", span, CarveVerdict.PARTIAL, 1.0, findings, Proof.CHECKSUMS)
+        return CarvedArchive("zs", span, CarveVerdict.PARTIAL, 1.0, findings, VerifiedBy.CHECKSUMS)
     # The blocks end too early or make no sense: a fragment of another file begins somewhere before that.
     lost = any(finding.code in _BROKEN_FRAMING for finding in findings)
-    verdict = CarveVerdict.of(findings, Proof.CHECKSUMS, partial=lost)
-    return Carved("zs", span, verdict, 1.0, findings, Proof.CHECKSUMS)
+    verdict = CarveVerdict.of(findings, VerifiedBy.CHECKSUMS, partial=lost)
+    return CarvedArchive("zs", span, verdict, 1.0, findings, VerifiedBy.CHECKSUMS)
 
 
 def _follow(rest: Source, header: Header, limits: Limits) -> int:

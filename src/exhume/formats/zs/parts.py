@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any
 
 from exhume.formats.zs.layout import IndexEntry
-from exhume.formats.zs.reader import ZsReader
+from exhume.formats.zs.reader import ZsArchive
 from exhume.parts import Part, Selection
 
 KEY = 128
@@ -20,7 +20,7 @@ KEY = 128
 _BOUNDS = ("start", "stop", "prefix")
 
 
-def plan(archive: ZsReader, size: int | None, options: dict[str, Any]) -> Iterator[Part]:
+def plan(archive: ZsArchive, size: int | None, options: dict[str, Any]) -> Iterator[Part]:
     """Parts of about `size` stored bytes, divided at the highest index level that is fine enough."""
     total = archive.source.size
     if size is None or total <= size or any(options.get(name) is not None for name in _BOUNDS):
@@ -37,7 +37,7 @@ def plan(archive: ZsReader, size: int | None, options: dict[str, Any]) -> Iterat
 class _Cutter:
     """Collects `bounds`: keys with about `size` stored bytes between them, and the offset that those bytes end at."""
 
-    def __init__(self, archive: ZsReader, size: int) -> None:
+    def __init__(self, archive: ZsArchive, size: int) -> None:
         self._archive, self._size = archive, size
         self._at = archive.header.blocks_offset
         self.bounds: list[tuple[bytes, int]] = []
@@ -60,24 +60,24 @@ class _Cutter:
             before = end
 
 
-def items(archive: ZsReader, part: Selection, options: dict[str, Any]) -> Iterator[bytes]:
+def items(archive: ZsArchive, part: Selection, options: dict[str, Any]) -> Iterator[bytes]:
     """The records of a part."""
     return archive.records(**_range(archive, part, options))
 
 
-def table(archive: ZsReader, part: Selection, options: dict[str, Any]) -> Any:
+def table(archive: ZsArchive, part: Selection, options: dict[str, Any]) -> Any:
     """The records as `to_arrow` gives them."""
     return archive.to_arrow(**{**options, **_range(archive, part, options)})
 
 
-def _range(archive: ZsReader, part: Selection, options: dict[str, Any]) -> dict[str, Any]:
+def _range(archive: ZsArchive, part: Selection, options: dict[str, Any]) -> dict[str, Any]:
     if part:
         archive.stop_offset = part[2]
         return {"start": part[0], "stop": part[1]}
     return {name: options[name] for name in _BOUNDS if name in options}
 
 
-def last_key(archive: ZsReader) -> bytes:
+def last_key(archive: ZsArchive) -> bytes:
     """The last record, found through the index."""
     node = archive.index.root()
     while node.level > 1:

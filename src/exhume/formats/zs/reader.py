@@ -92,7 +92,7 @@ class ZsRecord(NamedTuple):
         return self.block.in_payload(self.payload_offset, self.payload_offset + len(self.data))
 
 
-class ZsReader(RecordArchive):
+class ZsArchive(RecordArchive):
     """An open ZS file: a sorted multiset of byte strings.
 
     `start`, `stop` and `prefix` are intersected everywhere: start <= record < stop, and record starts with prefix.
@@ -444,8 +444,8 @@ class ZsReader(RecordArchive):
             yield found[entry.offset]
 
 
-def open_archive(source: Source | Tree, *, limits: Limits = DEFAULT_LIMITS) -> ZsReader:
-    """Opens a ZS file; raises as `ZsReader` does."""
+def open_archive(source: Source | Tree, *, limits: Limits = DEFAULT_LIMITS) -> ZsArchive:
+    """Opens a ZS file; raises as `ZsArchive` does."""
     if isinstance(source, Tree):
         raise checks.NOT_ZS.error("a directory", span=Span(source.name, 0, 0))
-    return ZsReader(source, limits=limits)
+    return ZsArchive(source, limits=limits)

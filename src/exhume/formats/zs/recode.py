@@ -8,7 +8,7 @@ from typing import Any
 from exhume.archive import Progress, no_progress
 from exhume.choices import passes_on
 from exhume.formats.zs.layout_facts import STORED_CODECS
-from exhume.formats.zs.reader import ZsReader
+from exhume.formats.zs.reader import ZsArchive
 from exhume.formats.zs.writer import ZsWriter
 from exhume.io.parallel import map_ordered
 from exhume.limits import DEFAULT_LIMITS, Limits
@@ -16,7 +16,7 @@ from exhume.limits import DEFAULT_LIMITS, Limits
 
 @passes_on(ZsWriter)
 def recode(
-    archive: ZsReader,
+    archive: ZsArchive,
     output: str | os.PathLike[str],
     *,
     stored: bool = False,
@@ -47,7 +47,7 @@ def recode(
         _copy_blocks(archive, writer, progress, jobs)
 
 
-def _copy_blocks(archive: ZsReader, writer: ZsWriter, progress: Progress, jobs: int) -> None:
+def _copy_blocks(archive: ZsArchive, writer: ZsWriter, progress: Progress, jobs: int) -> None:
     """Copies the data blocks with their bounds; no payload is held when this is done."""
     blocks = archive.file.walk(archive.header.blocks_offset)
     payloads = map_ordered(lambda block: archive.file.payload(block) if block.is_data else None, blocks, jobs)

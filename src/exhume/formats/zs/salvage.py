@@ -40,7 +40,7 @@ from exhume.io.parallel import map_ordered
 from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.native.kernel import MalformedRecordsError, scan_records
-from exhume.recovery import Fate, SalvageMode, SalvageReport, Verified
+from exhume.recovery import Outcome, SalvageMode, SalvageReport, VerifiedBy
 
 LARGEST_GUESS = 16 << 20
 """Size in bytes of the largest block that is searched for by its checksum alone."""
@@ -62,14 +62,14 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class FileRange:
     """A range of the file and what was found there."""
 
     start: int
     end: int
-    fate: Fate
-    what: str
-    why: str = ""
+    outcome: Outcome
+    content: str
+    reason: str = ""
     code: str | None = None
 
 
@@ -81,7 +81,7 @@ class Recovery:
     metadata: dict[str, Any]
     header_holds: bool
     kept: list[Kept] = field(default_factory=list)
-    passages: list[Passage] = field(default_factory=list)
+    ranges: list[FileRange] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     sorted: bool = True
     lost_blocks: int = 0
@@ -109,16 +109,16 @@ def salvage(
             _write_archive(recovery, output, jobs)
         # The header holds the codec and the metadata: unless its checksum matches, those of blocks prove too little.
         proven = recovery.header_holds and not recovery.contradicted
-        report.vouch(Verified.CHECKSUMS if proven else Verified.REREAD)
-    report.keep("records", sum(kept.records for kept in recovery.kept))
-    report.keep("data blocks", len(recovery.kept))
+        report.set_verified_by(VerifiedBy.CHECKSUMS if proven else VerifiedBy.STRUCTURE)
+    report.add_recovered("records", sum(kept.records for kept in recovery.kept))
+    report.add_recovered("data blocks", len(recovery.kept))
     if recovery.lost_blocks:
-        report.lose("data blocks", recovery.lost_blocks)
+        report.add_lost("data blocks", recovery.lost_blocks)
     if not recovery.kept and not recovery.header_holds:  # then no new header is made either
-        report.lose("headers")
-        recovery.passages[0] = replace(recovery.passages[0], fate=Fate.LOST)
-    for p in recovery.passages:
-        report.account(source.span(p.start, p.end), p.fate, p.what, p.why, p.code)
+        report.add_lost("headers")
+        recovery.ranges[0] = replace(recovery.ranges[0], outcome=Outcome.LOST)
+    for p in recovery.ranges:
+        report.add_span(source.span(p.start, p.end), p.outcome, p.content, p.reason, p.code)
     return report
 
 
@@ -147,9 +147,8 @@ def _compare_with_header(recovery: Recovery) -> None:
     if recovery.digest == header.data_sha256:
         recovery.notes.append("the SHA-256 of the kept data is the one in the header: no record is missing")
         recovery.lost_blocks = 0
-        recovery.passages = [
-            replace(passage, fate=Fate.IGNORED) if passage.fate is Fate.LOST else passage
-            for passage in recovery.passages
+        recovery.ranges = [
+            replace(one, outcome=Outcome.IGNORED) if one.outcome is Outcome.LOST else one for one in recovery.ranges
         ]
     elif recovery.header_holds and header.file_size > size:
         recovery.notes.append(
@@ -215,7 +214,7 @@ class _Found(NamedTuple):
     end: int
     block: RawBlock | None
     file: BlockFile
-    what: Passage | None = None
+    what: FileRange | None = None
 
 
 def _walk(
@@ -228,13 +227,13 @@ def _walk(
     codec_known: bool,
 ) -> None:
     """Walks all blocks; records what was kept, what was lost, and what every range holds."""
-    recovery.passages.append(Passage(0, start, Fate.REBUILT, "header"))
+    recovery.ranges.append(FileRange(0, start, Outcome.REBUILT, "header"))
     digest = sha256()
     last: bytes | None = None
     found = _found(recovery, start, hints, codec_known)
     for one, decoded in map_ordered(lambda one: (one, _decode(one)), found, jobs):
         if one.what is not None:
-            recovery.passages.append(one.what)
+            recovery.ranges.append(one.what)
         elif one.block is None:
             _lose(recovery, one.start, one.end, hints)
         else:
@@ -243,11 +242,17 @@ def _walk(
                 problem, last = _keep(recovery, one.block, decoded, digest, last)
             if problem is not None:
                 recovery.lost_blocks += 1
-                what = Passage(one.start, one.end, Fate.LOST, "data block", problem.message, problem.code)
+                what = FileRange(one.start, one.end, Outcome.LOST, "data block", problem.message, problem.code)
             else:
-                fate = Fate.RECOVERED if one.block.is_data else Fate.REBUILT if one.block.is_index else Fate.IGNORED
-                what = Passage(one.start, one.end, fate, f"{kind_of(one.block.level)} block")
-            recovery.passages.append(what)
+                outcome = (
+                    Outcome.RECOVERED
+                    if one.block.is_data
+                    else Outcome.REBUILT
+                    if one.block.is_index
+                    else Outcome.IGNORED
+                )
+                what = FileRange(one.start, one.end, outcome, f"{kind_of(one.block.level)} block")
+            recovery.ranges.append(what)
             progress(one.end, recovery.file.source.size, "bytes")
     recovery.digest = digest.digest()
 
@@ -272,7 +277,7 @@ def _found(recovery: Recovery, start: int, hints: dict[int, tuple[int, int]], co
         repeated = None
         if excess >= block.size and (block.crc, block.size) in seen:
             excess -= block.size
-            repeated = Passage(at, block.end, Fate.IGNORED, "repeated block", "it is there already")
+            repeated = FileRange(at, block.end, Outcome.IGNORED, "repeated block", "it is there already")
         seen.add((block.crc, block.size))
         yield _Found(at, block.end, block, recovery.file, repeated)
         at = block.end
@@ -369,18 +374,18 @@ def _lose(recovery: Recovery, start: int, end: int, hints: dict[int, tuple[int, 
     for offset in named:
         size, level = hints[offset]
         if offset > at:
-            recovery.passages.append(Passage(at, offset, Fate.LOST, "unreadable bytes", why, code))
+            recovery.ranges.append(FileRange(at, offset, Outcome.LOST, "unreadable bytes", why, code))
             at = offset
         if level == 0:
             recovery.lost_blocks += 1
         stop = max(at, min(end, offset + size))
-        fate = Fate.LOST if level == 0 else Fate.REBUILT
-        recovery.passages.append(Passage(at, stop, fate, f"{kind_of(level)} block", why, code))
+        outcome = Outcome.LOST if level == 0 else Outcome.REBUILT
+        recovery.ranges.append(FileRange(at, stop, outcome, f"{kind_of(level)} block", why, code))
         at = stop
     if at < end:
         if not named:
             recovery.lost_blocks += 1
-        recovery.passages.append(Passage(at, end, Fate.LOST, "unreadable bytes", why, code))
+        recovery.ranges.append(FileRange(at, end, Outcome.LOST, "unreadable bytes", why, code))
     if end == source.size and not named:
         recovery.notes.append(f"nothing after offset {source.origin + start} could be read")
 

@@ -48,7 +48,7 @@ class TarSink:
             self._put(bytes(-size % tarfile.BLOCKSIZE))
         except (ExhumeError, OSError) as error:
             raise SourceError(
-                "a damaged member broke the tar stream", actual=f"{name}: {error}", code="EX-606"
+                "a damaged member broke the tar stream", actual=f"{name}: {error}", code="EX-707"
             ) from error
         return size
 

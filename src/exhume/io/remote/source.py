@@ -299,7 +299,7 @@ class RemoteSource(Source):
             return lambda: self._fetch_checked([(start, stop)], again=False)[0]
         return None
 
-    def hint(self, start: int, stop: int) -> None:
+    def will_read(self, start: int, stop: int) -> None:
         self._ahead.promise(start, stop)
 
     def preload(self, start: int, stop: int) -> None:

@@ -201,7 +201,7 @@ class FsspecTree(Tree):
             self._known.sources.put(path, source)
         return source
 
-    def hint(
+    def will_read(
         self,
         names: Iterable[str] = (),
         *,

@@ -79,12 +79,12 @@ class ColumnMaker:
         else:
             self._fill = self._numbers
 
-    def make(self, parts: Sequence[tuple[int, Part]], rows: int, lost: Counter[str]) -> Any:
-        """The column of the parts that have the field, each with its first row; `rows` rows in all; counts in `lost`.
+    def make(self, parts: Sequence[tuple[int, Part]], rows: int, losses: Counter[str]) -> Any:
+        """The column of the parts that have the field, each with its first row; `rows` rows in all; counts in `losses`.
 
         Raises what keeps one of them from being decoded.
         """
-        self.lost = lost
+        self.lost = losses
         pieces = self._pieces(parts)
         if self._fill is None or not pieces:
             return self.pa.nulls(rows, self.item.arrow_type)

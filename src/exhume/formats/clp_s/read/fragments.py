@@ -31,7 +31,7 @@ from exhume.formats.clp_s.read.template import SchemaLayout
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.limits import Limits
-from exhume.recovery import Fate, SalvageReport
+from exhume.recovery import Outcome, SalvageReport
 
 WINDOW: Final = 64 << 20
 """Bytes of the file that are searched at once, and from which one structure is decoded at most."""
@@ -125,9 +125,9 @@ class Finder:
         try:
             found.header = layout.parse_header(self._source.read_up_to(0, HEADER_SIZE), head)
         except ExhumeError as error:
-            self._report.account(head, Fate.LOST, "header", error.message, error.code)
+            self._report.add_span(head, Outcome.LOST, "header", error.message, error.code)
         else:
-            self._report.account(head, Fate.REBUILT, "header")
+            self._report.add_span(head, Outcome.REBUILT, "header")
         payload, used, whole = self._decode(self._from(HEADER_SIZE), self._limits.structure_size)
         where = self._source.span(HEADER_SIZE, HEADER_SIZE + used)
         try:
@@ -141,11 +141,11 @@ class Finder:
             known = found.header is not None and found.header.files_base <= self._source.size
             base = found.header.files_base if found.header is not None and known else 0
             lost = self._source.span(HEADER_SIZE, max(base, HEADER_SIZE + used))
-            self._report.account(lost, Fate.LOST, "metadata packets", str(getattr(error, "message", error)))
-            self._report.lose("metadata packets")
+            self._report.add_span(lost, Outcome.LOST, "metadata packets", str(getattr(error, "message", error)))
+            self._report.add_lost("metadata packets")
             return base
         found.packets = packets
-        self._report.account(where, Fate.RECOVERED, "metadata packets")
+        self._report.add_span(where, Outcome.RECOVERED, "metadata packets")
         return HEADER_SIZE + used
 
     def _is_foreign(self, packets: list[Packet], header: Header) -> bool:
@@ -229,10 +229,10 @@ class Finder:
         found.schemas = {id: schema for id, schema in schemas.items() if _is_sound(schema, parsed)}
         found.schema_ids = ids if len(found.schemas) == len(schemas) else build_schema_map(found.schemas.values())
         if len(found.schemas) < len(schemas):
-            self._report.lose("schemas", len(schemas) - len(found.schemas))
+            self._report.add_lost("schemas", len(schemas) - len(found.schemas))
         found.table_metadata, found.tables = tables, metadata
         for name, span in (("schema tree", where), ("schema map", ids_span), ("table metadata", tables_span)):
-            self._report.account(span, Fate.RECOVERED, name)
+            self._report.add_span(span, Outcome.RECOVERED, name)
         self._dictionaries(found, at, self._behind(tables_at.part(0, tables_used)))
         return True
 
@@ -289,11 +289,11 @@ class Finder:
         if found.lost or not whole or (self._tree is not None and len(raw) < DICTIONARY_HEAD):
             why = f"the section is damaged: {found.lost} of {counted(found.count, 'entries')} lost"
             why = why if len(raw) == DICTIONARY_HEAD else "the file is missing or cut before its first entry"
-            self._report.account(where, Fate.LOST, f"dictionary {name}", why)
-            self._report.lose("dictionary entries", found.lost)
+            self._report.add_span(where, Outcome.LOST, f"dictionary {name}", why)
+            self._report.add_lost("dictionary entries", found.lost)
         else:
-            self._report.account(where, Fate.RECOVERED, f"dictionary {name}")
-        self._report.keep("dictionary entries", kept)
+            self._report.add_span(where, Outcome.RECOVERED, f"dictionary {name}")
+        self._report.add_recovered("dictionary entries", kept)
         return found
 
 

@@ -64,7 +64,7 @@ def files_of(tree: Tree) -> frozenset[str]:
     """
     names = FILES.intersection(tree.files())
     if HEADER_FILE in names:
-        tree.hint(sorted(names & {HEADER_FILE, *(name.removeprefix("/") for name in STRUCTURES)}))
+        tree.will_read(sorted(names & {HEADER_FILE, *(name.removeprefix("/") for name in STRUCTURES)}))
     return names
 
 

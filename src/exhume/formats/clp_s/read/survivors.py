@@ -25,7 +25,7 @@ from exhume.formats.clp_s.write.frames import Framing, Payload, in_file, whole
 from exhume.io.output.scratch import scratch_file
 from exhume.io.parallel import map_ordered
 from exhume.limits import Limits
-from exhume.recovery import Fate, SalvageReport
+from exhume.recovery import Outcome, SalvageReport
 
 MEASURED = 8 << 20
 """Decompressed bytes of a stream from which on it is first decompressed without being held, as it may be intact."""
@@ -134,14 +134,14 @@ class Streams:
         report = self._report
         where = span_of(self._source, self._base + self._streams[number].offset, one.end)
         if len(one.whole) == len(one.tables):
-            report.account(where, Fate.RECOVERED, f"stream {number}")
+            report.add_span(where, Outcome.RECOVERED, f"stream {number}")
             return
         lost = sum(table.num_messages for table in one.tables) - sum(table.num_messages for table in one.whole)
         size = counted(self._streams[number].size, "bytes")
         why = f"{one.decoded} of {size} decoded: {counted(lost, 'records')} lost"
-        report.account(where, Fate.LOST, f"stream {number}", why)
-        report.lose("records", lost)
-        report.lose("tables", len(one.tables) - len(one.whole))
+        report.add_span(where, Outcome.LOST, f"stream {number}", why)
+        report.add_lost("records", lost)
+        report.add_lost("tables", len(one.tables) - len(one.whole))
 
     def _read(self, number: int) -> tuple[_Stream, Payload]:
         stream, source, limits = self._streams[number], self._source, self._limits

@@ -88,7 +88,7 @@ def _download(source: NamedInput) -> Iterator[bytes]:
     with open_target(source.path, storage_options=options) as opened:
         if isinstance(opened, Tree):
             raise SourceError("a directory: name its files", span=Span(source.name, 0, 0))
-        opened.hint(0, opened.size)
+        opened.will_read(0, opened.size)
         yield from inflate_file(io.BufferedReader(SourceReader(opened), PIECE), source.name, PIECE)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 
 
-class Outcome(enum.IntEnum):
+class ExitCode(enum.IntEnum):
     """The documented exit codes."""
 
     DONE = 0
