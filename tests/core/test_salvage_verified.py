@@ -159,7 +159,7 @@ def test_exit_codes(tmp_path: Path, exhume_cli: Cli, monkeypatch: pytest.MonkeyP
     data = (OWN / "zs" / "words-deflate.zs").read_bytes()
     (tmp_path / "noise").write_bytes(b"nothing of use here" * 30)
     ran = exhume_cli("salvage", "--format", "zs", "--json", tmp_path / "noise", "-o", tmp_path / "a")
-    assert (ran.code, json.loads(ran.out)["verified_by"], (tmp_path / "a").exists()) == (1, "nothing", False)
+    assert (ran.code, json.loads(ran.out)["verified_by"], (tmp_path / "a").exists()) == (1, "empty", False)
     (tmp_path / "cut").write_bytes(data[:-80])
     assert exhume_cli("salvage", tmp_path / "cut", "-o", tmp_path / "b").code in (0, 3)
     monkeypatch.setattr(

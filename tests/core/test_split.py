@@ -47,7 +47,7 @@ def test_an_archive_in_several_pieces_is_found(
     assert (found.offset, found.length, found.verdict, found.span.source) == (
         1000,
         len(archive),
-        "whole",
+        "complete",
         str(paths[0]),
     )
     assert list(exhume.verify(paths[0], offset=1000, length=len(archive))) == []
