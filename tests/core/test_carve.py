@@ -195,7 +195,7 @@ def test_the_verb(image: tuple[Path, list[Planted]], exhume_cli: Cli, tmp_path: 
     (written,) = (tmp_path / "out").iterdir()
     assert written.suffix == ".zs"
     assert exhume_cli("verify", written).code == 0
-    assert exhume_cli("carve", image[0], "--to", "1000").code == 4
+    assert exhume_cli("carve", image[0], "--range", ":1000").code == 4
     assert exhume_cli("carve", image[0], "--only", "zip").code == 2
     assert exhume_cli("carve", tmp_path).code == 2
 
@@ -333,7 +333,7 @@ def test_a_foreign_cluster_in_a_chunk_cannot_be_noticed_and_that_is_said(tmp_pat
     (found,) = json.loads(exhume_cli("carve", "--json", tmp_path / "image").out)["archives"]
     assert (found["verdict"], found["verified_by"], found["findings"]) == ("incomplete", "none", [])
     ran = exhume_cli("carve", "-q", tmp_path / "image")
-    assert ran.text.splitlines()[1].split()[2:5] == ["caf", "incomplete", "nothing"]
+    assert ran.text.splitlines()[1].split()[2:5] == ["caf", "incomplete", "none"]
     assert ran.text.splitlines()[-1] == f"caf: {STRUCTURE_ONLY}"
 
 

@@ -332,7 +332,7 @@ def page_states(path: Path) -> dict[str, int]:
 
     def count(node: dict[str, Any]) -> None:
         if "w" in node:
-            assert f": {node['w']}".lower() in node["c"].lower()
+            assert f": {node['w'].replace('_', ' ')}".lower() in node["c"].lower()
             counts[node["w"]] += 1
         for child in node.get("k", ()):
             count(child)
