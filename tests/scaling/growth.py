@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import cProfile
 import gc
 import io
 import json
 import math
-import sys
 import tempfile
 import tracemalloc
 from collections.abc import Callable, Iterator
@@ -195,21 +195,14 @@ def run(verb: str, target: Path, out: Path) -> None:
 
 def calls(work: Callable[[], Any]) -> int:
     """The calls of Python and C functions that some work takes."""
-    count = 0
-
-    def one(frame: Any, event: str, argument: Any) -> None:
-        nonlocal count
-        count += event in ("call", "c_call")
-
+    profile = cProfile.Profile()
     gc.collect()
     gc.disable()  # collecting what other tests left would count their finalizers
-    sys.setprofile(one)
     try:
-        work()
+        profile.runcall(work)
     finally:
-        sys.setprofile(None)
         gc.enable()
-    return count
+    return sum(entry.callcount for entry in profile.getstats())
 
 
 class Growth(NamedTuple):

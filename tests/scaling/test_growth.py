@@ -8,14 +8,24 @@ import pytest
 
 from tests.scaling.growth import CASES, MOST, Case, Growth, grow
 
-ALL = [(case, verb) for case in CASES for verb in case.verbs]
+ALL = [
+    pytest.param(case, verb, id=f"{case.format}-{case.grows}-{verb}", marks=pytest.mark.xdist_group(case.make.__name__))
+    for case in CASES
+    for verb in case.verbs
+]
 
 
-@pytest.mark.parametrize(("case", "verb"), ALL, ids=[f"{case.format}-{case.grows}-{verb}" for case, verb in ALL])
-def test_calls_grow_with_the_count(case: Case, verb: str, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One folder for all verbs, so that each archive is made once."""
+    return tmp_path_factory.mktemp("growth")
+
+
+@pytest.mark.parametrize(("case", "verb"), ALL)
+def test_calls_grow_with_the_count(case: Case, verb: str, folder: Path) -> None:
     if "arrow" in verb or "csv" in verb or (case.format == "kv-ir" and "export" in verb):
         pytest.importorskip("pyarrow", reason="the extra arrow (pyarrow) is not installed")
-    found = grow(case, verb, tmp_path)
+    found = grow(case, verb, folder)
     assert found.worst < MOST, found
 
 
