@@ -65,7 +65,7 @@ $(TOOLS): pyproject.toml | $(STAMP)
 	$(PIP) install --no-compile "setuptools>=77" --group test --group lint --group oracles
 	@touch $@
 
-.PHONY: oracles setup-oracles plugins rooms skips unreached test-quick test-thorough
+.PHONY: oracles setup-oracles plugins layers skips unreached test-quick test-thorough
 setup-oracles: $(ORACLES)  ## make .venv-oracles with the oracles that pin old libraries, for the tests that ask them
 
 $(ORACLES): pyproject.toml | $(BIN)/python
@@ -133,8 +133,8 @@ kaitai-suite: setup  ## run Kaitai's test suite (KAITAI_TESTS=...) on our classe
 differential: setup  ## read 100,000 damaged inputs per schema with the fast readers and Kaitai's, into docs/spec-driven.md
 	@$(BIN)/python -m tests.toolchain.damage $(ARGS)
 
-rooms: setup  ## list which layer of the code imports which, into docs/architecture.md
-	@$(BIN)/python -m tools.rooms
+layers: setup  ## list which layer of the code imports which, into docs/architecture.md
+	@$(BIN)/python -m tools.layers
 
 # What packs, and what bundles specifications: 20 MB apart from the environment of the tests, which needs neither.
 $(SMALL):

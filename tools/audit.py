@@ -13,7 +13,7 @@ import sys
 from exhume.compiler import audit
 from exhume.compiler.emit.modules import module_texts
 from exhume.compiler.front.model import Model
-from exhume.compiler.refusal import RefusedError
+from exhume.compiler.refusal import UnsupportedError
 from exhume.layout.described import spec
 from exhume.layout.ksy_files import SpecFiles
 from tools.nodejs import ROOT
@@ -45,7 +45,7 @@ def main() -> int:
 def _check(texts: dict[str, str], model: Model, where: str) -> int:
     try:
         audit.audited(texts, model)
-    except RefusedError as error:
+    except UnsupportedError as error:
         print(f"{where}{error}", file=sys.stderr)
         return 1
     return 0

@@ -36,7 +36,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 
-from exhume.compiler import RefusedError, compile_specs
+from exhume.compiler import UnsupportedError, compile_specs
 from tools import nodejs
 from tools.ksy_stubs import stubs
 from tools.passing import passed
@@ -180,7 +180,7 @@ def own_texts(root: Path, texts: dict[str, str] | None = None) -> dict[str, str]
     try:
         written = compile_specs(found) | stubs({name: texts[f"{COMPILED}/{name}.py"] for name in found})
         return {f"{COMPILED}/{path}": text for path, text in written.items()}
-    except RefusedError as error:
+    except UnsupportedError as error:
         raise GenerateError(str(error)) from error
 
 

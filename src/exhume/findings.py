@@ -358,7 +358,7 @@ MAX_PER_RULE = 100
 """At most this many findings of one rule are reported for one file; one further finding counts the rest."""
 
 
-class Capped:
+class CappedFindings:
     """The findings of one file, at most `MAX_PER_RULE` for each rule: a hostile file may break a rule any number of
     times.
     """
@@ -376,7 +376,7 @@ class Capped:
         else:
             self._last[finding.code] = finding
 
-    def extend(self, other: Capped) -> None:
+    def extend(self, other: CappedFindings) -> None:
         """Takes over the findings of another part of the file, and the number of those that it only counted."""
         for finding in other._kept:
             self.append(finding)
@@ -384,7 +384,7 @@ class Capped:
             self._counts[code] += other._counts[code] - MAX_PER_RULE
             self._last[code] = finding
 
-    def told(self) -> list[Finding]:
+    def findings(self) -> list[Finding]:
         """The findings that were kept, then one for each rule that has more: their number and the place of the last.
 
         Those are in the order in which the rules first failed, which does not depend on the parts of a file.
@@ -398,11 +398,11 @@ class Capped:
         return self._kept + more
 
 
-REMEMBERED = 1 << 16
+MAX_REMEMBERED = 1 << 16
 """At most this many findings are remembered to recognise repetitions: a hostile archive may have any number."""
 
 
-def each_once(findings: Iterable[Finding]) -> Iterator[Finding]:
+def deduplicated(findings: Iterable[Finding]) -> Iterator[Finding]:
     """The findings without repetitions.
 
     Several checks may need the same structure, and each of them reports what is wrong with it; that is one fault.
@@ -415,5 +415,5 @@ def each_once(findings: Iterable[Finding]) -> Iterator[Finding]:
             continue
         fields.add(finding.field_path)
         yield finding
-        if len(seen) > REMEMBERED:
+        if len(seen) > MAX_REMEMBERED:
             del seen[next(iter(seen))]

@@ -323,7 +323,7 @@ def test_one_pass_makes_the_tables_of_several(
         assert one[1] == +lost
         assert bool(one[1]["damaged messages"]) == damaged
         assert told_together(opened, jobs=3, **options) == one
-        monkeypatch.setattr("exhume.formats.ark.together.ark_tables", lambda *arguments: [None, None])
+        monkeypatch.setattr("exhume.formats.ark.multi_table.ark_tables", lambda *arguments: [None, None])
         assert told_together(opened, **options) == one
         monkeypatch.setattr("exhume.tabular.arrow.MOST_PIECES", 2)
         monkeypatch.setattr(query, "BATCH_MESSAGES", 5)

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from exhume.errors import ExhumeError
-from exhume.formats.ark import jsonform, mcap_import, pieces
+from exhume.formats.ark import jsonform, mcap_import, parallel_query
 from exhume.formats.ark.jsonform import import_jsonl
 from exhume.formats.ark.mcap_import import import_mcap
 from exhume.formats.ark.rbuf.idl import load_registry
@@ -106,8 +106,8 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small parts, which travel and are worked on here."""
     for module in (jsonform, mcap_import):
         monkeypatch.setattr(module, "PART_BYTES", 1500)
-    monkeypatch.setattr(pieces, "WORTH", 3)
-    monkeypatch.setattr(pieces, "map_processes", here)
+    monkeypatch.setattr(parallel_query, "WORTH", 3)
+    monkeypatch.setattr(parallel_query, "map_processes", here)
 
 
 def same(tmp_path: Path, source: Path, codec: str | None, monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes] | str:
@@ -145,7 +145,7 @@ def test_mcap(codec: str | None, columns: tuple[str, ...], tmp_path: Path, monke
 def test_processes(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (jsonform, mcap_import):
         monkeypatch.setattr(module, "PART_BYTES", 3000)
-    monkeypatch.setattr(pieces, "WORTH", 1)
+    monkeypatch.setattr(parallel_query, "WORTH", 1)
     source = tmp_path / f"in.{kind}"
     if kind == "mcap":
         pytest.importorskip("mcap")

@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 import exhume
 from exhume.errors import ExhumeError
 from exhume.findings import Finding
-from exhume.formats.ark import pieces
+from exhume.formats.ark import parallel_query
 from exhume.formats.ark.jsonschema import message_json
 from exhume.formats.ark.lines import Lines, ValueQuery, counted_lines, lines_of
 from exhume.formats.ark.messages import ArkMessage
-from exhume.formats.ark.pieces import make_each, read_each
+from exhume.formats.ark.parallel_query import make_each, read_each
 from exhume.formats.ark.reader import ArkArchive
 
 Cli = Callable[..., Any]
@@ -56,9 +56,9 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pieces of some messages, for a log that is not worth processes."""
     monkeypatch.setattr("exhume.formats.ark.query.BATCH_MESSAGES", 50)
-    monkeypatch.setattr(pieces, "PIECE_MESSAGES", 64)
-    monkeypatch.setattr(pieces, "SAMPLE", 16)
-    monkeypatch.setattr(pieces, "WORTH", 1)
+    monkeypatch.setattr(parallel_query, "PIECE_MESSAGES", 64)
+    monkeypatch.setattr(parallel_query, "SAMPLE", 16)
+    monkeypatch.setattr(parallel_query, "WORTH", 1)
 
 
 def here(function: Callable[[Any], Any], items: Iterable[Any], jobs: int) -> Iterator[Any]:
@@ -89,9 +89,9 @@ def told(
 def test_pieces_are_those_of_one_job(
     log: Path, small: None, monkeypatch: pytest.MonkeyPatch, data: st.DataObject
 ) -> None:
-    monkeypatch.setattr(pieces, "map_processes", here)
-    monkeypatch.setattr(pieces, "PIECE_MESSAGES", data.draw(st.integers(16, 400), label="messages"))
-    monkeypatch.setattr(pieces, "SAMPLE", data.draw(st.integers(1, 50), label="sample"))
+    monkeypatch.setattr(parallel_query, "map_processes", here)
+    monkeypatch.setattr(parallel_query, "PIECE_MESSAGES", data.draw(st.integers(16, 400), label="messages"))
+    monkeypatch.setattr(parallel_query, "SAMPLE", data.draw(st.integers(1, 50), label="sample"))
     times = st.one_of(st.none(), st.integers(990, 1230))
     query: dict[str, Any] = {
         "topics": data.draw(st.sampled_from([None, "/pose", "/p.*", ["/raw", "/other"]])),
@@ -109,7 +109,7 @@ def test_pieces_are_those_of_one_job(
 def test_processes_print_the_same(log: Path, small: None) -> None:
     with exhume.ark.open(log) as opened:
         assert isinstance(opened, ArkArchive)
-        assert pieces._spans(opened, {}) is not None
+        assert parallel_query._spans(opened, {}) is not None
         assert told(opened, 2) == told(opened, 1)
 
 
@@ -119,7 +119,7 @@ def test_damage_is_told_as_by_one_job(
 ) -> None:
     import shutil
 
-    monkeypatch.setattr(pieces, "map_processes", here)
+    monkeypatch.setattr(parallel_query, "map_processes", here)
     shutil.copytree(log, tmp_path / "log")
     for number, split in enumerate(sorted((tmp_path / "log" / "splits").iterdir())):
         raw = bytearray(split.read_bytes())
@@ -140,7 +140,7 @@ def test_record_batches_are_those_of_one_job(
     pytest.importorskip("pyarrow")
     from collections import Counter
 
-    monkeypatch.setattr(pieces, "map_processes", here)
+    monkeypatch.setattr(parallel_query, "map_processes", here)
     for topic in ("/pose", "/raw"):
         both = []
         for jobs in (1, 2):
@@ -155,7 +155,7 @@ def test_record_batches_are_those_of_one_job(
 def test_exports_are_those_of_one_job(
     log: Path, small: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, exhume_cli: Cli
 ) -> None:
-    monkeypatch.setattr(pieces, "map_processes", here)
+    monkeypatch.setattr(parallel_query, "map_processes", here)
     for kind, lines in ({"jsonl": 1200, "csv": 1201} | dict.fromkeys(MCAP, 0)).items():
         written = []
         for jobs in (1, 2):
@@ -168,7 +168,7 @@ def test_exports_are_those_of_one_job(
 
 
 def test_the_verbs_take_jobs(log: Path, small: None, monkeypatch: pytest.MonkeyPatch, exhume_cli: Cli) -> None:
-    monkeypatch.setattr(pieces, "map_processes", here)
+    monkeypatch.setattr(parallel_query, "map_processes", here)
     for verb in (["cat", log], ["cat", log, "--raw"], ["search", log, "/p.*"], ["cat", log, "--start-ns", 1100]):
         one, several = exhume_cli(*verb), exhume_cli(*verb, "--jobs", 2)
         assert (one.code, several.code, several.out) == (0, 0, one.out)
@@ -178,7 +178,7 @@ def test_a_log_in_memory_or_of_one_file_is_read_by_one_job(log: Path, small: Non
     split = next((log / "splits").iterdir())
     with exhume.ark.open(split) as opened:
         assert isinstance(opened, ArkArchive)
-        assert not pieces.can_travel(opened)
+        assert not parallel_query.is_reopenable(opened)
         assert told(opened, 2, decode=False) == told(opened, 1, decode=False)
 
 

@@ -15,7 +15,7 @@ from exhume.errors import ExhumeError
 from exhume.findings import Finding
 from exhume.formats.ark import query
 from exhume.formats.ark.lines import RawQuery
-from exhume.formats.ark.pieces import read_each
+from exhume.formats.ark.parallel_query import read_each
 from exhume.formats.ark.reader import ArkArchive
 from exhume.native.compiled import KERNEL
 

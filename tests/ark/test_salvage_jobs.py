@@ -14,7 +14,7 @@ import pytest
 
 import exhume
 from exhume.errors import ExhumeError, SourceError, Span
-from exhume.formats.ark import pieces, recover, salvage
+from exhume.formats.ark import parallel_query, recover, salvage
 from exhume.formats.ark.layout import ENTRY_SIZE
 from exhume.io.output.atomic import AtomicFile
 from exhume.recovery import SalvageMode
@@ -114,8 +114,8 @@ def test_pieces(damage: Damage, mode: SalvageMode, log: Path, tmp_path: Path, mo
         with monkeypatch.context() as patch:
             patch.setattr(recover, "PIECE_MESSAGES", 32)
             patch.setattr(recover, "PIECE_BYTES", 700)
-            patch.setattr(pieces, "WORTH", 1)
-            patch.setattr(pieces, "map_processes", here)
+            patch.setattr(parallel_query, "WORTH", 1)
+            patch.setattr(parallel_query, "map_processes", here)
             assert salvaged(broken, tmp_path / "out", 2, mode, patch) == one
         lost += isinstance(one, tuple) and bool(one[0]["lost"])
     assert lost > 1
@@ -126,7 +126,7 @@ def test_processes(log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     shutil.copytree(log, broken)
     noise(broken, random.Random(3))
     monkeypatch.setattr(recover, "PIECE_MESSAGES", 50)
-    monkeypatch.setattr(pieces, "WORTH", 1)
+    monkeypatch.setattr(parallel_query, "WORTH", 1)
     one, two, three = (salvaged(broken, tmp_path / "out", jobs, SalvageMode.ARCHIVE, monkeypatch) for jobs in (1, 2, 3))
     assert isinstance(one, tuple)
     assert one[0]["lost"]

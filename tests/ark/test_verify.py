@@ -13,7 +13,7 @@ import pytest
 import exhume
 from exhume.errors import ExhumeError, SourceError
 from exhume.findings import Finding
-from exhume.formats.ark import pieces, verify
+from exhume.formats.ark import parallel_query, verify
 from exhume.formats.ark.filters import Acceptance, Filter
 from exhume.formats.ark.layout import ENTRY_SIZE
 from exhume.formats.ark.reader import ArkArchive
@@ -39,8 +39,8 @@ def in_every_way(path: Path, monkeypatch: pytest.MonkeyPatch, **options: Any) ->
     """The findings of messages one by one: by threads, by processes, by one job."""
     with monkeypatch.context() as patch:  # undone here: what is broken may have bounds of its own
         patch.setattr(verify, "PIECE_BYTES", 1)
-        patch.setattr(pieces, "WORTH", 0)
-        patch.setattr(pieces, "map_processes", here)
+        patch.setattr(parallel_query, "WORTH", 0)
+        patch.setattr(parallel_query, "map_processes", here)
         for kernel in (object(), None):
             patch.setattr(verify, "KERNEL", kernel)
             for jobs in (1, 2):
@@ -128,7 +128,7 @@ def test_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     garble(log)
     expected = list(exhume.verify(log.root))
     monkeypatch.setattr(verify, "PIECE_BYTES", 1)
-    monkeypatch.setattr(pieces, "WORTH", 0)
+    monkeypatch.setattr(parallel_query, "WORTH", 0)
     monkeypatch.setattr(verify, "KERNEL", None)
     assert list(exhume.verify(log.root, jobs=2)) == expected
     assert len(expected) == 6

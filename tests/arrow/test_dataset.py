@@ -147,7 +147,7 @@ def test_the_column_used_longest_ago_makes_room(archive: Any, asked: list[list[s
 
 
 def test_the_columns_are_told_without_decompressing_any(archive: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("exhume.formats.clp_s.arrow.Ahead", None)
+    monkeypatch.setattr("exhume.formats.clp_s.arrow.Prefetcher", None)
     assert archive.to_dataset(jobs=2).to_table(columns=["n"]).num_rows == 3000
 
 

@@ -18,8 +18,8 @@ import pytest
 
 from exhume.cli import records as records_of
 from exhume.cli.main import main
-from exhume.io import witness
-from exhume.io.output import ledger
+from exhume.io import activity
+from exhume.io.output import append_only
 from exhume.testing.faults import FULL, Disk
 from tests.conftest import ROOT
 from tests.faults.methods import ARCHIVES
@@ -75,7 +75,7 @@ def test_a_record_says_what_was_done(tmp_path: Path, archive: Path, exhume_cli: 
     (made,) = record["outputs"]
     assert made["name"] == str(tmp_path / "b.zs")
     assert made["sha256"] == hashlib.sha256((tmp_path / "b.zs").read_bytes()).hexdigest()
-    assert witness.active is None
+    assert activity.current is None
 
 
 def test_findings_and_errors_are_kept(tmp_path: Path, archive: Path, exhume_cli: Cli) -> None:
@@ -178,7 +178,7 @@ def test_records_of_others_are_not_trusted(tmp_path: Path, exhume_cli: Cli) -> N
 
 def test_a_line_without_an_end_is_no_record(tmp_path: Path, archive: Path, exhume_cli: Cli, monkeypatch: Any) -> None:
     monkeypatch.setattr(records_of, "LONGEST_LINE", 1 << 20)
-    monkeypatch.setattr(ledger, "LONGEST_LINE", 1 << 20)
+    monkeypatch.setattr(append_only, "LONGEST_LINE", 1 << 20)
     log = tmp_path / "log"
     log.write_bytes(b" " * (3 << 20) + b"\n")
     assert "not a record" in exhume_cli("audit", log).text

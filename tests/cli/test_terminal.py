@@ -119,9 +119,9 @@ def test_messages_of_the_library_name_no_options() -> None:
     ],
 )
 def test_progress_in_words(progress: tuple[int, int | None, str], words: str) -> None:
-    from exhume.cli.run import told
+    from exhume.cli.run import format_progress
 
-    assert told(*progress) == words
+    assert format_progress(*progress) == words
 
 
 def test_what_goes_into_a_stream_is_counted_in_bytes(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 import zstandard
 
 import exhume
-from exhume.codecs.frames import FRAME_WINDOWS, Beginning, Frames, frames_at, frames_of
+from exhume.codecs.frames import FRAME_WINDOWS, FramedPayload, PayloadPrefix, frames_at, frames_of
 from exhume.codecs.layout import frame_places
 from exhume.errors import CodecError, ExhumeError, LimitExceededError, SourceError
 from exhume.formats.clp_s.layout import DICTIONARY_HEAD, HEADER_SIZE, PacketType
@@ -111,7 +111,7 @@ def test_a_step_does_not_wait_for_another_thread_as_long_as_there_are_frames_beh
 
 
 def test_what_is_not_several_frames_that_state_their_sizes_is_left_to_others() -> None:
-    def found(*pieces: bytes, most: int = 1 << 20) -> Frames | None:
+    def found(*pieces: bytes, most: int = 1 << 20) -> FramedPayload | None:
         return frames_of(b"".join(pieces), most)
 
     one, two = frame(b"a" * 100), frame(b"b" * 100)
@@ -142,7 +142,7 @@ def test_frames_are_looked_for_as_far_as_anybody_asks() -> None:
     places = frame_places(data)
     largest = max(stop - start for start, stop in places)
 
-    def opened(data: bytes, size: int) -> Frames | None:
+    def opened(data: bytes, size: int) -> FramedPayload | None:
         def read(start: int, end: int) -> bytes:
             asked.append((start, end))
             return data[start:end]
@@ -243,7 +243,7 @@ def test_threads_share_the_work() -> None:
         assert frames is not None
         got: list[bytes] = []
 
-        def take(frames: Frames = frames, got: list[bytes] = got) -> None:
+        def take(frames: FramedPayload = frames, got: list[bytes] = got) -> None:
             got.append(bytes(frames.take(0, frames.size)))
 
         threads = [threading.Thread(target=take) for _ in range(4)]
@@ -256,16 +256,16 @@ def test_threads_share_the_work() -> None:
 
 def test_a_beginning_grows() -> None:
     data = frame(PAYLOAD[:6000], sized=False) + frame(PAYLOAD[6000:], sized=False)
-    beginning = Beginning(data, len(PAYLOAD))
+    beginning = PayloadPrefix(data, len(PAYLOAD))
     assert beginning.take(10, 20) == PAYLOAD[10:20]
     assert beginning.view[20:] == bytes(len(PAYLOAD) - 20)
     assert beginning.take(5990, 6010) == PAYLOAD[5990:6010], "across frames"
     assert beginning.take(0, 5) == PAYLOAD[:5]
-    for short in (Beginning(data[:-4], len(PAYLOAD)), Beginning(data, len(PAYLOAD) + 1)):
+    for short in (PayloadPrefix(data[:-4], len(PAYLOAD)), PayloadPrefix(data, len(PAYLOAD) + 1)):
         with pytest.raises(CodecError):
             short.take(0, short.size)
     with pytest.raises(CodecError):
-        Beginning(data[:40] + bytes(200), len(PAYLOAD)).take(0, 6000)
+        PayloadPrefix(data[:40] + bytes(200), len(PAYLOAD)).take(0, 6000)
 
 
 # ------------------------------------------------------------------------------------------------------- the archive
@@ -325,7 +325,7 @@ def test_archives_of_frames_read_alike(made: Path, tmp_path: Path) -> None:
         matching = b"".join(one.search("z: 3").chunks())
         digest = one.content_digest()
     archive = reframed(made, tmp_path / "many.clps")
-    assert isinstance(archive.stream_parts(0), Frames)
+    assert isinstance(archive.stream_parts(0), FramedPayload)
     assert archive.content_digest() == digest
     for jobs in (1, 2, 4):
         fresh = open_archive(BytesSource((tmp_path / "many.clps").read_bytes()))
@@ -345,7 +345,7 @@ def test_columns_take_the_frames_that_hold_them(made: Path, tmp_path: Path) -> N
     data = table.load({node})
     assert list(data.column("z").values) == [number % 5 for number in range(ROWS)]
     parts = archive.stream_parts(0)
-    assert isinstance(parts, Frames)
+    assert isinstance(parts, FramedPayload)
     assert parts.view[:PIECE] == bytes(PIECE), "the first frame has nothing of it"
     with pytest.raises(AssertionError, match="not asked for"):
         data.column("a")
@@ -362,7 +362,7 @@ def test_a_projection_takes_the_frames_that_hold_it(jobs: int, made: Path, tmp_p
     search = Search(archive, "z: 3", printing=True, projection=["z"], jobs=jobs)
     assert b"".join(search.chunks(nodes, jobs=jobs)) == b'{"z":3}\n' * (ROWS // 5)
     parts = archive.stream_parts(0)
-    assert isinstance(parts, Frames)
+    assert isinstance(parts, FramedPayload)
     assert parts.view[:PIECE] == bytes(PIECE), "the first frame has nothing of it"
 
 

@@ -112,7 +112,7 @@ def passing(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(verify_tables, "is_large", lambda table: table.large)
     monkeypatch.setattr(verify_tables, "Windowed", lambda table: table)
 
-    def made(streams: list[tuple[int, int]], *tables: Large, wait: float = 0) -> verify_tables.Passing:
+    def made(streams: list[tuple[int, int]], *tables: Large, wait: float = 0) -> verify_tables.WindowedCheck:
         frames = [None if size == 1 else object() for _, size in streams]
         places = [SimpleNamespace(offset=offset, size=size) for offset, size in streams]
         source = SimpleNamespace(cost=SimpleNamespace(wait=wait))
@@ -120,7 +120,7 @@ def passing(monkeypatch: pytest.MonkeyPatch) -> Any:
             table_metadata=SimpleNamespace(streams=places), source=source, stream_frames=lambda index: frames[index]
         )
         chosen: Any = tables
-        return verify_tables.Passing(archive, chosen)
+        return verify_tables.WindowedCheck(archive, chosen)
 
     return made
 

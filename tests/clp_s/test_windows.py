@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import exhume
-from exhume.codecs.frames import Frames, Passage, Places, frames_of
+from exhume.codecs.frames import FrameCache, FramedPayload, FrameIndex, frames_of
 from exhume.codecs.layout import frame_places
 from exhume.codecs.serial import Serial
 from exhume.errors import CodecError, ExhumeError
@@ -49,13 +49,13 @@ class Counted:
         self.places = list(pairwise(stops))
         self.read: list[int] = []
 
-    def passage(self) -> Passage:
+    def passage(self) -> FrameCache:
         def read(start: int, stop: int) -> bytes:
             if (start, stop) in self.places:  # else frames are looked for
                 self.read.append(self.places.index((start, stop)))
             return self.stored[start:stop]
 
-        return Passage(Places(read, len(self.stored), 1 << 20, (len(self.stored),), self.ends[-1]))
+        return FrameCache(FrameIndex(read, len(self.stored), 1 << 20, (len(self.stored),), self.ends[-1]))
 
 
 @given(st.lists(st.integers(1, 400), min_size=2, max_size=20), st.data())
@@ -66,7 +66,7 @@ def test_what_is_gathered_is_what_lies_there(sizes: list[int], data: st.DataObje
             sorted(pair) for pair in data.draw(st.lists(st.tuples(*[st.integers(0, sum(sizes))] * 2), max_size=5))
         ]
         with passage.stop() as here:
-            room = here.room(sum(stop - start for start, stop in wanted))
+            room = here.buffer(sum(stop - start for start, stop in wanted))
             at = list(accumulate((stop - start for start, stop in wanted), initial=0))
             here.gather([(start, stop, place) for (start, stop), place in zip(wanted, at, strict=False)], room)
             assert room == b"".join(PAYLOAD[start:stop] for start, stop in wanted)
@@ -77,10 +77,10 @@ def test_frames_are_given_up_when_others_were_used_since() -> None:
     passage = counted.passage()
     for start in range(0, 2000, 20):  # as rows are: each frame serves five windows
         with passage.stop() as here:
-            here.gather([(start, start + 20, 0)], here.room(20))
+            here.gather([(start, start + 20, 0)], here.buffer(20))
     assert counted.read == list(range(20)), "each of them once"
     with passage.stop() as here:
-        here.gather([(0, 20, 0)], here.room(20))
+        here.gather([(0, 20, 0)], here.buffer(20))
     assert counted.read == [*range(20), 0], "the first is not there any more"
 
 
@@ -88,11 +88,11 @@ def test_frames_stay_while_they_are_used() -> None:
     counted = Counted([100] * 4)
     passage = counted.passage()
     with passage.stop() as first:
-        first.gather([(0, 10, 0)], first.room(10))
+        first.gather([(0, 10, 0)], first.buffer(10))
         for start in (100, 200, 300):
             with passage.stop() as other:
-                other.gather([(start, start + 10, 0)], other.room(10))
-        first.gather([(10, 20, 0)], first.room(10))
+                other.gather([(start, start + 10, 0)], other.buffer(10))
+        first.gather([(10, 20, 0)], first.buffer(10))
     assert counted.read == [0, 1, 2, 3]
 
 
@@ -106,7 +106,7 @@ def test_threads_decompress_the_frames_that_they_all_need_once() -> None:
         begin.wait(10)
         for _ in range(3):
             with passage.stop() as here:
-                room = here.room(20_000)
+                room = here.buffer(20_000)
                 here.gather([(0, 20_000, 0)], room)
                 found.append(room == PAYLOAD[:20_000])
 
@@ -127,7 +127,7 @@ def test_frames_that_others_use_stay_whenever_threads_change() -> None:
         try:
             for start in range(number * 20, 5_900, 20):
                 with passage.stop() as here:
-                    room = here.room(60)
+                    room = here.buffer(60)
                     here.gather([(start, start + 60, 0)], room)
                     if room != PAYLOAD[start : start + 60]:
                         wrong.append(start)
@@ -168,7 +168,7 @@ def test_who_would_wait_for_a_frame_decompresses_the_next() -> None:
 
     def work(start: int, stop: int) -> None:
         with passage.stop() as here:
-            room = here.room(stop - start)
+            room = here.buffer(stop - start)
             here.gather([(start, stop, 0)], room)
             found.append(room == PAYLOAD[start:stop])
 
@@ -190,9 +190,9 @@ def test_a_damaged_frame_is_told_and_others_are_read() -> None:
     counted.places[2] = (counted.places[2][0], len(counted.stored))
     passage = counted.passage()
     with passage.stop() as here, pytest.raises(CodecError, match="zstd"):
-        here.gather([(150, 250, 0)], here.room(100))
+        here.gather([(150, 250, 0)], here.buffer(100))
     with passage.stop() as here:
-        room = here.room(200)
+        room = here.buffer(200)
         here.gather([(0, 200, 0)], room)
         assert room == PAYLOAD[:200]
 
@@ -200,7 +200,7 @@ def test_a_damaged_frame_is_told_and_others_are_read() -> None:
 def test_frames_that_are_large_or_were_all_taken_have_no_passage(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("exhume.codecs.frames.PASSING_MOST", 100)
 
-    def frames(*pieces: bytes) -> Frames:
+    def frames(*pieces: bytes) -> FramedPayload:
         found = frames_of(b"".join(map(frame, pieces)), 1 << 30)
         assert found is not None
         return found
@@ -369,13 +369,13 @@ def test_one_frame_larger_than_the_limit_is_read_in_passes(version: str, jobs: i
 @pytest.mark.usefixtures("small")
 def test_memory_is_that_of_a_few_frames(stored: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     held: list[int] = []
-    gather = Passage.gather
+    gather = FrameCache.gather
 
-    def counting(self: Passage, *args: Any) -> None:
+    def counting(self: FrameCache, *args: Any) -> None:
         gather(self, *args)
         held.append(len(self._made))
 
-    monkeypatch.setattr(Passage, "gather", counting)
+    monkeypatch.setattr(FrameCache, "gather", counting)
     with open_archive(BytesSource(stored)) as archive:
         table = max(archive.tables, key=lambda one: one.size)
         assert table.size // CUT > 200

@@ -15,7 +15,7 @@ from exhume_ksy.fast._layout import LayoutError
 
 from exhume.compiler.emit.extension import extension
 from exhume.compiler.emit.extension.vocabulary import look_at
-from exhume.compiler.refusal import RefusedError
+from exhume.compiler.refusal import UnsupportedError
 from exhume.layout import extensions
 from exhume.layout.foreign import Specification, compile_ksy
 from exhume.layout.foreign_modules import NativeWarning
@@ -188,5 +188,5 @@ def test_no_text_of_a_specification_is_in_an_extension_module(tmp_path: Path) ->
     "text", ["v1 = system(v2)", 'v1 = "text"', "import v1", "v1 = #", "cdef extern from *:", "v1 = `v2`", "x = 1", "$"]
 )
 def test_a_text_with_other_words_is_refused(text: str) -> None:
-    with pytest.raises(RefusedError, match="what no extension has"):
+    with pytest.raises(UnsupportedError, match="what no extension has"):
         look_at(text)

@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from exhume.errors import Span
-from exhume.findings import Capped, Finding, RuleTable, Severity, each_once
+from exhume.findings import CappedFindings, Finding, RuleTable, Severity, deduplicated
 from exhume.registry import get_format
 from tests.broken import FORMATS, broken, describe, golden
 from tests.conftest import ROOT
@@ -75,37 +75,40 @@ def test_repetitions_are_recognised_in_bounded_memory(monkeypatch: pytest.Monkey
 
     given = [finding(1, "x"), finding(2), finding(1), finding(2), finding(1, "y"), finding(1, "x"), finding(2, "z")]
     told = [finding(1, "x"), finding(2), finding(1, "y"), finding(2, "z")]
-    assert list(each_once(given)) == told
-    monkeypatch.setattr("exhume.findings.REMEMBERED", 2)
-    assert list(each_once([*map(finding, range(4)), finding(0), finding(3)])) == [*map(finding, range(4)), finding(0)]
+    assert list(deduplicated(given)) == told
+    monkeypatch.setattr("exhume.findings.MAX_REMEMBERED", 2)
+    assert list(deduplicated([*map(finding, range(4)), finding(0), finding(3)])) == [
+        *map(finding, range(4)),
+        finding(0),
+    ]
 
 
 def test_a_rule_that_is_broken_often_is_told_a_hundred_times() -> None:
     def finding(code: str, at: int, severity: Severity = Severity.ERROR) -> Finding:
         return Finding(code, severity, f"wrong: {at}", Span("a", at, at + 1), f"x[{at}]", at, at, "spec")
 
-    found = Capped()
+    found = CappedFindings()
     given = [finding("EX-1", at) for at in range(205)] + [finding("EX-2", at, Severity.NOTE) for at in range(100)]
     for one in given:
         found.append(one)
-    told = found.told()
+    told = found.findings()
     assert told[:200] == given[:100] + given[205:]
     assert told[200:] == [
         Finding("EX-1", Severity.ERROR, "wrong: 105 more in this file", Span("a", 204, 205), spec_ref="spec")
     ]
-    assert found.told() == told
+    assert found.findings() == told
 
 
 @given(st.lists(st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 9)), max_size=9), max_size=5))
 @example(parts=[[("b", 0)], [("a", 0)] * 4 + [("b", 0)] * 3])
 def test_parts_of_a_file_are_told_together(parts: list[list[tuple[str, int]]]) -> None:
     with patch("exhume.findings.MAX_PER_RULE", 3):
-        together, whole = Capped(), Capped()
+        together, whole = CappedFindings(), CappedFindings()
         for part in parts:
-            mine = Capped()
+            mine = CappedFindings()
             for code, at in part:
                 one = Finding(code, Severity.ERROR, f"wrong: {at}", Span("a", at, at + 1))
                 mine.append(one)
                 whole.append(one)
             together.extend(mine)
-        assert together.told() == whole.told()
+        assert together.findings() == whole.findings()

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
-from exhume.io.remote.pace import MOST, PAUSE, Pace, Ticket
+from exhume.io.remote.pace import BACKOFF_ROUNDS, MAX_IN_FLIGHT, AdaptiveConcurrency, RequestToken
 
 PIECE = 8_000_000
 
@@ -29,8 +29,8 @@ class Server:
     def read(self, pieces: int, reader: float = 0.0) -> Told:
         """Reads so many pieces in order, for each of which the reader itself takes so many seconds."""
         now = 0.0
-        pace = Pace(clock=lambda: now)
-        under_way: dict[int, tuple[Ticket, float, float]] = {}  # piece: ticket, when it begins to come, bytes left
+        pace = AdaptiveConcurrency(clock=lambda: now)
+        under_way: dict[int, tuple[RequestToken, float, float]] = {}  # token, start of the response, bytes left
         here: set[int] = set()
         wanted = next_one = refused = 0
         busy_until = 0.0
@@ -66,8 +66,8 @@ class Server:
 
 def test_where_each_connection_is_slow_there_are_as_many_as_may_be() -> None:
     told = Server(lambda n: 20e6).read(200)
-    assert told.widths[-1] == MOST
-    assert told.seconds < 2 * 200 * PIECE / (MOST * 20e6)
+    assert told.widths[-1] == MAX_IN_FLIGHT
+    assert told.seconds < 2 * 200 * PIECE / (MAX_IN_FLIGHT * 20e6)
 
 
 def test_a_line_that_all_share_is_not_crowded() -> None:
@@ -88,7 +88,7 @@ def test_one_connection_that_takes_all_of_the_line_remains_alone() -> None:
 def test_a_server_that_refuses_more_is_asked_for_less(most: int) -> None:
     told = Server(lambda n: 20e6, most=most).read(300)
     assert told.refused
-    assert told.refused < 300 / PAUSE  # one for each time that more is tried
+    assert told.refused < 300 / BACKOFF_ROUNDS  # one for each time that more is tried
     assert sum(width > most for width in told.widths) < 0.1 * len(told.widths)
     assert told.seconds < 2.2 * 300 * PIECE / (most * 20e6)
 
@@ -100,7 +100,7 @@ def test_a_reader_that_is_slower_than_its_source_needs_no_more() -> None:
 
 
 def test_what_began_at_another_width_tells_nothing() -> None:
-    pace = Pace(clock=lambda: 0.0)
+    pace = AdaptiveConcurrency(clock=lambda: 0.0)
     first, late = pace.begin(), pace.begin()
     pace.end(first, PIECE)
     assert pace.width == 2

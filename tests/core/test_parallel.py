@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from exhume.io.parallel import Beside, map_ordered
+from exhume.io.parallel import BackgroundRunner, map_ordered
 
 
 @pytest.mark.parametrize("leave", [False, True], ids=["waits", "leaves"])
@@ -50,22 +50,22 @@ def test_calls_beside_the_caller_follow_each_other() -> None:
         inside.release()
 
     for jobs in (1, 2):
-        beside = Beside(jobs)
+        background = BackgroundRunner(jobs)
         for item in range(50):
-            beside.call(work, item)
-        beside.wait()
-        beside.wait()
+            background.submit(work, item)
+        background.wait()
+        background.wait()
         assert done == [(item, jobs == 1) for item in range(50)]
         done.clear()
 
 
 def test_a_call_goes_on_while_the_caller_does() -> None:
     go_on, done = threading.Event(), threading.Event()
-    beside = Beside(2)
-    beside.call(lambda item: done.set() if go_on.wait(item) else None, 60)
+    background = BackgroundRunner(2)
+    background.submit(lambda item: done.set() if go_on.wait(item) else None, 60)
     assert not done.is_set()
     go_on.set()
-    beside.wait()
+    background.wait()
     assert done.is_set()
 
 
@@ -77,16 +77,16 @@ def test_the_error_of_a_call_is_raised_once_by_what_follows() -> None:
         if item == 1:
             raise OSError("full")
 
-    beside = Beside(2)
-    beside.call(work, 1)
+    background = BackgroundRunner(2)
+    background.submit(work, 1)
     with pytest.raises(OSError, match="full"):
-        beside.call(work, 2)
-    beside.wait()
-    beside.call(work, 1)
+        background.submit(work, 2)
+    background.wait()
+    background.submit(work, 1)
     with pytest.raises(OSError, match="full"):
-        beside.wait()
-    beside.call(work, 3)
-    beside.wait()
+        background.wait()
+    background.submit(work, 3)
+    background.wait()
     assert called == [1, 1, 3]
 
 
@@ -104,17 +104,17 @@ def test_a_call_that_is_interrupted_while_its_thread_starts_is_waited_for(
     def interrupted(thread: threading.Thread) -> None:
         if started:
             start(thread)
-            while not beside._last or not thread.is_alive():
+            while not background._last or not thread.is_alive():
                 pass
         raise KeyboardInterrupt
 
-    beside = Beside(2)
+    background = BackgroundRunner(2)
     with monkeypatch.context() as patch:
         patch.setattr(threading.Thread, "start", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            beside.call(work, 1)
+            background.submit(work, 1)
     go_on.set()
-    beside.wait()
+    background.wait()
     assert done in ([[1], []] if started else [[]])
 
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exhume.io.remote import readahead
-from exhume.io.remote.pace import Pace
-from exhume.io.remote.readahead import BELOW, ReadAhead
+from exhume.io.remote.pace import AdaptiveConcurrency
+from exhume.io.remote.readahead import SMALL_READ, ReadAhead
 
 DATA = bytes(range(251)) * 4000
 
@@ -58,7 +58,7 @@ def test_scattered_reads_fetch_little_more_than_they_want() -> None:
 
 def test_what_was_promised_is_not_passed() -> None:
     asked = Asked()
-    asked.ahead.promise(100_000, 300_000)
+    asked.ahead.will_read(100_000, 300_000)
     for start in range(100_000, 300_000, 1000):
         assert asked.read(start, start + 1000) == DATA[start : start + 1000]
     assert asked.fetched == [(100_000, 300_000)]
@@ -96,7 +96,7 @@ def test_the_bytes_are_right(steps: list[tuple[int, int, str]], gap: int) -> Non
         start = position if place % 3 else place  # mostly on from where the last read ended
         end = min(start + size, len(DATA))
         if what == "expect":
-            asked.ahead.promise(start, end)
+            asked.ahead.will_read(start, end)
         elif what == "load":
             asked.ahead.load(start, end)
         else:
@@ -107,7 +107,7 @@ def test_the_bytes_are_right(steps: list[tuple[int, int, str]], gap: int) -> Non
 
 def test_threads_share_what_one_fetched() -> None:
     asked = Asked()
-    asked.ahead.promise(0, 500_000)
+    asked.ahead.will_read(0, 500_000)
     wrong: list[int] = []
 
     def work(first: int) -> Callable[[], None]:
@@ -134,11 +134,11 @@ class Several:
     """Reads `LARGE` with chunks of `PIECE`, several in flight; one in `fails` fails."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, fails: int = 0, most: int = len(LARGE), width: int = 1) -> None:
-        monkeypatch.setattr(readahead, "AHEAD", PIECE)
+        monkeypatch.setattr(readahead, "PREFETCH_SIZE", PIECE)
         self.fetched: list[tuple[int, int]] = []
         self.most_ahead, self.read_up_to = 0, 0
         self._fails, self._most, self._asked = fails, most, 0
-        self.pace = Pace(clock=lambda: 0.0)  # no time passes: more is always faster
+        self.pace = AdaptiveConcurrency(clock=lambda: 0.0)  # no time passes: more is always faster
         self.pace.width = width
         self.ahead = ReadAhead(len(LARGE), 1000, self._fetch, self._later, self.pace)
 
@@ -161,7 +161,7 @@ class Several:
         return lambda: self._fetch(start, stop, stop)
 
 
-@pytest.mark.parametrize("step", [PIECE, PIECE // 16, 3 * PIECE, PIECE + 15, BELOW])
+@pytest.mark.parametrize("step", [PIECE, PIECE // 16, 3 * PIECE, PIECE + 15, SMALL_READ])
 @pytest.mark.parametrize("fails", [0, 3])
 @pytest.mark.parametrize("most", [len(LARGE), 5 << 20])
 def test_of_a_promise_several_pieces_are_under_way(
@@ -169,7 +169,7 @@ def test_of_a_promise_several_pieces_are_under_way(
 ) -> None:
     asked = Several(monkeypatch, fails, most, width=16)  # from 1 it depends on the machine how soon it is more
     first, last = 1 << 19, len(LARGE) - 1000
-    asked.ahead.promise(first, last)
+    asked.ahead.will_read(first, last)
     parts = [asked.read(at, min(at + step, last)) for at in range(first, last, step)]
     assert b"".join(parts) == LARGE[first:last]
     spans = sorted(asked.fetched)
@@ -181,7 +181,7 @@ def test_of_a_promise_several_pieces_are_under_way(
 
 def test_no_more_is_fetched_ahead_than_was_read(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = Several(monkeypatch)
-    asked.ahead.promise(0, len(LARGE))
+    asked.ahead.will_read(0, len(LARGE))
     for at in range(0, 4 * PIECE, PIECE):
         asked.read(at, at + PIECE)
         assert asked.most_ahead <= at + PIECE
@@ -193,7 +193,7 @@ def test_no_more_is_fetched_ahead_than_was_read(monkeypatch: pytest.MonkeyPatch)
 
 def test_one_large_read_is_several_pieces_of_a_promise(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = Several(monkeypatch)
-    asked.ahead.promise(0, len(LARGE))
+    asked.ahead.will_read(0, len(LARGE))
     assert asked.read(0, len(LARGE)) == LARGE
     assert len(asked.fetched) == 12
     assert asked.pace.width > 1
@@ -211,7 +211,7 @@ def test_memory_is_bounded_with_several_under_way(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(readahead._held, "limit", 3 * PIECE)
     many = [Several(monkeypatch) for _ in range(3)]
     for asked in many:
-        asked.ahead.promise(0, len(LARGE))
+        asked.ahead.will_read(0, len(LARGE))
     for at in range(0, len(LARGE), PIECE):
         for asked in many:
             assert asked.read(at, at + PIECE) == LARGE[at : at + PIECE]

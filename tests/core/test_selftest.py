@@ -18,7 +18,16 @@ import exhume
 from exhume.io.local import FileSource
 from exhume.testing import selftest
 from exhume.testing.corrupt import flip
-from exhume.testing.damage import Damage, Judgement, content, every_bit, every_cut, every_damage, every_sector, judge
+from exhume.testing.damage import (
+    Damage,
+    DamageOutcome,
+    content,
+    every_bit,
+    every_cut,
+    every_damage,
+    every_sector,
+    judge,
+)
 from exhume.testing.faults import Disk
 
 Cli = Callable[..., Any]
@@ -55,9 +64,9 @@ def test_the_judge(tmp_path: Path) -> None:
         usual = content(archive)
     data = files[""]
     at = data.index(b"member 1")
-    assert judge(files, "", Damage("none", 0, bytes), "caf", usual) is Judgement.HARMLESS
-    assert judge(files, "", next(every_cut(data)), "caf", usual) is Judgement.FOUND
-    assert judge(files, "", Damage("bit", at, partial(flip, offset=at)), "caf", usual) is Judgement.UNNOTICED
+    assert judge(files, "", Damage("none", 0, bytes), "caf", usual) is DamageOutcome.HARMLESS
+    assert judge(files, "", next(every_cut(data)), "caf", usual) is DamageOutcome.FOUND
+    assert judge(files, "", Damage("bit", at, partial(flip, offset=at)), "caf", usual) is DamageOutcome.UNNOTICED
 
 
 def test_a_crash_and_a_lie_are_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,7 +79,7 @@ def test_a_crash_and_a_lie_are_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert all(set(row.results) == {"crashed"} for row in rows)
     monkeypatch.undo()
     monkeypatch.setattr(exhume, "verify", lambda *rest, **more: iter(()))
-    monkeypatch.setattr(selftest, "judge", lambda *rest: Judgement.UNNOTICED)
+    monkeypatch.setattr(selftest, "judge", lambda *rest: DamageOutcome.UNNOTICED)
     (tmp_path / "again").mkdir()
     rows = list(selftest.check_damage(tmp_path / "again", 1, random.Random(1)))
     assert {row.name.partition(":")[0] for row in rows if not row.ok} == selftest.CHECKSUMMED

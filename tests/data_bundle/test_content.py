@@ -160,7 +160,7 @@ def test_damage_is_told_as_by_reading_each_file(bundle: Path, monkeypatch: pytes
             assert [section.to_dict() for section in archive.sections(jobs=3)] == sections
         with monkeypatch.context() as patch, DataBundleArchive(LocalTree(bundle)) as archive:
             patch.setattr(
-                content.Content, "_sum", lambda self, stretch, findings, pieces: content._Seen(findings, [], [])
+                content.Content, "_sum", lambda self, stretch, findings, pieces: content._ExtentResult(findings, [], [])
             )
             assert list(archive.verify()) == found
 

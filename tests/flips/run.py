@@ -21,7 +21,7 @@ from typing import Any
 import exhume
 from exhume.testing.damage import (
     Damage,
-    Judgement,
+    DamageOutcome,
     content,
     every_bit,
     every_cut,
@@ -37,7 +37,7 @@ OUTCOMES = Path(__file__).with_name("outcomes.json")
 
 KINDS: dict[str, Callable[[bytes], Iterator[Damage]]] = {"bits": every_bit, "cuts": every_cut, "sectors": every_sector}
 
-LETTERS = {judgement.value[0]: judgement for judgement in Judgement}
+LETTERS = {judgement.value[0]: judgement for judgement in DamageOutcome}
 
 Outcomes = dict[str, dict[str, dict[str, str]]]
 """For each archive, file and kind of damage: the first letter of each judgement, how often it is repeated before it."""

@@ -15,7 +15,7 @@ from array import array
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from exhume.compiler import RefusedError, compile_foreign
+from exhume.compiler import UnsupportedError, compile_foreign
 from exhume.compiler.front.check import kind
 from exhume.compiler.front.expressions import parse
 from exhume.compiler.front.model import Model
@@ -167,7 +167,7 @@ def batch(grammar: Grammar, many: int) -> tuple[list[str], int]:
         text = grammar.expression()
         try:
             kind(parse(text), here)
-        except RefusedError:
+        except UnsupportedError:
             refused += 1
         else:
             found.append(text)
@@ -180,7 +180,7 @@ def compiled(texts: list[str]) -> Specification:
         spec = {**BASE, "instances": {f"v{number}": {"value": text} for number, text in enumerate(texts)}}
         try:
             return Specification("one", {"one": spec}, compile_foreign({"one": spec}))
-        except RefusedError as error:
+        except UnsupportedError as error:
             place = re.match(r"one\.v(\d+)", error.where)
             assert place is not None, error
             del texts[int(place[1])]

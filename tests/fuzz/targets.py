@@ -9,11 +9,11 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from exhume.compiler.instances.chance import Dice
 from exhume.compiler.instances.draw import NoneDrawnError, draw
+from exhume.compiler.instances.invalidate import spoil
+from exhume.compiler.instances.random_source import SeededRandom
 from exhume.compiler.instances.seal import seal
-from exhume.compiler.instances.spoil import spoil
-from exhume.compiler.refusal import RefusedError
+from exhume.compiler.refusal import UnsupportedError
 from exhume.testing.strategies import CHECKSUMS
 from tests.fuzz import archives, kernel, texts
 from tests.fuzz.archives import verb
@@ -111,9 +111,9 @@ def corpus(name: str, drawn: int = 8) -> Iterator[bytes]:
 
 def _instances(schema: str, count: int) -> Iterator[bytes]:
     type = model().schemas[schema]
-    dice = Dice(f"fuzz {schema}")
+    dice = SeededRandom(f"fuzz {schema}")
     for number in range(count):
-        with contextlib.suppress(NoneDrawnError, RefusedError):
+        with contextlib.suppress(NoneDrawnError, UnsupportedError):
             found = seal(type, draw(type, dice, None), CHECKSUMS)
             yield found.data if number % 2 else spoil(type, found, dice).data
 

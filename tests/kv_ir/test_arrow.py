@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import exhume
 from exhume.errors import EntryNotFoundError, ExhumeError, QueryError, SourceError, Span
-from exhume.formats.kv_ir import ahead, columns, pykernel, stream
+from exhume.formats.kv_ir import columns, parallel_decode, pykernel, stream
 from exhume.formats.kv_ir.arrow import columns_of
 from exhume.formats.kv_ir.build import END, build_integer, build_real, build_text
 from exhume.formats.kv_ir.columns import Column, print_array
@@ -205,15 +205,15 @@ def found(archive: KvIrArchive, names: list[str] | None, **options: Any) -> tupl
 def kernel(*, twin: bool) -> Iterator[None]:
     """Small chunks, decoded by one of the two kernels."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ahead, "PORTION", 24)
+        patch.setattr(parallel_decode, "CHUNK_SIZE", 24)
         patch.setattr(stream, "PIECE", 100)
         patch.setattr(stream, "MAX_PREAMBLE", 300)
         patch.setattr(columns, "AT_ONCE", 200)
         patch.setattr(columns, "MOST_MADE", 150)
         if twin:
-            for module in (ahead, columns, stream):
+            for module in (parallel_decode, columns, stream):
                 patch.setattr(module, "KvIrDecoder", pykernel.KvIrDecoder)
-            patch.setattr(ahead, "scan_units", pykernel.scan_units)
+            patch.setattr(parallel_decode, "scan_units", pykernel.scan_units)
         yield
 
 

@@ -11,9 +11,9 @@ from exhume_ksy.facts.clp_kv_ir import Tags
 import exhume
 from exhume.errors import ExhumeError
 from exhume.formats.clp_s.reader import ClpSArchive
-from exhume.formats.clp_s.write import ahead as blocks
+from exhume.formats.clp_s.write import block_encoding as blocks
 from exhume.formats.clp_s.write import inputs
-from exhume.formats.kv_ir import ahead, ingest
+from exhume.formats.kv_ir import ingest, parallel_decode
 from exhume.formats.kv_ir.build import END, build_integer, build_real, build_text
 from exhume.formats.kv_ir.reader import open_archive
 from exhume.formats.kv_ir.rows import archives
@@ -41,7 +41,7 @@ STREAM = HEAD + b"".join(KEYS) + user(Tags.NODE_BOOLEAN, b"b", 3) + LOG + END
 @pytest.fixture(autouse=True)
 def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Parts of a few events, read in chunks of a few bytes."""
-    monkeypatch.setattr(ahead, "PORTION", 400)
+    monkeypatch.setattr(parallel_decode, "CHUNK_SIZE", 400)
     monkeypatch.setattr(inputs, "PIECE", 700)
     monkeypatch.setattr(ingest, "MAX_PREAMBLE", 300)
 
@@ -117,13 +117,13 @@ def test_search_with_jobs(jobs: int) -> None:
 @pytest.mark.skipif(KERNEL is None, reason="interpreted, nothing is encoded apart")
 def test_most_parts_are_taken_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     taken: list[bool] = []
-    take_over = blocks.BlockEncoders.take_over
+    adopt = blocks.BlockEncoders.adopt
 
     def counted(self: blocks.BlockEncoders, part: Any, block: blocks.Block) -> bool:
-        taken.append(take_over(self, part, block))
+        taken.append(adopt(self, part, block))
         return taken[-1]
 
-    monkeypatch.setattr(blocks.BlockEncoders, "take_over", counted)
+    monkeypatch.setattr(blocks.BlockEncoders, "adopt", counted)
     _, told = made(tmp_path, [STREAM], 2)
     assert told == []
     assert sum(taken) > 0.8 * len(STREAM) / 500

@@ -70,14 +70,14 @@ def test_many_keys_are_left_to_one_encoder(most: int, tmp_path: Path, monkeypatc
 @pytest.mark.skipif(KERNEL is None, reason="interpreted, no line is encoded apart")
 def test_most_blocks_are_taken_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     taken: list[int] = []
-    take_over = LineEncoders.take_over
+    adopt = LineEncoders.adopt
 
     def counted(self: LineEncoders, encoded: Encoded) -> bool:
-        done = take_over(self, encoded)
+        done = adopt(self, encoded)
         taken.append(encoded.events if done else 0)
         return done
 
-    monkeypatch.setattr(LineEncoders, "take_over", counted)
+    monkeypatch.setattr(LineEncoders, "adopt", counted)
     assert written(tmp_path / "a.clp", [LOG], 2)[1] == 300
     assert sum(taken) > 280
 
@@ -90,11 +90,11 @@ def test_a_block_whose_keys_have_other_numbers_by_now_is_refused() -> None:
     if KERNEL is None:
         assert (first.end, second.end) == (0, 0)
         return
-    assert apart.take_over(first)
-    assert not apart.take_over(second)
+    assert apart.adopt(first)
+    assert not apart.adopt(second)
     assert [name for _, name, _ in tree] == ["a"]
     again = apart.encode(b'{"b": 1}\n', apart.known())
-    assert apart.take_over(again)
+    assert apart.adopt(again)
     assert list(tree.values()) == [1, 2]
 
 

@@ -441,14 +441,14 @@ def test_a_strict_reader_raises_what_verify_tells() -> None:
     told: list[Finding] = []
     facts: dict[str, Any] = {"span": Span("x", 1, 2), "expected": 3, "actual": 4}
     checks.collector(told.append)(checks.LOG_CRC, "why", **facts)
-    for reader in (checks.strict, checks.fail):
+    for reader in (checks.strict, checks.raise_rule):
         with pytest.raises(ChecksumError) as caught:
             reader(checks.LOG_CRC, "why", **facts)
         assert [Finding.from_error(caught.value)] == told
     checks.strict(checks.OBSOLETE, **facts)
     checks.ignore(checks.LOG_CRC, **facts)
     with pytest.raises(ExhumeError):
-        checks.fail(checks.OBSOLETE, **facts)
+        checks.raise_rule(checks.OBSOLETE, **facts)
 
 
 def test_every_rule_has_a_case() -> None:

@@ -271,13 +271,13 @@ def test_a_process_that_does_not_end_is_killed() -> None:
     worker.pipe, theirs = multiprocessing.Pipe()
     worker.process = stubborn = Stubborn()
     theirs.close()
-    worker.dismiss()  # the other end is closed
+    worker.stop()  # the other end is closed
     assert stubborn.calls == ["join 5", "kill", "join None", "close"]
     worker.pipe, _ = multiprocessing.Pipe()
-    assert worker.bury() == "killed by signal 9"
+    assert worker.kill() == "killed by signal 9"
     stubborn.exitcode = 3
     worker.pipe, _ = multiprocessing.Pipe()
-    assert worker.bury() == "exit code 3"
+    assert worker.kill() == "exit code 3"
 
 
 def give_up(unit: int) -> int:

@@ -15,7 +15,7 @@ import exhume
 from exhume.formats.caf.catalog import open_catalog
 from exhume.io.remote import readahead, source
 from exhume.io.remote.opening import open_url
-from exhume.io.remote.pace import Pace
+from exhume.io.remote.pace import AdaptiveConcurrency
 from exhume.io.remote.source import HEAD, TAIL, RemoteSource
 from tests.remote.server import Served, serving
 
@@ -308,8 +308,8 @@ def test_file_systems_ask_no_more(caf: Path, tmp_path: Path) -> None:
 @pytest.fixture
 def several(monkeypatch: pytest.MonkeyPatch) -> None:
     """Chunks of 512 KiB; more at a time are always faster."""
-    monkeypatch.setattr(readahead, "AHEAD", 512 << 10)
-    monkeypatch.setattr(readahead, "Pace", lambda: Pace(clock=lambda: 0.0))
+    monkeypatch.setattr(readahead, "PREFETCH_SIZE", 512 << 10)
+    monkeypatch.setattr(readahead, "AdaptiveConcurrency", lambda: AdaptiveConcurrency(clock=lambda: 0.0))
     monkeypatch.setattr(source, "RETRY_DELAY", 0.1)
 
 

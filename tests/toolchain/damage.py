@@ -21,8 +21,8 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from exhume.compiler.instances.chance import Dice
 from exhume.compiler.instances.draw import NoneDrawnError, draw
+from exhume.compiler.instances.random_source import SeededRandom
 from tests.conftest import ROOT
 from tests.toolchain.differential import damaged, model
 from tests.toolchain.refusals import check, is_compiled
@@ -50,7 +50,7 @@ def samples(schema: str) -> list[Input]:
 
 def instances(schema: str, count: int) -> Iterator[Input]:
     """Instances drawn from the specification, the same every time."""
-    dice = Dice(schema)
+    dice = SeededRandom(schema)
     for _ in range(count):
         with contextlib.suppress(NoneDrawnError):
             found = draw(model().schemas[schema], dice)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from exhume.counts import counted
-from tools import rooms
+from tools import layers
 
 WORDS = (
     "archives|attempts|batches|bits|blocks|bytes|channels|characters|checks|chunks|columns|components|differences|"
@@ -37,7 +37,7 @@ def unguarded(source: str) -> Iterator[str]:
 
 @pytest.mark.slow
 def test_every_count_takes_the_word_that_goes_with_it() -> None:
-    found = {module: list(unguarded(path.read_text("utf-8"))) for module, path in rooms.modules().items()}
+    found = {module: list(unguarded(path.read_text("utf-8"))) for module, path in layers.modules().items()}
     assert {module: texts for module, texts in found.items() if texts} == {}
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from exhume_ksy.fast import _layout
 
-from exhume.compiler import RefusedError, compile_specs
+from exhume.compiler import UnsupportedError, compile_specs
 from exhume.compiler.emit.c_varints import unique_name
 from exhume.compiler.emit.elements import covered
 from exhume.compiler.fixed import only_number
@@ -159,7 +159,7 @@ def test_columns_of_what_is_repeated_until_the_last_are_of_nothing_more(more: di
     seq = [{"id": "items", "type": "item", "repeat": "eos"}]
     spec = {"meta": {"id": "some", "endian": "le"}, "seq": seq, "types": {"item": item}}
     if more:
-        with pytest.raises(RefusedError, match="what is repeated inside has no column"):
+        with pytest.raises(UnsupportedError, match="what is repeated inside has no column"):
             compile_specs({"some": spec})
         return
     made = compile_specs({"some": spec})

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from exhume.compiler import audit, budgets
 from exhume.compiler.emit.text import written_doc
 from exhume.compiler.front.model import Model
-from exhume.compiler.refusal import RefusedError
+from exhume.compiler.refusal import UnsupportedError
 from exhume.errors import ExhumeError, SpecificationError
 from exhume.layout import foreign_table, schema
 from exhume.layout.foreign import Specification, compile_ksy
@@ -299,7 +299,7 @@ NAMES = frozenset({"field", "_field"})
     ],
 )  # fmt: skip
 def test_code_that_the_compiler_does_not_write_is_refused(code: str) -> None:
-    with pytest.raises(RefusedError, match="its code "):
+    with pytest.raises(UnsupportedError, match="its code "):
         audit.audit(code, NAMES, frozenset({"read_one"}), frozenset({"one"}))
 
 

@@ -14,7 +14,7 @@ from exhume import registry
 from exhume.findings import Rule
 from tests.toolchain import copies
 from tools import nodejs
-from tools.rooms import names
+from tools.layers import names
 
 ROOT = nodejs.ROOT
 SRC = ROOT / "src" / "exhume"

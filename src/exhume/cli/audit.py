@@ -16,13 +16,13 @@ from typing import Any
 
 import click
 
-from exhume.cli.digested import Digested, digested
+from exhume.cli.digested import HashingStream, digested
 from exhume.cli.exit_code import ExitCode
 from exhume.cli.records import SCHEMA, canonical, digest_of, facts_of, files_of, parse_record
 from exhume.errors import ExhumeError, Span, WriterError
-from exhume.io import witness
+from exhume.io import activity
 from exhume.io.jsonout import jsonable
-from exhume.io.output.ledger import Ledger
+from exhume.io.output.append_only import AppendOnlyLog
 from exhume.redaction import redact_all, redact_option
 
 MOST_FINDINGS = 10_000
@@ -35,25 +35,25 @@ VARIABLES = ("EXHUME_", "PYTHON", "LC_", "LANG", "TZ")
 """Beginnings of the names of environment variables that a record keeps."""
 
 
-def _absolute(path: witness.Path) -> str:
+def _absolute(path: activity.Path) -> str:
     return os.path.abspath(path)  # noqa: PTH100 - resolve() would follow links
 
 
-class Audit(witness.Witness):
-    """The witness of one run, and its record."""
+class Audit(activity.RunObserver):
+    """The observer of one run, and its record."""
 
     def __init__(self, path: str) -> None:
-        self._ledger = Ledger(path)
+        self._log = AppendOnlyLog(path)
         try:
-            self._previous(self._ledger.last())  # a file that cannot be continued is refused before anything is done
+            self._previous(self._log.last())  # a file that cannot be continued is refused before anything is done
         except BaseException:
-            self._ledger.close()
+            self._log.close()
             raise
         self._own = _absolute(path)
         self._inputs: dict[str, dict[str, Any]] = {}
         self._read: dict[str, list[tuple[int, int]]] = {}
         self._remote: dict[str, dict[str, Any]] = {}
-        self.streams: tuple[Digested | None, Digested | None] = (None, None)
+        self.streams: tuple[HashingStream | None, HashingStream | None] = (None, None)
         """Standard input and output."""
         self._outputs: dict[str, None] = {}
         self._told: list[dict[str, Any]] = []
@@ -61,7 +61,7 @@ class Audit(witness.Witness):
         self._lock = threading.RLock()
         self._started = time.time_ns()
 
-    def opened(self, path: witness.Path) -> None:
+    def on_open(self, path: activity.Path) -> None:
         for name in files_of(os.fspath(path)):
             whole = _absolute(name)
             with self._lock:
@@ -73,7 +73,7 @@ class Audit(witness.Witness):
         folders = (path, *map(os.fspath, Path(path).parents))
         return any(one in self._outputs or one.endswith(".part") for one in folders)
 
-    def read(self, path: witness.Path, start: int, end: int) -> None:
+    def on_read(self, path: activity.Path, start: int, end: int) -> None:
         self._add(_absolute(path), start, end)
 
     def _add(self, name: str, start: int, end: int) -> None:
@@ -84,7 +84,7 @@ class Audit(witness.Witness):
             else:
                 spans.append((start, end))
 
-    def fetched(self, name: str, facts: Mapping[str, Any], start: int, data: bytes) -> None:
+    def on_fetch(self, name: str, facts: Mapping[str, Any], start: int, data: bytes) -> None:
         end, digest = start + len(data), hashlib.sha256(data).hexdigest()
         self._add(name, start, end)
         with self._lock:
@@ -94,10 +94,10 @@ class Audit(witness.Witness):
             if len(known["fetched"]) < MOST_ANSWERS:
                 known["fetched"].append({"start": start, "end": end, "sha256": digest})
 
-    def made(self, path: witness.Path) -> None:
+    def on_write(self, path: activity.Path) -> None:
         self._outputs[_absolute(path)] = None
 
-    def told(self, what: str, facts: Mapping[str, Any]) -> None:
+    def on_result(self, what: str, facts: Mapping[str, Any]) -> None:
         with self._lock:
             self._total += 1
         if len(self._told) < MOST_FINDINGS:
@@ -158,7 +158,7 @@ class Audit(witness.Witness):
             body["digest"] = digest_of(body)
             return canonical(body)
 
-        self._ledger.append(link)
+        self._log.append(link)
         digest: str = body["digest"]
         return digest
 
@@ -173,13 +173,13 @@ class Audit(witness.Witness):
         if problem:
             raise WriterError(
                 f"cannot add a record to this file: its last line is {problem}; name another file for --audit",
-                span=Span(self._ledger.path, 0, 0),
+                span=Span(self._log.path, 0, 0),
             )
         return record
 
     def close(self) -> None:
         """Closes the file."""
-        self._ledger.close()
+        self._log.close()
 
 
 def _kept(facts: dict[str, Any]) -> dict[str, Any]:
@@ -222,8 +222,8 @@ def audited(path: str, call: Callable[[], Any]) -> Any:
                 given = context.params.get(parameter.name or "")
                 for one in given if isinstance(given, tuple) else (given,):
                     if isinstance(one, str | os.PathLike):
-                        audit.opened(one)
-        witness.active = audit
+                        audit.on_open(one)
+        activity.current = audit
         error: BaseException | None = None
         result: Any = None
         try:
@@ -234,11 +234,11 @@ def audited(path: str, call: Callable[[], Any]) -> Any:
             error = raised
             raise
         finally:
-            witness.active = None
+            activity.current = None
             code = _code(error) if error is not None else int(result or 0)
             click.echo(f"exhume: audit {audit.finish(context, code, error)}", err=True)
     finally:
-        witness.active = None
+        activity.current = None
         audit.close()
     return result
 

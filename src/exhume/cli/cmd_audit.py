@@ -52,7 +52,7 @@ def command(run: Run, records: str, expect: str | None, digests: str | None, no_
         run.document("audit", {"target": records, "ok": ok, "records": found.count, "last_digest": found.last,
                                "runs": found.runs, "problems": found.problems, "files": found.files})  # fmt: skip
     else:
-        run.say_lines(list(_lines(found, ok)))
+        run.print_lines(list(_lines(found, ok)))
     return ExitCode.DONE if ok else ExitCode.NO
 
 

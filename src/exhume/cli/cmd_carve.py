@@ -190,7 +190,7 @@ def file_name(carved: CarvedArchive) -> str:
 
 def _say(run: Run, image: str, found: list[CarvedArchive], folder: Path | None) -> None:
     if not found:
-        run.say(f"{printable(image)}: no archives found")
+        run.print(f"{printable(image)}: no archives found")
         return
     rows = (
         [
@@ -205,13 +205,13 @@ def _say(run: Run, image: str, found: list[CarvedArchive], folder: Path | None) 
         ]
         for c in found
     )
-    run.say_lines(
+    run.print_lines(
         table(rows, ["offset", "length", "format", "verdict", "verified by", "intact bytes", "confidence", "nested in"])
     )
     for carved in found:
         for finding in carved.findings:
             if run.verbose or finding.severity is Severity.UNCHECKED:
-                run.say(f"  {carved.offset}: {run.severity(finding.severity)}: {printable(str(finding))}")
+                run.print(f"  {carved.offset}: {run.severity(finding.severity)}: {printable(str(finding))}")
     for format, note in dict.fromkeys((carved.format, carved.note) for carved in found if carved.note):
-        run.say(f"{format}: {note}")
+        run.print(f"{format}: {note}")
     run.note(f"{len(found)} found" + (f", written to {folder}" if folder else ""))

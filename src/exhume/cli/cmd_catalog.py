@@ -47,7 +47,7 @@ def build(run: Run, database: str, targets: tuple[str, ...], many: Many, add: bo
     from exhume.formats.caf.catalog import open_catalog
     from exhume.formats.caf.catalog_entries import list_chunks, read_entry
 
-    run.refuse_part()
+    run.reject_subrange()
     chosen = many.targets(run, targets, "CHUNK|DIR|URL...")
     chunks = list_chunks(map(_absolute, chosen.names), run.storage_options)
     reader = partial(read_entry, limits=run.limits, storage_options=run.storage_options)
@@ -111,7 +111,7 @@ def find(
         run.items("catalog", {"catalog": database}, "locations", items)
     else:
         rows = [[place.start_byte, place.size, redact(place.location), place.file_path] for place in found]
-        run.say_lines(table(rows, ["offset", "size", "chunk", "path"]) if rows else ())
+        run.print_lines(table(rows, ["offset", "size", "chunk", "path"]) if rows else ())
     return ExitCode.NO if exit_code and not found else ExitCode.DONE
 
 
@@ -141,7 +141,7 @@ def check(run: Run, database: str, targets: tuple[str, ...], quick: bool, chunks
         run.document("catalog", body)
     else:
         for one in found:
-            run.say(cell(redact(str(one))))
+            run.print(cell(redact(str(one))))
         run.note(counted(len(found), "differences") if found else "the catalog and the chunks agree")
     return ExitCode.NO if found else ExitCode.DONE
 

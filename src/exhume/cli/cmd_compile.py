@@ -48,6 +48,6 @@ def command(run: Run, spec: str, output: str | None, imports: tuple[str, ...], n
         return
     root = specification.model.schemas[specification.id]
     read = len(specification.specs)
-    run.say(f"{specification.id}: {counted(len(types), 'types')} of {counted(read, 'specifications')}")
+    run.print(f"{specification.id}: {counted(len(types), 'types')} of {counted(read, 'specifications')}")
     if output is not None:
-        run.say(f"written to {output}: from {Path(output).name}.{specification.id} import {root.reader_name}")
+        run.print(f"written to {output}: from {Path(output).name}.{specification.id} import {root.reader_name}")

@@ -38,7 +38,7 @@ def command(run: Run, left: str, right: str, content: bool, jobs: int) -> ExitCo
     """
     from exhume.formats.data_bundle.diff import compare
 
-    run.refuse_part()
+    run.reject_subrange()
     problems: list[Finding] = []
     one, first = _side(run, left, content, jobs, problems)
     other, second = _side(run, right, content, jobs, problems)
@@ -55,7 +55,7 @@ def command(run: Run, left: str, right: str, content: bool, jobs: int) -> ExitCo
         run.items("diff", head, "differences", (difference.to_dict() for difference in found))
     else:
         for difference in found:
-            run.say(f"{_SIGNS[difference.change]} {printable(difference.name)}")
+            run.print(f"{_SIGNS[difference.change]} {printable(difference.name)}")
         for finding in problems:
             run.note(f"{finding.severity}: {printable(str(finding))}")
         if problems:

@@ -103,9 +103,9 @@ def command(
         findings = None if no_verify or ksy is not None else _findings(run, archive, 1 if jobs is None else jobs)
         if html is not None:
             outcome = _page(run, target, archive, findings, html, overwrite, selection)
-            return run.tell_problems(archive) or outcome
+            return run.report_problems(archive) or outcome
         explained = explain_archive(archive, selection, findings or (), unchecked="--no-verify" if no_verify else "")
-        outcome = run.tell_problems(archive)
+        outcome = run.report_problems(archive)
         if at is not None:
             return tell_byte(run, target, list(explained), at) or outcome
         first = next(explained, None)
@@ -116,7 +116,7 @@ def command(
             head = {"target": target, "format": archive.format}
             run.items("explain", head, "sections", seen)
         elif outcome is ExitCode.NO:
-            run.say("the range is outside the archive")
+            run.print("the range is outside the archive")
         elif asked:
             told: set[str] = set()
             for item in seen:
@@ -206,12 +206,12 @@ def _coverage(run: Run, target: str, opened: Any, jobs: int = 1) -> ExitCode:
 
     with opened as archive:
         totals = coverage(archive, jobs)
-        outcome = run.tell_problems(archive)
+        outcome = run.report_problems(archive)
     if run.machine:
         run.document("coverage", {"target": target, **totals.to_dict()})
     else:
         for name in ("fields", "data", "padding", "gap", "overlap", "total"):
-            run.say(f"{name.ljust(11)} {getattr(totals, name):>15,}")
+            run.print(f"{name.ljust(11)} {getattr(totals, name):>15,}")
         for hole in totals.unexplained:
-            run.say(f"unexplained: {printable(str(hole))}, {counted(hole.size, 'bytes')}")
+            run.print(f"unexplained: {printable(str(hole))}, {counted(hole.size, 'bytes')}")
     return outcome or (ExitCode.NO if totals.unexplained else ExitCode.DONE)

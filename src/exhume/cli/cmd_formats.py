@@ -35,7 +35,7 @@ def command(run: Run) -> None:
     if run.machine:
         run.items("formats", {} if run.ndjson else {"installation": here.to_dict()}, "formats", rows)
         return
-    run.say_lines(
+    run.print_lines(
         table(
             ([row[k] for k in ("id", "title", "capabilities", "codecs")] for row in rows),
             ["id", "title", "capabilities", "codecs"],
@@ -43,6 +43,6 @@ def command(run: Run) -> None:
     )
     for row in rows:
         for limitation in row["limitations"]:
-            run.say(f"{row['id']}: {limitation}")
+            run.print(f"{row['id']}: {limitation}")
     for line in here.lines():
-        run.say(line)
+        run.print(line)

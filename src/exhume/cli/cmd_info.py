@@ -67,7 +67,7 @@ def info_one(
     with run.inspect(target, **opening) as archive:
         statistics = {"statistics": archive.stats(jobs=jobs)} if stats else {}
         info = archive.info()  # which may know more then
-        outcome = run.tell_problems(archive)
+        outcome = run.report_problems(archive)
         check_container(run, archive.source, no_progress, unless="verify compares it with the one that is stored")
         body: dict[str, Any] = {"target": redact(target), "format": archive.format, **info.to_dict(), **statistics}
     if run.machine:
@@ -76,7 +76,7 @@ def info_one(
         body.pop("findings", None)  # printed as text
         body.pop("verdict", None)
         for line in key_values(body):
-            run.say(line)
+            run.print(line)
         if info.omitted:
             run.note(info.omitted)
     return outcome

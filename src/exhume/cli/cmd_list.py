@@ -101,7 +101,7 @@ def _list_short(run: Run, archive: Archive, named: str, glob: str | None, option
         run.items("list", head, "entries", (entry.to_dict() for entry in found))
     else:
         for entry in found:
-            run.say(printable(entry.label))
+            run.print(printable(entry.label))
 
 
 def _list_long(run: Run, found: Iterator[Entry]) -> None:
@@ -121,16 +121,16 @@ def _list_long(run: Run, found: Iterator[Entry]) -> None:
         ]
         for entry in entries
     )
-    run.say_lines(table(rows, header))
+    run.print_lines(table(rows, header))
 
 
 def _list_sections(run: Run, target: str, archive: Inspection, jobs: int) -> ExitCode:
     found = archive.sections(jobs=jobs)
-    outcome = run.tell_problems(archive)
+    outcome = run.report_problems(archive)
     if run.machine:
         run.items("sections", {"target": target, "format": archive.format}, "sections", (s.to_dict() for s in found))
     else:
-        run.say_lines(aligned(_section_columns(found), SECTION_COLUMNS))
+        run.print_lines(aligned(_section_columns(found), SECTION_COLUMNS))
     return ExitCode.LOSS if any(s.kind is SectionKind.UNREAD for s, *_ in found.sums()) else outcome
 
 

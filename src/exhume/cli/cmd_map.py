@@ -34,7 +34,7 @@ def command(
     with run.inspect(target) as archive:
         format = archive.format
         drawing = draw_map(archive, None if no_verify else archive.verify(jobs=jobs), jobs=jobs)
-        outcome, verdict = run.tell_problems(archive), archive.verdict
+        outcome, verdict = run.report_problems(archive), archive.verdict
         if any(section.kind is SectionKind.UNREAD for section, *_ in archive.sections().sums()):
             outcome = ExitCode.LOSS
     pictures = {svg: to_svg(drawing).encode("utf-8")} if svg is not None else {}

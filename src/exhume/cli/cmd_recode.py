@@ -44,6 +44,6 @@ def command(run: Run, target: str, output: str, stored: bool, jobs: int, **value
     if run.machine:
         run.document("recode", {"target": target, **report.to_dict()})
     else:
-        run.say(f"{printable(output)}: {human_size(report.size_before)} -> {human_size(report.size_after)}")
-        run.say(f"content {report.content_digest}, the same in both; verified")
+        run.print(f"{printable(output)}: {human_size(report.size_before)} -> {human_size(report.size_after)}")
+        run.print(f"content {report.content_digest}, the same in both; verified")
     return ExitCode.DONE

@@ -34,7 +34,7 @@ def command(run: Run, target: str, name: str | None, log: str | None) -> ExitCod
     if run.machine:
         run.document("repair", {"target": target, **report.to_dict()})
     else:
-        run.say(str(report.path))
+        run.print(str(report.path))
         for finding in report.findings:
             run.note(str(finding))
         for split, reason in report.dropped.items():

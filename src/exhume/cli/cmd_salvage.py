@@ -93,7 +93,7 @@ def salvage_one(run: Run, target: tuple[str, str], *, folder: str, together: boo
     if run.machine:
         run.document("salvage", document)
     else:
-        run.say(f"{shown(name)}:")
+        run.print(f"{shown(name)}:")
         _say(run, result)
     return _outcome(result)
 
@@ -142,21 +142,21 @@ def _outcome(result: SalvageReport) -> ExitCode:
 
 def _say(run: Run, result: SalvageReport) -> None:
     counts = [counted(n, kind) for kind, n in result.recovered.items() if n]
-    run.say(f"recovered: {', '.join(counts) or 'nothing'}")
+    run.print(f"recovered: {', '.join(counts) or 'nothing'}")
     lost = [counted(n, kind) for kind, n in result.lost.items() if n]
     nothing = "nothing" if result.verified_by is VerifiedBy.CHECKSUMS else "nothing that would show"
-    run.say(f"lost: {', '.join(lost) or nothing}")
+    run.print(f"lost: {', '.join(lost) or nothing}")
     for outcome in result.spans:
         if run.verbose or str(outcome.outcome) == "lost":
             why = f" ({outcome.reason})" if outcome.reason else ""
             size = counted(outcome.span.size, "bytes")
-            run.say(f"  {outcome.outcome}: {printable(str(outcome.span))}, {size}: {printable(outcome.content)}{why}")
+            run.print(f"  {outcome.outcome}: {printable(str(outcome.span))}, {size}: {printable(outcome.content)}{why}")
     for note in result.notes:
-        run.say(f"note: {printable(note)}")
+        run.print(f"note: {printable(note)}")
     for finding in result.findings:
         problem = "does not verify" if finding.severity is Severity.ERROR else "could not be verified completely"
-        run.say(f"the output {problem}: {printable(str(finding))}")
-    run.say(f"{printable(result.output)}: {_VERIFIED[result.verified_by]}")
+        run.print(f"the output {problem}: {printable(str(finding))}")
+    run.print(f"{printable(result.output)}: {_VERIFIED[result.verified_by]}")
 
 
 _VERIFIED = {

@@ -28,7 +28,7 @@ def command(run: Run, specification: str | None, bundle: bool) -> None:
         else:
             from exhume.cli.render import table
 
-            run.say_lines(table(([one["name"], one["title"]] for one in found), ["name", "title"]))
+            run.print_lines(table(([one["name"], one["title"]] for one in found), ["name", "title"]))
         return
     text = text_of(specification, bundle=bundle)
     if run.machine:

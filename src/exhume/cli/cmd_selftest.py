@@ -57,7 +57,7 @@ def command(run: Run, output: str | None, count: int, seed: int) -> ExitCode:
     else:
         for row in rows:
             results = ", ".join(f"{number} {what}" for what, number in sorted(row.results.items()))
-            run.say(f"{'ok    ' if row.ok else 'NOT ok'} {row.part}: {row.name}: {results}")
+            run.print(f"{'ok    ' if row.ok else 'NOT ok'} {row.part}: {row.name}: {results}")
         attempts = counted(sum(row.attempts for row in rows), "attempts")
-        run.say(f"{'ok' if ok else 'NOT ok'}: {counted(len(rows), 'checks')}, {attempts}")
+        run.print(f"{'ok' if ok else 'NOT ok'}: {counted(len(rows), 'checks')}, {attempts}")
     return ExitCode.DONE if ok else ExitCode.NO

@@ -51,4 +51,4 @@ def command(
         body = {"target": target, "manifest": str(made.path), "log_identifier": made.manifest.identifier}
         run.document("snippet", body)
     else:
-        run.say(str(made.path))
+        run.print(str(made.path))

@@ -49,7 +49,7 @@ def command(run: Run, targets: tuple[str, ...], many: Many, quick: bool, fail_on
             run.document("verify", {"target": target, "format": None, **verdict, "findings": [finding.to_dict()]})
         else:
             _say(run, finding)
-            run.say(f"{shown(target)}: {Verdict.of([finding])} (not read)")
+            run.print(f"{shown(target)}: {Verdict.of([finding])} (not read)")
 
     if recursive:
         from exhume.cli.recursive import each_archive
@@ -87,7 +87,7 @@ def verify_one(run: Run, target: str, *, quick: bool, fail_on: str, jobs: int = 
         run.document("verify", {"target": target, "format": verification.format, **result, "findings": kept})
     elif not run.ndjson:
         lead = f"{shown(target)}: {verification.format}" if verification.format else shown(target)
-        run.say(f"{lead}: {verification.summary()}")
+        run.print(f"{lead}: {verification.summary()}")
     if not sound:
         return ExitCode.FAILED
     warned = fail_on == "warning" and verification.counts[Severity.WARNING]
@@ -101,6 +101,6 @@ def _say(run: Run, finding: Finding) -> None:
 
     options = {option for param in command.params for option in param.opts}
     where = "" if finding.span is None else finding.span.source
-    run.say(f"{run.severity(finding.severity)}: {printable(str(finding))}{advice_on(finding.code, options, where)}")
+    run.print(f"{run.severity(finding.severity)}: {printable(str(finding))}{advice_on(finding.code, options, where)}")
     if run.verbose and finding.spec_ref:
-        run.say(f"  rule: {finding.spec_ref}")
+        run.print(f"  rule: {finding.spec_ref}")

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any, TextIO
 
 
-class Digested(io.RawIOBase):
+class HashingStream(io.RawIOBase):
     """A binary stream that hashes what passes.  It has no descriptor, so that nothing goes past it in the kernel."""
 
     def __init__(self, stream: Any) -> None:
@@ -56,10 +56,10 @@ class Digested(io.RawIOBase):
 
 
 @contextlib.contextmanager
-def digested() -> Iterator[tuple[Digested | None, Digested | None]]:
+def digested() -> Iterator[tuple[HashingStream | None, HashingStream | None]]:
     """Hashes standard input and output while it is entered; None for one that has no bytes, or is closed."""
     real = sys.stdin, sys.stdout
-    given, made = (Digested(one.buffer) if hasattr(one, "buffer") else None for one in real)
+    given, made = (HashingStream(one.buffer) if hasattr(one, "buffer") else None for one in real)
     if given is not None and not given.readable():  # descriptor 0 is a file that is written
         given = None
     try:

@@ -39,10 +39,10 @@ def tell_sections(run: Run, items: Iterable[Any]) -> None:
             damaged.append(item)
     several = len({row[0] for row in rows}) > 1
     header = ["file", "offset", "size", "kind", "codec", "section", "what it is"]
-    run.say_lines(table((row if several else row[1:] for row in rows), header if several else header[1:]))
+    run.print_lines(table((row if several else row[1:] for row in rows), header if several else header[1:]))
     printed: set[str] = set()
     for item in damaged:
-        run.say()
+        run.print()
         tell_fields(run, item, None, None, printed)
 
 
@@ -100,24 +100,24 @@ def tell_fields(run: Run, item: Any, depth: int | None, selection: Any, told: se
     place = f"{section.span.start}..{section.span.end}"
     codec = f", {section.codec}" if section.codec else ""
     size = f"{counted(section.span.size, 'bytes')}{codec}"
-    run.say(f"== {printable(section.name)}  {place}  ({size}, {section.kind}) {printable(section.span.source)}")
+    run.print(f"== {printable(section.name)}  {place}  ({size}, {section.kind}) {printable(section.span.source)}")
     if item.skipped:
         more = f": {printable(item.note)}" if item.note else ""
-        run.say(f"   … {counted(item.skipped, 'such sections')} summed up (--all shows them){more}")
+        run.print(f"   … {counted(item.skipped, 'such sections')} summed up (--all shows them){more}")
         return
     if item.note and item.note not in map(str, item.findings):
-        run.say(f"   {printable(item.note)}")
+        run.print(f"   {printable(item.note)}")
     for finding in item.findings:
         if (text := str(finding)) not in told:
             told.add(text)
-            run.say(f"   ! {printable(text)}")
+            run.print(f"   ! {printable(text)}")
     for tree, title in ((item.stored, ""), (item.payload, "decompressed payload")):
         if tree is None:
             continue
         if title:
-            run.say(f"-- {title} of {printable(section.name)}: +offset counts from its start")
+            run.print(f"-- {title} of {printable(section.name)}: +offset counts from its start")
         rows = list(_rows(tree, depth, selection, told))
-        run.say_lines(table(rows, ["offset", "size", "field", "type", "value", "meaning"])[0 if not title else 1 :])
+        run.print_lines(table(rows, ["offset", "size", "field", "type", "value", "meaning"])[0 if not title else 1 :])
 
 
 def _rows(tree: Any, depth: int | None, selection: Any, told: set[str]) -> Iterator[list[str]]:
@@ -160,23 +160,23 @@ def tell_byte(run: Run, target: str, explained: Sequence[Any], offset: int) -> E
         run.document("explain", body)
         return ExitCode.DONE if sections else ExitCode.NO
     if not sections:
-        run.say(f"offset {offset} is outside the archive")
+        run.print(f"offset {offset} is outside the archive")
         return ExitCode.NO
     for node in reversed(chain):
         size = _size(node)
         what = f"{size} {'byte' if size == '1' else 'bytes'}  {node.path}  {node.type}  {_value(node)}"
-        run.say(f"{_offset(node)}  {what}".rstrip())
+        run.print(f"{_offset(node)}  {what}".rstrip())
         if text := _meaning(node):
-            run.say(f"    {text}")
+            run.print(f"    {text}")
         if node.doc_ref:
-            run.say(f"    see {printable(node.doc_ref)}")
+            run.print(f"    see {printable(node.doc_ref)}")
     if len(chain) > 1:
         before, after = neighbours(chain[-2], chain[-1])
         for label, near in (("before", before), ("after", after)):
             if near is not None:
-                run.say(f"{label}: {_offset(near)}  {near.path}  {_value(near)}".rstrip())
+                run.print(f"{label}: {_offset(near)}  {near.path}  {_value(near)}".rstrip())
     for section in reversed(sections):
-        run.say(f"in section {printable(section.name)} ({section.kind}), {section.span.start}..{section.span.end}")
+        run.print(f"in section {printable(section.name)} ({section.kind}), {section.span.start}..{section.span.end}")
         if section.note:
-            run.say(f"    {printable(section.note)}")
+            run.print(f"    {printable(section.note)}")
     return ExitCode.DONE

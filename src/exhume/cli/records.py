@@ -19,7 +19,7 @@ from typing import Any
 from exhume.errors import SourceError, Span
 from exhume.io.files import open_regular
 from exhume.io.local import open_untouched
-from exhume.io.output.ledger import LONGEST_LINE
+from exhume.io.output.append_only import LONGEST_LINE
 from exhume.io.portable import pread
 from exhume.io.source import STREAM_CHUNK
 

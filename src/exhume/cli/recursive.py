@@ -18,7 +18,7 @@ from exhume.cli.playback import One, Player, each_target, say_failed, worst
 from exhume.cli.render import printable, shown
 from exhume.cli.runtime import Run
 from exhume.engines.identify import walk
-from exhume.engines.walk import Found, Kind
+from exhume.engines.walk import Kind, WalkEntry
 from exhume.errors import ExhumeError, SourceError, UnrecognizedFormatError
 from exhume.redaction import redact
 
@@ -75,7 +75,7 @@ def each_archive(
     return worst(outcomes if account.counts[Kind.ARCHIVE] else [*outcomes, ExitCode.NO])
 
 
-def archives_below(run: Run, targets: Iterable[str]) -> list[tuple[str, Found]]:
+def archives_below(run: Run, targets: Iterable[str]) -> list[tuple[str, WalkEntry]]:
     """The archives below the targets, for verbs whose output is data; the number of other files is reported separately.
 
     They are units for `on_known`.  Raises `click.UsageError` for options that apply to a single archive.
@@ -93,11 +93,11 @@ def archives_below(run: Run, targets: Iterable[str]) -> list[tuple[str, Found]]:
     return units
 
 
-def on_known(run: Run, unit: tuple[str, Found], *, verb_of: One, options: dict[str, Any]) -> ExitCode | None:
+def on_known(run: Run, unit: tuple[str, WalkEntry], *, verb_of: One, options: dict[str, Any]) -> ExitCode | None:
     """Runs `verb_of` on an archive that `archives_below` found."""
     name, found = unit
     if found.format is not None:
-        run.give(name, found.tree, found.format)
+        run.hand_over(name, found.tree, found.format)
     return verb_of(run, name, **options)
 
 
@@ -106,10 +106,10 @@ def _refuse_choices(run: Run) -> None:
         raise click.UsageError("--recursive finds archives by itself: no --format, --offset or --length", _context())
 
 
-def _recognised(run: Run, name: str, found: Found) -> tuple[str, str | None, str]:
+def _recognised(run: Run, name: str, found: WalkEntry) -> tuple[str, str | None, str]:
     """What kind of thing was found, its format, and what there is to say."""
     if found.tree is not None and found.format is not None:
-        run.give(name, found.tree, found.format)
+        run.hand_over(name, found.tree, found.format)
     elif found.kind is not Kind.FILE:
         return found.kind, found.format, "" if found.error is None else found.error.message
     try:
@@ -124,25 +124,27 @@ def _context() -> click.Context | None:
     return click.get_current_context(silent=True)
 
 
-def _found(run: Run, targets: Iterable[str]) -> Iterator[tuple[str, Found]]:
+def _found(run: Run, targets: Iterable[str]) -> Iterator[tuple[str, WalkEntry]]:
     for target in targets:
         try:
             for found in walk(target, storage_options=run.storage_options):
                 yield found.name, found
         except SourceError as error:
-            yield target, Found(target, Kind.UNREADABLE, error=error)
+            yield target, WalkEntry(target, Kind.UNREADABLE, error=error)
 
 
-def _on_found(run: Run, unit: tuple[str, Found], *, verb_of: One, heading: bool, options: dict[str, Any]) -> ExitCode:
+def _on_found(
+    run: Run, unit: tuple[str, WalkEntry], *, verb_of: One, heading: bool, options: dict[str, Any]
+) -> ExitCode:
     name, found = unit
     kind, format, message = _recognised(run, name, found)
     outcome: ExitCode | None = None
     if kind == Kind.ARCHIVE:
         if heading and not run.machine:
-            run.say(f"{shown(name)} ({format}):")
+            run.print(f"{shown(name)} ({format}):")
         outcome = verb_of(run, name, **options)
         if heading and not run.machine:
-            run.say()
+            run.print()
     body = {"target": name, "kind": kind, "format": format, "archive": found.archive, "message": message or None}
     run.document("file", body)
     return outcome or (ExitCode.FAILED if kind == Kind.UNREADABLE else ExitCode.DONE)
@@ -168,14 +170,14 @@ class _Account(Player):
             why = f"part of {body['archive']}" if kind == Kind.PART else _TOLD[kind][0].removeprefix("file ")
             message = f" ({body['message']})" if body["message"] else ""
             self.end()
-            self._run.say(printable(f"{redact(body['target'])}: {redact(why)}{message}"))
+            self._run.print(printable(f"{redact(body['target'])}: {redact(why)}{message}"))
 
     def sum_up(self) -> None:
         """The number of files of each kind, in words."""
         if self._run.machine:
             self._run.document("walk", {name: self.counts[name] for name in _TOLD})
         else:
-            self._run.say(_totals(self.counts))
+            self._run.print(_totals(self.counts))
 
 
 def _totals(counts: Counter[str]) -> str:

@@ -95,7 +95,7 @@ class Run:
             self.document("total", {"targets": self.verdicts.total(), "verdict": verdict, "verdicts": counts})
         else:
             told = ", ".join(f"{count} {one}" for one, count in counts.items() if count)
-            self.say(f"total: {verdict} ({told})")
+            self.print(f"total: {verdict} ({told})")
 
     def take_source(self, target: str, *, is_image: bool = False) -> Source | Tree:
         """The target for a caller who will close it; see `open_target` for images."""
@@ -103,7 +103,7 @@ class Run:
         del self._sources[target]
         return opened
 
-    def refuse_part(self) -> None:
+    def reject_subrange(self) -> None:
         """Raises `click.UsageError` if --offset or --length was given where whole files are needed."""
         if self.offset or self.length is not None:
             raise UsageError("--offset and --length do not apply here: give whole files")
@@ -123,7 +123,7 @@ class Run:
             )
         return known
 
-    def give(self, target: str, source: Source | Tree | None, format: str) -> None:
+    def hand_over(self, target: str, source: Source | Tree | None, format: str) -> None:
         """Registers a target that was examined elsewhere: its format, and its source if it is open."""
         self._formats[target] = format
         if source is not None:
@@ -163,7 +163,7 @@ class Run:
         described = get_format(self.format_of(target))
         return Inspection(self.take_source(target), described, limits=self.limits, **options)
 
-    def tell_problems(self, archive: Inspection) -> ExitCode:
+    def report_problems(self, archive: Inspection) -> ExitCode:
         """Prints on standard error why an archive could not be read or checked completely; returns the matching
         outcome.
         """
@@ -220,14 +220,14 @@ class Run:
 
         return style(str(severity), fg=COLOURS[str(severity)], bold=True)
 
-    def say(self, text: str = "") -> None:
+    def print(self, text: str = "") -> None:
         """Prints a line of the answer, for people."""
         self.out.text(text + "\n")
 
-    def say_lines(self, lines: Sequence[str]) -> None:
+    def print_lines(self, lines: Sequence[str]) -> None:
         """Prints lines of the answer, some thousands at a time."""
         for start in range(0, len(lines), 4096):
-            self.say("\n".join(lines[start : start + 4096]))
+            self.print("\n".join(lines[start : start + 4096]))
 
     def note(self, text: str) -> None:
         """Prints a line about the work on standard error, unless --quiet."""
@@ -291,10 +291,10 @@ class ProgressBar:
             )
             self._bar.start()
             self._task = self._bar.add_task(self._label, total=total, told="")
-        self._bar.update(self._task, completed=done, total=total, told=told(done, total, unit))
+        self._bar.update(self._task, completed=done, total=total, told=format_progress(done, total, unit))
 
 
-def told(done: int, total: int | None, unit: str) -> str:
+def format_progress(done: int, total: int | None, unit: str) -> str:
     """How far work has come: `2.0 MiB of 6.5 MiB`, `3 of 8 splits`, or without a known total `1,024 records`."""
     head, _, rest = unit.partition(" ")
     if head == "bytes":

@@ -206,5 +206,5 @@ def info_specified(run: Run, target: str, ksy: str, imports: tuple[str, ...]) ->
         run.document("info", body)
     else:
         for line in key_values(body):
-            run.say(line)
+            run.print(line)
     return ExitCode.DONE

@@ -26,10 +26,10 @@ FRAME_WINDOWS = (1 << 18, 1 << 19, 1 << 20, 1 << 21)
 """Stored bytes in which the next frames are looked for: more where no frame ends in them."""
 
 PASSING_MOST = 4 << 20
-"""Decompressed bytes of the largest frame with which a `Passage` is worth while, unless the payload is too large."""
+"""Decompressed bytes of the largest frame with which a `FrameCache` is worth while, unless the payload is too large."""
 
 
-class Places:
+class FrameIndex:
     """Where the frames of a payload lie, and what of the payload each becomes; looked for as far as anybody asks.
 
     Where the payload's `size` is not told, all of them are looked for at once.  `max_size` bounds the bytes that are in
@@ -101,20 +101,20 @@ class Places:
         self._left -= stop
 
 
-class Frames:
+class FramedPayload:
     """The payload of such frames.
 
     Several threads that ask for the same bytes share the work: each goes on with a frame that nobody has begun.  What
     was not asked for takes no memory, only addresses.
     """
 
-    def __init__(self, places: Places) -> None:
+    def __init__(self, places: FrameIndex) -> None:
         self.size = places.size
         """Bytes of the payload."""
         self._buffer = reserve(self.size)
         self.view = self._buffer.toreadonly()
         """All of it; what was not taken yet is not there."""
-        self._places: Places | None = places
+        self._places: FrameIndex | None = places
         self._locks: dict[int, threading.Lock] = {}
         self._done: set[int] = set()
         self._held = 0
@@ -125,7 +125,7 @@ class Frames:
         return self._places is None or self.size <= self._places.max_size
 
     @property
-    def places(self) -> Places | None:
+    def places(self) -> FrameIndex | None:
         """Where its frames lie; None where all of it was taken already."""
         return self._places
 
@@ -151,37 +151,37 @@ class Frames:
         else:
             yield self.size
 
-    def _have(self, places: Places, needed: Iterable[int], following: Iterable[int] = ()) -> None:
-        together(needed, self._locks, self._done, partial(self._decompress, places), following)
+    def _have(self, places: FrameIndex, needed: Iterable[int], following: Iterable[int] = ()) -> None:
+        decompress_shared(needed, self._locks, self._done, partial(self._decompress, places), following)
         if places.are_all_known and len(self._done) == len(places.stored):
             self._places = None
 
-    def passage(self) -> Passage | None:
+    def passage(self) -> FrameCache | None:
         """A reader that goes through the payload; None where all of it was taken already, or a frame is large."""
         places = self._places
         if places is None or (
             self.size <= places.max_size and any(end - start > PASSING_MOST for start, end in pairwise(places.ends))
         ):
             return None
-        return Passage(places)
+        return FrameCache(places)
 
-    def _decompress(self, places: Places, number: int) -> None:
-        room = self._buffer[places.ends[number] : places.ends[number + 1]]
-        self._held += len(room)  # threads may add at once; only payloads that are too large are counted exactly
+    def _decompress(self, places: FrameIndex, number: int) -> None:
+        buffer = self._buffer[places.ends[number] : places.ends[number + 1]]
+        self._held += len(buffer)  # threads may add at once; only payloads that are too large are counted exactly
         if not self.is_small and self._held > places.max_size:
             raise over_budget("zstd", places.max_size)
-        decompress(places.read(*places.stored[number]), room)
+        decompress(places.read(*places.stored[number]), buffer)
         self._done.add(number)
 
 
-class Passage:
+class FrameCache:
     """The payload of such frames for threads that go through it, each at several places at the same time.
 
     Frames that nobody needs just now are kept as long as they are among those that were used last, and their memory is
     used again: to touch memory that is new to the process takes as long as to decompress what goes into it.
     """
 
-    def __init__(self, places: Places) -> None:
+    def __init__(self, places: FrameIndex) -> None:
         self._copy = pick("exhume.native.pykernel").copy_parts
         self._places = places
         self._locks: dict[int, threading.Lock] = {}
@@ -194,9 +194,9 @@ class Passage:
         self._rooms: list[bytearray] = []
 
     @contextmanager
-    def stop(self, *, keep: bool = False) -> Iterator[Stop]:
+    def stop(self, *, keep: bool = False) -> Iterator[PinnedFrames]:
         """Until it ends, the frames that are gathered from stay, and the buffers; to `keep`, these stay longer."""
-        here = Stop(self)
+        here = PinnedFrames(self)
         try:
             yield here
         finally:
@@ -212,23 +212,23 @@ class Passage:
                     del self._recent[number]
                     self._rooms.append(self._made.pop(number))
                 if not keep:
-                    self._rooms += here.rooms
+                    self._rooms += here.buffers
 
     def finish(self, start: int, stop: int) -> None:
-        """Decompresses the frames of these bytes that nobody asked for.  Raises `CodecError` as `Frames.take` does."""
+        """Decompress the frames of these bytes that nobody requested.  Raises `CodecError` as `FramedPayload.take`."""
         for number in self._places.within(start, stop):
             if number not in self._seen:
                 begin = self._places.ends[number]
                 with self.stop() as here:
                     here.gather([(begin, begin + 1, 0)], memoryview(bytearray(1)))
 
-    def gather(self, ranges: Iterable[tuple[int, int, int]], room: memoryview, here: Stop) -> None:
-        """See `Stop.gather`."""
+    def gather(self, ranges: Iterable[tuple[int, int, int]], buffer: memoryview, here: PinnedFrames) -> None:
+        """See `PinnedFrames.gather`."""
         wanted = [(start, stop, at) for start, stop, at in ranges if start < stop]
         numbers = (number for start, stop, _ in wanted for number in self._places.within(start, stop))
         needed = dict.fromkeys((number for number in numbers if number not in here.frames), 1)
         self._use(here, needed)
-        together(needed, self._locks, self._made, self._decompress, self._following(wanted, here))
+        decompress_shared(needed, self._locks, self._made, self._decompress, self._following(wanted, here))
         ends = self._places.ends
         parts = []
         for start, stop, at in wanted:
@@ -236,9 +236,9 @@ class Passage:
                 before = ends[number]
                 first, last = max(start, before), min(stop, ends[number + 1])
                 parts.append((at + first - start, self._made[number], first - before, last - before))
-        self._copy(room, parts)
+        self._copy(buffer, parts)
 
-    def _following(self, ranges: Iterable[tuple[int, int, int]], here: Stop) -> Iterator[int]:
+    def _following(self, ranges: Iterable[tuple[int, int, int]], here: PinnedFrames) -> Iterator[int]:
         """Frames that nobody needed yet, and that whoever goes on behind the ranges will need next."""
         size = self._places.size
         for start, stop, _ in ranges:
@@ -247,12 +247,12 @@ class Passage:
                     self._use(here, {number: 1})
                     yield number
 
-    def _use(self, here: Stop, numbers: dict[int, int]) -> None:
+    def _use(self, here: PinnedFrames, numbers: dict[int, int]) -> None:
         with self._lock:
             self._users.update(numbers)
             here.frames |= numbers
 
-    def room(self, size: int) -> bytearray:
+    def buffer(self, size: int) -> bytearray:
         """So many bytes or more, with anything in them: one that is no longer used, if there is one."""
         with self._lock:
             fitting = [one for one in self._rooms if size <= len(one) <= 2 * size]
@@ -265,34 +265,34 @@ class Passage:
     def _decompress(self, number: int) -> None:
         places = self._places
         size = places.ends[number + 1] - places.ends[number]
-        room = self.room(size)
-        decompress(places.read(*places.stored[number]), memoryview(room)[:size])
-        self._made[number] = room
+        buffer = self.buffer(size)
+        decompress(places.read(*places.stored[number]), memoryview(buffer)[:size])
+        self._made[number] = buffer
         self._seen.add(number)
 
 
-class Stop:
-    """A place in a passage; see `Passage.stop`."""
+class PinnedFrames:
+    """A place in a passage; see `FrameCache.stop`."""
 
-    def __init__(self, passage: Passage) -> None:
+    def __init__(self, passage: FrameCache) -> None:
         self._passage = passage
         self.frames: dict[int, int] = {}
-        self.rooms: list[bytearray] = []
+        self.buffers: list[bytearray] = []
 
-    def gather(self, ranges: Iterable[tuple[int, int, int]], room: memoryview) -> None:
-        """Copies what lies at each range, its start and stop in the payload, into the room, at the third number.
+    def gather(self, ranges: Iterable[tuple[int, int, int]], buffer: memoryview) -> None:
+        """Copies what lies at each range, its start and stop in the payload, into the buffer, at the third number.
 
-        Threads that need the same frames share the work.  Raises `CodecError` as `Frames.take` does.
+        Threads that need the same frames share the work.  Raises `CodecError` as `FramedPayload.take` does.
         """
-        self._passage.gather(ranges, room, self)
+        self._passage.gather(ranges, buffer, self)
 
-    def room(self, size: int) -> memoryview:
+    def buffer(self, size: int) -> memoryview:
         """So many bytes, with anything in them, until the end of the stop."""
-        self.rooms.append(self._passage.room(size))
-        return memoryview(self.rooms[-1])[:size]
+        self.buffers.append(self._passage.buffer(size))
+        return memoryview(self.buffers[-1])[:size]
 
 
-def together(
+def decompress_shared(
     needed: Iterable[int],
     locks: dict[int, threading.Lock],
     done: Container[int],
@@ -323,19 +323,19 @@ def together(
         have(number, wait=True)
 
 
-def decompress(stored: Buffer, room: memoryview) -> None:
-    """Fills the room with what a frame becomes.  Raises `CodecError` where that is less."""
+def decompress(stored: Buffer, buffer: memoryview) -> None:
+    """Fills the buffer with what a frame becomes.  Raises `CodecError` where that is less."""
     engine = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW_MAX)
     try:
         with engine.stream_reader(stored) as reader:  # in one go: it sees that there is room for all
-            size = reader.readinto(room)
+            size = reader.readinto(buffer)
     except zstandard.ZstdError as error:
         raise CodecError("zstd: corrupt frame", actual=str(error)) from error
-    if size != len(room):
-        raise CodecError("zstd: wrong decompressed size", expected=len(room), actual=size)
+    if size != len(buffer):
+        raise CodecError("zstd: wrong decompressed size", expected=len(buffer), actual=size)
 
 
-def frames_of(data: Buffer, max_size: int, most: int | None = None) -> Frames | None:
+def frames_of(data: Buffer, max_size: int, most: int | None = None) -> FramedPayload | None:
     """The payload of `data`; None where it is not several frames that state their sizes, or these are not plausible."""
     view = memoryview(data)
     return frames_at(lambda start, end: view[start:end], len(view), max_size, windows=(len(view),), most=most)
@@ -349,7 +349,7 @@ def frames_at(
     *,
     windows: Sequence[int] = FRAME_WINDOWS,
     most: int | None = None,
-) -> Frames | None:
+) -> FramedPayload | None:
     """The same of so many `stored` bytes, of which `read` gives those from an offset to another: a window at a time to
     find the frames, and then each frame when it is decompressed.  None where a frame is larger than all of the windows,
     too.  Where the `size` of the payload is told, frames are looked for no further than somebody asks for bytes.
@@ -357,25 +357,25 @@ def frames_at(
     Raises what reading raises.
     """
     try:
-        places = Places(read, stored, max_size, windows, size, most)
+        places = FrameIndex(read, stored, max_size, windows, size, most)
     except CodecError:
         return None
     try:
-        return Frames(places)
+        return FramedPayload(places)
     except OSError:  # not so many addresses
         return None
 
 
 def reserve(size: int) -> memoryview:
     """So many bytes, which take memory from when they are written on; a `bytearray` would be cleared first."""
-    room = mmap.mmap(-1, size, access=mmap.ACCESS_COPY)
+    buffer = mmap.mmap(-1, size, access=mmap.ACCESS_COPY)
     if hasattr(mmap, "MADV_HUGEPAGE"):  # Linux: filling it takes a fraction of the time, as there are fewer pages
         with suppress(OSError):  # of a kernel that has none
-            room.madvise(mmap.MADV_HUGEPAGE)
-    return memoryview(room)
+            buffer.madvise(mmap.MADV_HUGEPAGE)
+    return memoryview(buffer)
 
 
-class Beginning:
+class PayloadPrefix:
     """The payload of frames that state no sizes, decompressed as far as anybody asked; it has `size` bytes."""
 
     is_small = True

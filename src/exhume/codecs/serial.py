@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import zstandard
 
 from exhume.codecs.common import over_budget
-from exhume.codecs.frames import Places, Reading, decompress, reserve
+from exhume.codecs.frames import FrameIndex, Reading, decompress, reserve
 from exhume.codecs.zstd import ZSTD_WINDOW_MAX
 from exhume.errors import CodecError
 
@@ -45,19 +45,19 @@ class Cursor:
         self._reader = engine.stream_reader(file, read_across_frames=True)  # type: ignore[arg-type]  # it only reads
         self._at = 0
 
-    def fill(self, start: int, room: memoryview) -> None:
-        """Copies the bytes from `start` on into the room.  Raises `CodecError` where there are fewer, or damage."""
+    def fill(self, start: int, buffer: memoryview) -> None:
+        """Copies the bytes from `start` on into the buffer.  Raises `CodecError` where there are fewer, or damage."""
         if start < self._at:
             self._restart()
         while self._at < start:
             self._next(self._skipped[: start - self._at])
         done = 0
-        while done < len(room):
-            done += self._next(room[done:])
+        while done < len(buffer):
+            done += self._next(buffer[done:])
 
-    def _next(self, room: memoryview) -> int:
+    def _next(self, buffer: memoryview) -> int:
         try:
-            size = self._reader.readinto(room)
+            size = self._reader.readinto(buffer)
         except zstandard.ZstdError as error:
             self._restart()
             raise CodecError("zstd: corrupt frame", actual=str(error)) from error
@@ -101,27 +101,27 @@ class Serial:
         return SerialPassage(self._cursor, self._lock)
 
 
-class LeanPassage(abc.ABC):
-    """Reads ranges of a payload and keeps nothing else of it; see `frames.Passage`."""
+class LeanFrameCache(abc.ABC):
+    """Reads ranges of a payload and keeps nothing else of it; see `frames.FrameCache`."""
 
     @contextmanager
-    def stop(self, *, keep: bool = False) -> Iterator[LeanStop]:
+    def stop(self, *, keep: bool = False) -> Iterator[LeanPinnedFrames]:
         """A place for what is gathered."""
-        yield LeanStop(self)
+        yield LeanPinnedFrames(self)
 
     @abc.abstractmethod
     def finish(self, start: int, stop: int) -> None:
         """Decompresses what of these bytes was not asked for.  Raises `CodecError`."""
 
     @abc.abstractmethod
-    def gather(self, ranges: Iterable[tuple[int, int, int]], room: memoryview) -> None:
-        """See `LeanStop.gather`."""
+    def gather(self, ranges: Iterable[tuple[int, int, int]], buffer: memoryview) -> None:
+        """See `LeanPinnedFrames.gather`."""
 
 
-class FramePassage(LeanPassage):
+class FramePassage(LeanFrameCache):
     """Decompresses each frame in which a range lies, each time."""
 
-    def __init__(self, places: Places) -> None:
+    def __init__(self, places: FrameIndex) -> None:
         self._places = places
         self._seen: set[int] = set()
 
@@ -131,7 +131,7 @@ class FramePassage(LeanPassage):
                 begin = self._places.ends[number]
                 self.gather([(begin, begin + 1, 0)], memoryview(bytearray(1)))
 
-    def gather(self, ranges: Iterable[tuple[int, int, int]], room: memoryview) -> None:
+    def gather(self, ranges: Iterable[tuple[int, int, int]], buffer: memoryview) -> None:
         places, ends = self._places, self._places.ends
         frame, known = memoryview(b""), -1
         for start, stop, at in sorted(ranges):
@@ -142,10 +142,10 @@ class FramePassage(LeanPassage):
                     decompress(places.read(*places.stored[number]), frame)
                     self._seen.add(number)
                 first, last = max(start, before), min(stop, end)
-                room[at + first - start : at + last - start] = frame[first - before : last - before]
+                buffer[at + first - start : at + last - start] = frame[first - before : last - before]
 
 
-class SerialPassage(LeanPassage):
+class SerialPassage(LeanFrameCache):
     """Decompresses the payload from its beginning, in one pass for all ranges that are asked for together."""
 
     def __init__(self, cursor: Cursor, lock: threading.Lock) -> None:
@@ -155,25 +155,25 @@ class SerialPassage(LeanPassage):
         with self._lock:
             self._cursor.fill(stop, memoryview(b""))
 
-    def gather(self, ranges: Iterable[tuple[int, int, int]], room: memoryview) -> None:
+    def gather(self, ranges: Iterable[tuple[int, int, int]], buffer: memoryview) -> None:
         with self._lock:
             for start, stop, at in sorted(ranges):
-                self._cursor.fill(start, room[at : at + stop - start])
+                self._cursor.fill(start, buffer[at : at + stop - start])
 
 
-class LeanStop:
+class LeanPinnedFrames:
     """A place in such a passage."""
 
-    def __init__(self, passage: LeanPassage) -> None:
+    def __init__(self, passage: LeanFrameCache) -> None:
         self._passage = passage
 
-    def gather(self, ranges: Iterable[tuple[int, int, int]], room: memoryview) -> None:
-        """Copies the bytes of each range, its start and stop in the payload, into the room, at the third number.
+    def gather(self, ranges: Iterable[tuple[int, int, int]], buffer: memoryview) -> None:
+        """Copies the bytes of each range, its start and stop in the payload, into the buffer, at the third number.
 
         Raises `CodecError`.
         """
-        self._passage.gather(ranges, room)
+        self._passage.gather(ranges, buffer)
 
-    def room(self, size: int) -> memoryview:
+    def buffer(self, size: int) -> memoryview:
         """Memory for this many bytes."""
         return memoryview(bytearray(size))

@@ -1,7 +1,7 @@
 """From Kaitai Struct specifications to fast readers, and to the facts that need no data.
 
-Needs the standard library only: it runs before anything is installed.  Its functions raise `RefusedError` for anything
-in a specification that readers cannot do; no other errors leave the package.
+Needs the standard library only: it runs before anything is installed.  Its functions raise `UnsupportedError` for
+anything in a specification that readers cannot do; no other errors leave the package.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from exhume.compiler.front.kinds import structures
 from exhume.compiler.front.model import Field, Given, Model
 from exhume.compiler.front.validate import check_size, validate
 from exhume.compiler.needs import find_needs
-from exhume.compiler.refusal import RefusedError
+from exhume.compiler.refusal import UnsupportedError
 
-__all__ = ["Given", "RefusedError", "compile_foreign", "compile_specs"]
+__all__ = ["Given", "UnsupportedError", "compile_foreign", "compile_specs"]
 
 Specs = Mapping[str, Mapping[str, Any]]
 """Specifications by their ids, as YAML gives them."""
@@ -41,7 +41,7 @@ def compile_specs(specs: Specs) -> dict[str, str]:
 
     `facts/_tiling.py` names the structures that leave no byte out.
 
-    Raises `RefusedError` naming the field and what is not covered.
+    Raises `UnsupportedError` naming the field and what is not covered.
     """
     for id, spec in specs.items():
         _exact(spec, id)
@@ -61,7 +61,7 @@ def compile_specs(specs: Specs) -> dict[str, str]:
 
 
 def _exact(part: Any, where: str) -> None:
-    """Raises `RefusedError` for a number so large that the JSON of a specification may not have all of its digits."""
+    """Raises `UnsupportedError` for a number so large that JSON of a specification may lack some of its digits."""
     if isinstance(part, Mapping):
         for key, one in part.items():
             _exact(one, f"{where}: {key}")
@@ -69,14 +69,14 @@ def _exact(part: Any, where: str) -> None:
         for one in part:
             _exact(one, where)
     elif type(part) is int and abs(part) > 1 << 53:
-        raise RefusedError(f"{part} may have lost digits: write a number of this size between quotes", where)
+        raise UnsupportedError(f"{part} may have lost digits: write a number of this size between quotes", where)
 
 
 def compile_foreign(specs: Specs, given: Given | None = None) -> dict[str, str]:
     """The readers of specifications of unknown origin, by path: `<id>.py` each, and `_layout.py` that they share.
 
     No part of a specification becomes code unless it was parsed and found to be a name or a constant, and the code is
-    looked at once more (`exhume.compiler.audit`).  Raises `RefusedError` naming the field and what is not covered.
+    looked at once more (`exhume.compiler.audit`).  Raises `UnsupportedError` naming the field and what is not covered.
     """
     for id, spec in specs.items():
         validate(spec, id)
@@ -86,9 +86,9 @@ def compile_foreign(specs: Specs, given: Given | None = None) -> dict[str, str]:
         model = Model(with_columns(specs, given), foreign=True, given=given)
         texts = {f"{id}.py": text for id, text in module_texts(model).items()}
     except RecursionError:
-        raise RefusedError("refers to itself, or is nested too deeply", min(specs)) from None
+        raise UnsupportedError("refers to itself, or is nested too deeply", min(specs)) from None
     if sum(map(len, texts.values())) > budgets.CODE:
-        raise RefusedError(f"its readers are more than {budgets.CODE} characters of code", min(specs))
+        raise UnsupportedError(f"its readers are more than {budgets.CODE} characters of code", min(specs))
     audited(texts, model)
     return {"__init__.py": FOREIGN_DOC, "_layout.py": LAYOUT + FOREIGN} | texts
 
@@ -107,7 +107,7 @@ def paused_texts(
     type, field = found
     try:
         text = module_text(type.root, find_needs(model), traced=False, paused=field)
-    except RefusedError:
+    except UnsupportedError:
         return None
     return {**texts, f"{type.root.id}.py": text}
 
@@ -131,7 +131,7 @@ def with_columns(specs: Specs, given: Given | None = None) -> Specs:
         try:
             if rows_are_plain(type) and scan_text(Module(type.root, needs), type):
                 type.raw["-columns"] = True  # type: ignore[index]  # a copy
-        except RefusedError:
+        except UnsupportedError:
             continue
     return specs
 

@@ -15,7 +15,7 @@ from typing import Any
 from exhume.compiler.emit.text import member, safe
 from exhume.compiler.front.expressions import is_private
 from exhume.compiler.front.model import Model
-from exhume.compiler.refusal import RefusedError
+from exhume.compiler.refusal import UnsupportedError
 
 NODES = frozenset({
     ast.Module, ast.Expr, ast.Constant, ast.Import, ast.ImportFrom, ast.alias,
@@ -111,7 +111,7 @@ def classes(model: Model) -> frozenset[str]:
 
 
 def audited(texts: Mapping[str, str], model: Model) -> None:
-    """Raises `RefusedError` for readers of a package, by path, that are not made of what readers are.
+    """Raises `UnsupportedError` for readers of a package, by path, that are not made of what readers are.
 
     The module that they share, and that of the package, are texts of ours.
     """
@@ -121,22 +121,24 @@ def audited(texts: Mapping[str, str], model: Model) -> None:
         if path not in OURS:
             try:
                 audit(text, names, readers, modules)
-            except RefusedError as error:
+            except UnsupportedError as error:
                 raise error.within(path.removesuffix(".py")) from None
 
 
 @functools.lru_cache(maxsize=64)
 def audit(text: str, names: frozenset[str], readers: frozenset[str], modules: frozenset[str]) -> None:
-    """Raises `RefusedError` for generated code that has anything that the compiler does not write.
+    """Raises `UnsupportedError` for generated code that has anything that the compiler does not write.
 
     `names` are those of fields, `readers` those of classes and functions, `modules` those that are beside it.
     """
     try:
         _Audit(ast.parse(text), names, readers, modules).run()
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        if isinstance(error, RefusedError):
+        if isinstance(error, UnsupportedError):
             raise
-        raise RefusedError(f"its code is too large or nested too deeply for Python ({type(error).__name__})") from None
+        raise UnsupportedError(
+            f"its code is too large or nested too deeply for Python ({type(error).__name__})"
+        ) from None
 
 
 def _nodes(tree: ast.Module) -> list[ast.AST]:
@@ -342,6 +344,6 @@ def composed(name: str, names: frozenset[str]) -> bool:
     return whole + 1 in starts
 
 
-def _refused(what: str, node: ast.AST) -> RefusedError:
+def _refused(what: str, node: ast.AST) -> UnsupportedError:
     line = getattr(node, "lineno", 0)
-    return RefusedError(f"its code would have what no reader has: {what}, line {line}")
+    return UnsupportedError(f"its code would have what no reader has: {what}, line {line}")

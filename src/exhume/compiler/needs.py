@@ -10,7 +10,7 @@ from exhume.compiler.fixed import bit_order, shares_bytes
 from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.kinds import DECIDED, REST, SOME_STRUCTURE, combined, structures
 from exhume.compiler.front.model import Field, Model, Type
-from exhume.compiler.refusal import RefusedError
+from exhume.compiler.refusal import UnsupportedError
 
 KEYS = ("if", "size", "pos", "io", "repeat-expr", "repeat-until", "value", "parent")
 
@@ -154,7 +154,7 @@ def deciding(type: Type) -> Iterator[ex.Expr]:
 def find_needs(model: Model) -> dict[Type, Needs]:
     """Return the needs of every type, those of its parts included.
 
-    Raises `RefusedError` for bits of both orders within a byte.
+    Raises `UnsupportedError` for bits of both orders within a byte.
     """
     needs = {type: Needs() for type in model.types()}
     for type, need in needs.items():
@@ -174,7 +174,7 @@ def find_needs(model: Model) -> dict[Type, Needs]:
         model.shares = shares_bytes(needs)
         bits = [one for type in needs for one in type.seq if bit_order(one.one) is not None]
         if model.shares and len({bit_order(one.one) for one in bits}) > 1:
-            raise RefusedError("bits of both orders within a byte are not covered", bits[-1].where)
+            raise UnsupportedError("bits of both orders within a byte are not covered", bits[-1].where)
     if model.foreign:  # every structure knows the one around it, and its stream
         cut = any("parent" in field.raw for type in needs for field in type.fields())
         for type, need in needs.items():
@@ -225,11 +225,11 @@ def _others(type: Type, needs: dict[Type, Needs]) -> None:
                     continue
                 try:
                     of = type.kind_of(node.of, field.one)
-                except RefusedError as error:
+                except UnsupportedError as error:
                     raise error.within(field.where) from None
                 for one in structures(of):
                     if one.type.opaque:
-                        raise RefusedError("nothing is known of a type that is given", field.where)
+                        raise UnsupportedError("nothing is known of a type that is given", field.where)
                     setattr(needs[one.type], {"_io": "keeps_stream"}.get(node.name, f"keeps{node.name}"), True)
                 if combined(of) == SOME_STRUCTURE and type.root.model.foreign:  # any may be asked
                     for need in needs.values():

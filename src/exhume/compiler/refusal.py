@@ -12,7 +12,7 @@ def meant(found: str, known: Iterable[str]) -> str:
     return f" (did you mean {near[0]!r}?)" if near else ""
 
 
-class RefusedError(ValueError):
+class UnsupportedError(ValueError):
     """A specification is wrong, or uses what fast readers cannot do; `where` is the path of the field."""
 
     def __init__(self, why: str, where: str = "") -> None:
@@ -20,6 +20,6 @@ class RefusedError(ValueError):
         self.why = why
         self.where = where
 
-    def within(self, where: str) -> RefusedError:
+    def within(self, where: str) -> UnsupportedError:
         """The same refusal with its place, where it has none yet."""
-        return self if self.where else RefusedError(self.why, where)
+        return self if self.where else UnsupportedError(self.why, where)

@@ -14,10 +14,10 @@ from hypothesis.errors import UnsatisfiedAssumption
 
 from exhume.compiler.front.model import Model, Type
 from exhume.compiler.instances.draw import Drawn, NoneDrawnError, draw
+from exhume.compiler.instances.invalidate import spoil
 from exhume.compiler.instances.roles import reached
 from exhume.compiler.instances.seal import KNOWN, Checksums, seal
-from exhume.compiler.instances.spoil import spoil
-from exhume.compiler.refusal import RefusedError
+from exhume.compiler.refusal import UnsupportedError
 
 __all__ = ["Instance", "InvalidInstance", "instances", "invalid_instances", "type_of"]
 
@@ -66,24 +66,24 @@ class _Drawing:
 
 
 def type_of(model: Model, path: str) -> Type:
-    """The type at a path, `zs` or `zs::block`; raises `RefusedError` for one that is not there."""
+    """The type at a path, `zs` or `zs::block`; raises `UnsupportedError` for one that is not there."""
     id, *names = path.split("::")
     if id not in model.schemas:
-        raise RefusedError(f"no specification {id}")
+        raise UnsupportedError(f"no specification {id}")
     return model.schemas[id].below(names)
 
 
 def _refuse_what_is_not_drawn(root: Type) -> None:
-    """Raises `RefusedError` for the first thing in a type that instances are not drawn with."""
+    """Raises `UnsupportedError` for the first thing in a type that instances are not drawn with."""
     for type in sorted(reached(root), key=lambda one: one.where):
         if type.decides is not None:
-            raise RefusedError("a byte order that depends on the data is not drawn", type.where)
+            raise UnsupportedError("a byte order that depends on the data is not drawn", type.where)
         for field in type.fields():
             for key in ("process", "pad-right"):
                 if key in field.raw:
-                    raise RefusedError(f"{key} is not drawn", field.where)
+                    raise UnsupportedError(f"{key} is not drawn", field.where)
             if "terminator" in field.raw and ("size" in field.raw or field.raw.get("size-eos")):
-                raise RefusedError("a terminator within a size is not drawn", field.where)
+                raise UnsupportedError("a terminator within a size is not drawn", field.where)
 
 
 def instances(
@@ -95,8 +95,8 @@ def instances(
 
     Everything that the specification describes can be read in them, instances included: sizes, counts and places are
     consistent; `valid`, `contents`, enums and encodings are respected; optional fields are sometimes present and
-    sometimes absent.  Raises `RefusedError` for `process`, padding, a terminator within a size, and a byte order that
-    the data decide.
+    sometimes absent.  Raises `UnsupportedError` for `process`, padding, a terminator within a size, and a byte order
+    that the data decide.
     """
     _refuse_what_is_not_drawn(type)
     given = None if arguments is None else list(arguments)

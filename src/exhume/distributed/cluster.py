@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from exhume.counts import counted
-from exhume.distributed.work import Answer, Lost, failure, work
+from exhume.distributed.work import TaskResult, WorkerLost, failure, work
 from exhume.errors import ExhumeError, MissingDependencyError, SourceError, Span
 
 CONNECT_TIMEOUT = 20.0
@@ -72,7 +72,7 @@ class Cluster:
         self._tasks[key] = task, len(units)
         self._completed.add(future)
 
-    def next(self) -> tuple[int, list[Answer] | Lost]:
+    def next(self) -> tuple[int, list[TaskResult] | WorkerLost]:
         """Waits for any task to end.  Raises `SourceError` when the cluster is gone."""
         future, result = next(self._completed)
         task, count = self._tasks.pop(future.key)
@@ -83,8 +83,8 @@ class Cluster:
         error = future.exception()
         if type(error).__name__ == "KilledWorker":
             times = getattr(error, "allowed_failures", 0) + 1
-            return task, Lost(f"on {counted(times, 'workers')}, one after the other", final=True)
-        return task, [Answer(error=failure("the work on a unit failed", error), passing=True)] * count
+            return task, WorkerLost(f"on {counted(times, 'workers')}, one after the other", final=True)
+        return task, [TaskResult(error=failure("the work on a unit failed", error), passing=True)] * count
 
     def close(self) -> None:
         self._completed.clear()

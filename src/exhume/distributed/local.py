@@ -20,7 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 from multiprocessing import resource_tracker
 from typing import Any
 
-from exhume.distributed.work import Answer, Lost, failure, work
+from exhume.distributed.work import TaskResult, WorkerLost, failure, work
 
 Work = tuple[int, Callable[[Any], Any], list[Any], float]
 
@@ -36,7 +36,7 @@ class Inline:
     def submit(self, task: int, function: Callable[[Any], Any], units: list[Any], delay: float) -> None:
         self._waiting.append((task, function, units, delay))
 
-    def next(self) -> tuple[int, list[Answer] | Lost]:
+    def next(self) -> tuple[int, list[TaskResult] | WorkerLost]:
         task, function, units, delay = self._waiting.popleft()
         return task, work(function, units, delay)
 
@@ -50,7 +50,7 @@ class Threads:
     def __init__(self, count: int) -> None:
         self.slots = count + max(1, count // 4)
         self._pool = ThreadPoolExecutor(count, thread_name_prefix="exhume-unit")
-        self._done: queue.SimpleQueue[tuple[int, list[Answer]]] = queue.SimpleQueue()
+        self._done: queue.SimpleQueue[tuple[int, list[TaskResult]]] = queue.SimpleQueue()
         self._closed = threading.Event()
 
     def submit(self, task: int, function: Callable[[Any], Any], units: list[Any], delay: float) -> None:
@@ -61,10 +61,10 @@ class Threads:
             try:
                 answers = work(function, units, delay)
             except BaseException as error:  # a thread that ended otherwise would never be heard of again
-                answers = [Answer(error=failure("the work on a unit failed", error)) for _ in units]
+                answers = [TaskResult(error=failure("the work on a unit failed", error)) for _ in units]
             self._done.put((task, answers))
 
-    def next(self) -> tuple[int, list[Answer] | Lost]:
+    def next(self) -> tuple[int, list[TaskResult] | WorkerLost]:
         return self._done.get()
 
     def close(self) -> None:
@@ -92,28 +92,28 @@ class Processes:
             try:
                 worker.pipe.send_bytes(message)
             except OSError:  # died while idle
-                worker.bury()
+                worker.kill()
                 continue
             self._busy[worker.pipe] = worker
             return
 
-    def next(self) -> tuple[int, list[Answer] | Lost]:
+    def next(self) -> tuple[int, list[TaskResult] | WorkerLost]:
         pipe: Any = multiprocessing.connection.wait(list(self._busy))[0]
         worker = self._busy.pop(pipe)
         try:
-            answers: list[Answer] = pickle.loads(pipe.recv_bytes())  # noqa: S301 - from a worker of this very process
+            answers: list[TaskResult] = pickle.loads(pipe.recv_bytes())  # noqa: S301 - from a worker of this very process
         except (EOFError, OSError):
-            return worker.task, Lost(worker.bury())
+            return worker.task, WorkerLost(worker.kill())
         self._idle.append(worker)
         return worker.task, answers
 
     def close(self) -> None:
         for worker in [*self._idle, *self._busy.values()]:
             if worker in self._idle:
-                worker.dismiss()
+                worker.stop()
             else:
                 worker.process.terminate()
-                worker.bury()
+                worker.kill()
         self._idle.clear()
         self._busy.clear()
 
@@ -146,7 +146,7 @@ class _Worker:
         theirs.close()
         self.task = -1
 
-    def bury(self) -> str:
+    def kill(self) -> str:
         """Waits until the process has ended; returns in words how it ended."""
         self.pipe.close()
         self.process.join(5)
@@ -157,11 +157,11 @@ class _Worker:
         self.process.close()
         return f"killed by signal {-code}" if code < 0 else f"exit code {code}"
 
-    def dismiss(self) -> None:
+    def stop(self) -> None:
         """Lets an idle process end by itself."""
         with contextlib.suppress(OSError):
             self.pipe.send_bytes(b"")
-        self.bury()
+        self.kill()
 
 
 def serve(pipe: Any) -> None:
@@ -180,5 +180,5 @@ def serve(pipe: Any) -> None:
             answers = work(function, units, delay)
             reply = pickle.dumps(answers, pickle.HIGHEST_PROTOCOL)
         except Exception as error:  # what cannot be unpickled here, or pickled back
-            reply = pickle.dumps([Answer(error=failure("the work on a unit failed", error))] * count)
+            reply = pickle.dumps([TaskResult(error=failure("the work on a unit failed", error))] * count)
         pipe.send_bytes(reply)

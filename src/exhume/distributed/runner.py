@@ -15,7 +15,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from exhume.archive import Progress, no_progress
-from exhume.distributed.work import Answer, AtOnce, Lost
+from exhume.distributed.work import TaskResult, ThreadedCall, WorkerLost
 from exhume.errors import ExhumeError, SourceError
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Backend(Protocol):
 
     def submit(self, task: int, function: Callable[[Any], Any], units: list[Any], delay: float) -> None: ...
 
-    def next(self) -> tuple[int, list[Answer] | Lost]: ...
+    def next(self) -> tuple[int, list[TaskResult] | WorkerLost]: ...
 
     def close(self) -> None: ...
 
@@ -99,7 +99,7 @@ def run(
     if total is None and isinstance(units, Sized):
         total = len(units)
     if at_once > 1:
-        function, batch = AtOnce(function, at_once), batch or min(MAX_BATCH, 2 * at_once)
+        function, batch = ThreadedCall(function, at_once), batch or min(MAX_BATCH, 2 * at_once)
     backend = _backend(cluster, jobs, workers)
     try:
         yield from _Drive(backend, function, units, retries, retry_delay, window, batch, progress, total, unit)
@@ -197,14 +197,14 @@ class _Drive:
             self._backend.submit(self._tasks, self._function, [one.unit for one in group], delay)
             self._tasks += 1
 
-    def _settle(self, group: list[_Try], answer: list[Answer] | Lost) -> Iterator[Result]:
+    def _settle(self, group: list[_Try], answer: list[TaskResult] | WorkerLost) -> Iterator[Result]:
         """Results of a task's units; the others are queued again."""
-        if isinstance(answer, Lost):
+        if isinstance(answer, WorkerLost):
             if len(group) > 1:  # one of them may be the reason: alone, it cannot harm the others
                 self._again.extend(group)
                 return
             error = SourceError("the worker died", code="EX-609", actual=answer.reason)
-            answer = [Answer(error=error, passing=not answer.final)]
+            answer = [TaskResult(error=error, passing=not answer.final)]
         for one, got in zip(group, answer, strict=True):
             one.attempts += 1
             if got.error is not None and got.passing and one.attempts <= self._retries:

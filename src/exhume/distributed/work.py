@@ -16,7 +16,7 @@ _FINAL = frozenset({"EX-602", "EX-605", "EX-606", "EX-607", "EX-612", "EX-614", 
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class TaskResult:
     """The outcome of one unit: a value, or the error and whether another attempt may help."""
 
     value: Any = None
@@ -25,7 +25,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
+class WorkerLost:
     """The worker died with these units; `final` when they have been tried on others already."""
 
     reason: str
@@ -33,7 +33,7 @@ class Lost:
 
 
 @dataclass(frozen=True, slots=True)
-class AtOnce:
+class ThreadedCall:
     """A function that a worker calls for several units at the same time, on `threads` threads."""
 
     function: Callable[[Any], Any]
@@ -43,24 +43,24 @@ class AtOnce:
         return self.function(unit)
 
 
-def work(function: Callable[[Any], Any], units: Sequence[Any], delay: float = 0.0) -> list[Answer]:
+def work(function: Callable[[Any], Any], units: Sequence[Any], delay: float = 0.0) -> list[TaskResult]:
     """`function(unit)` for each unit, in order, after a pause of `delay` seconds; never raises an `Exception`."""
     if delay > 0:
         time.sleep(delay)
-    if isinstance(function, AtOnce):
+    if isinstance(function, ThreadedCall):
         return list(map_ordered(partial(_one, function.function), units, min(function.threads, len(units))))
     return [_one(function, unit) for unit in units]
 
 
-def _one(function: Callable[[Any], Any], unit: Any) -> Answer:
+def _one(function: Callable[[Any], Any], unit: Any) -> TaskResult:
     try:
-        return Answer(function(unit))
+        return TaskResult(function(unit))
     except ExhumeError as error:
-        return Answer(passing=may_pass(error), error=_portable(error))
+        return TaskResult(passing=may_pass(error), error=_portable(error))
     except MemoryError as error:
-        return Answer(error=failure("out of memory", error), passing=True)
+        return TaskResult(error=failure("out of memory", error), passing=True)
     except Exception as error:  # any error is reported, and the other units continue
-        return Answer(error=failure("the work on a unit failed", error), passing=True)
+        return TaskResult(error=failure("the work on a unit failed", error), passing=True)
 
 
 def failure(message: str, error: BaseException) -> SourceError:

@@ -16,7 +16,7 @@ from exhume.archive import Progress, no_progress
 from exhume.engines.scan import Scanner
 from exhume.errors import ExhumeError, QueryError, SourceError, Span
 from exhume.findings import NOT_CHECKED, Finding
-from exhume.io import witness
+from exhume.io import activity
 from exhume.io.opening import Target, open_target
 from exhume.io.parallel import map_ordered
 from exhume.io.source import Source
@@ -183,8 +183,8 @@ def join(finds: Iterable[CarvedArchive]) -> Iterator[CarvedArchive]:
             while open_ones and open_ones[-1][1].end <= found.end:
                 open_ones.pop()
             open_ones.append((number, result))
-        if witness.active is not None:
-            witness.active.told("archive", result.to_dict())
+        if activity.current is not None:
+            activity.current.on_result("archive", result.to_dict())
         yield result
 
 

@@ -14,7 +14,7 @@ from exhume.io.tree import Tree
 from exhume.registry import Format, Identification, formats, get_format
 
 if TYPE_CHECKING:
-    from exhume.engines.walk import Found
+    from exhume.engines.walk import WalkEntry
 
 SURE = 0.5
 """Candidates with at least this confidence are opened without being named by the caller."""
@@ -131,19 +131,19 @@ def _candidates(source: Source | Tree) -> list[Identification]:
     return _ranked([*found, *_probed(source, [d for d in formats().values() if d.container not in (kind, "either")])])
 
 
-def walk(target: Target, **storage: Any) -> Iterator[Found]:
-    """Everything below a directory: archives, the files that belong to them, and all others; see `Found`.
+def walk(target: Target, **storage: Any) -> Iterator[WalkEntry]:
+    """Everything below a directory: archives, the files that belong to them, and all others; see `WalkEntry`.
 
     If the target is a file, it is the only one found.  Raises `SourceError` when the target cannot be opened.
     """
-    from exhume.engines.walk import Found, Kind, walk_tree
+    from exhume.engines.walk import Kind, WalkEntry, walk_tree
 
     opened = open_target(target, **storage)
     try:
         if isinstance(opened, Tree):
             yield from walk_tree(opened, _directory_format)
         else:
-            yield Found(opened.name, Kind.FILE)
+            yield WalkEntry(opened.name, Kind.FILE)
     finally:
         if opened is not target:
             opened.close()

@@ -73,7 +73,7 @@ def inspect_archive(
 
 
 @dataclass(frozen=True, slots=True)
-class Known(Info):
+class PartialInfo(Info):
     """What `info` can report: the archive's own values or those of its header, and why there are no others."""
 
     facts: dict[str, Any]
@@ -142,14 +142,14 @@ class Inspection(Archive):
     def outline(self) -> SectionMap:
         return self.sections()
 
-    def info(self) -> Known:
+    def info(self) -> PartialInfo:
         found = self._attempt(self._archive.info) if self._archive is not None else None
         if found is not None:
             self.problems += [finding for finding in found.findings if finding not in self.problems]
-            return Known(found.to_dict(), tuple(self.problems), found.omitted)
+            return PartialInfo(found.to_dict(), tuple(self.problems), found.omitted)
         sections = self.sections()
         facts = {"size": sum(source.size for source in sections.sources.values()), "fields": dict(_parsed(sections))}
-        return Known(facts, tuple(self.problems))
+        return PartialInfo(facts, tuple(self.problems))
 
     def stats(self, *, jobs: int = 1) -> dict[str, Any]:
         opened = self._archive

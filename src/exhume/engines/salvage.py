@@ -14,7 +14,7 @@ from exhume.engines.identify import identify_source, recognise
 from exhume.engines.verify import Verification
 from exhume.errors import ExhumeError, Span, UnrecognizedFormatError, UnsupportedOperationError, WriterError
 from exhume.findings import Finding, Verdict
-from exhume.io import witness
+from exhume.io import activity
 from exhume.io.files import open_input
 from exhume.io.opening import Target, open_target
 from exhume.io.output.atomic import exists_error
@@ -92,8 +92,8 @@ def salvage(
         report.verified_by = VerifiedBy.FAILED
     elif report.verdict is Verdict.INCOMPLETE:
         report.set_verified_by(VerifiedBy.NONE)
-    if witness.active is not None:
-        witness.active.told("salvage", report.to_dict())
+    if activity.current is not None:
+        activity.current.on_result("salvage", report.to_dict())
     return report
 
 

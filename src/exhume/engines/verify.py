@@ -16,10 +16,10 @@ from exhume.findings import (
     Finding,
     Severity,
     Verdict,
-    each_once,
+    deduplicated,
     summarize,
 )
-from exhume.io import witness
+from exhume.io import activity
 from exhume.io.opening import Target, open_target
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.registry import get_format
@@ -119,12 +119,14 @@ class Verification(Iterator[Finding]):
         try:
             for finding in self._findings(source):
                 self.counts[finding.severity] += 1
-                if witness.active is not None:
-                    witness.active.told("finding", finding.to_dict())
+                if activity.current is not None:
+                    activity.current.on_result("finding", finding.to_dict())
                 yield finding
-            if witness.active is not None:
+            if activity.current is not None:
                 verdict = str(self._so_far())
-                witness.active.told("verdict", {"target": source.name, "format": self.format, "verdict": verdict})
+                activity.current.on_result(
+                    "verdict", {"target": source.name, "format": self.format, "verdict": verdict}
+                )
         finally:
             if source is not self.target:
                 source.close()
@@ -139,7 +141,7 @@ class Verification(Iterator[Finding]):
                     return
             described = get_format(self.format)
             if described.has("verify"):
-                yield from each_once(described.hook("verify")(source, limits=self._limits, **self._options))
+                yield from deduplicated(described.hook("verify")(source, limits=self._limits, **self._options))
             else:
                 archive = described.hook("open")(source, limits=self._limits)
                 try:

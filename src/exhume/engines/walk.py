@@ -27,7 +27,7 @@ class Kind(enum.StrEnum):
     UNREADABLE = "unreadable"
 
 
-class Found(NamedTuple):
+class WalkEntry(NamedTuple):
     """One thing that was found: its path or URL, and what it is.
 
     ARCHIVE: a directory of that `format`, which `tree` opens without listing it again; PART: a file of the archive
@@ -51,13 +51,13 @@ class _Folder(NamedTuple):
     """
 
     path: str = ""
-    owner: Found | None = None
+    owner: WalkEntry | None = None
     within: str = ""
     tree: Tree | None = None
     place: str = ""
 
 
-def walk_tree(root: Tree, recognise: Callable[[Tree], str | None]) -> Iterator[Found]:
+def walk_tree(root: Tree, recognise: Callable[[Tree], str | None]) -> Iterator[WalkEntry]:
     """Everything below a directory, the files of a directory before its directories, by name.
 
     `recognise` says which format a directory is an archive of.  Each directory is listed once, also when the archives
@@ -75,7 +75,7 @@ def walk_tree(root: Tree, recognise: Callable[[Tree], str | None]) -> Iterator[F
         try:
             entries = tree.listing(place)
         except SourceError as error:
-            yield Found(name, Kind.UNREADABLE, error=error)
+            yield WalkEntry(name, Kind.UNREADABLE, error=error)
             continue
         if not _owns(owner, within):
             owner, within = None, ""
@@ -85,9 +85,9 @@ def walk_tree(root: Tree, recognise: Callable[[Tree], str | None]) -> Iterator[F
                     format = recognise(here)
                 except SourceError as error:
                     format = None
-                    yield Found(name, Kind.UNREADABLE, error=error)
+                    yield WalkEntry(name, Kind.UNREADABLE, error=error)
                 if format is not None:
-                    owner, tree, place, apart = Found(name, Kind.ARCHIVE, format, tree=here), here, "", False
+                    owner, tree, place, apart = WalkEntry(name, Kind.ARCHIVE, format, tree=here), here, "", False
                     _list_own(owner)
                     yield owner
         folders = []
@@ -100,16 +100,16 @@ def walk_tree(root: Tree, recognise: Callable[[Tree], str | None]) -> Iterator[F
         waiting += reversed(folders)
 
 
-def _lone(name: str, kind: str, owner: Found | None) -> Found:
+def _lone(name: str, kind: str, owner: WalkEntry | None) -> WalkEntry:
     """What is not a directory, and belongs to the archive `owner`, if any."""
     if kind == "link":
-        return Found(name, Kind.LINK)
+        return WalkEntry(name, Kind.LINK)
     if kind == "other":
-        return Found(name, Kind.UNREADABLE, error=SourceError("not a regular file or directory"))
-    return Found(name, Kind.PART, owner.format, owner.name) if owner is not None else Found(name, Kind.FILE)
+        return WalkEntry(name, Kind.UNREADABLE, error=SourceError("not a regular file or directory"))
+    return WalkEntry(name, Kind.PART, owner.format, owner.name) if owner is not None else WalkEntry(name, Kind.FILE)
 
 
-def _list_own(archive: Found) -> None:
+def _list_own(archive: WalkEntry) -> None:
     """Lists the folders that belong to an archive, so that other processes which open it need not."""
     waiting = [""]
     while waiting and archive.tree is not None:
@@ -121,7 +121,7 @@ def _list_own(archive: Found) -> None:
                     waiting.append(path)
 
 
-def _owns(owner: Found | None, name: str) -> bool:
+def _owns(owner: WalkEntry | None, name: str) -> bool:
     """Whether a file or directory of that name, relative to an archive, belongs to it."""
     if owner is None or owner.format is None or not name:
         return False

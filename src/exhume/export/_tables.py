@@ -20,7 +20,7 @@ from exhume.errors import WriterError
 from exhume.io.jsonout import dumps
 from exhume.io.output.atomic import AtomicDirectory, AtomicFile, postponed
 from exhume.io.output.stream import binary_output, text_output
-from exhume.io.parallel import Beside
+from exhume.io.parallel import BackgroundRunner
 from exhume.io.processes import map_processes
 from exhume.limits import cpu_count
 from exhume.tabular import wide
@@ -60,7 +60,7 @@ class TableFile(ABC):
     def __init__(self, pa: Any, file: BinaryIO, schema: Any, report: ExportReport, jobs: int) -> None:
         self.pa, self.schema, self.report = pa, schema, report
         self.file = _Sink(file)
-        self.beside = Beside(jobs)
+        self.background = BackgroundRunner(jobs)
 
     @abstractmethod
     def write(self, batch: Any) -> None:
@@ -82,7 +82,7 @@ class TableFile(ABC):
     def __exit__(self, exc_type: object, *exc: object) -> None:
         is_whole = False
         try:
-            self.beside.wait()  # what is wrong there was so before any other error
+            self.background.wait()  # what is wrong there was so before any other error
             is_whole = exc_type is None
         finally:
             self.file.is_open = is_whole  # closing must not write anything that makes a broken file look whole

@@ -41,7 +41,7 @@ class ParquetFile(TableFile):
 
     def flush(self) -> None:
         if self._held:
-            self.beside.call(self._put, self.pa.Table.from_batches(self._held, self.schema))
+            self.background.submit(self._put, self.pa.Table.from_batches(self._held, self.schema))
         self._held, self._rows, self.gathered = [], 0, 0
 
     def _put(self, part: Any) -> None:
@@ -50,7 +50,7 @@ class ParquetFile(TableFile):
     def close(self) -> None:
         if self.file.is_open:
             self.flush()
-        self.beside.wait()
+        self.background.wait()
         self._writer.close()
 
 

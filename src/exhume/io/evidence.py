@@ -12,7 +12,7 @@ import threading
 from typing import Any
 
 from exhume.errors import MissingDependencyError, SourceError, Span
-from exhume.io import witness
+from exhume.io import activity
 from exhume.io.portable import READ
 from exhume.io.source import Source
 
@@ -41,9 +41,9 @@ class EvidenceSource(Source):
         self._handle: Any = None
         try:
             segments = pyewf.glob(path)
-            if witness.active is not None:
+            if activity.current is not None:
                 for segment in segments:
-                    witness.active.opened(segment)
+                    activity.current.on_open(segment)
             self._handle = pyewf.open(segments)
             self._size = int(self._handle.get_media_size())
             self.digest: str = self._handle.get_hash_value("MD5") or ""

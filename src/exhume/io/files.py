@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from exhume.errors import ExhumeError, SourceError, Span
-from exhume.io import witness
+from exhume.io import activity
 from exhume.io.portable import READ, read_into
 from exhume.io.source import STREAM_CHUNK, source_error
 
@@ -66,9 +66,9 @@ class RawFile(io.RawIOBase):
 
     def readinto(self, buffer: Any, /) -> int:
         """Reads into a buffer until it is full or the file ends.  Raises `SourceError` with the place."""
-        if witness.active is not None and self.seekable():
+        if activity.current is not None and self.seekable():
             at = os.lseek(self._fd, 0, os.SEEK_CUR)
-            witness.active.read(self.name, at, at + memoryview(buffer).nbytes)
+            activity.current.on_read(self.name, at, at + memoryview(buffer).nbytes)
         try:
             return read_into(self.fileno(), buffer)
         except OSError as error:
@@ -114,8 +114,8 @@ def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
 
 def open_input(path: str | os.PathLike[str]) -> BinaryIO:
     """A buffered binary file for reading, on top of a `RawFile`.  Raises `SourceError`."""
-    if witness.active is not None:
-        witness.active.opened(path)
+    if activity.current is not None:
+        activity.current.on_open(path)
     with naming(path):
         fd = os.open(path, READ)
         raw = RawFile(fd, path)

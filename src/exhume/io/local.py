@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from exhume.errors import EntryNotFoundError, SourceError, Span, UnsafePathError
-from exhume.io import witness
+from exhume.io import activity
 from exhume.io.portable import READ, pread
 from exhume.io.source import Source, close_quietly, source_error
 from exhume.io.tree import Tree, check_relative
@@ -33,8 +33,8 @@ class FileSource(Source):
     def __init__(self, path: str | os.PathLike[str], name: str | None = None) -> None:
         self._path = os.fspath(path)
         self.name = self._path if name is None else name
-        if witness.active is not None:
-            witness.active.opened(self._path)
+        if activity.current is not None:
+            activity.current.on_open(self._path)
         try:
             self._fd = open_untouched(self._path)
         except OSError as error:
@@ -62,8 +62,8 @@ class FileSource(Source):
     def _read(self, offset: int, size: int) -> bytes:
         if self._fd < 0:
             raise SourceError("the file is closed", span=self.span(offset, offset + size), code="EX-605")
-        if witness.active is not None:
-            witness.active.read(self._path, offset, offset + size)
+        if activity.current is not None:
+            activity.current.on_read(self._path, offset, offset + size)
         try:
             data = pread(self._fd, size, offset)
             if len(data) == size or not data:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import mmap
 from typing import Any
 
-from exhume.io import witness
+from exhume.io import activity
 from exhume.io.source import Source
 
 SMALL = 1 << 20
@@ -17,7 +17,7 @@ def mapped(source: Source) -> Any:
 
     A file that gets shorter while it is mapped ends the process (SIGBUS), as with every program that maps it.
     """
-    number = source.fileno() if source.size > SMALL and witness.active is None else None
+    number = source.fileno() if source.size > SMALL and activity.current is None else None
     if number is None or source.origin % mmap.ALLOCATIONGRANULARITY:
         return source.read_at(0, source.size)
     try:

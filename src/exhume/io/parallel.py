@@ -54,14 +54,14 @@ class _Call(Generic[T, R]):
             return self._result
 
 
-class Beside:
+class BackgroundRunner:
     """Runs calls in sequence, each in parallel with its caller until the next call; with one job, in the caller."""
 
     def __init__(self, jobs: int) -> None:
         self._is_alone = (jobs or cpu_count()) == 1
         self._last: _Call[Any, object] | None = None
 
-    def call(self, function: Callable[[T], object], item: T) -> None:
+    def submit(self, function: Callable[[T], object], item: T) -> None:
         """Makes a call when the one before it has ended.  Raises what that one raised."""
         if self._is_alone:
             function(item)

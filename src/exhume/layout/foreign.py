@@ -18,7 +18,7 @@ from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import Any, Self
 
-from exhume.compiler import Given, RefusedError, compile_foreign, paused_texts, with_columns
+from exhume.compiler import Given, UnsupportedError, compile_foreign, paused_texts, with_columns
 from exhume.compiler.emit.extension import Extension, extension, package_texts
 from exhume.compiler.emit.modules import ACCEPTED, module_texts
 from exhume.compiler.emit.stubs import stub_texts
@@ -92,7 +92,7 @@ def compile_ksy(
     given = Given(frozenset(readers), frozenset(process), {name: one.id for name, one in compiled.items()})
     try:
         texts = compile_foreign(found.specs, given)
-    except RefusedError as error:
+    except UnsupportedError as error:
         raise found.refused(error, id) from None
     outside = Outside(readers, process)
     made = Specification(id, found.specs, texts, given, outside, native=native_readers(texts) if native else None)

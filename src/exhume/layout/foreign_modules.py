@@ -15,7 +15,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
-from exhume.compiler import RefusedError
+from exhume.compiler import UnsupportedError
 from exhume.compiler.audit import BUILTINS, IMPORTS, audited
 from exhume.compiler.emit.extension import Extension
 from exhume.compiler.emit.layout import FOREIGN
@@ -144,7 +144,7 @@ def load(
         try:
             if model is not None:
                 audited(texts, model)
-        except RefusedError as error:
+        except UnsupportedError as error:
             raise SpecificationError(error.why, field_path=error.where) from None
         _PACKAGES[package] = {path.removesuffix(".py"): text for path, text in texts.items()} | {"_given": ""}
         _OUTSIDE[package] = outside

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from exhume.compiler import RefusedError, budgets
+from exhume.compiler import UnsupportedError, budgets
 from exhume.errors import MissingDependencyError, Span, SpecificationError, shorten
 from exhume.io.opening import open_target
 from exhume.io.source import Source
@@ -89,7 +89,7 @@ class SpecFiles:
             self.specs[id] = spec
             self.paths.setdefault(id, path)
 
-    def refused(self, error: RefusedError, id: str) -> SpecificationError:
+    def refused(self, error: UnsupportedError, id: str) -> SpecificationError:
         """Our exception for what the compiler refuses, with the name of the file."""
         first = re.match(r"\w+", error.where)
         id = first[0] if first is not None and first[0] in self.paths else id

@@ -29,7 +29,7 @@ class Damage(NamedTuple):
     change: Callable[[bytes], bytes]
 
 
-class Judgement(enum.StrEnum):
+class DamageOutcome(enum.StrEnum):
     """What became of a damage."""
 
     FOUND = "found"  # verify, or reading all of it, says that something is wrong or could not be checked
@@ -112,17 +112,23 @@ def target_of(files: Files) -> Any:
     return files[""] if set(files) == {""} else MemoryTree(files)
 
 
-def judge(files: Files, name: str, damage: Damage, format: str, usual: str) -> Judgement:
+def judge(files: Files, name: str, damage: Damage, format: str, usual: str) -> DamageOutcome:
     """What becomes of a damage of the file `name`; `usual` is the `content` of the undamaged archive."""
     damaged = {**files, name: damage.change(files[name])}
     try:
         told = {one.severity for one in exhume.verify(target_of(damaged), format=format)}
         if Verdict.of_severities(told) is not Verdict.OK:
-            return Judgement.FOUND
+            return DamageOutcome.FOUND
         with exhume.open(target_of(damaged), format=format) as archive:
             same = content(archive) == usual
-        return Judgement.WARNED if Severity.WARNING in told else Judgement.HARMLESS if same else Judgement.UNNOTICED
+        return (
+            DamageOutcome.WARNED
+            if Severity.WARNING in told
+            else DamageOutcome.HARMLESS
+            if same
+            else DamageOutcome.UNNOTICED
+        )
     except ExhumeError:
-        return Judgement.FOUND
+        return DamageOutcome.FOUND
     except Exception:  # the test is that nothing else is raised
-        return Judgement.CRASHED
+        return DamageOutcome.CRASHED

@@ -24,8 +24,8 @@ from exhume.io.output.tree import OutputTree
 from exhume.recovery import CarveVerdict
 from exhume.testing.damage import (
     Damage,
+    DamageOutcome,
     Files,
-    Judgement,
     content,
     every_bit,
     every_cut,
@@ -147,7 +147,7 @@ def check_damage(folder: Path, count: int, chance: random.Random) -> Iterator[Ro
             for file, data in files.items():
                 drawn = draw(every(data), count, chance)
                 results.update(str(judge(files, file, damage, format, usual)) for damage in drawn)
-            bad = results[Judgement.CRASHED] + (results[Judgement.UNNOTICED] if format in CHECKSUMMED else 0)
+            bad = results[DamageOutcome.CRASHED] + (results[DamageOutcome.UNNOTICED] if format in CHECKSUMMED else 0)
             yield Row("damage", f"{format}: {name}", results.total(), dict(results), not bad)
 
 

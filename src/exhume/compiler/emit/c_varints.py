@@ -8,7 +8,7 @@ from exhume.compiler.emit.text import BINDS, Lines, bound
 from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.kinds import Bits, Integer
 from exhume.compiler.front.model import Field, Type
-from exhume.compiler.refusal import RefusedError
+from exhume.compiler.refusal import UnsupportedError
 from exhume.compiler.varints import varint
 
 
@@ -65,7 +65,7 @@ def opening(type: Type, out: str, how: str = "inline ") -> str:
 
 
 def conditions(field: Field, value: ex.Expr) -> list[ex.Expr]:
-    """What `valid` demands of a value, as conditions. Raises `RefusedError` for a form that is not covered."""
+    """What `valid` demands of a value, as conditions. Raises `UnsupportedError` for a form that is not covered."""
     valid = field.raw.get("valid")
     if valid is None:
         return []
@@ -78,12 +78,12 @@ def conditions(field: Field, value: ex.Expr) -> list[ex.Expr]:
         elif key == "in-enum":
             enum = field.one.enum if isinstance(field.one, (Integer, Bits)) else None
             if enum is None or len(enum.values) > 64:
-                raise RefusedError("this enum is not covered by compiled code")
+                raise UnsupportedError("this enum is not covered by compiled code")
             found.append(_any([ex.Binary("==", value, ex.Literal(number)) for number in sorted(enum.values)]))
         elif key == "expr":
             found.append(ex.fold(ex.parse(said), {ex.Name("_"): value}))
         else:
-            raise RefusedError(f"`valid: {key}` is not covered by compiled code")
+            raise UnsupportedError(f"`valid: {key}` is not covered by compiled code")
     return found
 
 
@@ -95,7 +95,7 @@ def _any(choices: Sequence[ex.Expr]) -> ex.Expr:
 
 
 def small(expr: ex.Expr, level: int = 0) -> str:
-    """An expression over bytes, in C's integers of 64 bits. Raises `RefusedError` for what is not covered."""
+    """An expression over bytes, in C's integers of 64 bits. Raises `UnsupportedError` for what is not covered."""
     match expr:
         case ex.Name(id):
             return id
@@ -105,4 +105,4 @@ def small(expr: ex.Expr, level: int = 0) -> str:
             binds = BINDS[op]
             text = f"{small(left, binds + 1)} {'//' if op == '/' else op} {small(right, binds + 1)}"
             return bound(text, binds, level)
-    raise RefusedError("this is not covered by compiled code")
+    raise UnsupportedError("this is not covered by compiled code")

@@ -10,7 +10,7 @@ from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.kinds import TEXT, Structure, Switch, structures
 from exhume.compiler.front.model import Field, Type
 from exhume.compiler.needs import is_position, keeps_order, keeps_run, without_rest
-from exhume.compiler.refusal import RefusedError
+from exhume.compiler.refusal import UnsupportedError
 
 
 class Class(Statements):
@@ -50,7 +50,7 @@ class Class(Statements):
         return "self._io"
 
     def text(self) -> str:  # noqa: C901 - the parts of a class in the order in which they are written
-        """The whole class. Raises `RefusedError` when two fields get one name."""
+        """The whole class. Raises `UnsupportedError` when two fields get one name."""
         type, needs = self.type, self.needs
         fields = [*type.params, *type.seq]
         positions = [one for one in type.instances.values() if one.value is not None and is_position(one.value)]
@@ -67,7 +67,7 @@ class Class(Statements):
             slots.append("_run")
         slots += self.more_slots
         if len(set(slots)) < len(slots):
-            raise RefusedError("two fields whose names become one", type.where)
+            raise UnsupportedError("two fields whose names become one", type.where)
         base = self.base
         if self.module.beside is not None:
             with self.module.plain():
@@ -112,11 +112,11 @@ class Class(Statements):
         return out
 
     def _text_of(self, type: Type) -> str:
-        """What `to-string` gives. Raises `RefusedError` unless that is text."""
+        """What `to-string` gives. Raises `UnsupportedError` unless that is text."""
         self.lines, self.placed = Lines(), False
         expr = ex.parse(type.raw["to-string"])
         if self.kind(expr) != TEXT:
-            raise RefusedError("`to-string` is a text", type.where)
+            raise UnsupportedError("`to-string` is a text", type.where)
         return self.code(expr)
 
     def _property(self, field: Field) -> list[str]:
@@ -158,7 +158,7 @@ class Class(Statements):
                 lines.add(f"{kept} = {self.local(field)}")
             lines.add(f"return {kept}")
             lines.lines[here:here] = ["        " + line for line in import_lines(self.module.waiting)]
-        except RefusedError as error:
+        except UnsupportedError as error:
             raise error.within(field.where) from None
         finally:
             self.module.waiting = None
@@ -221,7 +221,7 @@ class Class(Statements):
         self.placed = False
 
     def read_instance(self, field: Field) -> None:
-        """Statements that read an instance that lies somewhere. Raises `RefusedError` for one without `pos`."""
+        """Statements that read an instance that lies somewhere. Raises `UnsupportedError` for one without `pos`."""
         lines = self.lines
         stream = field.expr("io")
         position = field.expr("pos")
@@ -232,7 +232,7 @@ class Class(Statements):
         ):
             position = ex.Literal(0)  # it reads nothing, wherever that is
         if position is None:
-            raise RefusedError("an instance without `pos` is not covered")
+            raise UnsupportedError("an instance without `pos` is not covered")
         if stream is not None:
             if "_io" in ex.names(position):  # which is the value's own
                 lines.add(f"at = {self.code(position)}")

@@ -30,7 +30,7 @@ from exhume.compiler.front.kinds import (
 )
 from exhume.compiler.front.model import Field, Type
 from exhume.compiler.needs import Needs, without_rest, words
-from exhume.compiler.refusal import RefusedError
+from exhume.compiler.refusal import UnsupportedError
 from exhume.compiler.varints import scalar_of
 
 BYTES_TO_COMPARE = 32
@@ -166,13 +166,13 @@ class Module:
 
 
 def _size_of(kind: Kind, bits: bool = False) -> int:
-    """Bytes, or bits, that every value of a kind takes; raises `RefusedError` when that depends on the data."""
+    """Bytes, or bits, that every value of a kind takes; raises `UnsupportedError` when that depends on the data."""
     size = type_size(kind.type) if isinstance(kind, Structure) else None
     if isinstance(kind, (Integer, Plain)) and kind.size:
         size = kind.size
     width = kind.width if isinstance(kind, Bits) else None if size is None else 8 * size
     if width is None:
-        raise RefusedError("the size of what has no fixed one")
+        raise UnsupportedError("the size of what has no fixed one")
     if isinstance(kind, Structure):
         width -= spare_bits(kind.type)
     return width if bits else -(-width // 8)
@@ -273,13 +273,13 @@ class Code(abc.ABC):
         return self.type.kind_of(expr, self.item[1] if self.item else UNKNOWN)
 
     def code(self, expr: ex.Expr) -> str:
-        """An expression as Python. Raises `RefusedError` for what is not covered, or grows without end."""
+        """An expression as Python. Raises `UnsupportedError` for what is not covered, or grows without end."""
         model = self.type.root.model
         placed = model.moving is not None and not isinstance(expr, ex.Literal) and self.sync()
         code = self._code(without_rest(expr))
         self.module.written += len(code)
         if len(code) > budgets.EXPRESSION or self.module.written > budgets.EXPRESSIONS_AS_CODE:
-            raise RefusedError("an expression that grows without end")
+            raise UnsupportedError("an expression that grows without end")
         if placed and not model.drifting.isdisjoint(words(expr)):  # which reads on from here
             self.lines.add(
                 f"asked{self.asked} = {code}", "at = io.at", *(["bit = at * 8"] if self.loose or self.counts else [])
@@ -347,7 +347,7 @@ class Code(abc.ABC):
     def taken(self, of: ex.Expr, wanted: Kind, what: str, level: int = 0) -> str:
         """An expression where a kind is wanted, as Python: what is not known to be of it is looked at when it is there.
 
-        Raises `RefusedError` for what never is.
+        Raises `UnsupportedError` for what never is.
         """
         if not self.module.foreign or takes(self.kind(of), wanted, what):
             return self._code(of, level)
@@ -368,7 +368,7 @@ class Code(abc.ABC):
             if family(one) == "stream":
                 classes = self.module.helper("Stream")
         if not classes:
-            raise RefusedError(f"{what} {told(wanted)}, which is not covered")
+            raise UnsupportedError(f"{what} {told(wanted)}, which is not covered")
         run = "run, " if isinstance(wanted, Sequence) else ""
         return f"{self.module.helper(helper)}({run}{self._code(of)}, {classes}, {told(one)!r})"
 
@@ -403,17 +403,17 @@ class Code(abc.ABC):
             else None
         )
         if size is None:
-            raise RefusedError("the size of what has no fixed one")
+            raise UnsupportedError("the size of what has no fixed one")
         return size
 
     def _name(self, id: str, level: int) -> str:
         if id == "_":
             if self.item is None:
-                raise RefusedError("`_` has no meaning here")
+                raise UnsupportedError("`_` has no meaning here")
             return self.item[0]
         if id == "_index":
             if not self.index:
-                raise RefusedError("`_index` has no meaning here")
+                raise UnsupportedError("`_index` has no meaning here")
             return self.index
         if id == "_sizeof":
             return str(_size_of(Structure(self.type)))
@@ -431,7 +431,7 @@ class Code(abc.ABC):
             at, end = self.place()
             whole = {"size": end, "pos": at, "eof": self.at_end(at, end)}
             if name not in whole:
-                raise RefusedError(f"`_io.{name}` is not covered")
+                raise UnsupportedError(f"`_io.{name}` is not covered")
             if name != "eof":
                 whole[name] += f" - {self.begin()}"
             return bound(whole[name], BINDS["and"] if name == "eof" else BINDS["-"], level)
@@ -441,15 +441,15 @@ class Code(abc.ABC):
         if kind == Plain("stream") and self.foreign:
             known = {"size": "size", "pos": "pos", "eof": "is_eof"}
             if name not in known:
-                raise RefusedError(f"`{name}` of a stream is not covered")
+                raise UnsupportedError(f"`{name}` of a stream is not covered")
             return f"{code}.{known[name]}()"
         if kind == Plain("stream"):
             if name != "size":
-                raise RefusedError(f"`{name}` of another stream is not covered")
+                raise UnsupportedError(f"`{name}` of another stream is not covered")
             return bound(f"{code}[2] - {code}[1]", BINDS["-"], level)
         if scalar := scalar_of(kind):
             if name != scalar.scalar:
-                raise RefusedError(f"{scalar.where} is read as its {scalar.scalar}: `{name}` is not there")
+                raise UnsupportedError(f"{scalar.where} is read as its {scalar.scalar}: `{name}` is not there")
             return code
         kind = combined(kind)
         if isinstance(kind, Structure):
@@ -460,7 +460,7 @@ class Code(abc.ABC):
             return f"{code}.{name}"
         what = family(kind)
         if name not in MEMBERS[what]:
-            raise RefusedError(f"`{name}` is not covered")
+            raise UnsupportedError(f"`{name}` is not covered")
         if name in ("size", "length"):
             return f"len({code})"
         if name == "to_i" and what == "text":
@@ -485,11 +485,11 @@ class Code(abc.ABC):
     def _call(self, of: ex.Expr, name: str, arguments: tuple[ex.Expr, ...]) -> str:
         kind = family(combined(self.kind(of)))
         if name not in CALLS.get(kind, ()):
-            raise RefusedError(f"`{name}()` is not covered")
+            raise UnsupportedError(f"`{name}()` is not covered")
         if name == "to_s":
             encoding = arguments[0]
             if not isinstance(encoding, ex.Literal):
-                raise RefusedError("`to_s()` takes the name of an encoding")
+                raise UnsupportedError("`to_s()` takes the name of an encoding")
             return f"str({self.weighed(of)}, {literal(text_encoding(encoding.value))})"
         given = [self._code(one) for one in arguments]
         if name == "substring":

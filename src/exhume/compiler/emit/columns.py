@@ -25,7 +25,7 @@ from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.kinds import BYTES, DECIDED, TEXT, Bits, Integer, Kind, Plain, Structure
 from exhume.compiler.front.model import Field, Type
 from exhume.compiler.needs import is_position
-from exhume.compiler.refusal import RefusedError
+from exhume.compiler.refusal import UnsupportedError
 from exhume.compiler.varints import scalar_of
 
 Column = tuple[str, str, str]
@@ -72,9 +72,9 @@ class Scan(Reader):
         if "contents" in field.raw:  # always the same
             return
         if field.repeat:
-            raise RefusedError("what is repeated inside has no column")
+            raise UnsupportedError("what is repeated inside has no column")
         if kind == TEXT and not self.module.foreign:
-            raise RefusedError("text has no column, since it may be none: bytes have")
+            raise UnsupportedError("text has no column, since it may be none: bytes have")
         if kind in (BYTES, TEXT):
             self.byte_fields.append(name)
             self._span(name, into)
@@ -91,7 +91,7 @@ class Scan(Reader):
         elif isinstance(kind, Structure):
             return
         if code is None:
-            raise RefusedError("this has no column")
+            raise UnsupportedError("this has no column")
         self.columns.append((name, code, into))
 
     def _span(self, name: str, into: str) -> None:
@@ -107,14 +107,14 @@ class Scan(Reader):
         return found | {size.of.id for size in sizes if isinstance(size, ex.Member) and isinstance(size.of, ex.Name)}
 
     def read_bytes(self, field: Field, into: str, path: str) -> None:
-        """Where bytes lie, without copying them. Raises `RefusedError` for most that end with a terminator."""
+        """Where bytes lie, without copying them. Raises `UnsupportedError` for most that end with a terminator."""
         lines = self.lines
         if ends_with_a_byte(field) and not self.module.foreign:
             stop, after = self.find_mark(field, path, bytes([field.raw["terminator"]]))
             lines.add(f"at_{into} = at", f"end_{into} = {stop}", after)
             return
         if not {"terminator", "pad-right", "process"}.isdisjoint(field.raw) or field.raw.get("type") == "strz":
-            raise RefusedError("what ends with a terminator has no column")
+            raise UnsupportedError("what ends with a terminator has no column")
         lines.add(f"at_{into} = at")
         stop = self.sized_end(field, path)
         if field.one == TEXT:
@@ -150,10 +150,10 @@ class Scan(Reader):
 
     def _nested(self, field: Field, kind: Structure) -> None:
         if "valid" in field.raw:
-            raise RefusedError("a structure with a rule has no columns")
+            raise UnsupportedError("a structure with a rule has no columns")
         sized = field.size is not None
         if self.module.foreign and len(self.lines.lines) > MOST_LINES:
-            raise RefusedError("a row of too many fields")
+            raise UnsupportedError("a row of too many fields")
         inner = Scan(self, self.module, kind.type, f"{self.prefix}{field.id}_")
         inner.above_path = f"{self.above_path}{field.id}."
         lines, rest = self.lines, f"rest_{self.local(field)}"
@@ -179,7 +179,7 @@ class Scan(Reader):
         kind, lines, into = field.one, self.lines, self.local(field)
         last = field.last
         if self.module.foreign or last is None or not isinstance(kind, Structure):
-            raise RefusedError("what is repeated inside has no column")
+            raise UnsupportedError("what is repeated inside has no column")
         inner = Scan(self, self.module, kind.type, f"{self.prefix}{field.id}_")
         lines.add(f"at_{into} = at", f"many_{into} = 0")
         with lines.block("try:"), lines.block("while True:"):
@@ -199,7 +199,7 @@ class Scan(Reader):
         """Where numbers of one width lie, as many as another field says, without copying them."""
         many = None if self.module.foreign or field.repeat != "expr" else numbers_of(field)
         if many is None or field.condition is not None:
-            raise RefusedError("what is repeated inside has no column")
+            raise UnsupportedError("what is repeated inside has no column")
         self.count_numbers(field, many.size)
         into, name = self.local(field), f"{self.prefix}{many.name}"
         self.lines.add(f"at_{into} = at", f"at += {many.size} * many", f"end_{into} = at")
@@ -211,14 +211,14 @@ class Scan(Reader):
         self.read.add(field.id)
 
     def above(self, name: str) -> str:
-        """The structure around, which columns do not have. Raises `RefusedError`."""
-        raise RefusedError("a structure that looks around itself has no columns")
+        """The structure around, which columns do not have. Raises `UnsupportedError`."""
+        raise UnsupportedError("a structure that looks around itself has no columns")
 
     def named(self, field: Field) -> tuple[str, int]:
-        """A field as Python. Raises `RefusedError` for what only an object knows."""
+        """A field as Python. Raises `UnsupportedError` for what only an object knows."""
         moving = field.id in (self.type.root.model.moving or ())
         if field.parameter or moving or (field.instance and (field.value is None or is_position(field.value))):
-            raise RefusedError("this is not known where there is no object")
+            raise UnsupportedError("this is not known where there is no object")
         return super().named(field)
 
     def sync(self) -> bool:
@@ -226,9 +226,9 @@ class Scan(Reader):
         return False
 
     def begin(self) -> str:
-        """Where the stream of a structure within begins. Raises `RefusedError` for that of the element itself."""
+        """Where the stream of a structure within begins. Raises `UnsupportedError` for that of the element itself."""
         if not self.base:
-            raise RefusedError("a structure that looks around itself has no columns")
+            raise UnsupportedError("a structure that looks around itself has no columns")
         return self.base
 
     def in_place(self, id: str, name: str) -> tuple[str, int] | None:
@@ -261,13 +261,13 @@ def _row_is_plain(type: Type, depth: int, known: dict[tuple[Type, int], bool]) -
 
 
 def scan_text(module: Module, type: Type) -> str:
-    """The class of columns and the function that fills it. Raises `RefusedError` for what has no columns."""
+    """The class of columns and the function that fills it. Raises `UnsupportedError` for what has no columns."""
     scan = Scan(None, module, type)
     if type.endian == DECIDED:
-        raise RefusedError("a byte order that depends on the data has no columns", type.where)
+        raise UnsupportedError("a byte order that depends on the data has no columns", type.where)
     for one in type.instances.values():
         if one.value is not None and is_position(one.value):
-            raise RefusedError("a position has no column", one.where)
+            raise UnsupportedError("a position has no column", one.where)
     scan.lines.depth = 3
     scan.sequence()
     sized = any(one.size is not None and columned(one) is type for parent in type.parents for one in parent.fields())
@@ -289,9 +289,9 @@ def scan_text(module: Module, type: Type) -> str:
         *(column for column, _, _ in scan.columns),
     ]
     if len({*slots, *methods}) < len(slots) + len(methods):
-        raise RefusedError("two columns of one name", type.where)
+        raise UnsupportedError("two columns of one name", type.where)
     if any(map(keyword.iskeyword, slots)):
-        raise RefusedError("a column whose name is a word of Python", type.where)
+        raise UnsupportedError("a column whose name is a word of Python", type.where)
     made, function = (_filled if only_number(type) is None else _taken)(scan, type)
     reader = scan.module.name_of(type, type.reader_name)
     out = [f"class {type.class_name}Columns:"]

@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from exhume.compiler.emit import words
+from exhume.compiler.emit import packed_words
 from exhume.compiler.emit.c_varints import conditions, opening, short_forms, unique_name, varint_text
 from exhume.compiler.emit.text import ATOM, BINDS, CODES, Lines, bound
 from exhume.compiler.fixed import contents, ends_with_a_byte, numbers_of
@@ -25,7 +25,7 @@ from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.kinds import BYTES, REST, Bits, Integer, Plain, Structure
 from exhume.compiler.front.model import Field, Model, Type
 from exhume.compiler.needs import STREAM_SIZE, without_rest
-from exhume.compiler.refusal import RefusedError
+from exhume.compiler.refusal import UnsupportedError
 from exhume.compiler.varints import scalar_of, varint
 
 C_TYPES = {
@@ -63,7 +63,7 @@ def element_types(model: Model) -> list[Type]:
 
 
 def elements_text(model: Model) -> str:
-    """The readers of all elements.  Raises `RefusedError` for a type with `-element` that is not covered."""
+    """The readers of all elements.  Raises `UnsupportedError` for a type with `-element` that is not covered."""
     scalars: dict[str, str] = {}
     parts = []
     for type in element_types(model):
@@ -72,7 +72,7 @@ def elements_text(model: Model) -> str:
             parts.append(element.text())
         elif type.raw.get("-element"):
             Element(type).sequence()
-    parts += [text for type in model.types() for text in words.functions(type)]
+    parts += [text for type in model.types() for text in packed_words.functions(type)]
     return "\n\n".join([HEAD, *scalars.values(), *parts])
 
 
@@ -81,7 +81,7 @@ def covered(type: Type) -> Element | None:
     element = Element(type)
     try:
         element.sequence()
-    except RefusedError:
+    except UnsupportedError:
         return None
     return element
 
@@ -128,7 +128,7 @@ class Element:
             if one.value is not None and one.condition is None:
                 try:
                     yield one.id, self.code(one.value)
-                except RefusedError:  # not a number, or of what an element does not hold
+                except UnsupportedError:  # not a number, or of what an element does not hold
                     continue
 
     def variable(self, name: str, kind: str, start: str = " = 0") -> str:
@@ -188,7 +188,7 @@ class Element:
             self._marked(field)
             return
         if "terminator" in field.raw:
-            raise RefusedError("this is not covered by compiled code")
+            raise UnsupportedError("this is not covered by compiled code")
         if "contents" in field.raw:
             wanted = contents(field)
             self.fail(f"end - at < {len(wanted)} or memcmp(p + at, {_bytes(wanted)}, {len(wanted)}) != 0")
@@ -207,7 +207,7 @@ class Element:
         elif isinstance(kind, Structure):
             self._nested(field, kind, bounded)
         else:
-            raise RefusedError("this is not covered by compiled code")
+            raise UnsupportedError("this is not covered by compiled code")
 
     def _check(self, field: Field) -> None:
         value: ex.Expr = ex.Name(field.id)
@@ -279,7 +279,7 @@ class Element:
             self._check(field)
             return
         if "valid" in field.raw:
-            raise RefusedError("rules for bytes are not covered by compiled code")
+            raise UnsupportedError("rules for bytes are not covered by compiled code")
         at, end = (self.variable(f"{side}_{field.id}_", "int64_t") for side in ("at", "end"))
         if field.size is None:
             lines.add(f"{at} = at", "at = max(at, end)")
@@ -303,9 +303,9 @@ class Element:
         """Numbers of one width, as many as another field says."""
         many, count = numbers_of(field), field.expr("repeat-expr")
         if many is None or field.repeat != "expr" or field.condition is not None or count is None:
-            raise RefusedError("what is repeated is not covered by compiled code")
+            raise UnsupportedError("what is repeated is not covered by compiled code")
         if not self._unsigned(count):
-            raise RefusedError("a count with a sign is not covered by compiled code")
+            raise UnsupportedError("a count with a sign is not covered by compiled code")
         at, end = (self.variable(f"{side}_{field.id}_", "int64_t") for side in ("at", "end"))
         self._sized(ex.Binary("*", count, ex.Literal(many.size)), None)
         self.lines.add(f"{at} = at", "at += <int64_t> size", f"{end} = at")
@@ -315,7 +315,7 @@ class Element:
         """Structures up to one that is the last."""
         kind, last = field.one, field.last
         if last is None or not isinstance(kind, Structure):
-            raise RefusedError("what is repeated is not covered by compiled code")
+            raise UnsupportedError("what is repeated is not covered by compiled code")
         at, end = (self.variable(f"{side}_{field.id}_", "int64_t") for side in ("at", "end"))
         inner = Element(kind.type, self, f"{self.prefix}{field.id}_")
         self.lines.add(f"{at} = at")
@@ -333,7 +333,7 @@ class Element:
 
     def _nested(self, field: Field, kind: Structure, bounded: ex.Expr | None) -> None:
         if "valid" in field.raw:
-            raise RefusedError("this is not covered by compiled code")
+            raise UnsupportedError("this is not covered by compiled code")
         rest, base = self.variable(f"{field.id}_rest_", "int64_t"), ""
         if field.size is not None:
             base = self.variable(f"{field.id}_base_", "int64_t")
@@ -354,7 +354,7 @@ class Element:
         total = sum(kind.width for kind in kinds)
         size, big = (total + 7) // 8, kinds[0].big
         if total > 64 or any(kind.big != big for kind in kinds):
-            raise RefusedError("these bits are not covered by compiled code")
+            raise UnsupportedError("these bits are not covered by compiled code")
         whole = self.variable(f"{fields[0].id}_bits_", "uint64_t")
         self.fail(f"end - at < {size}")
         parts = [f"(<uint64_t> p[at + {i}] << {8 * (size - 1 - i if big else i)})" for i in range(size)]
@@ -409,7 +409,7 @@ class Element:
                 return f"<uint64_t> {value}"
             case ex.Member(ex.Name(id), _) | ex.Name(id):
                 return f"<uint64_t> {self.local(self.type.field(id))}"
-        raise RefusedError("this is not covered by compiled code")
+        raise UnsupportedError("this is not covered by compiled code")
 
     def _code(self, expr: ex.Expr, level: int = 0) -> str:  # noqa: C901 - one case for each form of expression
         match expr:
@@ -439,15 +439,15 @@ class Element:
                 return bound(text, binds, level)
             case ex.Choice(condition, then, otherwise):
                 return f"({self._code(then, 2)} if {self._code(condition, 2)} else {self._code(otherwise, 2)})"
-        raise RefusedError("this is not covered by compiled code")
+        raise UnsupportedError("this is not covered by compiled code")
 
     def _named(self, field: Field) -> str:
         if field.value is not None and field.condition is None:
             return self._code(without_rest(ex.fold(field.value)), ATOM)
         if field.id not in self.read:
-            raise RefusedError(f"{field.id} is not at hand")
+            raise UnsupportedError(f"{field.id} is not at hand")
         if isinstance(field.one, Plain):
-            raise RefusedError("this is not covered by compiled code")
+            raise UnsupportedError("this is not covered by compiled code")
         return f"<wide> {self.local(field)}"
 
     def _member(self, of: ex.Expr, name: str) -> str:
@@ -461,7 +461,7 @@ class Element:
                 return inner._named(inner.type.field(name))  # noqa: SLF001 - its own kind
         if name == "to_i":
             return self._code(of)
-        raise RefusedError("this is not covered by compiled code")
+        raise UnsupportedError("this is not covered by compiled code")
 
 
 def _bytes(value: bytes) -> str:

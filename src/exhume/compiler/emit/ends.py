@@ -19,7 +19,7 @@ from exhume.compiler.fixed import element_size, fixed_size
 from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.kinds import Structure, Switch
 from exhume.compiler.front.model import Field, Type
-from exhume.compiler.refusal import RefusedError
+from exhume.compiler.refusal import UnsupportedError
 from exhume.compiler.varints import scalar_of
 
 
@@ -58,7 +58,7 @@ class _Passing(Reader):
     def _length(self, field: Field) -> tuple[int, str]:
         """How long a field is: a number of bytes, and how many times as many there are."""
         if field.condition is not None or "valid" in field.raw:
-            raise RefusedError("a rule or condition cannot be passed over", field.where)
+            raise UnsupportedError("a rule or condition cannot be passed over", field.where)
         if (size := fixed_size(field)) is not None:
             return size, "1"
         count = field.expr("repeat-expr")
@@ -67,7 +67,7 @@ class _Passing(Reader):
             return each, self._code(count, ATOM)
         if field.size is not None and not field.repeat:
             return 1, self._code(field.size, ATOM)
-        raise RefusedError("how long it is cannot be told without reading it", field.where)
+        raise UnsupportedError("how long it is cannot be told without reading it", field.where)
 
 
 def _sum(lengths: Counter[str]) -> str:
@@ -101,11 +101,11 @@ class _Ends(Reader):
         count, kind = field.expr("repeat-expr"), field.one
         alone = field is type.seq[0] and not (self.needs.stream or self.needs.parent or self.needs.root)
         if count is None or field.size is not None or "valid" in field.raw or not alone:
-            raise RefusedError(
+            raise UnsupportedError(
                 "ends are found of what comes first, is repeated by a count, and looks at nothing around"
             )
         if not isinstance(kind, Switch):
-            raise RefusedError("ends are found of structures of several types")
+            raise UnsupportedError("ends are found of structures of several types")
         self._readers(kind)
         self.index = "len(ends)"
         on = self.code(kind.on)
@@ -153,7 +153,7 @@ class _Ends(Reader):
         ways: dict[tuple[str, ...], list[str]] = {}
         for case, one in kind.cases:
             if not isinstance(one, Structure) or scalar_of(one) is not None:
-                raise RefusedError("only structures have ends to find")
+                raise UnsupportedError("only structures have ends to find")
             passing = _Passing(self, one)
             length = passing.past()
             if passing.fixed_length:
@@ -161,7 +161,7 @@ class _Ends(Reader):
             else:
                 ways.setdefault(tuple(passing.lines.lines), []).append(self.code(case))
         if kind.default is not None and (not isinstance(kind.default, Structure) or kind.default.type.seq):
-            raise RefusedError("what other types would take cannot be told")
+            raise UnsupportedError("what other types would take cannot be told")
         return fixed, ways
 
     def _readers(self, kind: Switch) -> None:
@@ -189,9 +189,9 @@ class _Ends(Reader):
 def ends_text(module: Module, type: Type, field: Field) -> str:
     """The function that finds the ends of a field's elements.
 
-    Raises `RefusedError` with the field when that cannot be told without reading.
+    Raises `UnsupportedError` with the field when that cannot be told without reading.
     """
     try:
         return _Ends(module, type, field).text()
-    except RefusedError as error:
+    except UnsupportedError as error:
         raise error.within(field.where) from None

@@ -17,7 +17,7 @@ from exhume.compiler.front.model import Type
 
 
 def flat_text(module: Module, type: Type) -> str:
-    """The function of one type.  Raises `RefusedError`."""
+    """The function of one type.  Raises `UnsupportedError`."""
     scan = Scan(None, module, type)
     if type.parent is None:
         scan.base = "base"

@@ -12,7 +12,7 @@ from exhume.compiler.emit.text import columned
 from exhume.compiler.front.kinds import Structure, Switch, structures
 from exhume.compiler.front.model import Field, Model, Type
 from exhume.compiler.needs import expressions, find_needs, words
-from exhume.compiler.refusal import RefusedError
+from exhume.compiler.refusal import UnsupportedError
 
 
 class PausedReader(Reader):
@@ -23,7 +23,7 @@ class PausedReader(Reader):
             super()._read_many(field, into)
             return
         if self.counts or self.loose or "valid" in field.raw:
-            raise RefusedError("a list in which bits go on is read at once")
+            raise UnsupportedError("a list in which bits go on is read at once")
         lines, count = self.lines, field.expr("repeat-expr")
         many = "None" if count is None else self._count(count)
         lines.add(f"many = {many}")

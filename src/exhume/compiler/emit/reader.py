@@ -20,7 +20,7 @@ from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.kinds import Bits, Integer, Plain, Structure
 from exhume.compiler.front.model import Field, Type
 from exhume.compiler.needs import HERE, expressions, inherits_order, is_position, keeps_order, keeps_run, words
-from exhume.compiler.refusal import RefusedError
+from exhume.compiler.refusal import UnsupportedError
 from exhume.compiler.varints import varint
 
 MOST_AT_ONCE = 100
@@ -45,7 +45,7 @@ class Reader(Statements):
         self.running: list[str] = []
 
     def text(self) -> str:  # noqa: C901 - the parts of a reader in the order in which they are written
-        """The whole function. Raises `RefusedError` for a position that nothing takes down."""
+        """The whole function. Raises `UnsupportedError` for a position that nothing takes down."""
         type, needs, lines = self.type, self.needs, self.lines
         scalar = type.scalar is not None
         cls = annotation(Structure(type))
@@ -111,7 +111,9 @@ class Reader(Statements):
                 () if self.foreign else type.instances.values()
             ):  # positions that nothing asked for while reading
                 if one.value is not None and is_position(one.value) and one.id not in self.frozen:
-                    raise RefusedError("its position is known only while reading, and nothing reads it then", one.where)
+                    raise UnsupportedError(
+                        "its position is known only while reading, and nothing reads it then", one.where
+                    )
             lines.add("return value, at")
         if weigh is not None:
             weigh()
@@ -154,16 +156,16 @@ class Reader(Statements):
         return "parent" if name == "_parent" else "io" if self.foreign else "(view, base, end)"
 
     def named(self, field: Field) -> tuple[str, int]:
-        """A field as Python. Raises `RefusedError` for one that is used before it is read."""
+        """A field as Python. Raises `UnsupportedError` for one that is used before it is read."""
         if not field.instance:
             if not field.parameter and field.id not in self.read:
-                raise RefusedError(f"{field.id} is used before it is read", self.type.where)
+                raise UnsupportedError(f"{field.id} is used before it is read", self.type.where)
             return self.local(field), ATOM
         if field.value is None or field.id in self.running or field.id in (self.type.root.model.moving or ()):
             return f"value.{safe(field.id)}", ATOM
         if is_position(field.value):
             if field.value != HERE:
-                raise RefusedError("what is made of a position is not covered", field.where)
+                raise UnsupportedError("what is made of a position is not covered", field.where)
             if field.id not in self.frozen:
                 self.frozen.add(field.id)
                 self.lines.add(f"{self.local(field)} = value.{safe(field.id)} = at - base")
@@ -195,7 +197,7 @@ class Reader(Statements):
     def sequence(self) -> bool:
         """Reads the fields one after the other, fixed runs at once.
 
-        Raises `RefusedError` with the field that is not covered.
+        Raises `UnsupportedError` with the field that is not covered.
         """
         waiting: list[Field] = []
         shares = self.type.root.model.shares
@@ -227,7 +229,7 @@ class Reader(Statements):
                     waiting = []
                 elif not waiting:
                     self.read_single(field)
-            except RefusedError as error:
+            except UnsupportedError as error:
                 raise error.within(field.where) from None
         self.run(waiting)
         return True
@@ -258,7 +260,7 @@ class Reader(Statements):
             return self.loose
         orders = {bit_order(one.one) for one in self.type.seq} - {None}
         if here is not None and len(orders) > 1 and (self.counts or leaves_bits(self.type.seq[:number])):
-            raise RefusedError("bits of both orders within a byte are not covered")
+            raise UnsupportedError("bits of both orders within a byte are not covered")
         self.loose = False
         if here is not None and (self.counts or self.traces):
             return True

@@ -14,7 +14,7 @@ from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.kinds import BYTES, DECIDED, TEXT, Bits, Integer, Kind, Plain, Structure, Switch
 from exhume.compiler.front.model import Field, Type
 from exhume.compiler.needs import inherits_order, without_rest
-from exhume.compiler.refusal import RefusedError
+from exhume.compiler.refusal import UnsupportedError
 from exhume.compiler.varints import number_of, one_byte
 
 
@@ -102,7 +102,7 @@ class Statements(Values):
         else:
             until = field.expr("repeat-until")
             if until is None:
-                raise RefusedError("repeat-until is missing")
+                raise UnsupportedError("repeat-until is missing")
             with lines.block("while True:"):
                 self._element(field, into, path, nested, skips)
                 self.item = (f"{into}[-1]" if skips else "one", field.one)
@@ -153,7 +153,9 @@ class Statements(Values):
         if self.module.foreign and not (whole and own and field.repeat != "until"):
             return False
         if not whole or "valid" in field.raw or field.repeat == "until":
-            raise RefusedError("structures with columns are repeated to the end or by a count, without size or rule")
+            raise UnsupportedError(
+                "structures with columns are repeated to the end or by a count, without size or rule"
+            )
         lines = self.lines
         many = "" if count is None else f", {self._count(count)}"
         if self.module.foreign:
@@ -254,7 +256,7 @@ class Statements(Values):
         elif isinstance(kind, Bits):
             self._read_bits([(field, into)])
         else:
-            raise RefusedError(f"{field.raw.get('type')} is not covered")
+            raise UnsupportedError(f"{field.raw.get('type')} is not covered")
 
     def unpacker(self, format: str, kinds: Many[Kind]) -> str:
         """The function that unpacks a format; where the data decide the byte order, one of two."""
@@ -383,7 +385,7 @@ class Statements(Values):
             given.append(self.above("_root") if type.root is self.type.root else "None")
         if inherits_order(type):
             if self.type.endian != DECIDED:
-                raise RefusedError(f"{type.where} has no byte order here")
+                raise UnsupportedError(f"{type.where} has no byte order here")
             given.append("big")
         if self.module.foreign:
             given.append("run")
@@ -443,7 +445,7 @@ class Statements(Values):
         elif isinstance(kind, (Integer, Plain)) and kind.size:
             self._read_number(kind, into, path)  # it takes its own width, whatever the size says
         else:
-            raise RefusedError("this kind of case is not covered")
+            raise UnsupportedError("this kind of case is not covered")
         if not isinstance(kind, (Bits, Structure)):
             self.align()
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence as Many
 from exhume.compiler.front.kinds import TEXT, Bits, Kind
 from exhume.compiler.front.model import Field
 from exhume.compiler.front.rules import Rules
-from exhume.compiler.refusal import RefusedError
+from exhume.compiler.refusal import UnsupportedError
 
 
 class Values(Rules):
@@ -41,7 +41,7 @@ class Values(Rules):
         mark = self._mark(field, said)
         if field.size is None and not field.to_end:
             if mark is None:
-                raise RefusedError("bytes without a size are not covered")
+                raise UnsupportedError("bytes without a size are not covered")
             stop, after = self.find_mark(field, path, mark)
             self.hold(f"{stop} - at", path)
             lines.add(f"{into} = view[at : {stop}]")
@@ -118,7 +118,7 @@ class Values(Rules):
             self.lines.add(f"{into} = {self.module.helper('processed')}({routine}, {into}{given})")
             return
         if how not in ("zlib", "xor", "rol", "ror") or len(call.arguments) != (how != "zlib"):
-            raise RefusedError(f"`process: {field.raw['process']}` is not covered")
+            raise UnsupportedError(f"`process: {field.raw['process']}` is not covered")
         helper = self.module.helper({"zlib": "inflated", "xor": "xored"}.get(how, "rotated"))
         if how == "zlib":
             self.lines.add(f"{into} = {helper}(run, {into}, {path}, start)")
@@ -127,10 +127,10 @@ class Values(Rules):
         self.lines.add(f"{into} = {helper}(run, {into}, {'-' if how == 'ror' else ''}({key}))")
 
     def decode(self, field: Field, into: str, path: str, at: str = "at") -> None:
-        """Statements that make text of bytes. Raises `RefusedError` when nothing says in which encoding."""
+        """Statements that make text of bytes. Raises `UnsupportedError` when nothing says in which encoding."""
         encoding = field.raw.get("encoding") or field.owner.encoding
         if encoding is None:
-            raise RefusedError("text has no encoding")
+            raise UnsupportedError("text has no encoding")
         lines = self.lines
         self.hold(f"len({into})", path)
         with lines.block("try:"):

@@ -1,7 +1,7 @@
 """Whether every expression of a specification is one of Kaitai's language, of the kind that its place asks for.
 
 This runs before any code is written: what it lets pass has a kind in every part, and only members that the
-specification declares or the language defines.  Raises `RefusedError` with the field and the key.
+specification declares or the language defines.  Raises `UnsupportedError` with the field and the key.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from exhume.compiler.front.kinds import (
 )
 from exhume.compiler.front.model import Field, Model, Type
 from exhume.compiler.needs import nodes
-from exhume.compiler.refusal import RefusedError
+from exhume.compiler.refusal import UnsupportedError
 
 _ROLES: dict[str, tuple[frozenset[str], str]] = {
     "if": (frozenset(("bool",)), "`if` is a truth value"),
@@ -44,7 +44,7 @@ PROCESS = re.compile(r"(\w+)\s*(?:\((.*)\))?", re.DOTALL | re.ASCII)
 
 
 def check(model: Model) -> None:
-    """Raises `RefusedError` for the first expression of a model that is none."""
+    """Raises `UnsupportedError` for the first expression of a model that is none."""
     for type in model.types():
         if type.decides is not None:
             with _place(type.where):
@@ -58,7 +58,7 @@ def check(model: Model) -> None:
 def _place(where: str) -> Iterator[None]:
     try:
         yield
-    except RefusedError as error:
+    except UnsupportedError as error:
         raise error.within(where) from None
 
 
@@ -74,7 +74,7 @@ def kind(expr: ex.Expr, here: Type, item: Kind = UNKNOWN) -> Kind:
 
 
 def takes(given: Kind, wanted: Kind, what: str) -> bool:
-    """Whether what is of one kind is always of another; raises `RefusedError` where it never is.
+    """Whether what is of one kind is always of another; raises `UnsupportedError` where it never is.
 
     Of what is unknown or one of several that has to be seen when it is there.
     """
@@ -92,7 +92,7 @@ def takes(given: Kind, wanted: Kind, what: str) -> bool:
         return True
     if one in ("unknown", "absent"):
         return False
-    raise RefusedError(f"{what} {told(wanted)}, not {told(given)}")
+    raise UnsupportedError(f"{what} {told(wanted)}, not {told(given)}")
 
 
 def _field(type: Type, field: Field) -> None:
@@ -143,7 +143,7 @@ def _arguments(type: Type, of: Kind) -> None:
             what = f"the parameter {param.id} of {of.type.where} is"
             found = kind(given, type)
             if takes(found, param.kind, what) and not _passes(found, param.kind):
-                raise RefusedError(f"{what} {told(param.kind)}, not {told(found)}")
+                raise UnsupportedError(f"{what} {told(param.kind)}, not {told(found)}")
     elif isinstance(of, Switch):
         for one in (*(case for _, case in of.cases), *(() if of.default is None else (of.default,))):
             _arguments(type, one)

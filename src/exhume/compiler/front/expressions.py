@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from exhume.compiler.refusal import RefusedError
+from exhume.compiler.refusal import UnsupportedError
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,10 +168,10 @@ class _Parser:
         while at < len(text):
             found = _TOKEN.match(text, at)
             if found is None or found.lastgroup is None:
-                raise RefusedError(f"expression {self.text!r}: cannot read {text[at : at + 10]!r}")
+                raise UnsupportedError(f"expression {self.text!r}: cannot read {text[at : at + 10]!r}")
             self.tokens.append((found.lastgroup, found[found.lastgroup]))
             if found.lastgroup == "name" and is_private(found["name"]):
-                raise RefusedError(f"expression {self.text!r}: {found['name']:.60} begins or ends with `__`")
+                raise UnsupportedError(f"expression {self.text!r}: {found['name']:.60} begins or ends with `__`")
             at = found.end()
         self.tokens.append(("end", ""))
         self.at = 0
@@ -179,7 +179,7 @@ class _Parser:
     def whole(self) -> Expr:
         parsed = self.choice()
         if self.tokens[self.at][0] != "end":
-            raise RefusedError(f"expression {self.text!r}: {self.tokens[self.at][1]!r} is one too many")
+            raise UnsupportedError(f"expression {self.text!r}: {self.tokens[self.at][1]!r} is one too many")
         return parsed
 
     def take(self, *wanted: str) -> str | None:
@@ -191,7 +191,9 @@ class _Parser:
 
     def need(self, wanted: str) -> None:
         if self.take(wanted) is None:
-            raise RefusedError(f"expression {self.text!r}: {wanted!r} is missing before {self.tokens[self.at][1]!r}")
+            raise UnsupportedError(
+                f"expression {self.text!r}: {wanted!r} is missing before {self.tokens[self.at][1]!r}"
+            )
 
     def choice(self) -> Expr:
         condition = self.either()
@@ -239,7 +241,7 @@ class _Parser:
             elif self.take("."):
                 kind, name = self.tokens[self.at]
                 if kind != "name":
-                    raise RefusedError(f"expression {self.text!r}: a name is missing after the point")
+                    raise UnsupportedError(f"expression {self.text!r}: a name is missing after the point")
                 self.at += 1
                 if name == "as":
                     of = Cast(of, self.type_name())
@@ -255,7 +257,7 @@ class _Parser:
         name = ""
         while (token := self.tokens[self.at])[1] != ">":
             if token[0] == "end":
-                raise RefusedError(f"expression {self.text!r}: `as<` is not closed")
+                raise UnsupportedError(f"expression {self.text!r}: `as<` is not closed")
             name += token[1]
             self.at += 1
         self.at += 1
@@ -279,12 +281,12 @@ class _Parser:
         if kind == "int":
             digits = text.replace("_", "").lower()
             if len(digits) > MOST_DIGITS:
-                raise RefusedError("a number of too many digits")
+                raise UnsupportedError("a number of too many digits")
             return Literal(int(digits, 0) if digits.startswith(("0x", "0b", "0o")) else int(digits))
         if kind == "float":
             value = float(text.replace("_", ""))
             if math.isinf(value):
-                raise RefusedError("a number that is too large")
+                raise UnsupportedError("a number that is too large")
             return Literal(value)
         if kind == "format":
             return Format(tuple(_format_parts(text[2:-1])))
@@ -305,13 +307,13 @@ class _Parser:
             ):
                 return Literal(bytes(one.value for one in items if isinstance(one, Literal)))
             return Array(items)
-        raise RefusedError(f"expression {self.text!r}: {text or 'its end'!r} was not expected")
+        raise UnsupportedError(f"expression {self.text!r}: {text or 'its end'!r} was not expected")
 
     def named(self, text: str) -> Expr:
         if text in ("true", "false"):
             return Literal(text == "true")
         if text.startswith("_") and text not in SPECIAL:
-            raise RefusedError(f"expression {self.text!r}: {text:.60} is no name")
+            raise UnsupportedError(f"expression {self.text!r}: {text:.60} is no name")
         if self.tokens[self.at][1] != "::":
             return Name(text)
         path = [text]
@@ -331,7 +333,7 @@ def _format_parts(text: str) -> Iterator[Expr]:
     while at < len(text):
         found = _FORMAT.match(text, at)
         if found is None:
-            raise RefusedError(f"format string {text!r}: a brace is alone")
+            raise UnsupportedError(f"format string {text!r}: a brace is alone")
         inner, at = found[1], found.end()
         yield Literal(_unescape(found[2])) if inner is None else _Parser(inner.replace('\\"', '"')).whole()
 
@@ -351,10 +353,10 @@ def _unescape(text: str) -> str:
 def parse(text: Any) -> Expr:
     """The tree of an expression as YAML has it (a number and a truth value are expressions too).
 
-    Raises `RefusedError` for what is no expression.
+    Raises `UnsupportedError` for what is no expression.
     """
     if isinstance(text, float) and not math.isfinite(text):
-        raise RefusedError(f"{text} is no number to reckon with")
+        raise UnsupportedError(f"{text} is no number to reckon with")
     if isinstance(text, (bool, int, float)):
         return Literal(text)
     if isinstance(text, list):
@@ -367,7 +369,7 @@ def _parsed(text: str) -> Expr:
     try:
         return _Parser(text).whole()
     except RecursionError:
-        raise RefusedError("an expression is nested too deeply") from None
+        raise UnsupportedError("an expression is nested too deeply") from None
 
 
 def parse_list(text: str) -> tuple[Expr, ...]:

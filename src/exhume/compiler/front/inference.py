@@ -31,7 +31,7 @@ from exhume.compiler.front.kinds import (
     primitive,
     united,
 )
-from exhume.compiler.refusal import RefusedError, meant
+from exhume.compiler.refusal import UnsupportedError, meant
 
 if TYPE_CHECKING:
     from exhume.compiler.front.model import Type
@@ -97,20 +97,20 @@ def told(kind: Kind) -> str:
 def typed(expr: ex.Expr, here: Type, item: Kind) -> Kind:  # noqa: C901 - one case for each form of expression
     """What an expression gives in a type; `item` is what `_` is.
 
-    Raises `RefusedError` for a member, an operand or an argument that Kaitai's language does not have.
+    Raises `UnsupportedError` for a member, an operand or an argument that Kaitai's language does not have.
     """
     match expr:
         case ex.Literal(value):
             return _LITERALS[type(value)]
         case ex.Array(items):
             if not items:
-                raise RefusedError("a list without elements has no type")
+                raise UnsupportedError("a list without elements has no type")
             kinds = [combined(typed(one, here, item)) for one in items]
             if any(
                 isinstance(kind, Sequence) and not isinstance(one, ex.Array)
                 for one, kind in zip(items, kinds, strict=True)
             ):  # which may double from one instance to the next
-                raise RefusedError("a list of lists that are not written out is not covered")
+                raise UnsupportedError("a list of lists that are not written out is not covered")
             return Sequence(_common(kinds, "the elements of a list"))
         case ex.EnumValue(path, _):
             return Integer(here.enum("::".join(path)))
@@ -149,17 +149,17 @@ def typed(expr: ex.Expr, here: Type, item: Kind) -> Kind:  # noqa: C901 - one ca
 
 
 def _common(kinds: list[Kind], what: str) -> Kind:
-    """The kind that all of some are; raises `RefusedError` where they have nothing in common."""
+    """The kind that all of some are; raises `UnsupportedError` where they have nothing in common."""
     found = united(kinds)
     if found == UNKNOWN and all(family(combined(one)) not in ("unknown", "absent") for one in kinds):
-        raise RefusedError(f"{what} are of one type, not {' and '.join(dict.fromkeys(map(told, kinds)))}")
+        raise UnsupportedError(f"{what} are of one type, not {' and '.join(dict.fromkeys(map(told, kinds)))}")
     return found
 
 
 def demand(kind: Kind, families: Iterable[str], what: str) -> None:
-    """Raises `RefusedError` for a kind of another family; `what` says what is expected."""
+    """Raises `UnsupportedError` for a kind of another family; `what` says what is expected."""
     if family(combined(kind)) not in families:
-        raise RefusedError(f"{what}, not {told(kind)}")
+        raise UnsupportedError(f"{what}, not {told(kind)}")
 
 
 def same_enum(left: Kind, right: Kind) -> bool:
@@ -169,10 +169,12 @@ def same_enum(left: Kind, right: Kind) -> bool:
 
 
 def operation(op: str, left: Kind, right: Kind) -> Kind:
-    """What an operator gives; raises `RefusedError` for operands that it does not take."""
+    """What an operator gives; raises `UnsupportedError` for operands that it does not take."""
     one, other = family(left), family(right)
     if "enum" in (one, other) and (op not in ("==", "!=") or not same_enum(left, right)):
-        raise RefusedError(f"`{op}` does not take {told(left)} and {told(right)}: `.to_i` gives the number of an enum")
+        raise UnsupportedError(
+            f"`{op}` does not take {told(left)} and {told(right)}: `.to_i` gives the number of an enum"
+        )
     numbers = one in _NUMBERS and other in _NUMBERS
     if op in ("and", "or"):
         for kind in (left, right):
@@ -188,7 +190,7 @@ def operation(op: str, left: Kind, right: Kind) -> Kind:
         return FLOAT if "float" in (one, other) else INTEGER
     if op in ("&", "|", "^", "<<", ">>") and one in WHOLE and other in WHOLE:
         return INTEGER
-    raise RefusedError(f"`{op}` does not take {told(left)} and {told(right)}")
+    raise UnsupportedError(f"`{op}` does not take {told(left)} and {told(right)}")
 
 
 def _named(id: str, here: Type, item: Kind) -> Kind:
@@ -229,9 +231,9 @@ def _member(of: Kind, name: str) -> Kind:
     return UNKNOWN if found is None else found
 
 
-def _no_member(of: Kind, name: str, known: list[str]) -> RefusedError:
+def _no_member(of: Kind, name: str, known: list[str]) -> UnsupportedError:
     more = meant(name, known) or (f" (it has {', '.join(known)})" if known else " (`.as<...>` says what it is)")
-    return RefusedError(f"{told(of)} has no `{name:.60}`{more}")
+    return UnsupportedError(f"{told(of)} has no `{name:.60}`{more}")
 
 
 def _element(of: Kind, at: Kind) -> Kind:
@@ -247,7 +249,7 @@ def _called(of: Kind, name: str, given: list[Kind]) -> Kind:
         raise _no_member(of, f"{name}()", [f"{one}()" for one in known])
     takes, gives, least = known[name]
     if not least <= len(given) <= len(takes):
-        raise RefusedError(f"`{name}()` takes {len(takes)} arguments, not {len(given)}")
+        raise UnsupportedError(f"`{name}()` takes {len(takes)} arguments, not {len(given)}")
     for kind, families in zip(given, takes, strict=False):
         demand(kind, families, f"`{name}()` takes {WORDS[next(one for one in WORDS if one in families)]}")
     return gives

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from exhume.compiler.front import expressions as ex
-from exhume.compiler.refusal import RefusedError, meant
+from exhume.compiler.refusal import UnsupportedError, meant
 
 if TYPE_CHECKING:
     from exhume.compiler.front.model import Type
@@ -111,23 +111,23 @@ class Enum:
         return f"names_{self.type.class_name}_{self.id}"
 
     def number(self, name: str) -> int:
-        """The integer of a name; raises `RefusedError` for an unknown one."""
+        """The integer of a name; raises `UnsupportedError` for an unknown one."""
         for number, known in self.values.items():
             if known == name:
                 return number
-        raise RefusedError(f"enum {self.id} has no {name:.60}{meant(name, self.values.values())}")
+        raise UnsupportedError(f"enum {self.id} has no {name:.60}{meant(name, self.values.values())}")
 
 
 def primitive(name: str, owner: Type, enum: Enum | None = None, *, stored: bool = True) -> Kind | None:
     """The kind of a built-in type; None for names of structures.
 
-    Raises `RefusedError` when byte order is missing from what is `stored`.
+    Raises `UnsupportedError` when byte order is missing from what is `stored`.
     """
 
     def big(said: str | None, otherwise: str | None, size: int) -> bool:
         order = said or otherwise
         if order is None and size > 1 and stored:
-            raise RefusedError(f"{name} has no byte order")
+            raise UnsupportedError(f"{name} has no byte order")
         return size > 1 and order == "be"
 
     decided = owner.endian == DECIDED

@@ -26,7 +26,7 @@ from exhume.compiler.front.kinds import (
     primitive,
     structures,
 )
-from exhume.compiler.refusal import RefusedError, meant
+from exhume.compiler.refusal import UnsupportedError, meant
 
 _CALL = re.compile(r"([\w:.]+)\s*\((.*)\)$", re.DOTALL)
 
@@ -85,11 +85,11 @@ class Field:
         return None if "_" in ex.names(within) else within
 
     def expr(self, key: str) -> ex.Expr | None:
-        """The expression under a key, or None. Raises `RefusedError`, naming the field, for anything else."""
+        """The expression under a key, or None. Raises `UnsupportedError`, naming the field, for anything else."""
         value = self.raw.get(key)
         try:
             return None if value is None else ex.parse(value)
-        except RefusedError as error:
+        except UnsupportedError as error:
             raise error.within(f"{self.where}: {key}") from None
 
     def call(self, key: str) -> ex.Call | None:
@@ -134,17 +134,17 @@ class Field:
     def one(self) -> Kind:
         """What one of it is (without regard to `repeat`).
 
-        Raises `RefusedError` with the field for a type that is not known.
+        Raises `UnsupportedError` with the field for a type that is not known.
         """
         try:
             return self._one()
-        except RefusedError as error:
+        except UnsupportedError as error:
             raise error.within(self.where) from None
 
     def _one(self) -> Kind:
         for key in self.raw:
             if key not in KNOWN and not key.startswith("-"):
-                raise RefusedError(f"`{key}` is not covered")
+                raise UnsupportedError(f"`{key}` is not covered")
         if self.value is not None:
             enum = self.raw.get("enum")
             return Integer(self.owner.enum(enum)) if enum else self.owner.kind_of(self.value)
@@ -171,7 +171,7 @@ class Field:
         if found.opaque:
             return Structure(found, items)
         if len(items) != len(found.params):
-            raise RefusedError(
+            raise UnsupportedError(
                 f"{name} takes {len(found.params)} parameter{'s' * (len(found.params) != 1)}, not {len(items)}"
             )
         return Structure(found, items)
@@ -323,9 +323,9 @@ class Type:
         return [*self.seq, *self.instances.values()]
 
     def field(self, id: str) -> Field:
-        """The field, instance or parameter of that name; raises `RefusedError`."""
+        """The field, instance or parameter of that name; raises `UnsupportedError`."""
         if id not in self._by_id:
-            raise RefusedError(f"{self.where} has no {id:.60}{meant(id, list(self._by_id))}")
+            raise UnsupportedError(f"{self.where} has no {id:.60}{meant(id, list(self._by_id))}")
         return self._by_id[id]
 
     def has(self, ids: frozenset[str]) -> bool:
@@ -338,7 +338,7 @@ class Type:
         return {one.id: one for one in reversed(every)}
 
     def find(self, name: str) -> Type:
-        """The type that a name means here; raises `RefusedError`."""
+        """The type that a name means here; raises `UnsupportedError`."""
         first, *rest = name.split("::")
         here: Type | None = self
         while here is not None:
@@ -352,16 +352,16 @@ class Type:
         return self.model.schema(first, self).below(rest)
 
     def below(self, names: list[str]) -> Type:
-        """The type at the end of a path of nested types. Raises `RefusedError` when there is none."""
+        """The type at the end of a path of nested types. Raises `UnsupportedError` when there is none."""
         found = self
         for name in names:
             if name not in found.types:
-                raise RefusedError(f"{found.where} has no type {name}")
+                raise UnsupportedError(f"{found.where} has no type {name}")
             found = found.types[name]
         return found
 
     def enum(self, name: str) -> Enum:
-        """The enum that a name means here; raises `RefusedError`."""
+        """The enum that a name means here; raises `UnsupportedError`."""
         *path, last = name.split("::")
         if path:
             start = self.find("::".join(path))
@@ -373,7 +373,7 @@ class Type:
                 return here.enums[last]
             here = here.parent
         known = [one for type in self.above() for one in type.enums]
-        raise RefusedError(f"no enum {name:.60}{meant(name, known)}")
+        raise UnsupportedError(f"no enum {name:.60}{meant(name, known)}")
 
     def kind_of(self, expr: ex.Expr, item: Kind = UNKNOWN) -> Kind:
         """What an expression gives in this type; `item` is what `_` is."""
@@ -442,7 +442,7 @@ class Model:
             yield from schema.all()
 
     def schema(self, id: str, importing: Type) -> Type:
-        """A specification that another imports, however far down; raises `RefusedError`."""
+        """A specification that another imports, however far down; raises `UnsupportedError`."""
         if self.given.specs.get(id) in self.schemas:
             return self.schemas[self.given.specs[id]]
         seen, waiting = {importing.root.id}, [importing.root]
@@ -455,4 +455,4 @@ class Model:
                     seen.add(name)
                     waiting.append(self.schemas[name])
         known = [one for type in importing.above() for one in type.types]
-        raise RefusedError(f"no type {id:.60}{meant(id, [*known, *self.schemas])}")
+        raise UnsupportedError(f"no type {id:.60}{meant(id, [*known, *self.schemas])}")

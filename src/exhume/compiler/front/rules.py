@@ -10,7 +10,7 @@ from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.kinds import Bits, Integer
 from exhume.compiler.front.model import Field
 from exhume.compiler.needs import without_rest
-from exhume.compiler.refusal import RefusedError
+from exhume.compiler.refusal import UnsupportedError
 from exhume.compiler.varints import scalar_of
 
 
@@ -48,14 +48,14 @@ class Rules(Code):
         elif key == "in-enum":
             enum = field.one.enum if isinstance(field.one, (Integer, Bits)) else None
             if enum is None:
-                raise RefusedError("in-enum needs an enum")
+                raise UnsupportedError("in-enum needs an enum")
             condition = f"{into} in {members(sorted(enum.values))}"
             wanted = f'"a value of {enum.id}"'
         elif key == "expr":
             condition = self.code(ex.parse(said))
             wanted = repr(" ".join(str(said).split()))
         else:
-            raise RefusedError(f"`valid: {key}` is not covered")
+            raise UnsupportedError(f"`valid: {key}` is not covered")
         self.item = None
         with lines.block(f"if {opposite or negated(condition)}:"):
             lines.add(f"raise LayoutError({path}, {start}, {stop or 'at'}, {wanted}, {into})")

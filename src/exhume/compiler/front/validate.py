@@ -15,7 +15,7 @@ from exhume.compiler import budgets
 from exhume.compiler.front.encodings import text_encoding
 from exhume.compiler.front.expressions import is_private
 from exhume.compiler.front.model import KNOWN
-from exhume.compiler.refusal import RefusedError
+from exhume.compiler.refusal import UnsupportedError
 
 NAME = re.compile(r"[a-z][a-z0-9_]*", re.ASCII)
 TYPE = re.compile(r"[a-z][a-z0-9_]*(::[a-z][a-z0-9_]*)*(\[\])?(\s*\(.*\))?", re.ASCII | re.DOTALL)
@@ -39,13 +39,13 @@ _RULES = frozenset(("eq", "min", "max", "any-of", "in-enum", "expr"))
 
 
 def validate(spec: Any, id: str) -> None:
-    """Raises `RefusedError`, which names the field, for what is no specification."""
+    """Raises `UnsupportedError`, which names the field, for what is no specification."""
     if not isinstance(spec, Mapping):
-        raise RefusedError("is no specification: a mapping is expected", id)
+        raise UnsupportedError("is no specification: a mapping is expected", id)
     try:
         _type(spec, id, id)
     except RecursionError:
-        raise RefusedError("types are nested too deeply", id) from None
+        raise UnsupportedError("types are nested too deeply", id) from None
 
 
 def _texts(part: Any) -> int:
@@ -59,7 +59,7 @@ def _texts(part: Any) -> int:
 
 
 def check_size(specs: Mapping[str, Mapping[str, Any]]) -> None:
-    """Raises `RefusedError` for specifications that have more types or fields than `budgets` allows."""
+    """Raises `UnsupportedError` for specifications that have more types or fields than `budgets` allows."""
     types = fields = texts = 0
     waiting = [(id, spec) for id, spec in specs.items()]
     while waiting:
@@ -69,42 +69,42 @@ def check_size(specs: Mapping[str, Mapping[str, Any]]) -> None:
         texts += sum(_texts(one) for key in ("seq", "params") for one in raw.get(key, ()))
         texts += sum(map(_texts, raw.get("instances", {}).values()))
         if texts > budgets.EXPRESSIONS:
-            raise RefusedError(f"expressions of more than {budgets.EXPRESSIONS} characters", where)
+            raise UnsupportedError(f"expressions of more than {budgets.EXPRESSIONS} characters", where)
         if own > budgets.FIELDS_OF_ONE:
-            raise RefusedError(f"more than {budgets.FIELDS_OF_ONE} fields", where)
+            raise UnsupportedError(f"more than {budgets.FIELDS_OF_ONE} fields", where)
         if types > budgets.TYPES:
-            raise RefusedError(f"more than {budgets.TYPES} types", where)
+            raise UnsupportedError(f"more than {budgets.TYPES} types", where)
         if fields > budgets.FIELDS:
-            raise RefusedError(f"more than {budgets.FIELDS} fields in all types", where)
+            raise UnsupportedError(f"more than {budgets.FIELDS} fields in all types", where)
         waiting += [(f"{where}::{id}", one) for id, one in raw.get("types", {}).items()]
 
 
 def name(found: Any, where: str) -> str:
-    """A valid name; raises `RefusedError` for anything else."""
+    """A valid name; raises `UnsupportedError` for anything else."""
     if not isinstance(found, str) or NAME.fullmatch(found) is None or len(found) > budgets.NAME:
-        raise RefusedError(f"{found!r:.60} is no name: names are of lower-case letters, digits and `_`", where)
+        raise UnsupportedError(f"{found!r:.60} is no name: names are of lower-case letters, digits and `_`", where)
     if is_private(found):
-        raise RefusedError(f"{found!r:.60} ends with `__`, as no name does", where)
+        raise UnsupportedError(f"{found!r:.60} ends with `__`, as no name does", where)
     return found
 
 
 def _mapping(found: Any, where: str) -> Mapping[str, Any]:
     if not isinstance(found, Mapping) or not all(isinstance(key, str) for key in found):
-        raise RefusedError("a mapping is expected", where)
+        raise UnsupportedError("a mapping is expected", where)
     return found
 
 
 def _list(found: Any, where: str) -> list[Any]:
     if not isinstance(found, list):
-        raise RefusedError("a list is expected", where)
+        raise UnsupportedError("a list is expected", where)
     return found
 
 
 def _scalar(found: Any, where: str) -> None:
     if not isinstance(found, (str, int, float)):
-        raise RefusedError("an expression is expected", where)
+        raise UnsupportedError("an expression is expected", where)
     if isinstance(found, str) and len(found) > budgets.EXPRESSION:
-        raise RefusedError(f"an expression of more than {budgets.EXPRESSION} characters", where)
+        raise UnsupportedError(f"an expression of more than {budgets.EXPRESSION} characters", where)
 
 
 def _keys(found: Mapping[str, Any], known: frozenset[str], where: str) -> None:
@@ -112,17 +112,17 @@ def _keys(found: Mapping[str, Any], known: frozenset[str], where: str) -> None:
         if key not in known and not key.startswith("-"):
             near = difflib.get_close_matches(key[:100], known, 1)
             more = f"did you mean `{near[0]}`?" if near else f"known are {', '.join(sorted(known))}"
-            raise RefusedError(f"`{key:.60}` is no key here: {more}", f"{where}: {key}")
+            raise UnsupportedError(f"`{key:.60}` is no key here: {more}", f"{where}: {key}")
 
 
 def _type(raw: Mapping[str, Any], id: str, where: str) -> None:
     name(id, where)
     if len(where) > budgets.PATH:
-        raise RefusedError(f"names of types within each other of more than {budgets.PATH} characters", where)
+        raise UnsupportedError(f"names of types within each other of more than {budgets.PATH} characters", where)
     _keys(raw, _TYPE_KEYS, where)
     shown = raw.get("-webide-representation", "")
     if not isinstance(shown, str) or len(shown) > budgets.REPRESENTATION:
-        raise RefusedError(f"a representation is a text of at most {budgets.REPRESENTATION} characters", where)
+        raise UnsupportedError(f"a representation is a text of at most {budgets.REPRESENTATION} characters", where)
     _meta(_mapping(raw.get("meta", {}), where), where)
     taken: set[str] = set()
     for number, item in enumerate(_list(raw.get("params", []), where)):
@@ -150,33 +150,33 @@ def _meta(meta: Mapping[str, Any], where: str) -> None:
         _keys(_mapping(endian, where), frozenset(("switch-on", "cases")), f"{where}: endian")
         _scalar(endian.get("switch-on"), f"{where}: endian")
         if not set(_mapping(endian.get("cases"), f"{where}: endian").values()) <= {"le", "be"}:
-            raise RefusedError("`endian` is `le` or `be` in every case", where)
+            raise UnsupportedError("`endian` is `le` or `be` in every case", where)
         endian = None
     if endian not in (None, "le", "be") or meta.get("bit-endian") not in (None, "le", "be"):
-        raise RefusedError("`endian` and `bit-endian` are `le` or `be`", where)
+        raise UnsupportedError("`endian` and `bit-endian` are `le` or `be`", where)
     if "encoding" in meta:
         encoding(meta["encoding"], where)
 
 
 def _version(found: Any, where: str) -> None:
-    """Raises `RefusedError` unless a version of Kaitai's compiler is one whose language is covered."""
+    """Raises `UnsupportedError` unless a version of Kaitai's compiler is one whose language is covered."""
     numbers = r"(?:0|[1-9][0-9]{0,5})"
     parsed = re.fullmatch(rf"({numbers})\.({numbers})(?:\.({numbers}))?", str(found))
     if parsed is None or isinstance(found, bool):
-        raise RefusedError(f"{found!r:.60} is no version: `ks-version` is X.Y or X.Y.Z", where)
+        raise UnsupportedError(f"{found!r:.60} is no version: `ks-version` is X.Y or X.Y.Z", where)
     version = tuple(int(one or 0) for one in parsed.groups())
     if version < _OLDEST:
         hint = ", which YAML makes of 0.10: write '0.10'" if found == 0.1 else ""
-        raise RefusedError(f"`ks-version: {found}` is less than 0.6, the least there is{hint}", where)
+        raise UnsupportedError(f"`ks-version: {found}` is less than 0.6, the least there is{hint}", where)
     if version[:2] > _NEWEST:
-        raise RefusedError(f"`ks-version: {found!s:.60}` is newer than 0.11, the language that is covered", where)
+        raise UnsupportedError(f"`ks-version: {found!s:.60}` is newer than 0.11, the language that is covered", where)
 
 
 def encoding(found: Any, where: str) -> None:
-    """Raises `RefusedError` unless something is the name of an encoding of characters."""
+    """Raises `UnsupportedError` unless something is the name of an encoding of characters."""
     try:
         text_encoding(found)
-    except RefusedError as error:
+    except UnsupportedError as error:
         raise error.within(where) from None
 
 
@@ -186,11 +186,11 @@ def _enum(raw: Mapping[str, Any], where: str) -> None:
         try:
             int(key, 0)
         except ValueError:
-            raise RefusedError(f"{key!r:.60} is no integer", where) from None
+            raise UnsupportedError(f"{key!r:.60} is no integer", where) from None
         found = _mapping(said, where).get("id") if isinstance(said, Mapping) else said
         taken.add(name(str(found).lower() if isinstance(found, bool) else found, where))
     if len(taken) < len(raw):
-        raise RefusedError("two values of one name", where)
+        raise UnsupportedError("two values of one name", where)
 
 
 _EVERY = frozenset(("id", "doc", "doc-ref", "type", "if", "repeat", "repeat-expr", "repeat-until", "valid"))
@@ -226,7 +226,7 @@ def _keys_of_instance(raw: Any) -> frozenset[str]:
 def _field(raw: Mapping[str, Any], where: str, taken: set[str], known: frozenset[str]) -> None:
     id = where.rpartition(".")[2]
     if id in taken:
-        raise RefusedError("there is another field of this name", where)
+        raise UnsupportedError("there is another field of this name", where)
     taken.add(id)
     _keys(raw, known, where)
     _said(raw, where)
@@ -235,15 +235,15 @@ def _field(raw: Mapping[str, Any], where: str, taken: set[str], known: frozenset
             _scalar(raw[key], f"{where}: {key}")
     for key in _FLAGS:
         if key in raw and not isinstance(raw[key], bool):
-            raise RefusedError(f"`{key}` is true or false", where)
+            raise UnsupportedError(f"`{key}` is true or false", where)
     _repeat(raw, where)
     _kind(raw.get("type"), where, stored=known is not _PARAM_KEYS)
     if "enum" in raw and (not isinstance(raw["enum"], str) or ENUM.fullmatch(raw["enum"]) is None):
-        raise RefusedError(f"{raw['enum']!r:.60} is no name of an enum", where)
+        raise UnsupportedError(f"{raw['enum']!r:.60} is no name of an enum", where)
     if "encoding" in raw:
         encoding(raw["encoding"], where)
     if "process" in raw and not isinstance(raw["process"], str):
-        raise RefusedError("`process` is the name of an encoding", where)
+        raise UnsupportedError("`process` is the name of an encoding", where)
     _bytes(raw, where)
     _valid(raw.get("valid", 0), where)
 
@@ -251,18 +251,18 @@ def _field(raw: Mapping[str, Any], where: str, taken: set[str], known: frozenset
 def _said(raw: Mapping[str, Any], where: str) -> None:
     for one, other in (("contents", "valid"), ("size", "size-eos")):
         if one in raw and raw.get(other, False) is not False:
-            raise RefusedError(f"`{one}` and `{other}` exclude each other", where)
+            raise UnsupportedError(f"`{one}` and `{other}` exclude each other", where)
     for key in ("doc", "doc-ref"):
         if not isinstance(raw.get(key, ""), (str, int, float) if key == "doc" else (str, list)):
-            raise RefusedError(f"`{key}` is a text", where)
+            raise UnsupportedError(f"`{key}` is a text", where)
 
 
 def _repeat(raw: Mapping[str, Any], where: str) -> None:
     if raw.get("repeat") not in (None, "eos", "expr", "until"):
-        raise RefusedError("`repeat` is eos, expr or until", where)
+        raise UnsupportedError("`repeat` is eos, expr or until", where)
     for key in ("expr", "until"):
         if (raw.get("repeat") == key) != (f"repeat-{key}" in raw):
-            raise RefusedError(f"`repeat: {key}` and `repeat-{key}` belong together", where)
+            raise UnsupportedError(f"`repeat: {key}` and `repeat-{key}` belong together", where)
 
 
 def _kind(type: Any, where: str, *, stored: bool) -> None:
@@ -271,20 +271,20 @@ def _kind(type: Any, where: str, *, stored: bool) -> None:
         _scalar(type.get("switch-on"), f"{where}: switch-on")
         cases = _mapping(type.get("cases"), f"{where}: cases")
         if not cases:
-            raise RefusedError("a choice without cases", f"{where}: cases")
+            raise UnsupportedError("a choice without cases", f"{where}: cases")
         for one in cases.values():
             if isinstance(one, Mapping) or one is None:
-                raise RefusedError("a case is the name of a type", f"{where}: cases")
+                raise UnsupportedError("a case is the name of a type", f"{where}: cases")
             _kind(one, where, stored=stored)
         return
     if type is None:
         return
     if not isinstance(type, str) or TYPE.fullmatch(type.strip()) is None:
-        raise RefusedError(f"{type!r:.60} is no type", where)
+        raise UnsupportedError(f"{type!r:.60} is no type", where)
     if re.fullmatch(r"[us]1(le|be)" + ("|bytes|bool|io|any|struct|.*\\[\\]" if stored else ""), type.strip()):
-        raise RefusedError(f"`{type:.60}` is no type of a field", where)
+        raise UnsupportedError(f"`{type:.60}` is no type of a field", where)
     if (bits := re.fullmatch(r"b([0-9]+)(le|be)?", type.strip())) and not 1 <= int(bits[1][:9]) <= WIDEST:
-        raise RefusedError(f"`{type:.60}`: a field of bits has 1 to {WIDEST}", where)
+        raise UnsupportedError(f"`{type:.60}`: a field of bits has 1 to {WIDEST}", where)
 
 
 def _bytes(raw: Mapping[str, Any], where: str) -> None:
@@ -293,17 +293,17 @@ def _bytes(raw: Mapping[str, Any], where: str) -> None:
 
     for key in ("terminator", "pad-right"):
         if not byte(raw.get(key, 0)):
-            raise RefusedError(f"`{key}` is a byte", where)
+            raise UnsupportedError(f"`{key}` is a byte", where)
     if "contents" not in raw:
         return
     said = raw["contents"]
     if said in ("", []):
-        raise RefusedError("`contents` is empty", where)
+        raise UnsupportedError("`contents` is empty", where)
     numbers = re.compile(r"0x[0-9a-fA-F]{1,2}")
     for one in said if isinstance(said, list) else [said] if isinstance(said, str) else [None]:
         if byte(one) or (isinstance(one, str) and (not one.startswith("0x") or numbers.fullmatch(one))):
             continue
-        raise RefusedError("`contents` is a text, or a list of bytes and texts", where)
+        raise UnsupportedError("`contents` is a text, or a list of bytes and texts", where)
 
 
 def _valid(valid: Any, where: str) -> None:
@@ -312,13 +312,13 @@ def _valid(valid: Any, where: str) -> None:
         return
     _keys(_mapping(valid, where), _RULES, f"{where}: valid")
     if len(valid) != 1 and set(valid) != {"min", "max"}:
-        raise RefusedError(
+        raise UnsupportedError(
             "`valid` is one of any-of, eq, expr, in-enum, min and max, or min with max", f"{where}: valid"
         )
     for key, said in valid.items():
         if key == "in-enum" and said is not True:
-            raise RefusedError("`in-enum` is true", f"{where}: valid")
+            raise UnsupportedError("`in-enum` is true", f"{where}: valid")
         if key == "any-of" and not said:
-            raise RefusedError("`any-of` is empty", f"{where}: valid")
+            raise UnsupportedError("`any-of` is empty", f"{where}: valid")
         for one in _list(said, f"{where}: valid") if key == "any-of" else [said]:
             _scalar(one, f"{where}: valid")

@@ -7,7 +7,7 @@ from typing import Any
 
 from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.model import Field, Type
-from exhume.compiler.instances.chance import Chance
+from exhume.compiler.instances.random_source import Chance
 from exhume.compiler.instances.roles import Use
 from exhume.compiler.instances.solve import LARGEST, Key, Solution, Solver
 from exhume.compiler.instances.tree import OPEN, Node, Raw, Scope, Stream, UnknownError
@@ -16,7 +16,7 @@ FAR = 1 << 20
 """Where positions counted from the end of a stream without a size begin to be told from others."""
 
 
-class AgainError(Exception):
+class RetryError(Exception):
     """What was drawn does not fit together: one of these is drawn again."""
 
     def __init__(self, keys: list[Key]) -> None:
@@ -117,26 +117,26 @@ class Draft(Solver):
             return stream is not None and not stream.pinned
         return what == "value" and path not in self.settled and (path in self.known or key in self.pins)
 
-    def put_right(self, expr: ex.Expr, scope: Scope, wanted: Any) -> bool:
+    def fix_up(self, expr: ex.Expr, scope: Scope, wanted: Any) -> bool:
         """Makes an expression what it shall be, if need be by changing what was put right before."""
         found = self.solution(expr, scope, wanted) or self.solution(expr, scope, wanted, free=False)
         if found is None or any(
-            self.is_stiff(path) if what == "size" else path in self.settled for what, path in found
+            self.is_fixed(path) if what == "size" else path in self.settled for what, path in found
         ):
             return False
         self.apply(found)
         return True
 
-    def is_stiff(self, path: str) -> bool:
+    def is_fixed(self, path: str) -> bool:
         stream = self.streams.get(path)
         return stream is not None and stream.pinned
 
     def grow(self, stream: Stream, need: int) -> None:
-        """Asks for a longer stream. Raises `AgainError` where a stream has its size from elsewhere."""
+        """Asks for a longer stream. Raises `RetryError` where a stream has its size from elsewhere."""
         if stream.outer is not None:
             self.grow(stream.outer, stream.base - stream.outer.base + need)
         elif stream.pinned:
-            raise AgainError([("value", stream.path), ("bytes", stream.path)])
+            raise RetryError([("value", stream.path), ("bytes", stream.path)])
         else:
             self.resize(stream.path, max(need, self.sizes.get(stream.path, 0)))
 
@@ -150,11 +150,11 @@ class Draft(Solver):
         return True
 
     def ask(self, expr: ex.Expr, one: Field, scope: Scope) -> Any:
-        """The value of an expression. Raises `AgainError` with what it depends on when it has none."""
+        """The value of an expression. Raises `RetryError` with what it depends on when it has none."""
         try:
             return self.value(expr, scope)
         except UnknownError:
-            raise AgainError([*self.variables(expr, scope), ("value", scope.path)]) from None
+            raise RetryError([*self.variables(expr, scope), ("value", scope.path)]) from None
 
     def get(self, node: Node, id: str) -> Any:
         """The value of a field, parameter or instance. Raises `NotYetError` before it is drawn."""
@@ -183,10 +183,10 @@ class Draft(Solver):
     def room(self, stream: Stream, at: int, size: int) -> bool:
         """Whether so many bytes are there; a stream that is too short is asked to grow.
 
-        Raises `AgainError` when it cannot.
+        Raises `RetryError` when it cannot.
         """
         if at < stream.base or size > LARGEST or LARGEST < at - stream.base < OPEN - FAR:
-            raise AgainError([("value", stream.path)])
+            raise RetryError([("value", stream.path)])
         if at + size <= stream.end:
             self.touch(stream, at, at + size)
             return True

@@ -13,13 +13,13 @@ from typing import Any
 
 from exhume.compiler.front.kinds import BYTES, TEXT, Bits, Integer, Kind, Plain, Sequence
 from exhume.compiler.front.model import Field, Type
-from exhume.compiler.instances.chance import Chance
-from exhume.compiler.instances.draft import AgainError, NotYetError
+from exhume.compiler.instances.draft import NotYetError, RetryError
+from exhume.compiler.instances.random_source import Chance
 from exhume.compiler.instances.roles import Use, uses_of
 from exhume.compiler.instances.solve import LARGEST, Key, Solver, limits
 from exhume.compiler.instances.structures import Structures
 from exhume.compiler.instances.tree import BrokenError, Node, Rule, Stream, Sum
-from exhume.compiler.refusal import RefusedError
+from exhume.compiler.refusal import UnsupportedError
 
 PASSES = 60
 """Walks for one instance."""
@@ -74,7 +74,7 @@ class Draw(Structures):
             self.instances(node)
             if self.natural(root) > self.sizes.get("", -1):
                 self.resize("", self.natural(root))
-        except AgainError as error:
+        except RetryError as error:
             self.again(error.keys)
             return None
         except NotYetError:
@@ -157,7 +157,7 @@ class Draw(Structures):
         return self.memo(one.id, one.where, lambda: self.some(one, kind))
 
     def some(self, one: Field, kind: Kind) -> Any:
-        """Some value of a kind. Raises `RefusedError` for a parameter of a type that cannot be drawn."""
+        """Some value of a kind. Raises `UnsupportedError` for a parameter of a type that cannot be drawn."""
         if isinstance(kind, (Integer, Bits)):
             return self.some_number(one, *limits(kind), kind, None, None)
         if kind == Plain("bool"):
@@ -166,7 +166,7 @@ class Draw(Structures):
             return self.chance.choice(["", "a", "name"])
         if kind == BYTES:
             return self.chance.data(self.chance.integer(0, 8))
-        raise RefusedError("a parameter of this type cannot be drawn", one.where)
+        raise UnsupportedError("a parameter of this type cannot be drawn", one.where)
 
 
 def draw(type: Type, chance: Chance, arguments: list[Any] | None = None) -> Drawn:

@@ -9,9 +9,9 @@ from typing import Any
 
 from exhume.compiler.front.kinds import Bits, Integer, Plain
 from exhume.compiler.front.model import Field
-from exhume.compiler.instances.draft import AgainError, Draft
+from exhume.compiler.instances.constraints import rules_of
+from exhume.compiler.instances.draft import Draft, RetryError
 from exhume.compiler.instances.roles import Use
-from exhume.compiler.instances.said import rules_of
 from exhume.compiler.instances.solve import Key, limits
 from exhume.compiler.instances.tree import Node, Scope, Stream, UnknownError
 
@@ -29,7 +29,7 @@ class Numbers(Draft):
         stream: Stream | None,
         node: Node | None = None,
     ) -> int:
-        """A number that its field allows, by what it is used for. Raises `AgainError` when none is."""
+        """A number that its field allows, by what it is used for. Raises `RetryError` when none is."""
         use = self.uses.get(one, Use()) if one is not None else Use()
         test: Callable[[int], bool] = _any
         if one is not None and scope is not None and "valid" in one.raw:
@@ -37,7 +37,7 @@ class Numbers(Draft):
             if choices is not None:
                 return self.chance.choice(choices)
             if low > high:
-                raise AgainError([*self.rule_variables(one, scope), ("value", scope.path)])
+                raise RetryError([*self.rule_variables(one, scope), ("value", scope.path)])
             if "expr" in rules_of(one):
                 test = self.tested(one, scope, node)
         enum = kind.enum if isinstance(kind, (Integer, Bits)) else None
@@ -53,7 +53,7 @@ class Numbers(Draft):
                 return value
         fitting = [number for number in (low, *near, high) if test(number)]
         if not fitting:
-            raise AgainError([] if scope is None else self.rule_variables(one, scope) if one is not None else [])
+            raise RetryError([] if scope is None else self.rule_variables(one, scope) if one is not None else [])
         return self.chance.choice(fitting)
 
     def any_number(self, use: Use, near: list[int], low: int, high: int, before: int) -> int:
@@ -141,7 +141,7 @@ class Numbers(Draft):
     def check(self, one: Field, value: Any, scope: Scope, at: int) -> None:
         """Draws again what does not meet its rule.
 
-        Raises `AgainError` with what the rule depends on when nothing meets it.
+        Raises `RetryError` with what the rule depends on when nothing meets it.
         """
         here = Scope(scope.node, at, value, scope.index, scope.path)
         for rule, said in rules_of(one).items():
@@ -152,7 +152,7 @@ class Numbers(Draft):
                     self.failed[scope.path] = self.failed.get(scope.path, 0) + 1
                     self.changed = True
                     continue
-                raise AgainError([*keys, *self.rule_variables(one, here)])
+                raise RetryError([*keys, *self.rule_variables(one, here)])
 
 
 def _any(_: int) -> bool:

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.kinds import Kind, Switch, structures
 from exhume.compiler.front.model import Field, Type
-from exhume.compiler.instances.said import expression, rules_of, varint
+from exhume.compiler.instances.constraints import expression, rules_of, varint
 from exhume.compiler.needs import KEYS, nodes
-from exhume.compiler.refusal import RefusedError
+from exhume.compiler.refusal import UnsupportedError
 
 _ROLES = {"size": "size", "repeat-expr": "count", "pos": "place"}
 
@@ -175,7 +175,7 @@ def types(expr: ex.Expr, here: Type, one: Field) -> set[Type]:  # noqa: C901 - o
                 return {here.find(name)}
             case ex.Choice(_, then, otherwise):
                 return types(then, here, one) | types(otherwise, here, one)
-    except RefusedError:
+    except UnsupportedError:
         pass
     return set()
 

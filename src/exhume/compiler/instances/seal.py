@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping
 
 from exhume.compiler.front.kinds import Integer
 from exhume.compiler.front.model import Type
+from exhume.compiler.instances.constraints import packed
 from exhume.compiler.instances.draw import Drawn, NoneDrawnError
-from exhume.compiler.instances.said import packed
 from exhume.compiler.instances.tree import BrokenError, Sum
 from exhume.compiler.instances.walk import Walk
-from exhume.compiler.refusal import RefusedError
+from exhume.compiler.refusal import UnsupportedError
 
 Checksums = Mapping[str, Callable[[bytes], int | bytes]]
 """Algorithms by the names that `-checksum` uses: a number for what is stored as one, else bytes as they are stored."""
@@ -33,7 +33,7 @@ ROUNDS = 8
 def seal(type: Type, drawn: Drawn, checksums: Checksums) -> Drawn:
     """The instance with right checksums.
 
-    Raises `NoneDrawnError` when what must be there breaks a rule, and `RefusedError` for an unknown algorithm.
+    Raises `NoneDrawnError` when what must be there breaks a rule, and `UnsupportedError` for an unknown algorithm.
     """
     for _ in range(ROUNDS):
         data = bytearray(drawn.data)
@@ -53,11 +53,11 @@ def seal(type: Type, drawn: Drawn, checksums: Checksums) -> Drawn:
 def stored(one: Sum, data: bytes, checksums: Checksums) -> bytes:
     """A checksum over what `data` holds, as it is stored.
 
-    Raises `RefusedError` for an algorithm that is not known, or of another size.
+    Raises `UnsupportedError` for an algorithm that is not known, or of another size.
     """
     name = str(one.field.raw.get("-checksum"))
     if name not in checksums:
-        raise RefusedError(f"nothing computes the checksum {name}", one.field.where)
+        raise UnsupportedError(f"nothing computes the checksum {name}", one.field.where)
     value = checksums[name](one.covered(data))
     if isinstance(value, bytes):
         found = value
@@ -66,5 +66,5 @@ def stored(one: Sum, data: bytes, checksums: Checksums) -> bytes:
     else:
         found = value.to_bytes(one.stop - one.start, "big" if one.field.owner.endian == "be" else "little")
     if len(found) != one.stop - one.start:
-        raise RefusedError(f"the checksum {name} takes {len(found)} byte{'s' * (len(found) != 1)}", one.field.where)
+        raise UnsupportedError(f"the checksum {name} takes {len(found)} byte{'s' * (len(found) != 1)}", one.field.where)
     return found

@@ -7,9 +7,9 @@ from typing import Any
 
 from exhume.compiler.front.kinds import TEXT, Bits, Integer, Kind, Plain
 from exhume.compiler.front.model import Field
-from exhume.compiler.instances.draft import AgainError
+from exhume.compiler.instances.constraints import encoding_of, ending, packed, rules_of, shifted, unpacked
+from exhume.compiler.instances.draft import RetryError
 from exhume.compiler.instances.numbers import Numbers
-from exhume.compiler.instances.said import encoding_of, ending, packed, rules_of, shifted, unpacked
 from exhume.compiler.instances.solve import LARGEST, in_range, limits
 from exhume.compiler.instances.tree import Node, Raw, Scope, Stream
 
@@ -80,7 +80,7 @@ class StoredValues(Numbers):
         return Raw(scope.at, len(wanted), scope.path, one, scope), scope.at + len(wanted)
 
     def stored(self, one: Field, kind: Kind, scope: Scope, stream: Stream) -> tuple[Any, int]:
-        """Draws bytes or text. Raises `AgainError` when the size is none."""
+        """Draws bytes or text. Raises `RetryError` when the size is none."""
         at, path = scope.at, scope.path
         if "terminator" in one.raw or one.raw.get("type") == "strz":
             raw, after = self.terminated(one, scope, stream)
@@ -92,10 +92,10 @@ class StoredValues(Numbers):
             special = self.special(one, scope, size)
             if not isinstance(size, int) or not 0 <= size <= LARGEST or (special is not None and len(special) != size):
                 few = self.length(one, scope) if special is None else len(special)
-                if self.put_right(one.size, scope, few):
+                if self.fix_up(one.size, scope, few):
                     size = few
                 elif not isinstance(size, int) or not 0 <= size <= LARGEST:
-                    raise AgainError(list(self.variables(one.size, scope)))
+                    raise RetryError(list(self.variables(one.size, scope)))
         raw = Raw(at, size, path, one, scope)
         if not self.room(stream, at, size):
             raw.start = self.fresh()
@@ -186,11 +186,11 @@ class StoredValues(Numbers):
         return out
 
     def text(self, one: Field, raw: Raw, scope: Scope) -> str:
-        """Bytes that are text in an encoding. Raises `AgainError` when they are none."""
+        """Bytes that are text in an encoding. Raises `RetryError` when they are none."""
         try:
             return str(self.held(raw), encoding_of(one))
         except UnicodeDecodeError:
-            raise AgainError([("bytes", raw.path)]) from None
+            raise RetryError([("bytes", raw.path)]) from None
 
     def terminated(self, one: Field, scope: Scope, stream: Stream) -> tuple[Raw, int]:
         mark, include, consume = ending(one)

@@ -9,8 +9,8 @@ from typing import Any
 from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.kinds import Kind, Structure, Switch
 from exhume.compiler.front.model import Field
-from exhume.compiler.instances.draft import AgainError, NotYetError
-from exhume.compiler.instances.said import expression, varint
+from exhume.compiler.instances.constraints import expression, varint
+from exhume.compiler.instances.draft import NotYetError, RetryError
 from exhume.compiler.instances.solve import LARGEST
 from exhume.compiler.instances.stored import StoredValues
 from exhume.compiler.instances.tree import Node, Raw, Scope, Stream
@@ -56,10 +56,10 @@ class Structures(StoredValues):
     # Structures.
 
     def fields(self, node: Node, at: int) -> int:
-        """Draws the fields of a structure. Raises `AgainError` when it nests too deeply."""
+        """Draws the fields of a structure. Raises `RetryError` when it nests too deeply."""
         self.read += 1
         if self.read > 600:
-            raise AgainError([])
+            raise RetryError([])
         if varint(node.type):
             return self.integer_of_groups(node, at)
         return super().fields(node, at)
@@ -69,7 +69,7 @@ class Structures(StoredValues):
         return super().structure(kind, scope, stream, at)
 
     def sized(self, one: Field, kind: Kind, scope: Scope, stream: Stream) -> tuple[Any, int]:
-        """Draws a structure or bytes in a stream of their own. Raises `AgainError` when the size is none."""
+        """Draws a structure or bytes in a stream of their own. Raises `RetryError` when the size is none."""
         at, path = scope.at, scope.path
         if one.size is None:
             return self.to_end(one, kind, scope, stream)
@@ -77,7 +77,7 @@ class Structures(StoredValues):
         size = self.ask(one.size, one, scope)
         wanted = self.sizes.get(path)
         if wanted is not None and wanted != size and path not in self.stiff:
-            if self.put_right(one.size, scope, wanted):
+            if self.fix_up(one.size, scope, wanted):
                 size = wanted
             else:
                 self.sizes.pop(path)
@@ -87,7 +87,7 @@ class Structures(StoredValues):
             if not any(path in self.settled for _, path in self.variables(one.size, scope)):
                 self.stiff.add(path)
         if not isinstance(size, int) or not 0 <= size <= LARGEST:
-            raise AgainError(list(self.variables(one.size, scope)))
+            raise RetryError(list(self.variables(one.size, scope)))
         inner = Stream(at, size, path, pinned=path not in self.sizes)
         if not self.room(stream, at, size):
             inner.base = self.fresh()
@@ -125,7 +125,7 @@ class Structures(StoredValues):
         natural = max(natural, self.sizes.get(path, 0))
         self.sizes[path] = natural
         self.changed = True
-        if not self.put_right(size, scope, natural):
+        if not self.fix_up(size, scope, natural):
             self.sizes.pop(path, None)
             self.failed[path] = self.failed.get(path, 0) + 1
             if self.failed[path] > 2:
@@ -174,12 +174,12 @@ class Structures(StoredValues):
         return at + len(data)
 
     def groups_there(self, node: Node, at: int) -> int:
-        """Reads a number of variable length where bytes are. Raises `AgainError` when they hold none."""
+        """Reads a number of variable length where bytes are. Raises `RetryError` when they hold none."""
         for group in node.type.seq:
             node.values[group.id] = None
         for step in varint(node.type):
             if not self.room(node.stream, at, 1):
-                raise AgainError([("value", node.path)])
+                raise RetryError([("value", node.path)])
             if at not in self.cells:
                 self.cells[at] = self.chance.integer(0, 127)
             node.values[step.field.id] = self.cells[at]
@@ -199,7 +199,7 @@ class Structures(StoredValues):
     # Instances and repetition.
 
     def placed(self, place: ex.Expr, one: Field, stream: Stream, scope: Scope) -> int:
-        """Draws an instance at its place. Raises `AgainError` when the place is none."""
+        """Draws an instance at its place. Raises `RetryError` when the place is none."""
         at = self.ask(place, one, scope)
         held = isinstance(one.one, (Structure, Switch))
         keys = [key for key in self.variables(place, scope) if key[0] == "value" and self.can_change(key)]
@@ -211,12 +211,12 @@ class Structures(StoredValues):
                 self.apply(found)
                 return stream.base + wanted
             if not isinstance(at, int) or at < 0:
-                raise AgainError(list(self.variables(place, scope)))
+                raise RetryError(list(self.variables(place, scope)))
         self.placed_now |= set(keys)
         if stream.size is not None and stream.length < at <= LARGEST and not stream.pinned:
             self.grow(stream, at)
         elif stream.size is not None and at > stream.length:
-            raise AgainError(list(self.variables(place, scope)))
+            raise RetryError(list(self.variables(place, scope)))
         return stream.base + at
 
     def chosen_place(self, one: Field, stream: Stream, scope: Scope) -> int:
@@ -229,7 +229,7 @@ class Structures(StoredValues):
         return stream.high
 
     def elements(self, one: Field, node: Node, stream: Stream, values: list[Any]) -> Iterator[int]:
-        """Draws what is repeated. Raises `AgainError` when the count is none."""
+        """Draws what is repeated. Raises `RetryError` when the count is none."""
         path = node.below(one.id)
         start = Scope(node, self.place, path=path)
         if one.repeat == "expr":
@@ -238,8 +238,8 @@ class Structures(StoredValues):
             count = self.ask(expr, one, start)
             if not isinstance(count, int) or count > self.most(path, 8):
                 few = self.memo(path, "count", lambda: self.count(path))
-                if not self.put_right(expr, start, few):
-                    raise AgainError(list(self.variables(expr, start)))
+                if not self.fix_up(expr, start, few):
+                    raise RetryError(list(self.variables(expr, start)))
                 count = few
             yield from range(count)
         elif one.repeat == "eos":
@@ -274,10 +274,10 @@ class Structures(StoredValues):
             if len(values) >= most:
                 item = values[-1]
                 scope = Scope(node, self.place, item, len(values) - 1, f"{path}[{len(values) - 1}]")
-                if self.put_right(expr, scope, True):
+                if self.fix_up(expr, scope, True):
                     return
                 if len(values) > 2 * most + 8:
-                    raise AgainError(list(self.variables(expr, scope)))
+                    raise RetryError(list(self.variables(expr, scope)))
 
     def count(self, path: str) -> int:
         """A number of elements."""

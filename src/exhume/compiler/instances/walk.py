@@ -13,10 +13,10 @@ from exhume.compiler.fixed import contents
 from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.kinds import BYTES, TEXT, Bits, Integer, Kind, Plain, Structure, Switch
 from exhume.compiler.front.model import Field, Type
+from exhume.compiler.instances.constraints import covers, encoding_of, ending, expression, rules_of, shifted, unpacked
 from exhume.compiler.instances.evaluate import Evaluator
-from exhume.compiler.instances.said import covers, encoding_of, ending, expression, rules_of, shifted, unpacked
 from exhume.compiler.instances.tree import BrokenError, Node, Raw, Rule, Scope, Stream, Sum, UnknownError
-from exhume.compiler.refusal import RefusedError
+from exhume.compiler.refusal import UnsupportedError
 
 DEEPEST = 60
 """Structures within one another."""
@@ -120,7 +120,7 @@ class Walk(Evaluator):
         return value
 
     def instance(self, node: Node, one: Field) -> Any:
-        """Reads or computes an instance. Raises `RefusedError` for one without a place."""
+        """Reads or computes an instance. Raises `UnsupportedError` for one without a place."""
         scope = Scope(node, node.stream.base, path=node.below(one.id))
         if not self.present(one, scope):
             return None
@@ -131,7 +131,7 @@ class Walk(Evaluator):
             stream = self.ask(other, one, scope)
         place = expression(one, "pos")
         if place is None:
-            raise RefusedError("an instance without a place is not covered", one.where)
+            raise UnsupportedError("an instance without a place is not covered", one.where)
         at = self.placed(place, one, stream, scope)
         self.field(node, one, stream, at, asked=True)
         return node.values.pop(one.id)
@@ -187,10 +187,10 @@ class Walk(Evaluator):
                     break
 
     def over(self, one: Field, node: Node, values: list[Any]) -> bool:
-        """Whether the element that was read last is the last. Raises `RefusedError` when nothing says so."""
+        """Whether the element that was read last is the last. Raises `UnsupportedError` when nothing says so."""
         until = expression(one, "repeat-until")
         if until is None:
-            raise RefusedError("repeat-until is missing", one.where)
+            raise UnsupportedError("repeat-until is missing", one.where)
         scope = Scope(node, self.place, values[-1], len(values) - 1, f"{node.below(one.id)}[{len(values) - 1}]")
         return bool(self.ask(until, one, scope))
 
@@ -204,7 +204,7 @@ class Walk(Evaluator):
         return value, at
 
     def kind(self, one: Field, kind: Kind, scope: Scope, stream: Stream) -> tuple[Any, int]:
-        """Reads one value of a kind. Raises `RefusedError` for one that is not covered."""
+        """Reads one value of a kind. Raises `UnsupportedError` for one that is not covered."""
         if isinstance(kind, Switch):
             if one.size is not None or one.to_end:
                 return self.sized(one, kind, scope, stream)
@@ -226,7 +226,7 @@ class Walk(Evaluator):
             return value, at
         if kind in (BYTES, TEXT):
             return self.stored(one, kind, scope, stream)
-        raise RefusedError(f"{one.raw.get('type')} is not covered", one.where)
+        raise UnsupportedError(f"{one.raw.get('type')} is not covered", one.where)
 
     def case(self, one: Field, kind: Switch, scope: Scope) -> Kind | None:
         """The kind that a switch chooses."""
@@ -313,14 +313,14 @@ class Walk(Evaluator):
     def stored(self, one: Field, kind: Kind, scope: Scope, stream: Stream) -> tuple[Any, int]:
         """Reads bytes or text.
 
-        Raises `RefusedError` for those without a size, `BrokenError` when they are not all there.
+        Raises `UnsupportedError` for those without a size, `BrokenError` when they are not all there.
         """
         at = scope.at
         if "terminator" in one.raw or one.raw.get("type") == "strz":
             value, after = self.terminated(one, scope, stream)
         else:
             if one.size is None and not one.to_end:
-                raise RefusedError("bytes without a size are not covered", one.where)
+                raise UnsupportedError("bytes without a size are not covered", one.where)
             size = max(0, stream.end - at) if one.size is None else self.ask(one.size, one, scope)
             if not 0 <= size <= max(0, stream.end - at):
                 raise BrokenError(scope.path, at, "short" if size >= 0 else "size", _bytes(size))

@@ -27,7 +27,7 @@ from exhume.formats.ark.columns import Columns, columns_of
 from exhume.formats.ark.lines import VALUES, Gathered
 from exhume.formats.ark.merge import Batch
 from exhume.formats.ark.messages import ArkMessage
-from exhume.formats.ark.pieces import UpToError, read_each
+from exhume.formats.ark.parallel_query import UntilError, read_each
 from exhume.formats.ark.query import Query, Topics
 from exhume.formats.ark.rbuf.registry import Field, Registry
 from exhume.formats.ark.splits import Block
@@ -204,7 +204,7 @@ class _RowQuery(Query):
         if made:
             yield made
             return
-        found = UpToError(super().portion(batch, numbers, pieces))
+        found = UntilError(super().portion(batch, numbers, pieces))
         yield self._rows.made(found)
         if found.error is not None:
             raise found.error

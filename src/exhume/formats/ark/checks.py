@@ -161,7 +161,7 @@ STATISTICS = rule(
     spec=_MANIFEST,
 )
 TRAILER_SIZES = rule(344, "content, trailer and footer do not fill the file", spec=_TRAILER)
-MANIFEST_REST = rule(345, "the manifest's bytes are not consumed exactly", spec=_MANIFEST)
+MANIFEST_TRAILING = rule(345, "the manifest's bytes are not consumed exactly", spec=_MANIFEST)
 OLD_COLUMNS = rule(
     346, "the removed list of columns is not empty; it is ignored", spec=_MANIFEST, severity=Severity.WARNING
 )
@@ -188,7 +188,7 @@ REGISTRY_TYPE = rule(411, "a type is not in its schema registry", spec=_REGISTRY
 NO_REGISTRY = rule(
     412, "a channel has no schema registry: its messages stay bytes", spec=_MANIFEST, severity=Severity.NOTE
 )
-MESSAGE_REST = rule(413, "extra bytes after the message object", spec=_RBUF)
+MESSAGE_TRAILING = rule(413, "extra bytes after the message object", spec=_RBUF)
 MESSAGE_TRAILER = rule(414, "a message carries a serializable-file trailer", spec=_TRAILER, severity=Severity.NOTE)
 FILTER_PATTERN = rule(
     420,

@@ -106,7 +106,7 @@ def cat(run: Run, archive: Any, names: tuple[str, ...], options: dict[str, Any])
     from exhume.formats.ark.export import raw_bytes
     from exhume.formats.ark.lines import RawQuery, lines_of
     from exhume.formats.ark.messages import message_json
-    from exhume.formats.ark.pieces import is_packed, make_each, read_each
+    from exhume.formats.ark.parallel_query import is_packed, make_each, read_each
 
     say_findings(run, archive)
     raw = bool(options.get("raw"))
@@ -187,7 +187,7 @@ def search(run: Run, archives: list[Any], query: str, options: dict[str, Any]) -
             if run.machine:
                 run.document("search", {"target": archive.name, **head, "count": count})
             else:
-                run.say(str(count))
+                run.print(str(count))
         elif run.machine:
             run.items("search", head, "matches", counted())
         else:

@@ -11,7 +11,7 @@ from typing import Any
 from exhume.archive import Archive, Entry, Info, Progress, no_progress
 from exhume.choices import passes_on
 from exhume.errors import ExhumeError, Span
-from exhume.findings import Finding, each_once
+from exhume.findings import Finding, deduplicated
 from exhume.formats.ark.checks import NOT_A_LOG, SEVERAL_LOGS
 from exhume.formats.ark.names import find_manifests
 from exhume.formats.ark.opening import open_in_tree, open_manifest
@@ -123,7 +123,7 @@ class ArkLogSet(Archive):
         return SectionMap(files.values())
 
     def verify(self, *, quick: bool = False, jobs: int = 1, progress: Progress = no_progress) -> Iterator[Finding]:
-        return each_once(self._findings(quick, jobs, progress))
+        return deduplicated(self._findings(quick, jobs, progress))
 
     def _findings(self, quick: bool, jobs: int, progress: Progress) -> Iterator[Finding]:
         from exhume.formats.ark.verify import unreferenced_splits, verify_log

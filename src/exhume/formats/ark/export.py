@@ -15,7 +15,7 @@ from exhume.findings import Finding
 from exhume.formats.ark.filters import topic_matcher, unmatched
 from exhume.formats.ark.lines import lines_of
 from exhume.formats.ark.messages import ArkMessage
-from exhume.formats.ark.pieces import Read, make_each, read_spans
+from exhume.formats.ark.parallel_query import Read, make_each, read_spans
 from exhume.formats.ark.rbuf.registry import Field, Registry
 from exhume.formats.ark.reader import ArkArchive, Channel
 from exhume.io.jsonout import dumps

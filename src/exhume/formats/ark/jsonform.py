@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, Final
 
 from exhume.archive import Progress, no_progress
 from exhume.errors import ExhumeError, FormatError, Span, WriterError, shorten
-from exhume.formats.ark.pieces import map_pieces
+from exhume.formats.ark.parallel_query import map_pieces
 from exhume.formats.ark.rbuf.encoder import Encoder, encoder_for
 from exhume.formats.ark.rbuf.idl import load_registry
 from exhume.formats.ark.rbuf.registry import Field, Registry

@@ -16,7 +16,7 @@ from exhume.formats.ark.jsonschema import message_json as plain_json
 from exhume.formats.ark.kernel import ark_json, ark_runs, ark_total
 from exhume.formats.ark.merge import Batch
 from exhume.formats.ark.messages import ArkMessage, message_json
-from exhume.formats.ark.pieces import UpToError, read_each
+from exhume.formats.ark.parallel_query import UntilError, read_each
 from exhume.formats.ark.query import Query, SplitCursor
 from exhume.formats.ark.rbuf.program import bytes_program, data_program, program_for
 from exhume.formats.ark.splits import UNBOUNDED, Block
@@ -132,7 +132,7 @@ class RawQuery(Query):
         if whole is not None:
             yield from whole
             return
-        found = UpToError(super().portion(batch, numbers, pieces))
+        found = UntilError(super().portion(batch, numbers, pieces))
         yield b"".join([message.data for message in found])
         if found.error is not None:
             raise found.error

@@ -19,7 +19,7 @@ from exhume.formats.ark.checks import (
     GROUP_LENGTH,
     GROUP_UNKNOWN,
     MANIFEST_DAMAGED,
-    MANIFEST_REST,
+    MANIFEST_TRAILING,
     OLD_COLUMNS,
     SCHEMA_SOURCE,
     TRAILER_MAGIC,
@@ -281,7 +281,7 @@ def _load_embedded(file: SerializableFile, where: Span, findings: list[Finding])
 
 def _strict(note: Note) -> Note:
     """In a manifest every group has to be consumed exactly; unknown groups remain a note."""
-    return note._replace(rule=MANIFEST_REST) if note.rule is GROUP_LENGTH else note
+    return note._replace(rule=MANIFEST_TRAILING) if note.rule is GROUP_LENGTH else note
 
 
 def _old_columns(registry: Registry, content: bytes, where: Span) -> list[Finding]:

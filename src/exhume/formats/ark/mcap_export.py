@@ -36,7 +36,7 @@ from exhume.formats.ark.mcap_records import (
     library,
     message_piece,
 )
-from exhume.formats.ark.pieces import read_query
+from exhume.formats.ark.parallel_query import read_query
 from exhume.formats.ark.reader import ArkArchive, Channel
 from exhume.io.output.stream import binary_output
 from exhume.tabular.report import ExportReport, refuse_options

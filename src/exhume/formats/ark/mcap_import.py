@@ -17,6 +17,7 @@ from typing import Any, BinaryIO, Final, NamedTuple
 
 from exhume.archive import Progress, no_progress
 from exhume.errors import ExhumeError, WriterError
+from exhume.formats.ark.batches import MessageBatch, Messages
 from exhume.formats.ark.jsonform import FOREIGN_IDL, PART_BYTES, from_json
 from exhume.formats.ark.mcap_records import (
     ENCODING,
@@ -28,8 +29,7 @@ from exhume.formats.ark.mcap_records import (
     unit_records,
 )
 from exhume.formats.ark.mcap_survey import Survey, Unit, parts, read_attachment, survey
-from exhume.formats.ark.pieces import map_pieces
-from exhume.formats.ark.portions import Messages, Portion
+from exhume.formats.ark.parallel_query import map_pieces
 from exhume.formats.ark.rbuf.encoder import encoder_for
 from exhume.formats.ark.rbuf.idl import load_registry
 from exhume.formats.ark.rbuf.registry import Registry
@@ -86,7 +86,7 @@ class _Adding:
         self.channels: dict[int, ChannelWriter] = {}
         self._unpacked: set[int] = set()  # channels whose messages come as they are, for columns that compress
 
-    def add(self, portion: Portion) -> None:
+    def add(self, portion: MessageBatch) -> None:
         """Adds the messages of a batch.  Raises `WriterError` for one that fits into no split."""
         messages = Messages(portion)
         new = [(place, number) for number, place in messages.starting() if number not in self.channels]
@@ -134,9 +134,9 @@ class _Rows:
         self.times: list[int] = []
         self.stored: list[bytes] = []
 
-    def portion(self) -> Portion:
+    def portion(self) -> MessageBatch:
         """All of them."""
-        return Portion.of(self.numbers, self.times, self.stored)
+        return MessageBatch.of(self.numbers, self.times, self.stored)
 
 
 class _Chunks:
@@ -152,7 +152,7 @@ class _Chunks:
     def __reduce__(self) -> tuple[Any, ...]:
         return _Chunks, (self.channels, self.kinds, self.packings)
 
-    def __call__(self, units: list[tuple[Unit, bytes]]) -> tuple[Portion, ExhumeError | None]:
+    def __call__(self, units: list[tuple[Unit, bytes]]) -> tuple[MessageBatch, ExhumeError | None]:
         rows = _Rows()
         try:
             for unit, data in units:

@@ -27,7 +27,7 @@ from exhume.formats.ark.mcap_records import (
     records_in,
     unit_records,
 )
-from exhume.formats.ark.pieces import map_pieces
+from exhume.formats.ark.parallel_query import map_pieces
 from exhume.tabular.report import ExportReport
 
 SKIPPED: Final = frozenset(

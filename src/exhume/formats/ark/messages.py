@@ -20,8 +20,8 @@ from exhume.formats.ark.checks import (
     COLUMN_CODEC,
     FOOTER_CODEC,
     FOOTER_OTHER,
-    MESSAGE_REST,
     MESSAGE_TRAILER,
+    MESSAGE_TRAILING,
     NO_DECODE,
 )
 from exhume.formats.ark.layout import (
@@ -207,7 +207,7 @@ def decode_value(
     try:
         value = decoder.decode(data, span=where, notes=notes)
     except ExhumeError as error:
-        if error.code != MESSAGE_REST.code or not data.endswith(TRAILER_MAGIC_BYTES):
+        if error.code != MESSAGE_TRAILING.code or not data.endswith(TRAILER_MAGIC_BYTES):
             raise
         file = parse_serializable_file(data, where)
         notes.clear()

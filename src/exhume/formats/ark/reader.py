@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from exhume.archive import Entry, Progress, RecordArchive, no_progress
 from exhume.choices import check_choice, check_keywords, hint
 from exhume.errors import EntryNotFoundError, ExhumeError, SourceError, Span, UnsupportedOperationError
-from exhume.findings import Finding, each_once
+from exhume.findings import Finding, deduplicated
 from exhume.formats.ark.assumptions import MAXIMUM_SPLIT_REFERENCES
 from exhume.formats.ark.checks import MISSING_SPLIT, SPLIT_REFERENCES, SPLIT_REPEATED
 from exhume.formats.ark.filters import Acceptance
@@ -457,7 +457,7 @@ class ArkArchive(RecordArchive):
     def verify(self, *, quick: bool = False, jobs: int = 1, progress: Progress = no_progress) -> Iterator[Finding]:
         from exhume.formats.ark.verify import verify_log
 
-        return each_once(verify_log(self, quick=quick, jobs=jobs, progress=progress))
+        return deduplicated(verify_log(self, quick=quick, jobs=jobs, progress=progress))
 
     def to_arrow(self, **options: Any) -> Any:
         """One channel as a table with nested fields (`topic=`, `start_ns=`, `stop_ns=`, `columns=`, …).
@@ -479,7 +479,7 @@ class ArkArchive(RecordArchive):
         self, tables: Sequence[str], *, topic: Topics = None, **options: Any
     ) -> tuple[dict[str, Any], Callable[[], Iterator[tuple[str, Any]]]] | None:
         from exhume.formats.ark import arrow
-        from exhume.formats.ark.together import together
+        from exhume.formats.ark.multi_table import together
 
         found = arrow.tables(self, topic)
         return together(self, {name: found[name] for name in tables}, **options)

@@ -30,7 +30,7 @@ from exhume.formats.ark.layout import (
 )
 from exhume.formats.ark.manifest import Statistics
 from exhume.formats.ark.messages import column_codec
-from exhume.formats.ark.pieces import PIECE_BYTES, PIECE_MESSAGES, can_travel, is_packed, map_pieces
+from exhume.formats.ark.parallel_query import PIECE_BYTES, PIECE_MESSAGES, is_packed, is_reopenable, map_pieces
 from exhume.formats.ark.rbuf.decoder import decoder_for
 from exhume.formats.ark.splits import ANY_OBJECT, TIME_MAX, Array, Split, places_of
 from exhume.formats.ark.unindexed import MAX_SLOTS, MessageCheck, num_unindexed
@@ -172,7 +172,7 @@ def survey_splits(reader: ArkArchive, references: Sequence[SplitReference], jobs
 
     # Decompressing messages takes turns at the interpreter; the kernel, which checks those of a type, does not.
     share = map_pieces if KERNEL is None or is_packed(reader) else map_ordered
-    checked = share(_Check(reader, list(references)), parts(), jobs if can_travel(reader) else 1)
+    checked = share(_Check(reader, list(references)), parts(), jobs if is_reopenable(reader) else 1)
     try:
         for reference in references:
             damaged: list[tuple[int, ExhumeError]] = []

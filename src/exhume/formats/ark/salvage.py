@@ -47,7 +47,7 @@ from exhume.io.jsonout import dumps
 from exhume.io.output.atomic import AtomicDirectory, AtomicFile
 from exhume.io.output.copying import copy_range
 from exhume.io.output.scratch import ScratchDirectory
-from exhume.io.parallel import Beside
+from exhume.io.parallel import BackgroundRunner
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
@@ -132,7 +132,7 @@ class _Salvage:
 
     def __init__(self, reader: ArkArchive, root: Path, report: SalvageReport, progress: Progress, jobs: int) -> None:
         self.reader, self.root, self.report, self.progress, self.jobs = reader, root, report, progress, jobs
-        self.beside = Beside(jobs)  # a split is copied while the messages of the next are checked
+        self.background = BackgroundRunner(jobs)  # a split is copied while the messages of the next are checked
 
     def run(self) -> None:
         """Writes the clean log."""
@@ -153,7 +153,7 @@ class _Salvage:
                 new[each.identifier] = self._split(each, found)
                 self.progress(done + 1, len(references), "splits")
         finally:
-            self.beside.wait()  # after an error, too: nothing may be written into a folder that is removed
+            self.background.wait()  # after an error, too: nothing may be written into a folder that is removed
         manifest = self._manifest(new)
         with AtomicFile(self.root / "manifests" / manifest.identifier) as file:
             file.file.write(build_manifest(manifest))
@@ -238,7 +238,7 @@ class _Salvage:
                 self._untimed(reference, source, None)
                 return None
             if found.is_whole:
-                self.beside.call(self._copy, reference.identifier)
+                self.background.submit(self._copy, reference.identifier)
                 self._keep(reference, found)
                 end = self._last_byte(found)
                 report.add_span(source.span(0, end), Outcome.RECOVERED, "split without damage")

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from exhume.archive import Progress
 from exhume.counts import counted
 from exhume.errors import ExhumeError
-from exhume.findings import Capped, Finding, Severity
+from exhume.findings import CappedFindings, Finding, Severity
 from exhume.formats.ark.assumptions import MAXIMUM_SPLIT_REFERENCES, MINIMUM_SPLIT_SIZE
 from exhume.formats.ark.checks import (
     COLUMN_CODEC,
@@ -54,7 +54,7 @@ from exhume.formats.ark.layout import (
 )
 from exhume.formats.ark.messages import column_codec
 from exhume.formats.ark.names import is_guid
-from exhume.formats.ark.pieces import PIECE_BYTES, can_travel, map_pieces
+from exhume.formats.ark.parallel_query import PIECE_BYTES, is_reopenable, map_pieces
 from exhume.formats.ark.rbuf.decoder import decoder_for
 from exhume.formats.ark.splits import ANY_OBJECT, PORTION, Split, SplitFacts
 from exhume.formats.ark.unindexed import MessageCheck, num_unindexed
@@ -98,16 +98,16 @@ def _check_splits(
     Messages in files of this machine are shared chunk by chunk: by threads if the kernel is compiled, otherwise by
     processes.
     """
-    whole = quick or not can_travel(reader)
+    whole = quick or not is_reopenable(reader)
     numbers = [1 if whole else _num_pieces(reader, each) for each in references]
     pieces = ((split, piece, count) for split, count in enumerate(numbers) for piece in range(count))
     share = map_ordered if whole or KERNEL is not None else map_pieces
     found = share(partial(_check_piece, reader, references, quick), pieces, jobs)
     for count in numbers:
-        together = Capped()
+        together = CappedFindings()
         for some in islice(found, count):
             together.extend(some)
-        yield together.told()
+        yield together.findings()
 
 
 def _num_pieces(reader: ArkArchive, reference: SplitReference) -> int:
@@ -119,10 +119,10 @@ def _num_pieces(reader: ArkArchive, reference: SplitReference) -> int:
     return 1  # the caller alone
 
 
-def _check_piece(reader: ArkArchive, references: list[SplitReference], quick: bool, piece: Piece) -> Capped:
+def _check_piece(reader: ArkArchive, references: list[SplitReference], quick: bool, piece: Piece) -> CappedFindings:
     """The findings about a chunk of a split's messages, and with its first chunk those about its header and index."""
     split, number, count = piece
-    found = Capped()
+    found = CappedFindings()
     for finding in _check_split(reader, references[split], quick, number, count):
         found.append(finding)
     return found

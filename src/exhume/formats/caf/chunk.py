@@ -218,4 +218,4 @@ class Chunk:
 
     def abort(self) -> None:
         """Removes the file, whether it has its temporary or its final name."""
-        self._atomic.withdraw()
+        self._atomic.roll_back()

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from exhume.archive import Entry, Info, MemberArchive, MemberFile, Progress, no_progress
 from exhume.counts import counted
 from exhume.errors import EntryNotFoundError, ExhumeError, Span, UnrecognizedFormatError, shorten
-from exhume.findings import Finding, each_once
+from exhume.findings import Finding, deduplicated
 from exhume.formats.caf import checks
 from exhume.formats.caf.index import check_version, parse_index
 from exhume.formats.caf.layout import FOOTER_SIZE, MIN_INDEX, parse_footer
@@ -361,7 +361,7 @@ class CafArchive(MemberArchive):
         """Every broken rule.  There are no checksums, so `quick` and `jobs` change nothing: no data is read."""
         from exhume.formats.caf.verify import verify
 
-        return each_once(verify(self, progress))
+        return deduplicated(verify(self, progress))
 
 
 def find_earlier_footer(tail: bytes) -> int | None:

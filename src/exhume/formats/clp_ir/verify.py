@@ -10,7 +10,7 @@ from typing import Any
 
 from exhume.archive import Progress, no_progress
 from exhume.errors import ExhumeError, SourceError, Span
-from exhume.findings import Capped, Finding, Severity, each_once
+from exhume.findings import CappedFindings, Finding, Severity, deduplicated
 from exhume.formats.clp_ir import checks
 from exhume.formats.clp_ir.layout import metadata_text, parse_metadata
 from exhume.formats.clp_ir.patterns import compile_pattern, find_zone
@@ -38,10 +38,10 @@ def verify_source(
     if isinstance(source, Tree):
         yield checks.NOT_CLP_IR.finding("a directory", span=Span(source.name, 0, 0))
         return
-    found = Capped()
-    for finding in each_once(_findings(source, limits, quick, progress)):
+    found = CappedFindings()
+    for finding in deduplicated(_findings(source, limits, quick, progress)):
         found.append(finding)
-    yield from found.told()
+    yield from found.findings()
 
 
 def _findings(source: Source, limits: Limits, quick: bool, progress: Progress) -> Iterator[Finding]:

@@ -40,7 +40,7 @@ from exhume.errors import ExhumeError
 from exhume.formats.clp_s.layout import COLUMN_TYPES, NodeType
 from exhume.formats.clp_s.read.arrow_columns import ColumnMaker, Part, Rows
 from exhume.formats.clp_s.read.arrow_wide import Source, wide_rows
-from exhume.formats.clp_s.read.decompressing import Ahead
+from exhume.formats.clp_s.read.prefetch import Prefetcher
 from exhume.formats.clp_s.read.printing import text_rows
 from exhume.formats.clp_s.read.windowed import WITH_VARIABLES, Shared
 from exhume.io.parallel import map_ordered
@@ -116,7 +116,7 @@ def to_arrow(
     if jobs != 1 and search is None and "pyarrow" not in sys.modules:  # it takes as long to load
         first = next((table for table in archive.tables if table.num_messages), None)
         if first is not None:
-            Ahead(archive, jobs).table(first, nodes, variables=bool(_used(fields) & WHOLE_DICTIONARY))
+            Prefetcher(archive, jobs).table(first, nodes, variables=bool(_used(fields) & WHOLE_DICTIONARY))
     pa = import_pyarrow()
     known: dict[Any, Any] = {}
     for item in fields:

@@ -141,7 +141,7 @@ def _say_count(run: Any, query: str, total: int, format: str) -> ExitCode:
     if run.machine:
         run.document("search", {"format": format, "query": query, "count": total})
     else:
-        run.say(str(total))
+        run.print(str(total))
     return ExitCode.DONE if total else ExitCode.NO
 
 
@@ -205,7 +205,7 @@ def _explain(run: Any, searches: _Searches, format: str) -> ExitCode:
         return ExitCode.DONE
     for one, archive in zip(plans, searches.archives, strict=True):
         for line in plan_lines(one, archive):
-            run.say(line)
+            run.print(line)
     return ExitCode.DONE
 
 
@@ -244,7 +244,7 @@ def _say_spans(run: Any, query: str, spans: Counter[int], width: int, format: st
         run.document("search", {"format": format, "query": query, "interval_ms": width, "counts": rows})
     else:
         for row in rows:
-            run.say(f"{row['timestamp']}\t{row['count']}")
+            run.print(f"{row['timestamp']}\t{row['count']}")
     return ExitCode.DONE if rows else ExitCode.NO
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from exhume.archive import Entry, Info
 from exhume.errors import ExhumeError, Span
-from exhume.findings import Finding, each_once
+from exhume.findings import Finding, deduplicated
 from exhume.io.tree import Tree
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def collect(archive: ClpSArchive) -> ClpSInfo:
             lambda: [{"start": r.start, "end": r.end, **r.properties} for r in archive.range_index], []
         ),
         packets=packets,
-        found=tuple(each_once(problems)),
+        found=tuple(deduplicated(problems)),
     )
 
 

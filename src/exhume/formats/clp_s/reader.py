@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from exhume.archive import Entry, Progress, no_progress
 from exhume.choices import check_keywords
 from exhume.codecs.common import Buffer
-from exhume.codecs.frames import Beginning, Frames
+from exhume.codecs.frames import FramedPayload, PayloadPrefix
 from exhume.codecs.serial import Serial
 from exhume.codecs.zstd import is_plausible
 from exhume.counts import counted
@@ -79,7 +79,7 @@ class ClpSArchive(Container):
 
     def __init__(self, source: Source | Tree, *, limits: Limits = DEFAULT_LIMITS) -> None:
         super().__init__(source, limits=limits)
-        self._streams: Lru[int, Buffer | Frames | Beginning | Serial] = Lru(STREAM_CACHE)
+        self._streams: Lru[int, Buffer | FramedPayload | PayloadPrefix | Serial] = Lru(STREAM_CACHE)
         self._layouts: Lru[int, SchemaLayout] = Lru(LAYOUTS)
         self._sections: SectionMap | None = None
         self._is_first = threading.Lock()  # held for good by the thread that reads the variables
@@ -116,10 +116,10 @@ class ClpSArchive(Container):
 
     def verify(self, *, quick: bool = False, jobs: int = 1, progress: Progress = no_progress) -> Iterator[Finding]:
         """Every broken rule; `quick` leaves the dictionaries' content and the tables' rows alone."""
-        from exhume.findings import each_once
+        from exhume.findings import deduplicated
         from exhume.formats.clp_s import verify
 
-        return each_once(verify.verify(self, quick, jobs, progress))
+        return deduplicated(verify.verify(self, quick, jobs, progress))
 
     # -- metadata section ---------------------------------------------------------------------------------------
 
@@ -264,12 +264,12 @@ class ClpSArchive(Container):
                 return parts.take()
         with self.lock_of(stream_id):
             found = self._streams.get(stream_id)
-            if found is None or isinstance(found, (Frames, Beginning, Serial)):
+            if found is None or isinstance(found, (FramedPayload, PayloadPrefix, Serial)):
                 found = self._inflate_stream(stream_id)
                 self._streams.put(stream_id, found)
         return found
 
-    def stream_parts(self, stream_id: int, *, whole: bool = False) -> Frames | Beginning | Serial | None:
+    def stream_parts(self, stream_id: int, *, whole: bool = False) -> FramedPayload | PayloadPrefix | Serial | None:
         """A packed stream of which no more is decompressed than is taken; None where all of it is to be decompressed:
         it was already, little would be saved, or something is wrong.  `whole`: all of it is needed.
         """
@@ -280,9 +280,9 @@ class ClpSArchive(Container):
                 if found is None:
                     return None
                 self._streams.put(stream_id, found)
-        if isinstance(found, (Beginning, Serial)):
+        if isinstance(found, (PayloadPrefix, Serial)):
             return None if whole else found
-        return found if isinstance(found, Frames) else None
+        return found if isinstance(found, FramedPayload) else None
 
     def _parted(self, stream_id: int) -> tuple[Place, int] | None:
         """Where a stream lies, and the size that is told of it, if these allow to decompress parts of it."""
@@ -291,7 +291,7 @@ class ClpSArchive(Container):
             return None
         return (place, size) if size <= self.limits.expansion_budget(place.size) else None
 
-    def stream_frames(self, stream_id: int, *, whole: bool = False) -> Frames | None:
+    def stream_frames(self, stream_id: int, *, whole: bool = False) -> FramedPayload | None:
         """A packed stream, opened anew, of which each frame can be decompressed alone; None where that cannot be."""
         parted = self._parted(stream_id)
         if parted is None:
@@ -300,7 +300,7 @@ class ClpSArchive(Container):
         found = self.frames(place, None if whole else size)
         return found if found is not None and found.size == size else None
 
-    def _opened_stream(self, stream_id: int, whole: bool) -> Frames | Beginning | Serial | None:
+    def _opened_stream(self, stream_id: int, whole: bool) -> FramedPayload | PayloadPrefix | Serial | None:
         found = self.stream_frames(stream_id, whole=whole)
         parted = self._parted(stream_id)
         if found is not None or parted is None or whole or self.source.cost.wait:
@@ -312,7 +312,7 @@ class ClpSArchive(Container):
                 return Serial(read, place.size, size, self.limits.payload_size)
             except OSError:  # not so many addresses
                 return None
-        return Beginning(self.fetched(place), size) if is_plausible(size, place.size) else None
+        return PayloadPrefix(self.fetched(place), size) if is_plausible(size, place.size) else None
 
     def hint_streams(self) -> None:
         """Announces that the streams of all tables will be read, in their order."""
@@ -362,7 +362,7 @@ class ClpSArchive(Container):
         """
         frames = self.stream_parts(stream_id)
         passage = None
-        if isinstance(frames, (Frames, Serial)) and (not frames.is_small or frames.size >= PASSED):
+        if isinstance(frames, (FramedPayload, Serial)) and (not frames.is_small or frames.size >= PASSED):
             passage = frames.passage()
         if frames is None or passage is None:
             payload = memoryview(self.stream_payload(stream_id))

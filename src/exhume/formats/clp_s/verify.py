@@ -31,8 +31,8 @@ from exhume.formats.clp_s.read.packets import range_entries
 from exhume.formats.clp_s.read.template import SchemaLayout
 from exhume.formats.clp_s.verify_tables import (
     Loaded,
-    Passing,
     Task,
+    WindowedCheck,
     check_frames,
     check_stream,
     check_table_list,
@@ -107,7 +107,7 @@ def _stages(archive: ClpSArchive, files: Sequence[Place], quick: bool, jobs: int
         yield shares
         return
     archive.hint_streams()
-    passing = Passing(archive, () if quick else tables)
+    passing = WindowedCheck(archive, () if quick else tables)
     yield chain(passing.openings(), _section_tasks(archive, files, quick), parts, passing.tasks())
     table_list = Task(partial(check_table_list, archive, tables))
     yield chain(shares, [table_list], _stream_tasks(archive, tables, passing, quick))
@@ -120,7 +120,7 @@ def _section_tasks(archive: ClpSArchive, files: Sequence[Place], quick: bool) ->
     yield Task(partial(_structures, archive))
 
 
-def _stream_tasks(archive: ClpSArchive, tables: Sequence[Table], passing: Passing, quick: bool) -> Iterator[Task]:
+def _stream_tasks(archive: ClpSArchive, tables: Sequence[Table], passing: WindowedCheck, quick: bool) -> Iterator[Task]:
     """What is left to check of streams, and of the tables in them."""
     done = passing.done()
     streams = range(len(archive.table_metadata.streams))

@@ -173,15 +173,15 @@ def table_tasks(table: Table, quick: bool, *, counted: bool) -> Iterator[Task]:
     except ExhumeError:
         columns = []
     if quick:
-        yield Task(partial(_told, _quick_table, table), records)
+        yield Task(partial(_report, _quick_table, table), records)
         return
     if has_windows(table) and is_too_large(table):
-        yield Task(partial(_told, _in_windows, table), records)
+        yield Task(partial(_report, _in_windows, table), records)
         return
     loaded = Loaded(table.load, table.share, len(columns) + 1)
     for index in columns:
-        yield Task(partial(_told, _column, loaded, index))
-    yield Task(partial(_told, _rows, loaded), records)
+        yield Task(partial(_report, _column, loaded, index))
+    yield Task(partial(_report, _rows, loaded), records)
 
 
 def checked_columns(layout: SchemaLayout) -> list[int]:
@@ -248,7 +248,7 @@ def _large_tables(tables: Sequence[Table]) -> dict[int, list[Table]]:
     return {index: found[index] for index in sorted(found.keys() - others)}
 
 
-class Passing:
+class WindowedCheck:
     """Streams of large tables of which a window of rows is checked at a time, and which are done when all is well.
 
     Where something is not, they are checked as a whole, which tells what and where.  Streams of remote archives are:
@@ -293,7 +293,7 @@ class Passing:
         return self._streams.keys() - self._unsound
 
 
-def _told(check: Callable[..., Iterable[Finding]], *about: Any) -> Iterator[Finding]:
+def _report(check: Callable[..., Iterable[Finding]], *about: Any) -> Iterator[Finding]:
     """What a check of a table finds, up to the error that ends it."""
     try:
         yield from check(*about)

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from exhume.archive import Progress, Writer, no_progress
 from exhume.errors import Span, WriterError
-from exhume.formats.clp_s.write.ahead import Block, BlockEncoders, cut_apart
+from exhume.formats.clp_s.write.block_encoding import Block, BlockEncoders, cut_apart
 from exhume.formats.clp_s.write.inputs import BadRecordError, Input, name_of, read_ahead, read_pieces
 from exhume.formats.clp_s.write.jsonscan import Status
 from exhume.formats.clp_s.write.kernel import count_lines
@@ -209,7 +209,7 @@ class ClpSWriter(Writer):
             between = self._events is not None and self._events.expects(block.part)
         elif not block.text:
             between = between and self._kind is InputKind.JSON
-        if data and between and self._encoders.take_over(self._series.current(), block):
+        if data and between and self._encoders.adopt(self._series.current(), block):
             self._pass_over(data, block.part)
         elif block.text and between:
             self._take(data or b"", True)
@@ -385,7 +385,7 @@ class ClpSWriter(Writer):
         """Removes everything that was written; harmless to repeat and after `finish`."""
         if self._state == "open":
             self._state = "aborted"
-            self._series.withdraw()
+            self._series.roll_back()
 
 
 def create(

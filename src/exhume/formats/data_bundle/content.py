@@ -27,7 +27,7 @@ MOST_RECORDS = 1024
 """Largest number of records in a window, however small they are."""
 
 
-class _Stretch(NamedTuple):
+class _Extent(NamedTuple):
     """A part of a shard's stream: some of its records, or the bytes `[start, stop)` of a shard without records."""
 
     start: int
@@ -35,7 +35,7 @@ class _Stretch(NamedTuple):
     records: range = range(0)
 
 
-class _Seen(NamedTuple):
+class _ExtentResult(NamedTuple):
     """The result of one window: findings about its records, files inside it with a correct checksum, and
     `(file, offset in it, bytes)` of those that reach beyond it.
     """
@@ -83,12 +83,12 @@ class Content:
                     self.proven.add(id(self._rows[place]))
             del seen  # with the bytes of its parts
 
-    def _stretches(self) -> Iterator[_Stretch]:
+    def _stretches(self) -> Iterator[_Extent]:
         shard = self._shard
         if shard.is_flat:
             stop = min(self._ends[-1] if self._ends else 0, shard.source.size - shard.header.data_offset)
             for at in range(0, stop, STRETCH):
-                yield _Stretch(at, min(at + STRETCH, stop))
+                yield _Extent(at, min(at + STRETCH, stop))
             return
         starts = shard.starts
         edges = [0]
@@ -96,9 +96,9 @@ class Content:
             if start - starts[edges[-1]] >= STRETCH or index - edges[-1] >= MOST_RECORDS:
                 edges.append(index)
         for first, stop in pairwise([*edges, len(starts)]):
-            yield _Stretch(starts[first], starts[stop] if stop < len(starts) else 1 << 64, range(first, stop))
+            yield _Extent(starts[first], starts[stop] if stop < len(starts) else 1 << 64, range(first, stop))
 
-    def _look(self, stretch: _Stretch) -> _Seen:
+    def _look(self, stretch: _Extent) -> _ExtentResult:
         findings: list[Finding] = []
         pieces: list[tuple[int, memoryview]] = []
         if stretch.records:
@@ -112,13 +112,13 @@ class Content:
             try:
                 data = self._shard.source.read_at(base + stretch.start, stretch.stop - stretch.start)
             except ExhumeError:
-                return _Seen([], [], [])
+                return _ExtentResult([], [], [])
             pieces.append((stretch.start, memoryview(data)))
         return self._sum(stretch, findings, pieces)
 
-    def _sum(self, stretch: _Stretch, findings: list[Finding], pieces: list[tuple[int, memoryview]]) -> _Seen:
+    def _sum(self, stretch: _Extent, findings: list[Finding], pieces: list[tuple[int, memoryview]]) -> _ExtentResult:
         """Computes the checksums of the files in a window, from its decodable parts."""
-        seen = _Seen(findings, [], [])
+        seen = _ExtentResult(findings, [], [])
         first = bisect_right(self._ends, stretch.start)
         last = bisect_left(self._starts, stretch.stop)
         next_piece = 0

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from exhume.archive import Entry, Info, MemberArchive, Progress, no_progress
 from exhume.choices import check_choice
 from exhume.errors import EntryNotFoundError, ExhumeError, FormatError, Span, shorten
-from exhume.findings import Finding, each_once
+from exhume.findings import Finding, deduplicated
 from exhume.formats.data_bundle import checks
 from exhume.formats.data_bundle.bundle import View
 from exhume.formats.data_bundle.history import FileVersion, History
@@ -349,7 +349,7 @@ class DataBundleArchive(MemberArchive):
     def verify(self, *, quick: bool = False, jobs: int = 1, progress: Progress = no_progress) -> Iterator[Finding]:
         from exhume.formats.data_bundle.verify import verify_bundle
 
-        return each_once(verify_bundle(self, quick=quick, jobs=jobs, progress=progress))
+        return deduplicated(verify_bundle(self, quick=quick, jobs=jobs, progress=progress))
 
     def close(self) -> None:
         self.view.close()

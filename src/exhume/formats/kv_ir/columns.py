@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from exhume.errors import SourceError
-from exhume.formats.kv_ir.ahead import make_ahead
 from exhume.formats.kv_ir.kernel import KvIrDecoder
+from exhume.formats.kv_ir.parallel_decode import make_ahead
 from exhume.formats.kv_ir.stream import UnitError, Units
 from exhume.formats.kv_ir.units import How
 from exhume.tabular.arrow import BAD_TEXT, MIXED, ROUNDED, import_pyarrow, plain_text

@@ -85,7 +85,7 @@ class LineEncoders:
         end = worker.encoder.feed(data, 0)
         return Encoded(worker.encoder.take(), worker.encoder.events - before, end, known, worker)
 
-    def take_over(self, encoded: Encoded) -> bool:
+    def adopt(self, encoded: Encoded) -> bool:
         """Whether the units can be written now: then their new keys are known."""
         worker, known = encoded.worker, encoded.known
         if worker is None:

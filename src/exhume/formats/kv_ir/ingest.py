@@ -12,7 +12,6 @@ from typing import Any
 
 from exhume.errors import ExhumeError, Span
 from exhume.formats.kv_ir import checks
-from exhume.formats.kv_ir.ahead import ALL, Portion, Portions, Worker
 from exhume.formats.kv_ir.kernel import KvIrDecoder
 from exhume.formats.kv_ir.layout import (
     MAGIC_SIZE,
@@ -23,6 +22,7 @@ from exhume.formats.kv_ir.layout import (
     parse_metadata,
     parse_preamble,
 )
+from exhume.formats.kv_ir.parallel_decode import ALL, Portion, Portions, Worker
 from exhume.formats.kv_ir.units import How, Status
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from exhume.codecs.zstd import ZSTD_MAGIC
 from exhume.errors import ExhumeError, LimitExceededError
-from exhume.findings import NOT_CHECKED, Capped, Finding, Rule, each_once
+from exhume.findings import NOT_CHECKED, CappedFindings, Finding, Rule, deduplicated
 from exhume.formats.kv_ir import checks
 from exhume.formats.kv_ir.layout import MAGIC_SIZE, MAGICS, parse_metadata
 from exhume.formats.kv_ir.stream import Stream, UnitError, Units
@@ -54,10 +54,10 @@ def locate_stream(
         raise
     except ExhumeError:
         return None
-    found = Capped()
-    for finding in each_once(walk(units)):
+    found = CappedFindings()
+    for finding in deduplicated(walk(units)):
         found.append(finding)
-    findings = tuple(found.told())
+    findings = tuple(found.findings())
     _skip_to_the_end(units)
     end = max(stream.stored, len(ZSTD_MAGIC)) if stream.wrapped else units.at
     span = source.span(hit, hit + end)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from exhume.errors import ExhumeError
 from exhume.formats.clp_s.read.template import Roots
 from exhume.formats.clp_s.reader import ClpSArchive
-from exhume.formats.clp_s.write.ahead import Block, BlockEncoders
 from exhume.formats.clp_s.write.assemble import parts_of_archive
+from exhume.formats.clp_s.write.block_encoding import Block, BlockEncoders
 from exhume.formats.clp_s.write.jsonscan import REASONS
 from exhume.formats.clp_s.write.jsonscan import Status as Refusal
 from exhume.formats.clp_s.write.options import WriterOptions
@@ -72,7 +72,7 @@ def archives(
     for block in _blocks(stream, encoders, jobs) if pieces is None else _growing(pieces):
         if isinstance(block, ExhumeError):
             problem = block
-        elif block.part is not None and events.expects(block.part) and encoders.take_over(made, block):
+        elif block.part is not None and events.expects(block.part) and encoders.adopt(made, block):
             events.pass_over(block.part)
             continue
         else:

@@ -20,7 +20,6 @@ from exhume.errors import (
     UnsupportedFeatureError,
 )
 from exhume.formats.kv_ir import checks
-from exhume.formats.kv_ir.ahead import decode_ahead
 from exhume.formats.kv_ir.kernel import KvIrDecoder
 from exhume.formats.kv_ir.layout import (
     MAX_PREAMBLE,
@@ -31,6 +30,7 @@ from exhume.formats.kv_ir.layout import (
     parse_preamble,
     token_name,
 )
+from exhume.formats.kv_ir.parallel_decode import decode_ahead
 from exhume.formats.kv_ir.units import How, Status
 from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits

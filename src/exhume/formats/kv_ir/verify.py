@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from exhume.archive import Progress, no_progress
 from exhume.counts import counted
 from exhume.errors import ExhumeError, SourceError, Span
-from exhume.findings import Capped, Finding, each_once
+from exhume.findings import CappedFindings, Finding, deduplicated
 from exhume.formats.kv_ir import checks
-from exhume.formats.kv_ir.ahead import decode_ahead
 from exhume.formats.kv_ir.layout import parse_metadata
+from exhume.formats.kv_ir.parallel_decode import decode_ahead
 from exhume.formats.kv_ir.stream import Stream, UnitError, Units
 from exhume.formats.kv_ir.units import How
 from exhume.io.source import Source
@@ -36,10 +36,10 @@ def verify_source(
     if isinstance(source, Tree):
         yield checks.NOT_KV_IR.finding("a directory", span=Span(source.name, 0, 0))
         return
-    found = Capped()
-    for finding in each_once(_findings(source, limits, quick, jobs, progress)):
+    found = CappedFindings()
+    for finding in deduplicated(_findings(source, limits, quick, jobs, progress)):
         found.append(finding)
-    yield from found.told()
+    yield from found.findings()
 
 
 def _findings(source: Source, limits: Limits, quick: bool, jobs: int, progress: Progress) -> Iterator[Finding]:

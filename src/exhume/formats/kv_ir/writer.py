@@ -151,7 +151,7 @@ class KvIrWriter(Writer):
         """
         if not self._open:
             raise WriterError("the writer is finished")
-        if not encoders.take_over(encoded):
+        if not encoders.adopt(encoded):
             return 0
         self._out.write(encoded.units)
         self.events += encoded.events

@@ -85,7 +85,7 @@ class BlobFile:
         header, offset, size = self.header, index.offset, index.size
         span = self.source.span(min(offset, self.source.size), min(offset + size, self.source.size))
         if index.compression != header.compression:
-            checks.fail(checks.BLOB_FILE, "it is compressed in another way than the entry says", span=span,
+            checks.raise_rule(checks.BLOB_FILE, "it is compressed in another way than the entry says", span=span,
                         expected=codec_name(index.compression), actual=codec_name(header.compression))  # fmt: skip
         if size > self.limits.payload_size:
             raise LimitExceededError(
@@ -94,14 +94,14 @@ class BlobFile:
             )  # fmt: skip
         start = offset - len(key) - BLOB_RECORD
         if start < BLOB_HEADER or offset + size > self.room:
-            checks.fail(checks.BLOB_FILE, "an entry refers to bytes outside its records", span=span,
+            checks.raise_rule(checks.BLOB_FILE, "an entry refers to bytes outside its records", span=span,
                         expected=f"bytes from {BLOB_HEADER} to {self.room}",
                         actual=f"[{start}, {offset + size})")  # fmt: skip
         data = self.source.read_at(start, offset + size - start)
         head = layout.parse_blob_head(data)
         stored = data[BLOB_RECORD:]
         if (head.len_key, head.len_value) != (len(key), size) or not stored.startswith(key):
-            checks.fail(
+            checks.raise_rule(
                 checks.BLOB_FILE, "an entry refers to what is not its record", span=self.source.span(start, offset)
             )
         self._compare(head.head_checksum, masked_crc32c(data[:BLOB_HEAD_CHECKED]), start, offset + size)
@@ -122,7 +122,7 @@ class BlobFile:
 
     def _compare(self, stored: int, computed: int, start: int, end: int) -> None:
         if stored != computed:
-            checks.fail(checks.BLOB_CRC, span=self.source.span(start, end),
+            checks.raise_rule(checks.BLOB_CRC, span=self.source.span(start, end),
                         expected=f"{stored:08x}", actual=f"{computed:08x}")  # fmt: skip
 
     def records(self, report: Report) -> Iterator[BlobRecord]:

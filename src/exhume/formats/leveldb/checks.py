@@ -20,7 +20,7 @@ from exhume.errors import (
     UnsafePathError,
     UnsupportedFeatureError,
 )
-from exhume.findings import REMEMBERED, Finding, Rule, RuleTable, Severity
+from exhume.findings import MAX_REMEMBERED, Finding, Rule, RuleTable, Severity
 from exhume.formats.leveldb.model import PUTS as KNOWN_PUTS
 
 RULES = RuleTable("LDB")
@@ -337,7 +337,7 @@ class Recorder:
         expected: object = None,
         actual: object = None,
     ) -> None:
-        if len(self._calls) < REMEMBERED:
+        if len(self._calls) < MAX_REMEMBERED:
             facts = {"span": span, "field_path": field_path, "expected": expected, "actual": actual}
             self._calls.append((rule, detail, facts))
 
@@ -359,7 +359,7 @@ class Noting:
         self.report(rule, detail, **more)
 
 
-def tell(report: Report, rule: Rule, error: ExhumeError, what: str = "") -> None:
+def report_error(report: Report, rule: Rule, error: ExhumeError, what: str = "") -> None:
     """Reports the error of a structure that cannot be read as a violation of `rule`; `what` names the structure."""
     report(
         rule,
@@ -371,7 +371,7 @@ def tell(report: Report, rule: Rule, error: ExhumeError, what: str = "") -> None
     )
 
 
-def fail(
+def raise_rule(
     rule: Rule,
     detail: str = "",
     *,
@@ -392,8 +392,8 @@ __all__ = [
     "Rule",
     "StructureError",
     "collector",
-    "fail",
     "ignore",
+    "raise_rule",
+    "report_error",
     "strict",
-    "tell",
 ]

@@ -126,7 +126,7 @@ class LiveDatabase(DatabaseDirectory):
         rows.choose(True, start, stop, None)
         odd = rows.cut(PUT_FLAGS)
         if odd is not None:
-            checks.fail(checks.VALUE_TYPE, span=rows.places[odd[0]].span, actual=odd[1])
+            checks.raise_rule(checks.VALUE_TYPE, span=rows.places[odd[0]].span, actual=odd[1])
         return rows
 
     def _runs(self, family: int, logs: Mapping[int, list[Item]]) -> list[Run]:
@@ -166,7 +166,7 @@ class LiveDatabase(DatabaseDirectory):
     ) -> Iterator[Any]:
         for one in versions_of(self._ordered(column_family, start, stop, ceiling)):
             if one.status is Status.UNRESOLVED and strict:
-                checks.fail(checks.UNRESOLVED, type_name(one.value_type), span=one.place.span, actual=one.key)
+                checks.raise_rule(checks.UNRESOLVED, type_name(one.value_type), span=one.place.span, actual=one.key)
             packed = _TOP - (one.sequence << 8 | one.value_type)
             value = None if one.status is Status.UNRESOLVED else one.value
             yield one.key, packed, 0, one.entry_offset, value, one.place
@@ -195,7 +195,7 @@ class LiveDatabase(DatabaseDirectory):
                 ranges and any(r.first <= key < r.stop and r.sequence > number for r in ranges)
             )
             if not gone and kind not in checks.KNOWN_PUTS:
-                checks.fail(checks.VALUE_TYPE, span=item[5].span, actual=kind)
+                checks.raise_rule(checks.VALUE_TYPE, span=item[5].span, actual=kind)
             if not gone and kind == ValueTypes.MERGE:
                 chain.append(item)
             elif chain:
@@ -215,7 +215,7 @@ class LiveDatabase(DatabaseDirectory):
         value = (self.resolve if strict else self.resolve_value)(family, chain[0][0], versions)
         if value is None and strict:
             kind = type_name((_TOP - chain[0][1]) & 0xFF)
-            checks.fail(checks.UNRESOLVED, kind, span=chain[0][5].span, actual=chain[0][0])
+            checks.raise_rule(checks.UNRESOLVED, kind, span=chain[0][5].span, actual=chain[0][0])
         return *chain[0][:4], value, chain[0][5]
 
     def last_sequence(self) -> int:

@@ -80,4 +80,4 @@ def _size(source: Source, end: int, limits: Limits) -> int | None:
 def _prevented(rule: Rule, detail: str = "", **more: Any) -> None:
     """Raises the error of what could not be checked, and ignores all else."""
     if rule.severity is Severity.UNCHECKED:
-        checks.fail(rule, detail, **more)
+        checks.raise_rule(rule, detail, **more)

@@ -155,7 +155,7 @@ def replay(source: Source, report: Report = checks.strict, limits: Limits = DEFA
         except (FormatError, UnsupportedFeatureError) as error:
             manifest.damaged = True
             unknown = record.intact and (error.field_path or "").endswith("tag")
-            checks.tell(report, checks.EDIT_TAG if unknown else checks.EDIT, error)
+            checks.report_error(report, checks.EDIT_TAG if unknown else checks.EDIT, error)
             continue
         if not record.intact:
             manifest.damaged = True

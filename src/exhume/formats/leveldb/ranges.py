@@ -283,7 +283,7 @@ def _one_by_one(sources: Sources, keys: KeyRange) -> Iterator[LeveldbRows]:
         odd = rows.cut(PUT_FLAGS) if sources.live else None
         yield rows
         if odd is not None:
-            checks.fail(checks.VALUE_TYPE, span=rows.places[odd[0]].span, actual=odd[1])
+            checks.raise_rule(checks.VALUE_TYPE, span=rows.places[odd[0]].span, actual=odd[1])
 
 
 def ordered_rows(

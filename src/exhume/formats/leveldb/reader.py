@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from exhume.archive import Entry, Info, Progress, RecordArchive, no_progress
 from exhume.choices import check_choice, check_keywords
-from exhume.findings import Finding, each_once
+from exhume.findings import Finding, deduplicated
 from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.database import Database
 from exhume.formats.leveldb.files import DbFile
@@ -156,7 +156,7 @@ class LevelDbArchive(RecordArchive):
     def verify(self, *, quick: bool = False, jobs: int = 1, progress: Progress = no_progress) -> Iterator[Finding]:
         from exhume.formats.leveldb.verify import verify_database
 
-        return each_once(verify_database(self.database, quick=quick, jobs=jobs, progress=progress))
+        return deduplicated(verify_database(self.database, quick=quick, jobs=jobs, progress=progress))
 
     def to_arrow(self, **options: Any) -> Any:
         """Rows as a table, the live ones unless others are asked for; see `exhume.formats.leveldb.arrow.to_arrow`."""

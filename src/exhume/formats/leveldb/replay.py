@@ -160,7 +160,7 @@ class Replay:
                 batches.append(one)
                 if batch.problem is not None:
                     unknown = record.intact and batch.is_unknown
-                    checks.tell(report, checks.OPERATION_TYPE if unknown else checks.BATCH, batch.problem)
+                    checks.report_error(report, checks.OPERATION_TYPE if unknown else checks.BATCH, batch.problem)
                     if unknown:
                         break
                 elif not stated:

@@ -168,7 +168,7 @@ class Table(IndexedFile):
             try:
                 end = block.entries_end
             except FormatError as error:
-                checks.tell(report, rule_of(error), error)
+                checks.report_error(report, rule_of(error), error)
                 return [], True
             items, stop, problem, disorder = kernel.internal_entries(
                 block.data, end, self.limits.structure_size, rank, place
@@ -223,7 +223,7 @@ class Table(IndexedFile):
         for items in blocks:
             if items:
                 if previous is not None and not self.follows(previous, items[0]):
-                    checks.fail(checks.KEY_ORDER, span=items[0][5].span)
+                    checks.raise_rule(checks.KEY_ORDER, span=items[0][5].span)
                 previous = items[-1]
                 yield items
 

@@ -138,7 +138,7 @@ class BlockFile:
                 rule = checks.RULES[error.code]
                 report(rule, span=error.span, expected=error.expected, actual=error.actual)
             else:
-                checks.tell(report, checks.HANDLE, error, "unreadable handles in the footer: ")
+                checks.report_error(report, checks.HANDLE, error, "unreadable handles in the footer: ")
             return None
         if footer is None:
             report(checks.BAD_MAGIC, span=tail)
@@ -314,7 +314,7 @@ class BlockFile:
         try:
             end = block.entries_end
         except FormatError as error:
-            checks.tell(report, rule_of(error), error)
+            checks.report_error(report, rule_of(error), error)
             return []
         out, stop, problem = kernel.block_entries(block.data, end, self.limits.structure_size)
         self.report_problem(block, stop, end, problem, report)

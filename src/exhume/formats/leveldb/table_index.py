@@ -179,7 +179,7 @@ class IndexedFile(BlockFile):
             try:
                 out[key.decode("utf-8", "backslashreplace")] = layout.parse_handle(value, block.span.in_payload(at, at))
             except FormatError as error:
-                checks.tell(report, checks.HANDLE, error)
+                checks.report_error(report, checks.HANDLE, error)
         return out
 
     def properties(self, report: Report = checks.strict) -> dict[str, bytes]:
@@ -342,7 +342,7 @@ class IndexedFile(BlockFile):
             try:
                 return BlockIndex.of((cut(k), h) for k, h in parse(block.data, block.payload_span))
             except FormatError as error:
-                checks.tell(report, rule_of(error), error)
+                checks.report_error(report, rule_of(error), error)
                 return BlockIndex.of(())
         with suppress(FormatError):
             columns = block_handles(block.data, block.entries_end, self.limits.structure_size, not shape.has_user_keys)
@@ -354,7 +354,7 @@ class IndexedFile(BlockFile):
                 handle = layout.whole_handle(value) or layout.parse_handle(value, block.span.in_payload(at, at))
                 out.append((cut(key), handle))
             except FormatError as error:
-                checks.tell(report, checks.HANDLE, error)
+                checks.report_error(report, checks.HANDLE, error)
         return BlockIndex.of(out)
 
     @cached_property

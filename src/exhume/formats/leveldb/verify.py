@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from exhume.archive import Progress, no_progress
 from exhume.errors import ExhumeError, FormatError, Span
-from exhume.findings import Capped, CheckOutcome, Finding, Rule, Severity
+from exhume.findings import CappedFindings, CheckOutcome, Finding, Rule, Severity
 from exhume.formats.leveldb import checks, layout
 from exhume.formats.leveldb.blobs import BlobFile
 from exhume.formats.leveldb.checks import Report
@@ -59,13 +59,13 @@ def verify_database(
             if last is not None and file.role is Role.LIVE:
                 last = max(last, database.load_log(file, checks.ignore).last_sequence)
         elif file.kind == "manifest" and file.role is not Role.LIVE:
-            found = Capped()
+            found = CappedFindings()
             source = database.source(file.name)
             _guard(
                 found,
                 lambda source=source, found=found: replay(source, checks.collector(found.append), database.limits),
             )
-            yield from _as_warnings(found.told())
+            yield from _as_warnings(found.findings())
     tables = [f for f in database.files if f.kind == "table" and f.size is not None]
     known = {t.number: t for t in database.manifest.tables} if database.manifest else {}
     rules = _Rules(database, last, quick)
@@ -92,7 +92,7 @@ def verify_database(
 
 def _verify_blobs(database: Database, file: DbFile, *, quick: bool) -> list[Finding]:
     """Every checksum of a blob file, and the number of values in it."""
-    found = Capped()
+    found = CappedFindings()
     report = checks.collector(found.append)
     blobs = BlobFile(database.source(file.name), database.limits)
 
@@ -111,12 +111,12 @@ def _verify_blobs(database: Database, file: DbFile, *, quick: bool) -> list[Find
                    expected=blobs.footer.num_blobs, actual=count)  # fmt: skip
 
     _guard(found, walk)
-    return found.told()
+    return found.findings()
 
 
 def _unresolved(database: Database, jobs: int) -> list[Finding]:
     """The live values that cannot be determined."""
-    found = Capped()
+    found = CappedFindings()
     for file in database.logs(Role.LIVE):
         with suppress(FormatError):
             database.kinds.update(database.load_log(file, checks.ignore).kinds)
@@ -134,7 +134,7 @@ def _unresolved(database: Database, jobs: int) -> list[Finding]:
         for key, error in database.unread:
             told = Finding.from_error(error)
             found.append(told if told.span is not None else told._replace(span=places.get(key)))
-    return found.told()
+    return found.findings()
 
 
 def _unresolved_versions(rows: LeveldbRows) -> list[Version]:
@@ -143,7 +143,7 @@ def _unresolved_versions(rows: LeveldbRows) -> list[Version]:
     return [one for one in versions_of(rows) if one.status is Status.UNRESOLVED]
 
 
-def _guard(found: Capped, work: Any) -> None:
+def _guard(found: CappedFindings, work: Any) -> None:
     """Runs a walk; an exception becomes its last finding."""
     try:
         work()
@@ -161,11 +161,11 @@ def _as_warnings(found: list[Finding]) -> list[Finding]:
 
 
 def _verify_log(database: Database, file: DbFile) -> list[Finding]:
-    found = Capped()
+    found = CappedFindings()
     report = checks.collector(found.append)
 
     _guard(found, lambda: database.load_log(file, report))
-    return found.told() if file.role is Role.LIVE else _as_warnings(found.told())
+    return found.findings() if file.role is Role.LIVE else _as_warnings(found.findings())
 
 
 class _Last(NamedTuple):
@@ -247,7 +247,7 @@ class TableVerifier:
         self.sound: list[_Piece] = []
         """Pieces with nothing to object to, which claim their bytes as a whole."""
         self.entries = 0
-        self._found = Capped()
+        self._found = CappedFindings()
         self._tell: Report = checks.collector(self._found.append)
         self._facts: dict[str, bytes] = {}
         self._blocks: BlockIndex | None = None
@@ -273,7 +273,7 @@ class TableVerifier:
         mine = [first, *islice(others, len(self._pieces) - 1)]
         if self._blocks is not None:
             _guard(self._found, lambda: self._examine(mine))
-        return self._found.told()
+        return self._found.findings()
 
     def _outline(self) -> None:
         """Checks everything but the data blocks, and reads the index."""
@@ -347,7 +347,7 @@ class TableVerifier:
             try:
                 layout.parse_filter(block.data, block.payload_span)
             except FormatError as error:
-                checks.tell(self.report, checks.BLOCK, error, "filter: ")
+                checks.report_error(self.report, checks.BLOCK, error, "filter: ")
 
     def _properties(self) -> dict[str, bytes]:
         return self.table.properties(checks.ignore)

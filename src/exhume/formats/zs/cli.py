@@ -92,7 +92,7 @@ def search(run: Run, archives: list[ZsArchive], query: str, options: dict[str, A
             if run.machine:
                 run.document("search", {"target": archive.name, "format": archive.format, "count": number})
             else:
-                run.say(str(number) if len(archives) == 1 and not run.several else f"{archive.name}: {number}")
+                run.print(str(number) if len(archives) == 1 and not run.several else f"{archive.name}: {number}")
         else:
             found |= _print(run, archive, {"prefix": prefix}, options)
     return ExitCode.DONE if found else ExitCode.NO

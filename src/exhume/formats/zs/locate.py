@@ -39,10 +39,12 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: i
     span = source.span(hit, hit + end)
     # The blocks' own checksums match; where the header's does not, the codec that it names is taken on trust.
     proof = VerifiedBy.CHECKSUMS if sound else VerifiedBy.STRUCTURE
-    return CarvedArchive("zs", span, CarveVerdict.PARTIAL, 0.7 if end > head.blocks_offset else 0.4, _told(head), proof)
+    return CarvedArchive(
+        "zs", span, CarveVerdict.PARTIAL, 0.7 if end > head.blocks_offset else 0.4, _head_findings(head), proof
+    )
 
 
-def _told(head: Head) -> tuple[Finding, ...]:
+def _head_findings(head: Head) -> tuple[Finding, ...]:
     """What is wrong with the head.  A finding on its length is left out: nothing else says where the file ends."""
     return tuple(Finding.from_error(problem) for problem in head.problems if problem.code != "ZS-303")
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 from exhume.archive import Entry, Info, Progress, RecordArchive, no_progress
 from exhume.choices import check_keywords
 from exhume.errors import ExhumeError, SourceError, Span
-from exhume.findings import Finding, each_once
+from exhume.findings import Finding, deduplicated
 from exhume.formats.zs import checks
 from exhume.formats.zs.blocks import FIRST_READ_AHEAD, BlockFile
 from exhume.formats.zs.framing import framing, split_in_parts
@@ -176,7 +176,7 @@ class ZsArchive(RecordArchive):
         """Every broken rule; see `exhume.formats.zs.verify`."""
         from exhume.formats.zs.verify import verify_source
 
-        return each_once(verify_source(self.source, limits=self.limits, quick=quick, jobs=jobs, progress=progress))
+        return deduplicated(verify_source(self.source, limits=self.limits, quick=quick, jobs=jobs, progress=progress))
 
     # Records
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import BinaryIO, Final, Self
 
 from exhume.errors import OutputExistsError, SourceError, Span
-from exhume.io import witness
+from exhume.io import activity
 from exhume.io.files import RawFile, naming
 from exhume.io.output.scratch import discard, stem, unused, watch
 from exhume.io.portable import BINARY, CLOEXEC, DIRECTORY, pwrite
@@ -22,9 +22,9 @@ from exhume.io.source import STREAM_CHUNK, source_error
 
 
 def tell(path: Path) -> None:
-    """Reports a finished output to the witness, if there is one."""
-    if witness.active is not None:
-        witness.active.made(path)
+    """Reports a finished output to the observer, if there is one."""
+    if activity.current is not None:
+        activity.current.on_write(path)
 
 
 UNFINISHED: Final = ".exhume-unfinished"
@@ -87,7 +87,7 @@ class _Atomic(abc.ABC):
     def abort(self) -> None: ...
 
     @abc.abstractmethod
-    def withdraw(self) -> None: ...
+    def roll_back(self) -> None: ...
 
     def __enter__(self) -> Self:
         return self
@@ -158,7 +158,7 @@ class AtomicFile(_Atomic):
             discard(self.temporary)
             self._watch.detach()
 
-    def withdraw(self) -> None:
+    def roll_back(self) -> None:
         """`abort`; after `commit`, removes the file again, because the output that it is part of failed."""
         self.abort()
         if self._placed:
@@ -229,7 +229,7 @@ class AtomicDirectory(_Atomic):
             discard(self.temporary)
             self._watch.detach()
 
-    def withdraw(self) -> None:
+    def roll_back(self) -> None:
         """`abort`; after `commit`, removes the directory again."""
         self.abort()
         if self._placed:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 
-from exhume.io import witness
+from exhume.io import activity
 from exhume.io.portable import pread
 from exhume.io.source import STREAM_CHUNK, Source
 
@@ -30,8 +30,8 @@ def copy_range(source: Source, start: int, end: int, out_fd: int) -> None:
     """Copies `[start, end)` of a source to a descriptor: `copy_file_range`, else `sendfile`, else read and write."""
     in_fd = source.fileno()
     location = source.outermost.location
-    if witness.active is not None and location is not None:
-        witness.active.read(location, source.origin + start, source.origin + end)
+    if activity.current is not None and location is not None:
+        activity.current.on_read(location, source.origin + start, source.origin + end)
     if in_fd is not None and start >= 0 and end <= source.size:
         at, stop = source.origin + start, source.origin + end
         base = os.lseek(out_fd, 0, os.SEEK_CUR) - at

@@ -1,9 +1,9 @@
 """What is fetched before it is asked for.
 
 Small reads that follow one another become few large ones, and several chunks of a range that was announced with
-`promise` are in flight at a time.
+`will_read` are in flight at a time.
 
-Memory is bounded twice: by piece (`AHEAD`), and over all objects of the process (`HELD`).
+Memory is bounded twice: by piece (`PREFETCH_SIZE`), and over all objects of the process (`PREFETCH_BUDGET`).
 """
 
 from __future__ import annotations
@@ -12,25 +12,25 @@ import threading
 from collections.abc import Callable
 
 from exhume.io.lru import Lru
-from exhume.io.remote.pace import Pace
+from exhume.io.remote.pace import AdaptiveConcurrency
 
-AHEAD = 8 << 20
+PREFETCH_SIZE = 8 << 20
 """Largest number of bytes per prefetch."""
 
-BELOW = 512 << 10
+SMALL_READ = 512 << 10
 """Reads of this size and more are worth a request of their own."""
 
-HELD = 128 << 20
+PREFETCH_BUDGET = 128 << 20
 """Bytes of prefetched data that all objects together may keep or have in flight."""
 
 RUNS = 4
 """Places of one object that may be read in sequence at the same time."""
 
 
-class Coming:
+class PendingFetch:
     """A chunk that a thread of its own fetches, tried once; if that fails, `take` returns None and the reader asks."""
 
-    def __init__(self, start: int, stop: int, fetch: Callable[[], bytes], pace: Pace) -> None:
+    def __init__(self, start: int, stop: int, fetch: Callable[[], bytes], pace: AdaptiveConcurrency) -> None:
         self.start, self.stop = start, stop
         self._data: bytes | None = None
         self._done = threading.Event()
@@ -61,7 +61,7 @@ class Coming:
         self._done.set()
 
 
-class Run:
+class SequentialRead:
     """A sequential read, announced up to `stop`, or guessed from earlier reads (`stop` is None)."""
 
     __slots__ = ("at", "coming", "data", "length", "lock", "position", "read", "stop")
@@ -76,7 +76,7 @@ class Run:
         """Of these, bytes since the last that were passed over."""
         self.at = 0
         self.data = b""
-        self.coming: tuple[Coming, ...] = ()
+        self.coming: tuple[PendingFetch, ...] = ()
         """The chunks in flight after `data`, in order; replaced, never changed."""
         self.lock = threading.Lock()
 
@@ -90,10 +90,10 @@ class Run:
         self.data, self.coming = b"", ()
 
 
-_held: Lru[Run, Run] = Lru(HELD, drop=Run.forget)
+_held: Lru[SequentialRead, SequentialRead] = Lru(PREFETCH_BUDGET, drop=SequentialRead.forget)
 
 
-def _hold(run: Run, at: int, data: bytes) -> None:
+def _hold(run: SequentialRead, at: int, data: bytes) -> None:
     """Keeps the prefetched data of a run, and drops the least recently used data above the budget."""
     _held.pop(run)
     run.at, run.data = at, data
@@ -101,7 +101,7 @@ def _hold(run: Run, at: int, data: bytes) -> None:
         _held.put(run, run, len(data) + run.ahead)
 
 
-def _drop(run: Run) -> None:
+def _drop(run: SequentialRead) -> None:
     """Forgets a run."""
     _held.pop(run)
     run.forget()
@@ -111,8 +111,8 @@ class ReadAhead:
     """The runs of one object of `size` bytes.  Thread-safe.
 
     A read that follows another (at most `gap` bytes later) fetches as much again as was read in sequence before, so at
-    most half of the fetched bytes are wasted.  An announced range is fetched in chunks of `AHEAD` and never exceeded;
-    its last chunk is kept, since it is often read more than once.
+    most half of the fetched bytes are wasted.  An announced range is fetched in chunks of `PREFETCH_SIZE` and never
+    exceeded; its last chunk is kept, since it is often read more than once.
 
     `fetch(start, end, stop)` returns the bytes to `end`, or further to `stop`.  `ahead(start, stop)`, if present,
     returns a call that fetches these bytes in another thread, or None if they should not be read unasked.  While an
@@ -126,51 +126,51 @@ class ReadAhead:
         gap: int,
         fetch: Callable[[int, int, int], bytes],
         ahead: Callable[[int, int], Callable[[], bytes] | None] | None = None,
-        pace: Pace | None = None,
+        pace: AdaptiveConcurrency | None = None,
     ) -> None:
         self._size, self._gap = size, gap
         self._fetch, self._ahead = fetch, ahead
-        self._pace = pace or Pace()
-        self._runs: list[Run] = []
+        self._pace = pace or AdaptiveConcurrency()
+        self._runs: list[SequentialRead] = []
         self._lock = threading.Lock()
 
-    def promise(self, start: int, stop: int) -> Run:
+    def will_read(self, start: int, stop: int) -> SequentialRead:
         """The bytes `[start, stop)` will be read in small pieces, mostly in order."""
         with self._lock:
             for run in self._runs:
                 if run.stop is not None and run.position <= start and stop <= run.stop:
                     return run
-            return self._add(Run(start, AHEAD, min(stop, self._size)))
+            return self._add(SequentialRead(start, PREFETCH_SIZE, min(stop, self._size)))
 
     def load(self, start: int, stop: int) -> None:
         """The same, and fetches the first piece of it now, unless it is there."""
-        end = min(stop, start + AHEAD)
+        end = min(stop, start + PREFETCH_SIZE)
         with self._lock:
             if any(run.at <= start and end <= run.at + len(run.data) for run in self._runs):
                 return
-        run = self.promise(start, stop)
+        run = self.will_read(start, stop)
         with run.lock:
             if not run.data:
                 _hold(run, start, self._fetch(start, end, end))
 
-    def _add(self, run: Run) -> Run:
+    def _add(self, run: SequentialRead) -> SequentialRead:
         for old in self._runs[: len(self._runs) - RUNS + 1]:
             self._runs.remove(old)
             _drop(old)
         self._runs.append(run)
         return run
 
-    def find(self, start: int, end: int, *, guess: bool) -> Run | None:
+    def find(self, start: int, end: int, *, guess: bool) -> SequentialRead | None:
         """The run that a read of `[start, end)` belongs to; None if it continues none.
 
         `guess`: it may continue an earlier read, or start a run.  A large read belongs only to an announced range that
         it continues.
         """
         with self._lock:
-            run = self._choose(start, end, guess) if end - start < BELOW else self._going_on(start, end)
+            run = self._choose(start, end, guess) if end - start < SMALL_READ else self._going_on(start, end)
             if run is None:
-                if guess and end - start < BELOW:
-                    self._add(Run(end, end - start, None))
+                if guess and end - start < SMALL_READ:
+                    self._add(SequentialRead(end, end - start, None))
                 return None
             fresh = max(0, end - max(start, run.position))
             run.length += fresh
@@ -180,7 +180,7 @@ class ReadAhead:
             self._runs.append(run)
             return run
 
-    def _choose(self, start: int, end: int, guess: bool) -> Run | None:
+    def _choose(self, start: int, end: int, guess: bool) -> SequentialRead | None:
         """The run that has the bytes; else the one announced; else one that they may continue."""
         for run in self._runs:
             if run.at <= start and end <= run.at + len(run.data):
@@ -191,7 +191,7 @@ class ReadAhead:
         near = (run for run in self._runs if guess and 0 <= start - run.position <= self._gap)
         return next(near, None)
 
-    def _going_on(self, start: int, end: int) -> Run | None:
+    def _going_on(self, start: int, end: int) -> SequentialRead | None:
         """The announced range that a large read begins or continues; such reads may overlap a little."""
         for run in self._runs:
             if run.stop is not None and end <= run.stop:
@@ -200,7 +200,7 @@ class ReadAhead:
                     return run
         return None
 
-    def read(self, run: Run, start: int, end: int) -> bytes:
+    def read(self, run: SequentialRead, start: int, end: int) -> bytes:
         """The bytes of a read in a run."""
         with run.lock:
             at, data = run.at, run.data
@@ -222,13 +222,13 @@ class ReadAhead:
             data = b"".join(parts)
             if len(data) == end - start and run.stop is None:
                 _hold(run, 0, b"")
-            elif end - start < BELOW:
+            elif end - start < SMALL_READ:
                 _hold(run, start, data)  # also what was just read: it may be looked at again
             else:
                 _hold(run, first - len(parts[-1]), parts[-1])
             return data[: end - start]
 
-    def _next(self, run: Run, first: int, end: int) -> bytes:
+    def _next(self, run: SequentialRead, first: int, end: int) -> bytes:
         """Bytes from `first`: those of a read up to `end` that one fetch returns, and the bytes after them."""
         while run.coming and run.coming[0].stop <= first:
             run.coming = run.coming[1:]
@@ -242,9 +242,9 @@ class ReadAhead:
         run.coming = ()
         if self._ahead is None or run.stop is None or end > run.stop:
             stop = self._size if run.stop is None or end > run.stop else run.stop
-            return self._fetch(first, end, min(stop, end + min(run.length, AHEAD)))
-        end = min(end, first + AHEAD)
-        stop = end + AHEAD if end - first < BELOW else max(end, first + min(run.read, AHEAD))
+            return self._fetch(first, end, min(stop, end + min(run.length, PREFETCH_SIZE)))
+        end = min(end, first + PREFETCH_SIZE)
+        stop = end + PREFETCH_SIZE if end - first < SMALL_READ else max(end, first + min(run.read, PREFETCH_SIZE))
         stop = min(run.stop, stop)
         ticket = self._pace.begin()
         size = 0
@@ -256,19 +256,19 @@ class ReadAhead:
             self._pace.end(ticket, size)
         return data
 
-    def _go_on(self, run: Run, at: int, under_way: int) -> None:
+    def _go_on(self, run: SequentialRead, at: int, under_way: int) -> None:
         """Starts to fetch the next chunks of an announced range, from `at` or after those in flight."""
         if self._ahead is None or run.stop is None:
             return
         while run.read:
             at = run.coming[-1].stop if run.coming else at
-            size, width = min(AHEAD, run.stop - at), self._pace.width
+            size, width = min(PREFETCH_SIZE, run.stop - at), self._pace.width
             busy = under_way + sum(not piece.is_there for piece in run.coming)
             full = busy >= width or len(run.coming) >= width or run.ahead + size > run.read or size > _held.room
             fetch = None if full or size <= 0 else self._ahead(at, at + size)
             if fetch is None:
                 return
-            run.coming += (Coming(at, at + size, fetch, self._pace),)
+            run.coming += (PendingFetch(at, at + size, fetch, self._pace),)
             _hold(run, run.at, run.data)
 
     def drop(self) -> None:

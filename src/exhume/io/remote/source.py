@@ -25,9 +25,9 @@ from exhume.errors import (
     Span,
     source_error_type,
 )
-from exhume.io import witness
+from exhume.io import activity
 from exhume.io.cost import BEHIND_A_NETWORK, Cost
-from exhume.io.remote.pace import Pace
+from exhume.io.remote.pace import AdaptiveConcurrency
 from exhume.io.remote.readahead import ReadAhead
 from exhume.io.source import COALESCE_GAP, COALESCE_SIZE, Source, plan_reads
 from exhume.redaction import redact
@@ -209,7 +209,7 @@ class RemoteSource(Source):
         info: Mapping[str, Any],
         *,
         allow_full_download: bool = False,
-        pace: Pace | None = None,
+        pace: AdaptiveConcurrency | None = None,
     ) -> None:
         self.name = redact(name)
         self.allow_full_download = allow_full_download
@@ -291,16 +291,16 @@ class RemoteSource(Source):
     def _fetch_ahead(self, start: int, stop: int) -> Callable[[], bytes] | None:
         """What fetches `[start, stop)` in another thread, tried once.
 
-        None where that would be too much unasked, and where a witness has to hear of all that is fetched.
+        None where that would be too much unasked, and where an observer has to hear of all that is fetched.
         """
-        if witness.active is not None:
+        if activity.current is not None:
             return None
         if self._may_read(start, stop):
             return lambda: self._fetch_checked([(start, stop)], again=False)[0]
         return None
 
     def will_read(self, start: int, stop: int) -> None:
-        self._ahead.promise(start, stop)
+        self._ahead.will_read(start, stop)
 
     def preload(self, start: int, stop: int) -> None:
         """The same, and fetches the first of it now, in one request."""
@@ -357,8 +357,8 @@ class RemoteSource(Source):
         return answers
 
     def _tell(self, start: int, data: bytes) -> None:
-        """Reports fetched bytes to the witness, if there is one."""
-        if witness.active is None:
+        """Reports fetched bytes to the observer, if there is one."""
+        if activity.current is None:
             return
         facts = {
             "size": self._size,
@@ -367,7 +367,7 @@ class RemoteSource(Source):
             "modified": None if self.modified is None else self.modified.isoformat(),
         }
         name = self.name if "://" in self.name else redact(str(self._fs.unstrip_protocol(self._path)))
-        witness.active.fetched(name, facts, start, data)
+        activity.current.on_fetch(name, facts, start, data)
 
     def _fetch(self, ranges: list[tuple[int, int]]) -> list[bytes]:
         """The bytes of non-empty ranges; any exception may be raised, any length returned."""

@@ -16,7 +16,7 @@ from exhume.errors import EntryNotFoundError, ExhumeError, SourceError, Span
 from exhume.io.cost import BEHIND_A_NETWORK, Cost
 from exhume.io.lru import Lru
 from exhume.io.parallel import map_ordered
-from exhume.io.remote.pace import Pace
+from exhume.io.remote.pace import AdaptiveConcurrency
 from exhume.io.remote.source import HEAD, TAIL, RemoteSource, attempt
 from exhume.io.remote.stores import FsspecSource, HttpSource, S3Source, source_kind
 from exhume.io.source import Source
@@ -38,7 +38,7 @@ def remote_source(
     *,
     allow_full_download: bool = False,
     tail_first: bool = False,
-    pace: Pace | None = None,
+    pace: AdaptiveConcurrency | None = None,
 ) -> RemoteSource:
     """One file of an fsspec file system; `info` is its entry in a listing."""
     kind = source_kind(fs)
@@ -58,7 +58,7 @@ class _Snapshot:
     def __init__(self) -> None:
         self.listings: dict[str, dict[str, Mapping[str, Any]]] = {}
         self.sources: Lru[str, RemoteSource] = Lru(MOST_KNOWN, drop=RemoteSource.forget)
-        self.pace = Pace()  # what one file of a directory shows holds for the next
+        self.pace = AdaptiveConcurrency()  # what one file of a directory shows holds for the next
         self.lock = threading.RLock()
 
     def find(self, path: str) -> tuple[bool, Mapping[str, Any] | None]:

@@ -41,7 +41,7 @@ class Extension:
 def extension(texts: Mapping[str, str]) -> Extension:
     """The extension module for the readers of a package, by path, which were audited.
 
-    Raises `RefusedError` when its text would have anything that no extension has.
+    Raises `UnsupportedError` when its text would have anything that no extension has.
     """
     every, table = sources(texts), Table()
     out: list[str] = []

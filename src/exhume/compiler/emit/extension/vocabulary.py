@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from exhume.compiler.refusal import RefusedError
+from exhume.compiler.refusal import UnsupportedError
 
 _WORD = re.compile(r'"[^"]*"|\'[^\']*\'|[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[^\sA-Za-z0-9_]')
 _NUMBERED = re.compile(r"[vpnfgrqa][0-9]+$")
@@ -35,9 +35,11 @@ WORDS = frozenset(
 
 
 def look_at(text: str) -> None:
-    """Raises `RefusedError` for a text that has anything else in it than an extension module."""
+    """Raises `UnsupportedError` for a text that has anything else in it than an extension module."""
     for number, line in enumerate(text.split("\n"), 1):
         for word in _WORD.findall(line):
             known = word.isdigit() or word in _SIGNS or word in WORDS or word in _TEXTS or _NUMBERED.match(word)
             if not known:
-                raise RefusedError(f"its compiled code would have what no extension has: {word[:60]!r}, line {number}")
+                raise UnsupportedError(
+                    f"its compiled code would have what no extension has: {word[:60]!r}, line {number}"
+                )

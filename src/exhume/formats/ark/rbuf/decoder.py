@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from exhume.counts import counted
 from exhume.errors import ExhumeError, Span
-from exhume.formats.ark.checks import MESSAGE_REST, NESTING
+from exhume.formats.ark.checks import MESSAGE_TRAILING, NESTING
 from exhume.formats.ark.rbuf.compiler import Compiler
 from exhume.formats.ark.rbuf.layout import HEADER
 from exhume.formats.ark.rbuf.wire import DecodeFailure, Note, State
@@ -56,7 +56,7 @@ class Decoder:
         value, end = self.decode_prefix(raw, span=span, notes=notes)
         if end != len(raw):
             where = _place(span, len(raw)).sub(end, len(raw))
-            raise MESSAGE_REST.error(span=where, expected=counted(end, "bytes"), actual=counted(len(raw), "bytes"))
+            raise MESSAGE_TRAILING.error(span=where, expected=counted(end, "bytes"), actual=counted(len(raw), "bytes"))
         return value
 
     __call__ = decode

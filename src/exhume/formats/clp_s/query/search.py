@@ -21,7 +21,7 @@ from exhume.formats.clp_s.query.plan import Plan, TablePlan, make_plan
 from exhume.formats.clp_s.query.requirement import Part, checks_of
 from exhume.formats.clp_s.query.resolve import LITERAL_TYPES
 from exhume.formats.clp_s.query.tree import EscapeError, Expression, Key, parse_column
-from exhume.formats.clp_s.read.decompressing import Ahead
+from exhume.formats.clp_s.read.prefetch import Prefetcher
 from exhume.formats.clp_s.read.printing import warm
 from exhume.formats.clp_s.read.template import Roots
 from exhume.formats.clp_s.read.windowed import Printed, Shared, Windowed, printed, printed_columns
@@ -185,7 +185,7 @@ class Search:
         self.archive = archive
         self.query = query if isinstance(query, str) else ""
         expression = compile_query(query)
-        self._ahead = Ahead(archive, jobs)
+        self._ahead = Prefetcher(archive, jobs)
         self.plan: Plan = make_plan(archive, archive.header.version, expression, options, query=self.query)
         if not self.plan.tables:
             return

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from exhume.archive import RecordArchive
 from exhume.codecs import zstd
 from exhume.codecs.common import Buffer
-from exhume.codecs.frames import FRAME_WINDOWS, Frames, frames_at, frames_of
+from exhume.codecs.frames import FRAME_WINDOWS, FramedPayload, frames_at, frames_of
 from exhume.counts import counted
 from exhume.errors import CodecError, ExhumeError, LimitExceededError, Span
 from exhume.formats.clp_s import checks, layout
@@ -95,7 +95,7 @@ class Container(RecordArchive):
         self._opened = [self.head] if isinstance(source, Tree) else []
         self._fetched: dict[Place, bytes] = {}
         self._whole: dict[Place, bytes] = {}
-        self._frames: dict[Place, Frames | None] = {}
+        self._frames: dict[Place, FramedPayload | None] = {}
         self._has_fetched_structures = False
         self._small_dictionaries: dict[str, bytes] = {}
         self._heads: dict[str, bytes] = {}
@@ -222,7 +222,7 @@ class Container(RecordArchive):
         with self._lock:
             return self._locks.setdefault(what, threading.Lock())
 
-    def shared_frames(self, place: Place) -> Frames | None:
+    def shared_frames(self, place: Place) -> FramedPayload | None:
         """What lies there where it can be decompressed a frame at a time, by all threads that ask for it; else None.
 
         Raises what reading it raises.
@@ -233,7 +233,7 @@ class Container(RecordArchive):
                     self._frames[place] = self.frames(place)
         return self._frames[place]
 
-    def frames(self, place: Place, size: int | None = None) -> Frames | None:
+    def frames(self, place: Place, size: int | None = None) -> FramedPayload | None:
         """The same for the caller alone.  What was read of it is kept for `inflate` where that has to do it.
 
         Of a large place that is at hand, each frame is read when it is decompressed: that the memory for all of them is

@@ -13,8 +13,8 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from exhume.codecs.frames import Frames, together
-from exhume.codecs.serial import FramePassage, LeanPassage, LeanStop, Serial
+from exhume.codecs.frames import FramedPayload, decompress_shared
+from exhume.codecs.serial import FramePassage, LeanFrameCache, LeanPinnedFrames, Serial
 from exhume.errors import ExhumeError
 from exhume.formats.clp_s.layout import NodeType
 from exhume.formats.clp_s.layout_packed import NUM_VARIABLES, VARIABLE_SIZE, WORD_SIZE
@@ -31,7 +31,7 @@ from exhume.formats.clp_s.read.kernel import BAD_LOG_TYPE, clps_undelta, clps_va
 from exhume.formats.clp_s.read.tables import Table, TableData
 
 if TYPE_CHECKING:
-    from exhume.codecs.frames import Passage, Stop
+    from exhume.codecs.frames import FrameCache, PinnedFrames
     from exhume.formats.clp_s.read.template import ColumnSpec, SchemaLayout
 
 WORTHWHILE: Final = 8 << 20
@@ -70,7 +70,7 @@ class Window(TableData):
 class Windows:
     """A table, any rows of which are read when they are asked for, by any number of threads."""
 
-    def __init__(self, table: Table, passage: Passage | LeanPassage, ends: list[int]) -> None:
+    def __init__(self, table: Table, passage: FrameCache | LeanFrameCache, ends: list[int]) -> None:
         self.table, self.layout = table, table.layout
         self.ends = ends
         """Where each column ends in the table."""
@@ -82,7 +82,9 @@ class Windows:
         """Where a column begins in the payload of the stream."""
         return self.table.entry.start + (self.ends[index - 1] if index else 0)
 
-    def summed(self, index: int, start: int, stop: int, here: Stop | LeanStop) -> memoryview[Any] | None:
+    def summed(
+        self, index: int, start: int, stop: int, here: PinnedFrames | LeanPinnedFrames
+    ) -> memoryview[Any] | None:
         """The rows `[start, stop)` of a column of deltas, summed up; None of another column.
 
         Raises `CodecError` where a frame is damaged.
@@ -93,11 +95,13 @@ class Windows:
         first = before * SUMMED_ROWS
         return self._added(index, first, stop, self._sums_of(index)[before], here)[start - first :]
 
-    def _added(self, index: int, start: int, stop: int, total: int, here: Stop | LeanStop) -> memoryview[Any]:
+    def _added(
+        self, index: int, start: int, stop: int, total: int, here: PinnedFrames | LeanPinnedFrames
+    ) -> memoryview[Any]:
         """The deltas of these rows, added to a number one after the other."""
         width = WIDTHS[self.layout.node_types[index]][0]
         at, size = self.start(index), width * (stop - start)
-        deltas = here.room(size)
+        deltas = here.buffer(size)
         here.gather([(at + width * start, at + width * stop, 0)], deltas)
         integers, _ = CLP_S_TABLE_COLUMNS[NodeType.INTEGER](
             memoryview(clps_undelta(deltas, total)), 0, size, stop - start
@@ -117,7 +121,7 @@ class Windows:
                     added = self._added(index, start, min(start + step, rows), 0, here)
                 made[number] = added[SUMMED_ROWS - 1 :: SUMMED_ROWS].tolist()
 
-            together(range(-(-rows // step)), locks, made, add)
+            decompress_shared(range(-(-rows // step)), locks, made, add)
             sums = [0]
             for number in sorted(made):
                 before = sums[-1]
@@ -139,7 +143,7 @@ class Windows:
 class Rows:
     """Some rows of a table; see `Windows.rows`."""
 
-    def __init__(self, windows: Windows, here: Stop | LeanStop, start: int, stop: int) -> None:
+    def __init__(self, windows: Windows, here: PinnedFrames | LeanPinnedFrames, start: int, stop: int) -> None:
         self._windows, self._here, self._start, self.stop = windows, here, start, stop
         self.layout = windows.layout
 
@@ -163,7 +167,7 @@ class Rows:
                 at += width * table.num_messages
                 size += width * count
             places[index] = first, size
-        room = here.room(size)
+        room = here.buffer(size)
         here.gather(ranges, room)
         texts = self._texts(room, places)
         columns = {}
@@ -201,7 +205,7 @@ class Rows:
             size += len(heads[index][1])
             ranges.append((begin + VARIABLE_SIZE * low, stop, size))
             size += VARIABLE_SIZE * (high - low)
-        data = self._here.room(size)
+        data = self._here.buffer(size)
         for at, head in heads.values():
             data[at : at + len(head)] = head
         self._here.gather(ranges, data)
@@ -238,9 +242,9 @@ def is_too_large(table: Table) -> bool:
     return number < len(streams) and streams[number].size > table.archive.limits.payload_size
 
 
-def _frames(table: Table) -> Frames | Serial | None:
+def _frames(table: Table) -> FramedPayload | Serial | None:
     parts = table.archive.stream_parts(table.entry.stream_id) if table.entry.problem is None else None
-    return parts if isinstance(parts, (Frames, Serial)) else None
+    return parts if isinstance(parts, (FramedPayload, Serial)) else None
 
 
 def takes_passes(table: Table) -> bool:
@@ -251,7 +255,7 @@ def takes_passes(table: Table) -> bool:
     return isinstance(parts, Serial) or (parts is not None and _is_wide(table, parts))
 
 
-def _is_wide(table: Table, parts: Frames) -> bool:
+def _is_wide(table: Table, parts: FramedPayload) -> bool:
     """Whether the frames of one row of a table that is too large for memory are many, compared with what fits there."""
     places = parts.places
     columns = len(table.layout.node_types)
@@ -274,8 +278,8 @@ def open_windows(table: Table) -> Windows | None:
     Raises what reading the stream raises.
     """
     parts = _frames(table) if is_large(table) else None
-    passage: Passage | LeanPassage | None = None
-    if isinstance(parts, Frames) and parts.places is not None and is_too_large(table) and _is_wide(table, parts):
+    passage: FrameCache | LeanFrameCache | None = None
+    if isinstance(parts, FramedPayload) and parts.places is not None and is_too_large(table) and _is_wide(table, parts):
         passage = FramePassage(parts.places)
     elif parts is not None:
         passage = parts.passage()

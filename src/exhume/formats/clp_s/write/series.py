@@ -157,13 +157,13 @@ class Series:
         for file in reversed(self._finished):  # with the name that was asked for the others are there
             file.commit()
 
-    def withdraw(self) -> None:
+    def roll_back(self) -> None:
         """Removes everything that was written, what was put in place already included."""
         if self.part is not None:
             self.part.spill.close()
         self.part = None
         for file in self._finished:
-            file.withdraw()
+            file.roll_back()
 
 
 def begin(options: WriterOptions) -> tuple[Encoder, TimestampPatterns]:

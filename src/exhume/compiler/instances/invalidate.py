@@ -8,9 +8,9 @@ from typing import Any
 
 from exhume.compiler.front.kinds import Bits, Integer
 from exhume.compiler.front.model import Type
-from exhume.compiler.instances.chance import Chance
+from exhume.compiler.instances.constraints import packed, rules_of, varint
 from exhume.compiler.instances.draw import Drawn, NoneDrawnError, uses_for
-from exhume.compiler.instances.said import packed, rules_of, varint
+from exhume.compiler.instances.random_source import Chance
 from exhume.compiler.instances.solve import limits
 from exhume.compiler.instances.tree import BrokenError, Node, Rule, UnknownError
 from exhume.compiler.instances.walk import Walk
@@ -20,7 +20,7 @@ TRIED = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Spoiled:
+class Invalid:
     """Data in which one rule is broken, and nothing before it: `rule` of the field at `path`, which begins at `at`.
 
     `rule` is a key of `valid`, `contents`, `terminator`, `encoding`, `short` (the data end within the field), `size`
@@ -34,7 +34,7 @@ class Spoiled:
     rule: str
 
 
-def spoil(type: Type, drawn: Drawn, chance: Chance) -> Spoiled:
+def spoil(type: Type, drawn: Drawn, chance: Chance) -> Invalid:
     """An instance with one rule broken.  Raises `NoneDrawnError` when every attempt breaks another one first."""
     kinds = sorted({rule.rule for rule in drawn.rules} | ({"checksum"} if drawn.sums else set()))
     for number in range(TRIED if kinds else 0):
@@ -52,18 +52,18 @@ def spoil(type: Type, drawn: Drawn, chance: Chance) -> Spoiled:
             Walk(data).whole(type, list(drawn.arguments))
         except BrokenError as error:
             if (error.path, error.at, error.rule) == (rule.path, rule.start, kind):
-                return Spoiled(data, drawn.arguments, error.path, error.at, kind)
+                return Invalid(data, drawn.arguments, error.path, error.at, kind)
     for _ in range(8 if drawn.data else 0):  # where positions count from the end, a cut breaks what it breaks
         data = drawn.data[: chance.integer(0, len(drawn.data) - 1)]
         try:
             Walk(data).whole(type, list(drawn.arguments))
         except BrokenError as error:
             if error.rule != "expression":
-                return Spoiled(data, drawn.arguments, error.path, error.at, error.rule)
+                return Invalid(data, drawn.arguments, error.path, error.at, error.rule)
     raise NoneDrawnError(type.where)
 
 
-def _unsealed(type: Type, drawn: Drawn, chance: Chance) -> Spoiled | None:
+def _unsealed(type: Type, drawn: Drawn, chance: Chance) -> Invalid | None:
     """The instance with one wrong checksum, unless that breaks something else."""
     one = chance.choice(drawn.sums)
     at = chance.integer(one.start, one.stop - 1)
@@ -76,7 +76,7 @@ def _unsealed(type: Type, drawn: Drawn, chance: Chance) -> Spoiled | None:
     same = [(sum.path, sum.covered(data)) for sum in check.sums] == [
         (sum.path, sum.covered(drawn.data)) for sum in drawn.sums
     ]
-    return Spoiled(data, drawn.arguments, one.path, one.start, "checksum") if same else None
+    return Invalid(data, drawn.arguments, one.path, one.start, "checksum") if same else None
 
 
 def _broken(type: Type, drawn: Drawn, rule: Rule, chance: Chance, *, rough: bool) -> bytes | None:

@@ -61,7 +61,7 @@ def map_pieces(function: Callable[[T], R], items: Iterable[T], jobs: int) -> Ite
     yield from map_processes(function, chain(first, source), jobs if len(first) > WORTH else 1)
 
 
-def can_travel(log: ArkArchive) -> bool:
+def is_reopenable(log: ArkArchive) -> bool:
     """Whether another process can open the log: its files are in a directory of this machine."""
     return isinstance(log.root, LocalTree) and log.single_split is None
 
@@ -71,7 +71,7 @@ def is_packed(log: ArkArchive) -> bool:
     return any(channel.compression.strip().lower() not in ("", "none", "null") for channel in log.channels())
 
 
-class Made(NamedTuple, Generic[R]):
+class ChunkResult(NamedTuple, Generic[R]):
     """What became of a piece: of its messages up to `error`, if there is one; `findings` are those of skipped ones."""
 
     value: R
@@ -79,7 +79,7 @@ class Made(NamedTuple, Generic[R]):
     error: ExhumeError | None
 
 
-class UpToError:
+class UntilError:
     """Messages up to the first that cannot be read; `error` is then why, and `ended` whether there are more."""
 
     def __init__(self, found: Iterable[ArkMessage]) -> None:
@@ -112,22 +112,22 @@ def _read_messages(
     query: dict[str, Any],
     findings: list[Finding],
 ) -> Iterator[R]:
-    found = UpToError(log.messages(**query, findings=findings))
+    found = UntilError(log.messages(**query, findings=findings))
     while not found.ended:
         yield make(islice(found, part))
     if found.error is not None:
         raise found.error
 
 
-def _collected(values: Iterable[R], findings: list[Finding]) -> Made[list[R]]:
+def _collected(values: Iterable[R], findings: list[Finding]) -> ChunkResult[list[R]]:
     """All of the values, up to an error."""
     held: list[R] = []
     try:
         for value in values:
             held.append(value)  # noqa: PERF402 - what there is before an error is kept
     except ExhumeError as error:
-        return Made(held, findings, error)
-    return Made(held, findings, None)
+        return ChunkResult(held, findings, error)
+    return ChunkResult(held, findings, None)
 
 
 class _Piece(Generic[R]):
@@ -136,7 +136,7 @@ class _Piece(Generic[R]):
     def __init__(self, log: ArkArchive, read: Read[R], query: dict[str, Any]) -> None:
         self._log, self._read, self._query = log, read, query
 
-    def __call__(self, span: tuple[int, int]) -> Made[list[R]]:
+    def __call__(self, span: tuple[int, int]) -> ChunkResult[list[R]]:
         findings: list[Finding] = []
         start, stop = span
         query = {**self._query, "start_ns": start, "stop_ns": stop, "latched": False}
@@ -149,9 +149,9 @@ class _Portion(Generic[R]):
     def __init__(self, query: Query) -> None:
         self._query = query
 
-    def __call__(self, task: Task | ExhumeError) -> Made[list[R]]:
+    def __call__(self, task: Task | ExhumeError) -> ChunkResult[list[R]]:
         if isinstance(task, ExhumeError):
-            return Made([], [Finding.from_error(task)], None)
+            return ChunkResult([], [Finding.from_error(task)], None)
         findings: list[Finding] = []
         query = copy(self._query)
         query.findings = findings
@@ -200,7 +200,7 @@ def read_each(
     """
     if KERNEL is None and (jobs or cpu_count()) > 1:
         return read_spans(log, partial(read_query, kind), query, findings=findings, jobs=jobs)
-    return read_query(kind, log, query, findings, jobs if KERNEL is not None and can_travel(log) else 1)
+    return read_query(kind, log, query, findings, jobs if KERNEL is not None and is_reopenable(log) else 1)
 
 
 def read_query(
@@ -230,7 +230,7 @@ def read_query(
         yield from found.latched(references)
 
 
-def _told(pieces: Iterable[Made[list[R]]], findings: list[Finding]) -> Iterator[R]:
+def _told(pieces: Iterable[ChunkResult[list[R]]], findings: list[Finding]) -> Iterator[R]:
     """What became of pieces, up to an error."""
     for made in pieces:
         findings += made.findings
@@ -252,7 +252,7 @@ def read_spans(
 
     Where a log is not worth dividing, or cannot be, all of it is one span, for `whole` if that is given.
     """
-    spans = _spans(log, query) if can_travel(log) else None
+    spans = _spans(log, query) if is_reopenable(log) else None
     if spans is None:
         yield from (whole or read)(log, query, findings)
         return

@@ -19,7 +19,7 @@ LONGEST_LINE = 64 << 20
 _PIECE = 64 << 10
 
 
-class Ledger:
+class AppendOnlyLog:
     """A file whose lines are appended by one process at a time, each completely or not at all; no line is ever changed.
 
     Raises `SourceError` when the file cannot be read or written.

@@ -11,7 +11,7 @@ from exhume.compiler import varints
 from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.kinds import Bits, Integer, Plain
 from exhume.compiler.front.model import Field
-from exhume.compiler.refusal import RefusedError
+from exhume.compiler.refusal import UnsupportedError
 
 varint = functools.cache(varints.varint)
 
@@ -26,13 +26,13 @@ def expression(one: Field, key: str) -> ex.Expr | None:
 def rules_of(one: Field) -> dict[str, Any]:
     """The rules of `valid` by their keys: expressions, several for `any-of`, and True for `in-enum`.
 
-    Raises `RefusedError` for other rules.
+    Raises `UnsupportedError` for other rules.
     """
     valid = one.raw["valid"]
     found: dict[str, Any] = {}
     for rule, said in (valid if isinstance(valid, dict) else {"eq": valid}).items():
         if rule not in ("eq", "min", "max", "any-of", "in-enum", "expr"):
-            raise RefusedError(f"`valid: {rule}` is not covered", one.where)
+            raise UnsupportedError(f"`valid: {rule}` is not covered", one.where)
         found[rule] = said if rule == "in-enum" else [*map(ex.parse, said)] if rule == "any-of" else ex.parse(said)
     return found
 
@@ -40,19 +40,19 @@ def rules_of(one: Field) -> dict[str, Any]:
 def ending(one: Field) -> tuple[int, int, int]:
     """The terminator of a field, and how many bytes of it belong to the value and are passed.
 
-    Raises `RefusedError` for a terminator within a size.
+    Raises `UnsupportedError` for a terminator within a size.
     """
     if one.size is not None or one.to_end:
-        raise RefusedError("a size and a terminator together are not covered", one.where)
+        raise UnsupportedError("a size and a terminator together are not covered", one.where)
     mark = int(one.raw.get("terminator", 0))
     return mark, 1 if one.raw.get("include") else 0, 0 if one.raw.get("consume") is False else 1
 
 
 def encoding_of(one: Field) -> str:
-    """The encoding of a text; raises `RefusedError`."""
+    """The encoding of a text; raises `UnsupportedError`."""
     encoding = one.raw.get("encoding") or one.owner.encoding
     if encoding is None:
-        raise RefusedError("text has no encoding", one.where)
+        raise UnsupportedError("text has no encoding", one.where)
     return str(encoding)
 
 
@@ -60,13 +60,13 @@ def encoding_of(one: Field) -> str:
 def covers(one: Field) -> tuple[str, ...]:
     """The fields beside a checksum that it is over, in their order; none where the specification cannot say it.
 
-    Raises `RefusedError` for one that is not beside it.
+    Raises `UnsupportedError` for one that is not beside it.
     """
     said = one.raw.get("-covers", ())
     found = (said,) if isinstance(said, str) else tuple(said)
     for id in found:
         if id not in [other.id for other in one.owner.seq if not isinstance(other.one, Bits)]:
-            raise RefusedError(f"`-covers` names {id}, which is no field of bytes beside it", one.where)
+            raise UnsupportedError(f"`-covers` names {id}, which is no field of bytes beside it", one.where)
     return found
 
 

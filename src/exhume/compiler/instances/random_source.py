@@ -17,7 +17,7 @@ class Chance(Protocol):
     def data(self, size: int) -> bytes: ...
 
 
-class Dice:
+class SeededRandom:
     """Chance from a generator of random numbers, for what needs many instances fast and none to shrink."""
 
     def __init__(self, seed: object) -> None:

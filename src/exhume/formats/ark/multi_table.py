@@ -18,7 +18,7 @@ from exhume.formats.ark.columns import ROOM
 from exhume.formats.ark.kernel import ark_tables
 from exhume.formats.ark.lines import VALUES, Gathered
 from exhume.formats.ark.merge import Batch
-from exhume.formats.ark.pieces import UpToError, read_each
+from exhume.formats.ark.parallel_query import UntilError, read_each
 from exhume.formats.ark.query import Query
 from exhume.formats.ark.splits import Block
 from exhume.tabular.arrow import check_rows, rebatched_each
@@ -73,7 +73,7 @@ class _TablesQuery(Query):
         errors: list[tuple[int, ExhumeError]] = []
         for number in unread:
             places, sources, blocks = _chosen(numbers, pieces, owners, number)
-            found = UpToError(super().portion(batch, sources, blocks)) if places else UpToError(())
+            found = UntilError(super().portion(batch, sources, blocks)) if places else UntilError(())
             rows_made = self._rows[number].made(found)
             if rows_made[0].num_rows:
                 yield number, rows_made

@@ -1,7 +1,7 @@
 """The layers of the source: which imports which, and that nothing imports in a circle.
 
 A layer is a folder of `src/exhume`; the modules of the root are the base that all others use.  Imports inside functions
-count, imports for type checkers do not.  `make rooms` writes the table into `docs/architecture.md`.
+count, imports for type checkers do not.  `make layers` writes the table into `docs/architecture.md`.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from tools.blocks import ROOT, read_block, write_block
 
 SRC = ROOT / "src" / "exhume"
 
-ROOMS = {
-    "words": "the modules of the root, which all others use: errors, findings, limits, registry, recovery",
+LAYERS = {
+    "base": "the modules of the root, which all others use: errors, findings, limits, registry, recovery",
     "native": "the measured hot loops: compiled, or in pure Python",
     "io": "sources and directories, local and remote; work in parallel; the only place that creates files",
     "codecs": "the only place that inflates and computes checksums",
@@ -54,16 +54,16 @@ def modules() -> dict[str, Path]:
     return found
 
 
-def room_of(module: str) -> str | None:
+def layer_of(module: str) -> str | None:
     """The layer of a module; None for the front door."""
     parts = module.split(".")
     if len(parts) < 2 or parts[1] in FRONT_DOOR:
         return None
     if parts[1] == "formats" and parts[-1].startswith("cli"):
         return "format commands"
-    if parts[1] in ROOMS:
+    if parts[1] in LAYERS:
         return parts[1]
-    return "words"
+    return "base"
 
 
 @functools.cache
@@ -124,12 +124,12 @@ def circles(graph: Mapping[str, Iterable[str]]) -> list[list[str]]:
     return found
 
 
-def between_rooms() -> dict[tuple[str, str], list[tuple[str, str]]]:
+def between_layers() -> dict[tuple[str, str], list[tuple[str, str]]]:
     """The imports between each pair of layers, by (importing, imported)."""
     found: dict[tuple[str, str], list[tuple[str, str]]] = {}
     for module in modules():
         for other in sorted(imports(module)):
-            a, b = room_of(module), room_of(other)
+            a, b = layer_of(module), layer_of(other)
             if a is not None and b is not None and a != b:
                 found.setdefault((a, b), []).append((module, other))
     return found
@@ -137,10 +137,10 @@ def between_rooms() -> dict[tuple[str, str], list[tuple[str, str]]]:
 
 def upward() -> list[str]:
     """The imports of a layer above the importing one."""
-    names = list(ROOMS)
+    names = list(LAYERS)
     return [
         f"{module} imports {other}"
-        for (a, b), several in between_rooms().items()
+        for (a, b), several in between_layers().items()
         if names.index(a) < names.index(b)
         for module, other in several
     ]
@@ -148,11 +148,11 @@ def upward() -> list[str]:
 
 def table() -> str:
     """The layers from the top down: the purpose of each, and its imports."""
-    edges = between_rooms()
-    rows = ["| room | what it is for | imports |", "|---|---|---|"]
-    for room, what in reversed(ROOMS.items()):
-        below = [other for other in ROOMS if (room, other) in edges]
-        rows.append(f"| `{room}` | {what} | {', '.join(below) or 'nothing'} |")
+    edges = between_layers()
+    rows = ["| layer | what it is for | imports |", "|---|---|---|"]
+    for layer, what in reversed(LAYERS.items()):
+        below = [other for other in LAYERS if (layer, other) in edges]
+        rows.append(f"| `{layer}` | {what} | {', '.join(below) or 'nothing'} |")
     return "\n".join(rows)
 
 
@@ -164,8 +164,8 @@ def main() -> int:
     wrong += upward()
     print("\n".join(wrong) or "no circle, nothing imports upwards")
     if check:
-        return 1 if wrong or read_block("architecture.md", "rooms").strip() != table() else 0
-    write_block("architecture.md", "rooms", table())
+        return 1 if wrong or read_block("architecture.md", "layers").strip() != table() else 0
+    write_block("architecture.md", "layers", table())
     return 1 if wrong else 0
 
 

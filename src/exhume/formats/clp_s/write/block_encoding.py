@@ -143,7 +143,7 @@ class BlockEncoders:
             status, *_ = encoder.feed(data, 0, False, _NO_TARGET, False)
         return Block(data, encoder, patterns, text=text) if status == Status.DONE else Block(data, text=text)
 
-    def take_over(self, part: Part, block: Block) -> bool:
+    def adopt(self, part: Part, block: Block) -> bool:
         """Adds the records of a block to an archive; False, and nothing done, where they are to be encoded there."""
         if block.encoder is None or block.patterns is None or part.full:
             return False

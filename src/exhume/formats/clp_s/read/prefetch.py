@@ -25,7 +25,7 @@ WORTHWHILE: Final = 1 << 18
 """Bytes, decompressed (streams) or stored (dictionaries), below which a thread costs more than it saves."""
 
 
-class Ahead:
+class Prefetcher:
     """Decompresses in the background; the archive keeps the result, and a failure occurs again when it is needed.
 
     One of the `jobs` is left to the caller: when all others are busy, the work is done when its result is needed.

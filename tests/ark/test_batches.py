@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from exhume.errors import WriterError
-from exhume.formats.ark.portions import Messages, Portion
+from exhume.formats.ark.batches import MessageBatch, Messages
 from exhume.formats.ark.writer import ArkWriter
 
 Row = tuple[int, int, bytes]
@@ -38,7 +38,7 @@ def written(
                     ((number, time_ns, data),) = part
                     channels[number].column.add(channels[number].declaration, time_ns, data)
                 else:
-                    messages = Messages(Portion.of(*(list(column) for column in zip(*part, strict=True))))
+                    messages = Messages(MessageBatch.of(*(list(column) for column in zip(*part, strict=True))))
                     messages.add(channels, 0, len(part) // 2)
                     messages.add(channels, len(part) // 2, len(part))
                 if flush and not (at + len(part)) % 60:

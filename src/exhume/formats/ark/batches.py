@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from exhume.formats.ark.writer import ChannelWriter, ColumnWriter
 
 
-class Portion(NamedTuple):
+class MessageBatch(NamedTuple):
     """Messages as columns: the number of the channel of each, below 65,536, its time and its size; and all bytes.
 
     Unlike an object for each message, this costs next to nothing to send to another process.
@@ -30,7 +30,7 @@ class Portion(NamedTuple):
     data: bytes
 
     @classmethod
-    def of(cls, numbers: list[int], times: list[int], stored: list[bytes]) -> Portion:
+    def of(cls, numbers: list[int], times: list[int], stored: list[bytes]) -> MessageBatch:
         """That of messages whose times are of 64 bits without a sign."""
         return cls(array("H", numbers), array("Q", times), array("Q", map(len, stored)), b"".join(stored))
 
@@ -38,7 +38,7 @@ class Portion(NamedTuple):
 class Messages:
     """A batch on its way into columns."""
 
-    def __init__(self, portion: Portion) -> None:
+    def __init__(self, portion: MessageBatch) -> None:
         self.numbers: Array = np.frombuffer(portion.numbers, np.uint16)
         self.times: Array = np.frombuffer(portion.times, np.uint64)
         self.sizes: Array = np.frombuffer(portion.sizes, np.uint64)

@@ -7,38 +7,38 @@ from pathlib import Path
 
 import pytest
 
-from tools import rooms
+from tools import layers
 from tools.blocks import ROOT, read_block
 
 
 def test_no_module_imports_itself_by_any_detour() -> None:
-    assert rooms.circles({module: rooms.imports(module) for module in rooms.modules()}) == []
+    assert layers.circles({module: layers.imports(module) for module in layers.modules()}) == []
 
 
 def test_imports_run_one_way() -> None:
-    assert rooms.upward() == []
+    assert layers.upward() == []
 
 
 def test_every_room_is_one() -> None:
-    folders = {path.parent.name for path in rooms.SRC.glob("*/__init__.py")}
-    assert folders <= rooms.ROOMS.keys()
+    folders = {path.parent.name for path in layers.SRC.glob("*/__init__.py")}
+    assert folders <= layers.LAYERS.keys()
 
 
 @pytest.mark.slow
 def test_the_page_says_what_the_code_says() -> None:
-    assert read_block("architecture.md", "rooms").strip() == rooms.table(), "run `make rooms`"
+    assert read_block("architecture.md", "layers").strip() == layers.table(), "run `make layers`"
 
 
 def test_the_page_names_what_is_there() -> None:
     page = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
     named = [name for name in re.findall(r"`([a-z_/]+(?:\.py|/))`", page) if "/" in name]
     assert len(named) > 20
-    assert [name for name in named if not (rooms.SRC / name).exists()] == []
+    assert [name for name in named if not (layers.SRC / name).exists()] == []
 
 
 def test_circles_are_found() -> None:
     graph = {"a": ["b"], "b": ["c"], "c": ["b", "d"], "d": []}
-    assert rooms.circles(graph) == [["b", "c"]]
+    assert layers.circles(graph) == [["b", "c"]]
 
 
 def test_imports_inside_functions_count_and_those_for_types_do_not(
@@ -51,10 +51,10 @@ def test_imports_inside_functions_count_and_those_for_types_do_not(
     )
     for name in ("two", "three", "four"):
         (tmp_path / f"{name}.py").write_text("")
-    rooms.modules.cache_clear()
-    monkeypatch.setattr(rooms, "SRC", tmp_path)
+    layers.modules.cache_clear()
+    monkeypatch.setattr(layers, "SRC", tmp_path)
     try:
-        assert rooms.imports("exhume.one") == {"exhume.two", "exhume.four"}
+        assert layers.imports("exhume.one") == {"exhume.two", "exhume.four"}
     finally:
         monkeypatch.undo()
-        rooms.modules.cache_clear()
+        layers.modules.cache_clear()

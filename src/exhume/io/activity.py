@@ -9,24 +9,24 @@ from typing import Any
 Path = str | os.PathLike[str]
 
 
-class Witness:
+class RunObserver:
     """Hears of everything and keeps nothing; `--audit` has one that does."""
 
-    def opened(self, path: Path) -> None:
+    def on_open(self, path: Path) -> None:
         """A file or directory will be read."""
 
-    def read(self, path: Path, start: int, end: int) -> None:
+    def on_read(self, path: Path, start: int, end: int) -> None:
         """Bytes `[start, end)` of a file that was opened are read."""
 
-    def fetched(self, name: str, facts: Mapping[str, Any], start: int, data: bytes) -> None:
+    def on_fetch(self, name: str, facts: Mapping[str, Any], start: int, data: bytes) -> None:
         """A store sent the bytes of a remote object that begin at `start`; `facts` are the object's metadata."""
 
-    def made(self, path: Path) -> None:
+    def on_write(self, path: Path) -> None:
         """A file or directory was written, under the name that it keeps."""
 
-    def told(self, what: str, facts: Mapping[str, Any]) -> None:
+    def on_result(self, what: str, facts: Mapping[str, Any]) -> None:
         """Something was found out: a finding, an archive that was carved, what was salvaged."""
 
 
-active: Witness | None = None
-"""The witness of this process; one at most."""
+current: RunObserver | None = None
+"""The observer of this process; one at most."""

@@ -11,7 +11,7 @@ from exhume.compiler.emit.text import BINDS, annotation, bound, literal, safe, w
 from exhume.compiler.front import expressions as ex
 from exhume.compiler.front.kinds import Integer
 from exhume.compiler.front.model import Field, Type
-from exhume.compiler.refusal import RefusedError
+from exhume.compiler.refusal import UnsupportedError
 
 
 def _word(type: Type) -> Field | None:
@@ -68,7 +68,7 @@ def _code(expr: ex.Expr, level: int = 0) -> str:
             return bound(f"{_code(left, BINDS[op])} {op} {right}", BINDS[op], level)
         case ex.Binary(op, left, right):
             return bound(f"{_code(left, BINDS[op])} {op} {_code(right, BINDS[op] + 1)}", BINDS[op], level)
-    raise RefusedError("this is not covered in what is made of one number")
+    raise UnsupportedError("this is not covered in what is made of one number")
 
 
 def _power(value: object) -> int | None:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Held(Protocol):
+class BufferedBytes(Protocol):
     """The bytes of a stream that are in memory, as `Units` has them.
 
     Attributes:
@@ -45,7 +45,7 @@ class Held(Protocol):
         """Goes on at a later position and reads more bytes; False when there are none."""
 
 
-PORTION = 1 << 19
+CHUNK_SIZE = 1 << 19
 """Bytes of a portion that becomes lines or columns, or is checked."""
 
 MOST_MADE = 1 << 21
@@ -83,15 +83,15 @@ class Portions:
     """The portions of a stream, and the decoders for them."""
 
     def __init__(self, size: int | None = None, make: Callable[[], KvIrDecoder] | None = None) -> None:
-        """`size`: bytes of a portion (`PORTION`), but for the rest of its last unit; `make` makes the decoders."""
+        """`size`: bytes of a portion (`CHUNK_SIZE`), but for the rest of its last unit; `make` makes the decoders."""
         self._make = make or KvIrDecoder
-        self._most = PORTION if size is None else size
+        self._most = CHUNK_SIZE if size is None else size
         self._declared: list[tuple[int, bytes]] = []
         self._size = 0
         self._idle: list[Worker] = []
         self._lock = threading.Lock()
 
-    def cut(self, units: Held) -> Iterator[Portion]:
+    def cut(self, units: BufferedBytes) -> Iterator[Portion]:
         """Passes over units up to the end of the stream, the first that is not whole, or one that is too large.
 
         Raises what reading the bytes raises, behind the portions before it.
