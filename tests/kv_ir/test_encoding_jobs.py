@@ -119,7 +119,7 @@ def test_most_parts_are_taken_over(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     taken: list[bool] = []
     adopt = blocks.BlockEncoders.adopt
 
-    def counted(self: blocks.BlockEncoders, part: Any, block: blocks.Block) -> bool:
+    def counted(self: blocks.BlockEncoders, part: Any, block: blocks.InputBlock) -> bool:
         taken.append(adopt(self, part, block))
         return taken[-1]
 

@@ -11,7 +11,7 @@ from exhume.errors import CodecError, Span, StructureError, UnsupportedFeatureEr
 from exhume.formats.leveldb.blocks import block_checksum, codec_name, decode_block, seal_block
 from exhume.formats.leveldb.layout import parse_tail
 from exhume.formats.leveldb.model import Verdict
-from exhume.formats.leveldb.table_blocks import Block
+from exhume.formats.leveldb.table_blocks import TableBlock
 from exhume.formats.leveldb.wire import Handle, build_varint
 from exhume.io.source import BytesSource
 
@@ -71,7 +71,7 @@ def test_tails_that_do_not_fit(block: bytes) -> None:
     with pytest.raises(StructureError) as caught:
         parse_tail(block, Span("x", 0, 9).in_payload(0, len(block)))
     assert caught.value.field_path in ("packed_num_restarts", "num_restarts", "num_buckets")
-    whole = Block(Handle(0, len(block)), BytesSource(block), "none", Verdict.GOOD, block)
+    whole = TableBlock(Handle(0, len(block)), BytesSource(block), "none", Verdict.GOOD, block)
     with pytest.raises(StructureError):
         _ = whole.entries_end
 

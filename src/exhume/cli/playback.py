@@ -88,7 +88,7 @@ class _RecordedOutput:
         self._tell(("out", bytes(data), False))
 
 
-class Part(NamedTuple):
+class TargetOutput(NamedTuple):
     """The output and outcome of one target; `usage` is the error when its options make no sense."""
 
     events: tuple[tuple[Any, ...], ...]
@@ -96,14 +96,14 @@ class Part(NamedTuple):
     usage: str | None = None
 
 
-def record(one: One, arguments: dict[str, Any], terminal: bool, options: dict[str, Any], target: Any) -> Part:
+def record(one: One, arguments: dict[str, Any], terminal: bool, options: dict[str, Any], target: Any) -> TargetOutput:
     """Runs a verb's `one` on a target and records its output (on a worker)."""
     kept = _Kept(terminal)
     recorder = Recorder(arguments, terminal, kept.tell)
     recorder.out = kept
     part = _part(one, recorder, target, options)
     kept.flush()
-    return Part(tuple(kept.events), part.outcome, part.usage)
+    return TargetOutput(tuple(kept.events), part.outcome, part.usage)
 
 
 class _Kept(_RecordedOutput):
@@ -142,14 +142,14 @@ class _Kept(_RecordedOutput):
             self.events.append(("item", ITEM_BREAK.join(pieces)))
 
 
-def _part(one: One, run: Run, target: Any, options: dict[str, Any]) -> Part:
+def _part(one: One, run: Run, target: Any, options: dict[str, Any]) -> TargetOutput:
     try:
         outcome = one(run, target, **options)
     except click.UsageError as error:
-        return Part((), ExitCode.USAGE, error.message)
+        return TargetOutput((), ExitCode.USAGE, error.message)
     finally:
         run.close()
-    return Part((), outcome or ExitCode.DONE)
+    return TargetOutput((), outcome or ExitCode.DONE)
 
 
 class Player:
@@ -238,13 +238,15 @@ def each_target(
 
 def _parts(
     run: Run, many: Many, one: One, targets: Targets, options: dict[str, Any], player: Player, progress: Progress
-) -> Iterator[tuple[Any, Part | ExhumeError]]:
+) -> Iterator[tuple[Any, TargetOutput | ExhumeError]]:
     terminal = sys.stdout.isatty()
     if many.is_local:  # as it comes: nothing is held back, whatever its size
         for done, name in enumerate(targets.names):
             progress(done, targets.total, "targets")
             try:
-                got: Part | ExhumeError = _part(one, Recorder(run.arguments, terminal, player.play), name, options)
+                got: TargetOutput | ExhumeError = _part(
+                    one, Recorder(run.arguments, terminal, player.play), name, options
+                )
             except ExhumeError as error:
                 got = error
             yield name, got

@@ -136,7 +136,7 @@ def _exported(
 ) -> tuple[Any, _Table]:
     import importlib
 
-    from exhume.layout.foreign_rows import Rows
+    from exhume.layout.foreign_rows import SpecificationRows
     from exhume.layout.ksy_files import one_file
 
     known = ("arrow", "csv", "jsonl", "parquet")
@@ -146,7 +146,7 @@ def _exported(
         raise click.UsageError("--ksy needs --path: the list that becomes a table, such as packets")
     specification = specification_of(ksy, imports)
     with one_file(run.take_source(target)) as source, run.progress(f"export to {to}") as progress:
-        table = _Table(Rows(specification, source, path, ()), path)
+        table = _Table(SpecificationRows(specification, source, path, ()), path)
         export = importlib.import_module(f"exhume.export.{to}").export
         report = export(table, output, overwrite=overwrite, progress=progress, columns=columns)
     return report, table

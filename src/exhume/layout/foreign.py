@@ -153,10 +153,10 @@ class Specification:
         `read` raises; `EntryNotFoundError` when the path leads to no repeated field; `MissingDependencyError` without
         pyarrow (extra `arrow`).
         """
-        from exhume.layout.foreign_rows import Rows
+        from exhume.layout.foreign_rows import SpecificationRows
 
         with one_file(open_target(target)) as source:
-            return Rows(self, source, path, arguments).table()
+            return SpecificationRows(self, source, path, arguments).table()
 
     def batches(self, target: Target, path: str, *arguments: Any, rows: int = BATCH_ROWS) -> Any:
         """The same as a `pyarrow.RecordBatchReader` with batches of at most `rows` rows; raises the same errors.
@@ -164,9 +164,9 @@ class Specification:
         A list that the end of the file or of a substream ends, or that nothing else asks for, takes the memory of one
         batch, whatever its length; others are read as a whole first.  Later batches raise what their rows raise.
         """
-        from exhume.layout.foreign_rows import Rows
+        from exhume.layout.foreign_rows import SpecificationRows
 
-        return Rows(self, one_file(open_target(target)), path, arguments).reader(rows)
+        return SpecificationRows(self, one_file(open_target(target)), path, arguments).reader(rows)
 
     def type_of(self, value: Any) -> Type | None:
         """The type of a value; None for a value that is not a structure."""

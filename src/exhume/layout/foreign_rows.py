@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _STEP = re.compile(r"(\w+)(?:\[([0-9]+)\])?")
 
 
-class Rows:
+class SpecificationRows:
     """The rows of one list of a file; `arguments` are the parameters of the specification."""
 
     def __init__(self, specification: Specification, source: Source, path: str, arguments: Sequence[Any]) -> None:

@@ -160,11 +160,11 @@ class Coverage(NamedTuple):
         return {name: getattr(self, name) for name in ("claimed", "padding", "gap", "overlap", "total")}
 
 
-Part = Section | SectionRun
+SectionItem = Section | SectionRun
 """What a map consists of."""
 
 
-def _clipped(parts: Iterable[Part], end: int) -> Iterator[Part]:
+def _clipped(parts: Iterable[SectionItem], end: int) -> Iterator[SectionItem]:
     """The sections, cut at the end of the file; one that reaches further is only partly there."""
     for section in parts:
         span = section.span
@@ -178,12 +178,12 @@ def _clipped(parts: Iterable[Part], end: int) -> Iterator[Part]:
             yield section._replace(span=span._replace(end=end), kind=SectionKind.UNREAD, note=note)
 
 
-def _each(parts: Iterable[Part]) -> Iterator[Section]:
+def _each(parts: Iterable[SectionItem]) -> Iterator[Section]:
     """All sections by themselves."""
     return chain.from_iterable(part if isinstance(part, SectionRun) else (part,) for part in parts)
 
 
-def _place(part: Part) -> tuple[int, int]:
+def _place(part: SectionItem) -> tuple[int, int]:
     return part.span.start, part.span.end
 
 
@@ -194,8 +194,8 @@ class SectionMap(Sequence[Section]):
     as they were given: many that are alike as a run.
     """
 
-    def __init__(self, files: Iterable[tuple[Source, Iterable[Part]]]) -> None:
-        self.parts: list[Part] = []
+    def __init__(self, files: Iterable[tuple[Source, Iterable[SectionItem]]]) -> None:
+        self.parts: list[SectionItem] = []
         self.overlaps: list[Overlap] = []
         self.sources: dict[str, Source] = {}
         self._total = 0
@@ -212,10 +212,10 @@ class SectionMap(Sequence[Section]):
 
         return sections_html(self)
 
-    def _add_file(self, source: Source, sections: Iterable[Part]) -> None:
+    def _add_file(self, source: Source, sections: Iterable[SectionItem]) -> None:
         file_start, file_end = source.origin, source.origin + source.size
         nested: dict[str, list[Section]] = {}
-        tiles: list[Part] = []
+        tiles: list[SectionItem] = []
         for part in _clipped(sections, file_end):
             if isinstance(part, SectionRun) or part.parent is None:
                 tiles.append(part)
@@ -226,7 +226,7 @@ class SectionMap(Sequence[Section]):
         if not all(map(le, ends, [part.span.start for part in placed[1:]])):  # by which sections has to be said
             placed = sorted(_each(tiles), key=_place)
         at = file_start
-        last: Part | None = None
+        last: SectionItem | None = None
         for part in placed:
             start, end = part.span.start, part.span.end
             if start > at:
@@ -239,7 +239,7 @@ class SectionMap(Sequence[Section]):
         if at < file_end:
             self._gap(source, at, file_end)
 
-    def _push(self, part: Part, nested: dict[str, list[Section]]) -> None:
+    def _push(self, part: SectionItem, nested: dict[str, list[Section]]) -> None:
         self.parts.append(part)
         for child in sorted(nested.pop(part.name, ()), key=_place) if isinstance(part, Section) else ():
             self._push(child, nested)

@@ -20,7 +20,7 @@ from exhume.errors import ExhumeError, MissingDependencyError, SourceError, Span
 from exhume.findings import Finding, Severity
 from exhume.io.source import Source
 from exhume.layout.measured import Sizes, measuring
-from exhume.layout.sections import Part, Section, SectionKind, SectionRun
+from exhume.layout.sections import Section, SectionItem, SectionKind, SectionRun
 
 WIDTH = 1200
 MARGIN = 20
@@ -174,7 +174,7 @@ def draw_map(archive: Archive, findings: Iterable[Finding] | None, *, jobs: int 
     drawing.shapes.append(Text(MARGIN, y, words, colour, bold=True))
     y += 12
     tiles = [part for part in found.parts if isinstance(part, SectionRun) or part.parent is None]
-    by_file: dict[str, list[Part]] = {name: [] for name in found.sources}
+    by_file: dict[str, list[SectionItem]] = {name: [] for name in found.sources}
     for part in tiles:
         by_file[part.span.source].append(part)
     for name, source in found.sources.items():
@@ -188,7 +188,7 @@ def draw_map(archive: Archive, findings: Iterable[Finding] | None, *, jobs: int 
 
 
 def _strip(
-    drawing: Drawing, y: float, name: str, source: Source, tiles: Sequence[Part], problems: Sequence[Finding]
+    drawing: Drawing, y: float, name: str, source: Source, tiles: Sequence[SectionItem], problems: Sequence[Finding]
 ) -> float:
     drawing.shapes.append(Text(MARGIN, y + 14, f"{name}  {source.size:,} {counting('bytes', source.size)}", DIM))
     y += 20
@@ -200,7 +200,7 @@ def _strip(
     return _problems(drawing, y, name, source, tiles, problems)
 
 
-def _bars(tiles: Iterable[Part], scale: float) -> Iterator[_Bar]:
+def _bars(tiles: Iterable[SectionItem], scale: float) -> Iterator[_Bar]:
     """What a strip shows that has `scale` units for each byte: sections of less than one unit together."""
     waiting: _Bar | None = None
     for part in tiles:
@@ -228,7 +228,7 @@ def _split(run: SectionRun, scale: float) -> Iterator[_Bar]:
 
 
 def _problems(
-    drawing: Drawing, y: float, name: str, source: Source, tiles: Sequence[Part], problems: Sequence[Finding]
+    drawing: Drawing, y: float, name: str, source: Source, tiles: Sequence[SectionItem], problems: Sequence[Finding]
 ) -> float:
     """Draws problems as bars above and below the strip, so that names stay readable; lists the sections they touch."""
     inner = WIDTH - 2 * MARGIN
@@ -254,7 +254,7 @@ def _problems(
     return y + 8
 
 
-def _touched(tiles: Iterable[Part], starts: Sequence[int]) -> list[Section]:
+def _touched(tiles: Iterable[SectionItem], starts: Sequence[int]) -> list[Section]:
     """The sections that contain any of these places."""
     found = []
     for part in tiles:
@@ -302,7 +302,7 @@ def _legend(drawing: Drawing, y: float) -> float:
     return y + 20
 
 
-def _sorts(tiles: Iterable[Part], known: Sizes, *, decode: bool, sound: bool) -> list[_Sort]:
+def _sorts(tiles: Iterable[SectionItem], known: Sizes, *, decode: bool, sound: bool) -> list[_Sort]:
     """The totals of the sections by kind, largest first."""
     found: dict[str, _Sort] = {}
 

@@ -30,7 +30,7 @@ from exhume.formats.ark.messages import ArkMessage
 from exhume.formats.ark.parallel_query import UntilError, read_each
 from exhume.formats.ark.query import Query, Topics
 from exhume.formats.ark.rbuf.registry import Field, Registry
-from exhume.formats.ark.splits import Block
+from exhume.formats.ark.splits import IndexBlock
 from exhume.io.jsonout import dumps
 from exhume.tabular.arrow import BAD_TIME, check_rows, choose, import_pyarrow, rebatched
 
@@ -152,7 +152,7 @@ def _maybe(convert: Convert | None, value: Any) -> Any:
     return value if value is None or convert is None else convert(value)
 
 
-class Rows(NamedTuple):
+class MessageRows(NamedTuple):
     """Makes record batches of the messages of some channels (GUIDs), of the type of one of them; picklable."""
 
     identifiers: frozenset[str]
@@ -182,7 +182,7 @@ Made = tuple[Any, Sequence[int], Counter[str]]
 class _RowQuery(Query):
     """One pass over the messages of a table that makes record batches of them."""
 
-    def __init__(self, rows: Rows, *query: Any) -> None:
+    def __init__(self, rows: MessageRows, *query: Any) -> None:
         super().__init__(*query)
         self._rows = rows
 
@@ -197,7 +197,7 @@ class _RowQuery(Query):
         for message in super().latched(references):
             yield self._rows.made([message])
 
-    def portion(self, batch: Batch, numbers: list[int], pieces: list[Block]) -> Iterator[Made]:
+    def portion(self, batch: Batch, numbers: list[int], pieces: list[IndexBlock]) -> Iterator[Made]:
         """The rows of the pieces, in the order in which `numbers` names their cursors."""
         columns = self._rows.columns
         made = columns and columns.batch(self._rows.schema, numbers, Gathered(batch, pieces, VALUES).parts)
@@ -259,7 +259,7 @@ class ArkTable:
 
         return import_pyarrow().RecordBatchReader.from_batches(rows.schema, batches())
 
-    def rows(self, columns: Iterable[str] | None = None) -> Rows:
+    def rows(self, columns: Iterable[str] | None = None) -> MessageRows:
         """What makes the rows of the table.  Raises `EntryNotFoundError` for an unknown column."""
         pa = import_pyarrow()
         channel = self.channel
@@ -271,7 +271,7 @@ class ArkTable:
         names = choose(fields, columns)
         metadata = {"channel": channel.name, "type": channel.type, "identifier": channel.identifier}
         schema = pa.schema([fields[name] for name in names], metadata=metadata)
-        return Rows(self.identifiers, channel, schema, columns_of(registry, channel.type, names))
+        return MessageRows(self.identifiers, channel, schema, columns_of(registry, channel.type, names))
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The Arrow PyCapsule protocol: DuckDB, Polars, pandas and pyarrow read the channel through it."""

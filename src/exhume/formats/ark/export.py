@@ -152,7 +152,7 @@ def export_csv(
         header, escaped = _csv([[*names]])
         selection.report.lost[ESCAPED] += escaped
         file.write(header)
-        for text, nested, escaped in selection.make_each(Rows(names, leaves).made, jobs):
+        for text, nested, escaped in selection.make_each(ExportRows(names, leaves).made, jobs):
             file.write(text)
             selection.report.lost[NESTED] += nested
             selection.report.lost[ESCAPED] += escaped
@@ -171,7 +171,7 @@ def _csv(rows: list[list[Any]]) -> tuple[bytes, int]:
     return text.getvalue().encode("utf-8", "strict"), escaped
 
 
-class Rows(NamedTuple):
+class ExportRows(NamedTuple):
     """Makes rows of CSV: the columns, and for each channel (by GUID) the paths of its fields by column."""
 
     names: Sequence[str]

@@ -19,7 +19,7 @@ from exhume.formats.ark.messages import ArkMessage, message_json
 from exhume.formats.ark.parallel_query import UntilError, read_each
 from exhume.formats.ark.query import Query, SplitCursor
 from exhume.formats.ark.rbuf.program import bytes_program, data_program, program_for
-from exhume.formats.ark.splits import UNBOUNDED, Block
+from exhume.formats.ark.splits import UNBOUNDED, IndexBlock
 from exhume.io.jsonout import dumps
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def counted_lines(messages: Iterable[ArkMessage]) -> Lines:
 class Gathered:
     """The messages of a batch, in the form that the kernel takes."""
 
-    def __init__(self, batch: Batch, pieces: list[Block], form: int) -> None:
+    def __init__(self, batch: Batch, pieces: list[IndexBlock], form: int) -> None:
         self.cursors = [cursor for cursor in batch.cursors if isinstance(cursor, SplitCursor)]
         self.pieces = pieces
         self.stored = [
@@ -81,7 +81,7 @@ class LineQuery(Query):
         for message in super().latched(references):
             yield counted_lines([message])
 
-    def portion(self, batch: Batch, numbers: list[int], pieces: list[Block]) -> Iterator[Lines]:
+    def portion(self, batch: Batch, numbers: list[int], pieces: list[IndexBlock]) -> Iterator[Lines]:
         """The lines of the pieces, in the order in which `numbers` names their cursors."""
         gathered = Gathered(batch, pieces, LINES)
         text, odd, places = ark_json(numbers, gathered.parts, LINES, TAIL)
@@ -123,7 +123,7 @@ class RawQuery(Query):
         for message in super().latched(references):
             yield message.data
 
-    def portion(self, batch: Batch, numbers: list[int], pieces: list[Block]) -> Iterator[bytes]:
+    def portion(self, batch: Batch, numbers: list[int], pieces: list[IndexBlock]) -> Iterator[bytes]:
         """The bytes of the pieces, in the order in which `numbers` names their cursors.
 
         Raises the error of a damaged message after the bytes of those before it.
@@ -138,7 +138,7 @@ class RawQuery(Query):
             raise found.error
 
     @staticmethod
-    def _whole(batch: Batch, pieces: list[Block]) -> Iterable[bytes] | None:
+    def _whole(batch: Batch, pieces: list[IndexBlock]) -> Iterable[bytes] | None:
         """The bytes of the messages, if those of the batch are adjacent in one split; in chunks if there are many."""
         ((cursor, piece), *others) = [one for one in zip(batch.cursors, pieces, strict=True) if one[1].time]
         assert isinstance(cursor, SplitCursor)
@@ -159,7 +159,7 @@ class ValueQuery(Query):
         for message in super().latched(references):
             yield [_value(message)], 1
 
-    def portion(self, batch: Batch, numbers: list[int], pieces: list[Block]) -> Iterator[Values]:
+    def portion(self, batch: Batch, numbers: list[int], pieces: list[IndexBlock]) -> Iterator[Values]:
         """The values of the pieces, in the order in which `numbers` names their cursors."""
         gathered = Gathered(batch, pieces, VALUES)
         text, unprinted, _ = ark_json(numbers, gathered.parts, VALUES, b"\n")

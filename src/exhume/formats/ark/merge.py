@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from exhume.formats.ark.kernel import ark_merge
-from exhume.formats.ark.splits import TIME_MAX, Block
+from exhume.formats.ark.splits import TIME_MAX, IndexBlock
 
 if TYPE_CHECKING:
     from exhume.formats.ark.pykernel import Numbers
@@ -29,11 +29,11 @@ class Cursor:
 
     rank: int
     bound: int
-    start: Callable[[], Iterator[Block]]
+    start: Callable[[], Iterator[IndexBlock]]
     finish: Callable[[], None] = lambda: None
-    _blocks: Iterator[Block] | None = field(default=None, repr=False)
-    _block: Block | None = field(default=None, repr=False)
-    _following: Block | None = field(default=None, repr=False)
+    _blocks: Iterator[IndexBlock] | None = field(default=None, repr=False)
+    _block: IndexBlock | None = field(default=None, repr=False)
+    _following: IndexBlock | None = field(default=None, repr=False)
     _keys: Numbers | None = field(default=None, repr=False)
 
     def open(self, reverse: bool) -> bool:
@@ -42,7 +42,7 @@ class Cursor:
         self._following = self._fetch()
         return self.advance(reverse)
 
-    def _fetch(self) -> Block | None:
+    def _fetch(self) -> IndexBlock | None:
         assert self._blocks is not None
         for block in self._blocks:
             if block.time:
@@ -73,7 +73,7 @@ class Cursor:
         """Whether entries follow the current block."""
         return self._following is not None
 
-    def take(self, count: int) -> Block:
+    def take(self, count: int) -> IndexBlock:
         """Removes the first `count` entries of the current block."""
         assert self._block is not None
         taken = self._block.part(0, count)
@@ -91,7 +91,7 @@ class Batch(NamedTuple):
     """Merged entries: those of `cursors[n]` are `blocks[n]`, and `sources` has the `n` of each entry in time order."""
 
     cursors: tuple[Cursor, ...]
-    blocks: tuple[Block, ...]
+    blocks: tuple[IndexBlock, ...]
     sources: list[int]
 
 

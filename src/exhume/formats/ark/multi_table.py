@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from exhume.errors import ExhumeError
 from exhume.findings import Finding
-from exhume.formats.ark.arrow import BATCH_ROWS, ArkTable, Made, Rows, query_of
+from exhume.formats.ark.arrow import BATCH_ROWS, ArkTable, Made, MessageRows, query_of
 from exhume.formats.ark.columns import ROOM
 from exhume.formats.ark.kernel import ark_tables
 from exhume.formats.ark.lines import VALUES, Gathered
 from exhume.formats.ark.merge import Batch
 from exhume.formats.ark.parallel_query import UntilError, read_each
 from exhume.formats.ark.query import Query
-from exhume.formats.ark.splits import Block
+from exhume.formats.ark.splits import IndexBlock
 from exhume.tabular.arrow import check_rows, rebatched_each
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ MOST: Final = 256
 class _TablesQuery(Query):
     """One pass over the messages of several tables that makes record batches of them, each with its table's number."""
 
-    def __init__(self, rows: Sequence[Rows], *query: Any) -> None:
+    def __init__(self, rows: Sequence[MessageRows], *query: Any) -> None:
         super().__init__(*query)
         self._rows = rows
         self._tables = {identifier: number for number, one in enumerate(rows) for identifier in one.identifiers}
@@ -52,7 +52,7 @@ class _TablesQuery(Query):
             table = self._tables[message.identifier]
             yield table, self._rows[table].made([message])
 
-    def portion(self, batch: Batch, numbers: list[int], pieces: list[Block]) -> Iterator[tuple[int, Made]]:
+    def portion(self, batch: Batch, numbers: list[int], pieces: list[IndexBlock]) -> Iterator[tuple[int, Made]]:
         """The rows of the pieces, in the order in which `numbers` names their cursors, table by table.
 
         Raises the error of the first message that cannot be read, after the rows of all others.
@@ -84,8 +84,8 @@ class _TablesQuery(Query):
 
 
 def _chosen(
-    numbers: list[int], pieces: list[Block], owners: list[list[int | None]], table: int
-) -> tuple[list[int], list[int], list[Block]]:
+    numbers: list[int], pieces: list[IndexBlock], owners: list[list[int | None]], table: int
+) -> tuple[list[int], list[int], list[IndexBlock]]:
     """The messages of a table: their places in a batch, the numbers of their blocks, and the filtered blocks."""
     at = [0] * len(pieces)
     taken: list[list[int]] = [[] for _ in pieces]
@@ -98,7 +98,7 @@ def _chosen(
             sources.append(source)
             taken[source].append(here)
     blocks = [
-        Block(
+        IndexBlock(
             array("Q", map(piece.time.__getitem__, mine)),
             array("q", map(piece.offset.__getitem__, mine)),
             array("q", map(piece.size.__getitem__, mine)),

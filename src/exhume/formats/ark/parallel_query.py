@@ -21,7 +21,7 @@ from exhume.formats.ark.layout import entry_time
 from exhume.formats.ark.merge import Batch
 from exhume.formats.ark.messages import ArkMessage
 from exhume.formats.ark.query import Query, SplitCursor, Task
-from exhume.formats.ark.splits import Block
+from exhume.formats.ark.splits import IndexBlock
 from exhume.io.local import LocalTree
 from exhume.io.parallel import map_ordered
 from exhume.io.processes import map_processes
@@ -160,7 +160,7 @@ class _Portion(Generic[R]):
             return _collected(self._values(query, batch, numbers, pieces, stack), findings)
 
     def _values(
-        self, query: Query, batch: Batch, numbers: list[int], pieces: list[Block], stack: ExitStack
+        self, query: Query, batch: Batch, numbers: list[int], pieces: list[IndexBlock], stack: ExitStack
     ) -> Iterator[R]:
         cursors = []
         for cursor in batch.cursors:

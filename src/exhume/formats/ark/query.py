@@ -17,7 +17,7 @@ from exhume.formats.ark.kernel import ark_messages, ark_total
 from exhume.formats.ark.merge import Batch, Cursor, merge
 from exhume.formats.ark.messages import ArkMessage, Decompressor, column_codec, decode_value
 from exhume.formats.ark.rbuf.decoder import decoder_for
-from exhume.formats.ark.splits import ANY_OBJECT, Block, Split, SplitFacts
+from exhume.formats.ark.splits import ANY_OBJECT, IndexBlock, Split, SplitFacts
 
 if TYPE_CHECKING:
     from exhume.formats.ark.reader import ArkArchive, Channel, SplitReference
@@ -30,7 +30,7 @@ BATCH_BYTES: Final = 8 << 20
 
 BATCH_MESSAGES: Final = 1 << 14
 
-Task = tuple[Batch, list[int], list[Block]]
+Task = tuple[Batch, list[int], list[IndexBlock]]
 """The entries of a batch: a slice of each cursor, and the number of the cursor of each entry, in order."""
 
 
@@ -154,7 +154,7 @@ class Query:
             raise error
         return error
 
-    def portion(self, batch: Batch, numbers: list[int], pieces: list[Block]) -> Iterable[Any]:
+    def portion(self, batch: Batch, numbers: list[int], pieces: list[IndexBlock]) -> Iterable[Any]:
         """The messages of the pieces, in the order in which `numbers` names their cursors."""
         streams: dict[int, Iterator[ArkMessage | None]] = {}
         for number, piece in enumerate(pieces):
@@ -168,7 +168,7 @@ class Query:
 
     def latched(self, references: Sequence[SplitReference]) -> Iterator[ArkMessage]:
         """The last message before the window of every selected latched channel, in time order."""
-        latest: dict[str, tuple[int, int, int, SplitReference, Block]] = {}
+        latest: dict[str, tuple[int, int, int, SplitReference, IndexBlock]] = {}
         if self.low == 0:
             return
         for each in references:
@@ -203,7 +203,7 @@ class Query:
         identifiers: set[str],
         low: int,
         high: int,
-        latest: dict[str, tuple[int, int, int, SplitReference, Block]],
+        latest: dict[str, tuple[int, int, int, SplitReference, IndexBlock]],
     ) -> None:
         """Searches one split backwards until every latched object of it is found."""
         open_ = {m.short: m.identifier for m in facts.header.mappings if m.identifier in identifiers}
@@ -302,13 +302,13 @@ class SplitCursor(Cursor):
             self._open = False
             self.query.reader.release(self.split)
 
-    def _entries(self, low: int, high: int) -> Iterator[Block]:
+    def _entries(self, low: int, high: int) -> Iterator[IndexBlock]:
         self.open_split()
         yield from self.split.blocks(
             self.facts, low, high, reverse=self.query.reverse, known=self.known, wanted=self.wanted
         )
 
-    def messages(self, block: Block, *, holes: bool = False) -> Iterable[Any]:
+    def messages(self, block: IndexBlock, *, holes: bool = False) -> Iterable[Any]:
         """Messages of index entries, in the order of the block; with `holes`, None for those that were skipped."""
         if self.unpack is not None or any(self.decoders):
             return self.decoded(block, self.split.read_messages(block.offset, block.size), holes=holes)
@@ -325,7 +325,7 @@ class SplitCursor(Cursor):
             self.reference.identifier,
         )
 
-    def decoded(self, block: Block, stored: list[bytes], *, holes: bool = False) -> Iterator[Any]:
+    def decoded(self, block: IndexBlock, stored: list[bytes], *, holes: bool = False) -> Iterator[Any]:
         """Messages of index entries whose stored bytes are known; see `messages`."""
         split = self.split
         shorts, origin = block.object, split.source.origin

@@ -67,7 +67,7 @@ PORTION: Final = 32 << 20
 TIME_MAX: Final = (1 << 64) - 1
 
 
-class Block(NamedTuple):
+class IndexBlock(NamedTuple):
     """Index entries in time order, as columns: times (ns), offsets and sizes of messages, short identifiers.
 
     `bad` flags entries that stand for no message.  `taken` are the numbers of the entries among those that were looked
@@ -86,12 +86,12 @@ class Block(NamedTuple):
         """Where an entry is in the file's index."""
         return self.places[self.taken[number]]
 
-    def part(self, start: int, stop: int) -> Block:
+    def part(self, start: int, stop: int) -> IndexBlock:
         """Entries `[start, stop)`."""
         if start == 0 and stop == len(self.time):
             return self
         which = slice(start, stop)
-        return Block(
+        return IndexBlock(
             self.time[which],
             self.offset[which],
             self.size[which],
@@ -101,9 +101,9 @@ class Block(NamedTuple):
             self.places,
         )
 
-    def reversed(self) -> Block:
+    def reversed(self) -> IndexBlock:
         """The same entries, the last one first."""
-        return Block(
+        return IndexBlock(
             self.time[::-1],
             self.offset[::-1],
             self.size[::-1],
@@ -220,7 +220,7 @@ class Split:
         reverse: bool = False,
         known: bytes | None = None,
         wanted: bytes = ANY_OBJECT,
-    ) -> Iterator[Block]:
+    ) -> Iterator[IndexBlock]:
         """Entries with `low <= time <= high` in time order (stable), in blocks of at most `INDEX_BLOCK`.
 
         `known` are 256 flags: short identifiers that stand for a declared object (default: all that are mapped).
@@ -250,9 +250,11 @@ class Split:
             entries = self.read_entries(start, stop)
             yield self._block(entries, range(start, stop), known, wanted, reverse=reverse)
 
-    def _block(self, entries: bytes, places: Sequence[int], known: bytes, wanted: bytes, *, reverse: bool) -> Block:
+    def _block(
+        self, entries: bytes, places: Sequence[int], known: bytes, wanted: bytes, *, reverse: bool
+    ) -> IndexBlock:
         taken, times, offsets, sizes, objects, bad = ark_entries(entries, self.source.size, known, wanted)
-        block = Block(times, offsets, sizes, objects, range(len(times)) if taken is None else taken, bad, places)
+        block = IndexBlock(times, offsets, sizes, objects, range(len(times)) if taken is None else taken, bad, places)
         return block.reversed() if reverse else block
 
     def _window(self, facts: SplitFacts, low: int, high: int) -> tuple[int, int]:

@@ -38,7 +38,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from exhume.errors import ExhumeError
 from exhume.formats.clp_s.layout import COLUMN_TYPES, NodeType
-from exhume.formats.clp_s.read.arrow_columns import ColumnMaker, Part, Rows
+from exhume.formats.clp_s.read.arrow_columns import ColumnMaker, RowNumbers, TablePart
 from exhume.formats.clp_s.read.arrow_wide import Source, wide_rows
 from exhume.formats.clp_s.read.prefetch import Prefetcher
 from exhume.formats.clp_s.read.printing import text_rows
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from exhume.formats.clp_s.query.search import Search
     from exhume.formats.clp_s.reader import ClpSArchive
 
-    Group = list[tuple["Source", Rows]]
+    Group = list[tuple["Source", RowNumbers]]
 
 GROUP_BYTES: Final = 64 << 20
 """Decompressed bytes of tables of which a batch is made, and bytes of its records as text, by their average: they are
@@ -273,9 +273,9 @@ class Makers:
                 arrays.append(nulls[key])
             return pa.RecordBatch.from_arrays(arrays, schema=self._schema), losses
 
-    def _wanted(self, parts: list[Part]) -> dict[int, list[tuple[int, Part]]]:
+    def _wanted(self, parts: list[TablePart]) -> dict[int, list[tuple[int, TablePart]]]:
         """By the place of a field, the parts that have it, each with its first row in the batch."""
-        found: dict[int, list[tuple[int, Part]]] = {}
+        found: dict[int, list[tuple[int, TablePart]]] = {}
         start = 0
         for part in parts:
             for node in chain(part.columns, part.data.layout.runs):
@@ -288,7 +288,7 @@ class Makers:
         return found
 
 
-def _groups(tables: Iterator[tuple[int, Source, Rows]], batch_rows: int) -> Iterator[Group | ExhumeError]:
+def _groups(tables: Iterator[tuple[int, Source, RowNumbers]], batch_rows: int) -> Iterator[Group | ExhumeError]:
     """The rows of the tables in groups of `batch_rows` (fewer where `GROUP_BYTES` are held), and the error of a table
     that cannot be read, behind the rows before it."""
     held: Group = []
@@ -321,7 +321,7 @@ def _groups(tables: Iterator[tuple[int, Source, Rows]], batch_rows: int) -> Iter
         yield failure
 
 
-def _tables(archive: ClpSArchive, search: Search | None, nodes: set[int]) -> Iterator[tuple[int, Source, Rows]]:
+def _tables(archive: ClpSArchive, search: Search | None, nodes: set[int]) -> Iterator[tuple[int, Source, RowNumbers]]:
     """The tables with the selected rows, in stored order, each with its bytes, and the columns of these nodes at least;
     threads that make its first batches decompress them together.
     """

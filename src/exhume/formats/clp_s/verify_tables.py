@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from exhume.formats.clp_s.read.places import Place
     from exhume.formats.clp_s.read.tables import Table, TableData
     from exhume.formats.clp_s.read.template import SchemaLayout
-    from exhume.formats.clp_s.read.windows import Rows
+    from exhume.formats.clp_s.read.windows import WindowRows
     from exhume.formats.clp_s.reader import ClpSArchive
     from exhume.limits import Limits
 
@@ -224,7 +224,7 @@ class _Windows:
         return sound
 
 
-def _is_sound(rows: Rows) -> bool:
+def _is_sound(rows: WindowRows) -> bool:
     data = rows.window(range(len(rows.layout.nodes)))
     return next(chain(faults(data), _bounds(data)), None) is None
 
@@ -337,7 +337,7 @@ def _in_windows(table: Table) -> Iterator[Finding]:
                 yield finding
 
 
-def _window_faults(rows: Rows, first: int) -> list[tuple[object, Finding]]:
+def _window_faults(rows: WindowRows, first: int) -> list[tuple[object, Finding]]:
     data = rows.window(range(len(rows.layout.nodes)))
     found: list[tuple[object, Finding]] = []
     for index in checked_columns(rows.layout):
@@ -352,7 +352,7 @@ def table_faults(table: Table) -> Iterator[Finding]:
     """
     windowed = Windowed(table)
 
-    def found(rows: Rows) -> list[Finding]:
+    def found(rows: WindowRows) -> list[Finding]:
         return list(islice(faults(rows.window(range(len(rows.layout.nodes)))), 1))
 
     for start, stop in windowed.blocks():

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from exhume.archive import Progress, Writer, no_progress
 from exhume.errors import Span, WriterError
-from exhume.formats.clp_s.write.block_encoding import Block, BlockEncoders, cut_apart
+from exhume.formats.clp_s.write.block_encoding import BlockEncoders, InputBlock, cut_apart
 from exhume.formats.clp_s.write.inputs import BadRecordError, Input, name_of, read_ahead, read_pieces
 from exhume.formats.clp_s.write.jsonscan import Status
 from exhume.formats.clp_s.write.kernel import count_lines
@@ -30,7 +30,7 @@ from exhume.formats.clp_s.write.options import (
     WriterOptions,
     check_properties,
 )
-from exhume.formats.clp_s.write.series import Part, Series
+from exhume.formats.clp_s.write.series import OpenArchive, Series
 from exhume.formats.clp_s.write.textlog import text_log
 from exhume.formats.kv_ir.ingest import Ingest, StreamPart
 from exhume.formats.kv_ir.units import Status as IrStatus
@@ -189,15 +189,15 @@ class ClpSWriter(Writer):
                 done += len(block.data)
                 progress(done, None, "bytes")
 
-    def _blocks(self, sources: Iterable[Input]) -> Iterator[Block]:
+    def _blocks(self, sources: Iterable[Input]) -> Iterator[InputBlock]:
         """The blocks of the sources, encoded already where several jobs do that."""
         with contextlib.closing(self._pieces(sources)) as pieces:
             if self.options.jobs == 1:
-                yield from map(Block, pieces)
+                yield from map(InputBlock, pieces)
             else:
                 yield from map_ordered(self._encoders.encode, cut_apart(pieces, self.options), self.options.jobs)
 
-    def _add_block(self, block: Block) -> None:
+    def _add_block(self, block: InputBlock) -> None:
         """Adds the documents of a block, which may begin or end within one."""
         data = block.data
         if block.text:
@@ -294,7 +294,7 @@ class ClpSWriter(Writer):
             else:
                 self._skipping = True
 
-    def _feed(self, part: Part, data: bytes, at: int, final: bool) -> tuple[int, int, int, bool]:
+    def _feed(self, part: OpenArchive, data: bytes, at: int, final: bool) -> tuple[int, int, int, bool]:
         target = self.options.target_encoded_size
         if self._kind is InputKind.TEXT:
             return text_log().feed(part.encoder, data, at, final, target)

@@ -20,7 +20,7 @@ from exhume.formats.leveldb.wire import Handle
 from exhume.io.heap import keep_freed_memory
 from exhume.io.parallel import map_ordered
 from exhume.io.source import Source
-from exhume.layout.sections import Part, Section, SectionKind, SectionMap
+from exhume.layout.sections import Section, SectionItem, SectionKind, SectionMap
 
 if TYPE_CHECKING:
     from exhume.formats.data_bundle.reader import DataBundleArchive
@@ -32,7 +32,7 @@ def map_bundle(archive: DataBundleArchive, jobs: int = 1) -> SectionMap:
 
     `jobs` threads decompress the records to find their ends (0: one per core).
     """
-    files: list[tuple[Source, Iterable[Part]]] = []
+    files: list[tuple[Source, Iterable[SectionItem]]] = []
     for number in archive.shard_files():
         source = archive.view.source(number)
         files.append((source, _shard_sections(archive, number, source, jobs)))

@@ -13,11 +13,11 @@ from exhume.errors import ExhumeError
 from exhume.formats.clp_s.read.template import Roots
 from exhume.formats.clp_s.reader import ClpSArchive
 from exhume.formats.clp_s.write.assemble import parts_of_archive
-from exhume.formats.clp_s.write.block_encoding import Block, BlockEncoders
+from exhume.formats.clp_s.write.block_encoding import BlockEncoders, InputBlock
 from exhume.formats.clp_s.write.jsonscan import REASONS
 from exhume.formats.clp_s.write.jsonscan import Status as Refusal
 from exhume.formats.clp_s.write.options import WriterOptions
-from exhume.formats.clp_s.write.series import Part, begin
+from exhume.formats.clp_s.write.series import OpenArchive, begin
 from exhume.formats.kv_ir import checks
 from exhume.formats.kv_ir.ingest import Ingest, cut_stream
 from exhume.formats.kv_ir.stream import Stream
@@ -58,7 +58,7 @@ def archives(
     options = WriterOptions(timestamp_key=timestamp_key, level=1, target_encoded_size=size, jobs=jobs)
     events = Ingest(stream.name, exact=True)
     encoders = BlockEncoders(options)
-    made = Part(*begin(options))
+    made = OpenArchive(*begin(options))
     problem: ExhumeError | None = None
     final = False
 
@@ -88,7 +88,7 @@ def archives(
             if problem is not None or not made.encoder.records:
                 break
             yield finished()
-            made = Part(*begin(options))
+            made = OpenArchive(*begin(options))
         if problem is not None or events.ended:
             break
     if made.encoder.records:
@@ -97,25 +97,25 @@ def archives(
         raise problem
 
 
-def _growing(pieces: Iterator[bytes]) -> Iterator[Block | ExhumeError]:
+def _growing(pieces: Iterator[bytes]) -> Iterator[InputBlock | ExhumeError]:
     """The bytes of a stream that grows; the last block is the error of the zstd frame around them, if there is one."""
     try:
-        yield from map(Block, pieces)
+        yield from map(InputBlock, pieces)
     except ExhumeError as error:
         yield error
 
 
-def _blocks(stream: KvIrArchive, encoders: BlockEncoders, jobs: int) -> Iterator[Block | ExhumeError]:
+def _blocks(stream: KvIrArchive, encoders: BlockEncoders, jobs: int) -> Iterator[InputBlock | ExhumeError]:
     """The bytes of a stream in blocks, encoded already where several jobs do that; the last one has no bytes, or is the
     error of the zstd frame around them.
     """
     pieces = Stream(stream.source).pieces()
     try:
         if (jobs or cpu_count()) == 1:
-            yield from map(Block, pieces)
+            yield from map(InputBlock, pieces)
         else:
             yield from map_ordered(encoders.encode, cut_stream(pieces, exact=True), jobs)
     except ExhumeError as error:
         yield error
     else:
-        yield Block(None)
+        yield InputBlock(None)

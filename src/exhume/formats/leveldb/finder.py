@@ -19,7 +19,7 @@ from exhume.formats.leveldb.layout import BLOCK_TRAILER, MOST_RESTARTS, flat_blo
 from exhume.formats.leveldb.layout_facts import CHECKSUMMED, RESTART, Compressions
 from exhume.formats.leveldb.model import Verdict
 from exhume.formats.leveldb.table import KNOWN_TYPES, Table
-from exhume.formats.leveldb.table_blocks import Block
+from exhume.formats.leveldb.table_blocks import TableBlock
 from exhume.formats.leveldb.wire import Handle
 from exhume.native import kernel
 
@@ -54,7 +54,7 @@ class Found(NamedTuple):
     verdict: Verdict
 
 
-def find_blocks(table: Table) -> Iterator[Block]:
+def find_blocks(table: Table) -> Iterator[TableBlock]:
     """Every block of a table that can be found by its checksum and decompressed, in file order."""
     footer = table.footer_or_none()
     if footer is not None and (footer.checksum != "crc32c" or footer.base_context):
@@ -140,7 +140,7 @@ def _linear(table: Table) -> Iterator[Found]:
         at += max(clear, len(window) - _SCAN_OVERLAP)
 
 
-def _decoded(table: Table, found: list[Found]) -> Iterator[Block]:
+def _decoded(table: Table, found: list[Found]) -> Iterator[TableBlock]:
     """The blocks that can be decompressed, with the table's dictionary where that is among them."""
     dictionaries = [b""]
     dictionaries += [
@@ -154,7 +154,7 @@ def _decoded(table: Table, found: list[Found]) -> Iterator[Block]:
                 break
 
 
-def _decode(table: Table, found: Found, dictionary: bytes = b"") -> Block | None:
+def _decode(table: Table, found: Found, dictionary: bytes = b"") -> TableBlock | None:
     """A block, if it decompresses to something with restart points; None otherwise."""
     footer = table.footer_or_none()
     families = _FAMILIES if footer is None else ((footer.family, footer.version),)
@@ -165,7 +165,7 @@ def _decode(table: Table, found: Found, dictionary: bytes = b"") -> Block | None
                 found.stored, found.compression, family=family, version=version,
                 max_size=table.limits.payload_budget(len(found.stored)), dictionary=known or dictionary,
             )  # fmt: skip
-            block = Block(found.handle, table.source, codec_name(found.compression), found.verdict, data)
+            block = TableBlock(found.handle, table.source, codec_name(found.compression), found.verdict, data)
             end, restarts = block.tail
         except ExhumeError:
             continue
@@ -174,7 +174,7 @@ def _decode(table: Table, found: Found, dictionary: bytes = b"") -> Block | None
     return None
 
 
-def is_entries(table: Table, block: Block) -> bool:
+def is_entries(table: Table, block: TableBlock) -> bool:
     """Whether a block has entries with internal keys of known types."""
     try:
         end, _ = block.tail

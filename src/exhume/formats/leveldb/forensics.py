@@ -17,7 +17,7 @@ from exhume.formats.leveldb.kernel import LeveldbRows
 from exhume.formats.leveldb.large import LargeBlock
 from exhume.formats.leveldb.ranges import PIECE
 from exhume.formats.leveldb.table import Item, Table
-from exhume.formats.leveldb.table_blocks import Block
+from exhume.formats.leveldb.table_blocks import TableBlock
 from exhume.formats.leveldb.table_index import BlockIndex, Handles
 from exhume.formats.leveldb.wire import Handle
 from exhume.native import kernel
@@ -61,7 +61,7 @@ def forensic_items(table: Table, rank: int, report: Report) -> Iterator[list[Ite
             yield items
 
 
-def readable_blocks(table: Table, report: Report) -> Iterator[Block | LargeBlock]:
+def readable_blocks(table: Table, report: Report) -> Iterator[TableBlock | LargeBlock]:
     """The data blocks that can be decompressed, whatever their checksums say."""
     handles = data_handles(table, report)
     if handles is None:
@@ -108,7 +108,7 @@ def _sound_survey(table: Table) -> Survey | None:
     return Survey(True, first, last)
 
 
-def find_data_blocks(table: Table) -> Iterator[Block]:
+def find_data_blocks(table: Table) -> Iterator[TableBlock]:
     """Data blocks found by their checksums alone, in file order; nothing but the footer is trusted, if there is one.
 
     Index, metaindex and property blocks are recognised and left out.
@@ -120,7 +120,7 @@ def find_data_blocks(table: Table) -> Iterator[Block]:
             yield block
 
 
-def _is_index(table: Table, block: Block, places: set[Handle]) -> bool:
+def _is_index(table: Table, block: TableBlock, places: set[Handle]) -> bool:
     """Whether the values of a block are the places of other blocks."""
     items, _, _, _ = kernel.internal_entries(block.data, block.tail.end, table.limits.structure_size, 0, None)
     return all(layout.leading_handle(item[4]) in places for item in items)

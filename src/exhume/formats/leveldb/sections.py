@@ -27,7 +27,7 @@ from exhume.formats.leveldb.table_index import Handles
 from exhume.formats.leveldb.wire import Handle
 from exhume.io.parallel import map_ordered
 from exhume.io.source import Source
-from exhume.layout.sections import Part, Section, SectionKind, SectionRun
+from exhume.layout.sections import Section, SectionItem, SectionKind, SectionRun
 
 if TYPE_CHECKING:
     from exhume.layout.schema import Field
@@ -53,14 +53,14 @@ RowCheck = Callable[[Table, Handle, Sequence["Field"]], Check]
 
 def file_sections(
     database: Database, rows: str = "leveldb_data_block", check: RowCheck | None = None, jobs: int = 1
-) -> list[tuple[Source, list[Part]]]:
+) -> list[tuple[Source, list[SectionItem]]]:
     """One section per log, manifest and small file, with its records nested in it; tables are mapped block by block, by
     `jobs` threads (0: one per core).
 
     `rows` is the schema of data blocks, for databases whose values have a layout of their own, and `check` computes the
     checksums in it.
     """
-    files: list[tuple[Source, list[Part]]] = []
+    files: list[tuple[Source, list[SectionItem]]] = []
     for file in database.files:
         if file.size is None:
             continue
@@ -78,7 +78,7 @@ def file_sections(
     return files
 
 
-def _log_sections(source: Source, file: DbFile, database: Database) -> list[Part]:
+def _log_sections(source: Source, file: DbFile, database: Database) -> list[SectionItem]:
     kind = file.kind
     whole = Section(
         source.name,
@@ -88,7 +88,7 @@ def _log_sections(source: Source, file: DbFile, database: Database) -> list[Part
         check=lambda chain: fragment_check(source, chain[-1].span),
     )
     payload = "leveldb_version_edit" if kind == "manifest" else "leveldb_write_batch"
-    out: list[Part] = [whole]
+    out: list[SectionItem] = [whole]
     found: list[Finding] = []
     read: set[int] = set()
     number = file.number if kind == "log" else None
@@ -119,10 +119,10 @@ def _log_sections(source: Source, file: DbFile, database: Database) -> list[Part
     return out
 
 
-def _blob_sections(blobs: BlobFile) -> list[Part]:
+def _blob_sections(blobs: BlobFile) -> list[SectionItem]:
     """The header, each record, and the footer of a blob file; what cannot be read is one span."""
     source = blobs.source
-    out: list[Part] = []
+    out: list[SectionItem] = []
     at = 0
     note = ""
 
@@ -178,13 +178,13 @@ def _constant(data: bytes) -> Callable[[], bytes]:
 
 def table_sections(
     table: Table, rows: str = "leveldb_data_block", check: RowCheck | None = None, jobs: int = 1
-) -> list[Part]:
+) -> list[SectionItem]:
     """The blocks with their trailers, and the footer.  A table without a readable footer is one unread span."""
     source = table.source
     footer = table.footer_or_none()
     if footer is None:
         return [Section(source.name, source.span(0, source.size), SectionKind.UNREAD, note="no table footer")]
-    out: list[Part] = []
+    out: list[SectionItem] = []
     named, data = _blocks(table, footer), table.index(checks.ignore).handles
     room = footer.offset - source.origin
     if _follow_each_other(data, [handle for _, handle, _ in named], room):

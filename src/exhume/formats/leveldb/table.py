@@ -23,7 +23,7 @@ from exhume.formats.leveldb.comparators import Comparator, comparator_of
 from exhume.formats.leveldb.kernel import LeveldbRows
 from exhume.formats.leveldb.large import LARGE, LargeBlock
 from exhume.formats.leveldb.model import BYTEWISE, Place, ValueTypes, Verdict
-from exhume.formats.leveldb.table_blocks import Block, rule_of
+from exhume.formats.leveldb.table_blocks import TableBlock, rule_of
 from exhume.formats.leveldb.table_index import BlockIndex, IndexedFile
 from exhume.formats.leveldb.wire import Handle
 from exhume.io.source import BytesSource, Source
@@ -157,7 +157,7 @@ class Table(IndexedFile):
         return bool(found)
 
     def block_items(
-        self, block: Block | LargeBlock, rank: int, report: Report = checks.strict
+        self, block: TableBlock | LargeBlock, rank: int, report: Report = checks.strict
     ) -> tuple[list[Item], bool]:
         """The entries of a data block, and whether they are in order."""
         place = self.place(block.handle, block.verdict, block.codec)

@@ -48,7 +48,7 @@ READ_AHEAD = 256 << 10
 """Bytes of neighbouring blocks that are fetched with one read."""
 
 
-class Block(NamedTuple):
+class TableBlock(NamedTuple):
     """A block that was read: its place, codec, checksum verdict and decompressed contents."""
 
     handle: Handle
@@ -184,7 +184,7 @@ class BlockFile:
 
     def read_data(
         self, handle: Handle, report: Report = checks.strict, *, stored: bytes | None = None
-    ) -> Block | LargeBlock | None:
+    ) -> TableBlock | LargeBlock | None:
         """The same as `read_block` of a data block, which may be compressed with the table's dictionary, and which is
         read in chunks if it is large.
         """
@@ -201,7 +201,7 @@ class BlockFile:
         *,
         stored: bytes | None = None,
         dictionary: bytes | None = b"",
-    ) -> Block | None:
+    ) -> TableBlock | None:
         """A block, its checksum compared and its contents decompressed; None when it cannot be read, which is reported.
 
         `stored` are its bytes with the trailer, if the caller has them.  With `checks.strict` it raises what would
@@ -213,7 +213,7 @@ class BlockFile:
 
     def _read(
         self, handle: Handle, report: Report, stored: bytes | None, dictionary: bytes | None, *, data: bool = False
-    ) -> Block | LargeBlock | None:
+    ) -> TableBlock | LargeBlock | None:
         """See `read_block`; a `data` block that is too large for memory is read in chunks."""
         kind, family, version, base, room = self.rules
         source = self.source
@@ -261,7 +261,7 @@ class BlockFile:
             report(checks.BLOCK_CODEC, error.message, span=source.span(offset, end), actual=error.actual)
             return None
         note_payload(source.span(offset, end), len(content))
-        return Block(handle, source, codec_name(compression), verdict, content)
+        return TableBlock(handle, source, codec_name(compression), verdict, content)
 
     def checksum_fits(self, handle: Handle, contents: bytes) -> bool:
         """Whether the checksum behind a block that is not compressed is that of other contents."""
@@ -281,7 +281,7 @@ class BlockFile:
 
     def read_blocks(
         self, handles: Sequence[Handle], report: Report = checks.strict
-    ) -> Iterator[Block | LargeBlock | None]:
+    ) -> Iterator[TableBlock | LargeBlock | None]:
         """`read_data` of each handle; blocks that follow one another in the file are fetched together."""
         window, first, ahead = b"", 0, True
         for number, handle in enumerate(handles):
@@ -309,7 +309,7 @@ class BlockFile:
             end = stop
         return self.source.read_at(start, end - start) if end > start else b""
 
-    def split_block(self, block: Block, report: Report = checks.strict) -> list[tuple[bytes, bytes, int]]:
+    def split_block(self, block: TableBlock, report: Report = checks.strict) -> list[tuple[bytes, bytes, int]]:
         """`(key, value, offset)` of a block whose keys are plain names (metaindex, index)."""
         try:
             end = block.entries_end
@@ -320,7 +320,7 @@ class BlockFile:
         self.report_problem(block, stop, end, problem, report)
         return out
 
-    def report_problem(self, block: Block | LargeBlock, stop: int, end: int, problem: int, report: Report) -> None:
+    def report_problem(self, block: TableBlock | LargeBlock, stop: int, end: int, problem: int, report: Report) -> None:
         """Reports the problem that ended the entries of a block at `stop`; 0 is none."""
         if problem:
             rule = checks.KEY_BOMB if problem == BLOCK_BOMB else checks.BLOCK

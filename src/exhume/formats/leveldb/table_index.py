@@ -22,7 +22,7 @@ from exhume.formats.leveldb.kernel import block_handles
 from exhume.formats.leveldb.layout_facts import user_key
 from exhume.formats.leveldb.layout_index import parse_index_delta, parse_index_first_key
 from exhume.formats.leveldb.model import Verdict
-from exhume.formats.leveldb.table_blocks import Block, BlockFile, rule_of
+from exhume.formats.leveldb.table_blocks import BlockFile, TableBlock, rule_of
 from exhume.formats.leveldb.wire import Handle
 from exhume.io.cached import cached_property
 
@@ -193,7 +193,7 @@ class IndexedFile(BlockFile):
             return {}
         return {key.decode("utf-8", "backslashreplace"): value for key, value, _ in self.split_block(block, report)}
 
-    def _stamped_properties(self, handle: Handle) -> Block | None:
+    def _stamped_properties(self, handle: Handle) -> TableBlock | None:
         """The properties, if their checksum matches once the sequence number is zero that ingestion wrote into them.
 
         Older versions of RocksDB do that without a new checksum.  Spec: RocksDB table/meta_blocks.cc.

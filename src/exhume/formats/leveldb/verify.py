@@ -27,7 +27,7 @@ from exhume.formats.leveldb.manifest import replay
 from exhume.formats.leveldb.model import INDIRECT, Role, Status, TableFile, ValueTypes, Version, type_name
 from exhume.formats.leveldb.ranges import PIECE, tally_of, versions_of
 from exhume.formats.leveldb.table import KNOWN_TYPES, Item, Table, property_number
-from exhume.formats.leveldb.table_blocks import Block
+from exhume.formats.leveldb.table_blocks import TableBlock
 from exhume.formats.leveldb.table_index import PROPERTIES, BlockIndex
 from exhume.formats.leveldb.wire import Handle
 from exhume.io.parallel import map_ordered
@@ -352,7 +352,7 @@ class TableVerifier:
     def _properties(self) -> dict[str, bytes]:
         return self.table.properties(checks.ignore)
 
-    def _check_restarts(self, block: Block | LargeBlock) -> None:
+    def _check_restarts(self, block: TableBlock | LargeBlock) -> None:
         if isinstance(block, LargeBlock):
             odd = [at for at in block.restarts() if at not in block.starts and not (at == 0 and block.end == 0)]
             if odd:
@@ -371,7 +371,7 @@ class TableVerifier:
             self.report(checks.RESTARTS, span=block.span.in_payload(end, len(block.data)), actual=wrong[0])
 
     def _check_items(
-        self, block: Block | LargeBlock, items: list[Item], previous: _Last | None, separator: bytes
+        self, block: TableBlock | LargeBlock, items: list[Item], previous: _Last | None, separator: bytes
     ) -> None:
         report = self.report
         if previous is not None and not self.table.follows(previous, items[0]):
@@ -396,7 +396,7 @@ class TableVerifier:
                 report(checks.SEQUENCE, span=block.span.in_payload(item[3], item[3]),
                        expected=f"at most {self.last_sequence}", actual=packed >> 8)  # fmt: skip
 
-    def _check_bounds(self, block: Block | LargeBlock, items: list[Item]) -> None:
+    def _check_bounds(self, block: TableBlock | LargeBlock, items: list[Item]) -> None:
         if self.stated is None:
             return
         smallest, largest = user_key(self.stated.smallest), user_key(self.stated.largest)

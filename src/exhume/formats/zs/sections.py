@@ -21,7 +21,7 @@ from exhume.formats.zs.search import Index, IndexNode
 from exhume.io.parallel import map_ordered
 from exhume.io.source import Source
 from exhume.io.tree import Tree
-from exhume.layout.sections import Part, Section, SectionKind, SectionMap, SectionRun
+from exhume.layout.sections import Section, SectionItem, SectionKind, SectionMap, SectionRun
 from exhume.limits import Limits
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def inspect(source: Source | Tree, *, limits: Limits) -> SectionMap:
     return SectionMap([(source, _remains(source, limits))])
 
 
-def _remains(source: Source, limits: Limits) -> Iterator[Part]:
+def _remains(source: Source, limits: Limits) -> Iterator[SectionItem]:
     head = read_head(source, limits)
     start, size = head.blocks_offset, source.size
     if head.magic not in (MAGIC, INCOMPLETE_MAGIC) or start is None:  # each part by itself: the first stops the parser
@@ -115,7 +115,7 @@ def _node(index: Index, level: int, entry: IndexEntry) -> IndexNode:
     return index.node(entry, level)
 
 
-def _sections(file: BlockFile, blocks: Iterable[tuple[int, int, int]] | None = None) -> Iterator[Part]:
+def _sections(file: BlockFile, blocks: Iterable[tuple[int, int, int]] | None = None) -> Iterator[SectionItem]:
     yield from _head(file)
     yield from _blocks(file, file.header.blocks_offset, file.header.codec, blocks)
 
@@ -133,7 +133,7 @@ def _head(file: BlockFile) -> Iterator[Section]:
 
 def _blocks(
     file: BlockFile, start: int, codec: str | None, blocks: Iterable[tuple[int, int, int]] | None = None
-) -> Iterator[Part]:
+) -> Iterator[SectionItem]:
     """The blocks from `start` on; without a known codec, only their stored bytes."""
     found = _Blocks(file, codec, start, framed=blocks is None)
     try:

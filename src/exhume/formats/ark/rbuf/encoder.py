@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 MAX_COUNT = (1 << (COUNT_SIZE << 3)) - 1
 
 Write = Callable[[bytearray, Any], None]
-Part = Callable[[bytearray, Mapping[str, Any]], None]
+FieldEncoder = Callable[[bytearray, Mapping[str, Any]], None]
 
 
 class EncodeFailure(Exception):  # noqa: N818 - internal, always turned into WriterError
@@ -129,8 +129,8 @@ class _Compiler:
 
         return write
 
-    def _parts(self, fields: tuple[Field, ...]) -> tuple[Part, ...]:
-        parts: list[Part] = []
+    def _parts(self, fields: tuple[Field, ...]) -> tuple[FieldEncoder, ...]:
+        parts: list[FieldEncoder] = []
         run: list[Field] = []
         for each in fields:
             if each.constant:
@@ -151,7 +151,7 @@ class _Compiler:
             parts.append(self._fixed_part(run))
         return tuple(parts)
 
-    def _fixed_part(self, run: list[Field]) -> Part:
+    def _fixed_part(self, run: list[Field]) -> FieldEncoder:
         letters = [self._letter(f) for f in run]
         pack = struct.Struct("<" + "".join(letters)).pack
         names = tuple(f.name for f in run)
@@ -180,7 +180,7 @@ class _Compiler:
             return FIXED[self._registry.enum(each.object_type or "").enum_class]
         return FIXED[each.type]
 
-    def _removed_part(self, each: Field) -> Part:
+    def _removed_part(self, each: Field) -> FieldEncoder:
         if each.optional:
             return lambda out, value: out.append(0)
         write = self.value_writer(each)
@@ -321,7 +321,7 @@ def _count(count: int, what: str) -> bytes:
     return pack_count(count)
 
 
-def _named(name: str, write: Write) -> Part:
+def _named(name: str, write: Write) -> FieldEncoder:
     """Writes one field of an object."""
 
     def part(out: bytearray, value: Mapping[str, Any]) -> None:

@@ -13,7 +13,7 @@ from exhume.formats.clp_s.query.arrays import ArrayTest
 from exhume.formats.clp_s.query.kernel import clps_compare_float, clps_compare_int, clps_lookup, clps_match_texts
 from exhume.formats.clp_s.query.operand import ARRAYS, BOOLEANS, FLOATS, INTEGERS, STRINGS, TEXTS, TIMES, Operand
 from exhume.formats.clp_s.query.plan import Plan, Try
-from exhume.formats.clp_s.query.requirement import Check, Every, Part
+from exhume.formats.clp_s.query.requirement import Check, Every, Requirement
 from exhume.formats.clp_s.query.resolve import LITERAL_TYPES
 from exhume.formats.clp_s.query.tree import EQUAL
 
@@ -39,7 +39,7 @@ class Evaluator:
         self.ones = int.from_bytes(b"\1" * self.rows, "little")
         self._masks: dict[tuple[object, ...], int] = {}
 
-    def run(self, part: Part) -> bytes:
+    def run(self, part: Requirement) -> bytes:
         """The mask of the rows that fulfil `part`."""
         return self._part(part, self.ones).to_bytes(self.rows, "little")
 
@@ -47,7 +47,7 @@ class Evaluator:
         """The values of these rows as bytes."""
         return values[self.start : self.stop].cast("B")
 
-    def _part(self, part: Part, wanted: int) -> int:
+    def _part(self, part: Requirement, wanted: int) -> int:
         """The rows among the wanted ones that fulfil `part`; the mask may include other rows."""
         if isinstance(part, bool):
             return self.ones if part else 0
@@ -203,7 +203,7 @@ class Evaluator:
         return int.from_bytes(mask, "little")
 
 
-def _cost(part: Part) -> int:
+def _cost(part: Requirement) -> int:
     """The cost of a part, to evaluate cheap ones first: text and arrays are decoded only where others do not decide."""
     if isinstance(part, Check):
         return (2 if part.types & ARRAYS else 1) if part.types & (TEXTS | ARRAYS) else 0

@@ -29,7 +29,7 @@ from exhume.formats.clp_s.query.operand import (
     instant_operand,
 )
 from exhume.formats.clp_s.query.options import Options
-from exhume.formats.clp_s.query.requirement import Check, Part, Shapes, checks_of, describe_check, fold
+from exhume.formats.clp_s.query.requirement import Check, Requirement, Shapes, checks_of, describe_check, fold
 from exhume.formats.clp_s.query.resolve import Resolver
 from exhume.formats.clp_s.query.tree import (
     EQUAL,
@@ -84,7 +84,7 @@ class TablePlan:
 
     index: int
     entry: TableEntry
-    part: Part
+    part: Requirement
 
 
 class Plan:
@@ -150,7 +150,7 @@ class Plan:
                 gone.add(table.index)
         self.drop(gone, "no dictionary holds the strings")
 
-    def _looked_up(self, check: Check, dictionaries: Dictionaries) -> Part:
+    def _looked_up(self, check: Check, dictionaries: Dictionaries) -> Requirement:
         """A check without the types whose dictionary lacks its string; a constant when no type is left."""
         text = _text_of(check.test)
         if text is None or check.test.op != EQUAL:

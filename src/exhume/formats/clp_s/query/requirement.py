@@ -38,23 +38,23 @@ class Check:
 class Every:
     """All of the parts."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[Requirement, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Some:
     """One of the parts."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[Requirement, ...]
 
 
-Part = bool | Check | Every | Some
+Requirement = bool | Check | Every | Some
 
 
-def simplify(kind: type[Every | Some], parts: Iterator[Part]) -> Part:
+def simplify(kind: type[Every | Some], parts: Iterator[Requirement]) -> Requirement:
     """Parts under one node, constants folded away."""
     neutral = kind is Every
-    kept: list[Part] = []
+    kept: list[Requirement] = []
     for part in parts:
         if isinstance(part, bool):
             if part is not neutral:
@@ -68,7 +68,7 @@ def simplify(kind: type[Every | Some], parts: Iterator[Part]) -> Part:
     return kept[0] if len(kept) == 1 else kind(tuple(kept))
 
 
-def checks_of(part: Part) -> Iterator[Check]:
+def checks_of(part: Requirement) -> Iterator[Check]:
     """All checks below a part."""
     stack = [part]
     while stack:
@@ -79,7 +79,7 @@ def checks_of(part: Part) -> Iterator[Check]:
             stack += part.parts
 
 
-def fold(part: Part, decide: Callable[[Check], Part]) -> Part:
+def fold(part: Requirement, decide: Callable[[Check], Requirement]) -> Requirement:
     """The same part with each check replaced by what `decide` makes of it."""
     if isinstance(part, bool):
         return part
@@ -118,9 +118,9 @@ class Shapes:
                 self._everything = True
             else:
                 self._named[id(test)] = resolver.nodes(test)
-        self._parts: dict[tuple[int | None, ...], Part] = {}
+        self._parts: dict[tuple[int | None, ...], Requirement] = {}
 
-    def part(self, schema_id: int) -> Part:
+    def part(self, schema_id: int) -> Requirement:
         """What the records of a schema have to fulfil."""
         order = self._schema(schema_id)
         types = self._types(order) if self._everything else 0
@@ -132,7 +132,7 @@ class Shapes:
             self._parts[key] = found
         return found
 
-    def _part(self, condition: Condition, types: int, searched: Mapping[int, int | None]) -> Part:
+    def _part(self, condition: Condition, types: int, searched: Mapping[int, int | None]) -> Requirement:
         """`types`: the literal types of the schema's columns; `searched`: the node for each test of a named column."""
         if isinstance(condition, Test):
             if condition.column.everything:
@@ -167,13 +167,13 @@ class Shapes:
         return next(node for node in (reversed(order) if self.last else order) if node in nodes)
 
     @staticmethod
-    def _any_column(test: Test, types: int) -> Part:
+    def _any_column(test: Test, types: int) -> Requirement:
         if test.op in (EXISTS, MISSING):
             return True
         types &= test.types
         return Check(test, None, types) if types else test.inverted
 
-    def _one_column(self, test: Test, node: int | None) -> Part:
+    def _one_column(self, test: Test, node: int | None) -> Requirement:
         rest = self._named[id(test)][1]
         if test.op == MISSING:
             return node is None

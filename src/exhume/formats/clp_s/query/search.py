@@ -18,7 +18,7 @@ from exhume.formats.clp_s.query import kql
 from exhume.formats.clp_s.query.evaluate import Evaluator
 from exhume.formats.clp_s.query.options import Options
 from exhume.formats.clp_s.query.plan import Plan, TablePlan, make_plan
-from exhume.formats.clp_s.query.requirement import Part, checks_of
+from exhume.formats.clp_s.query.requirement import Requirement, checks_of
 from exhume.formats.clp_s.query.resolve import LITERAL_TYPES
 from exhume.formats.clp_s.query.tree import EscapeError, Expression, Key, parse_column
 from exhume.formats.clp_s.read.prefetch import Prefetcher
@@ -31,7 +31,7 @@ from exhume.io.parallel import map_ordered
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.read.tables import Table, TableData
-    from exhume.formats.clp_s.read.windows import Rows
+    from exhume.formats.clp_s.read.windows import WindowRows
     from exhume.formats.clp_s.reader import ClpSArchive
 
 
@@ -81,7 +81,7 @@ def _following_streams(tables: Sequence[TablePlan]) -> dict[int, TablePlan]:
     return {place: tables[later] for place, later in pairwise(firsts)}
 
 
-def _looked_at(part: Part, nodes: Collection[int] | None) -> Collection[int] | None:
+def _looked_at(part: Requirement, nodes: Collection[int] | None) -> Collection[int] | None:
     """The nodes whose columns a condition looks at, and others; None where it may look at any, or `nodes` is None."""
     searched = {check.node for check in checks_of(part)}
     return None if nodes is None or None in searched else {*nodes, *(node for node in searched if node is not None)}
@@ -94,7 +94,7 @@ class _Searched:
     """
 
     def __init__(
-        self, plan: Plan, table: Table, part: Part, data: Shared[TableData], nodes: Collection[int] | None = None
+        self, plan: Plan, table: Table, part: Requirement, data: Shared[TableData], nodes: Collection[int] | None = None
     ) -> None:
         self._plan, self._table, self._part, self._data, self._nodes = plan, table, part, data, nodes
         self._windowed = Windowed(table)
@@ -120,7 +120,7 @@ class _Searched:
     def chunks(self, start: int, stop: int) -> Printed:
         """The text of those that match, up to an error."""
 
-        def window(rows: Rows) -> Iterable[bytes]:
+        def window(rows: WindowRows) -> Iterable[bytes]:
             mask = None if self._part is True else self._mask(rows.window(self._condition))
             if mask is not None and 1 not in mask:
                 return ()
@@ -144,7 +144,7 @@ class _Searched:
             yield from found
             done = rows.stop
 
-    def _window_hits(self, rows: Rows) -> list[Hits]:
+    def _window_hits(self, rows: WindowRows) -> list[Hits]:
         mask = None if self._part is True else self._mask(rows.window(self._condition))
         if mask is not None and 1 not in mask:
             return []
@@ -200,7 +200,7 @@ class Search:
 
     def _loading(
         self, tables: Sequence[TablePlan], nodes: Collection[int] | None = None, *, shared: bool = False
-    ) -> Iterator[tuple[Table, Part, Shared[TableData]]]:
+    ) -> Iterator[tuple[Table, Requirement, Shared[TableData]]]:
         """The tables, what their records have to fulfil, and their data, which is loaded when it is asked for.
 
         With `nodes`, only the columns of these are needed beside those of the condition.  The next stream is

@@ -29,16 +29,16 @@ NO_NUMBER: Final = "floats that are no numbers"
 EXACT: Final = 1 << 53
 """Up to here float64 holds every integer."""
 
-Rows = range | Sequence[int]
+RowNumbers = range | Sequence[int]
 _STRINGS: Final = frozenset({NodeType.VAR_STRING, NodeType.CLP_STRING, NodeType.DATE_STRING})
 
 
-class Part:
+class TablePart:
     """Rows of one table, and where its schema has which node: `columns` by node (those outside of arrays)."""
 
     __slots__ = ("columns", "data", "rows")
 
-    def __init__(self, data: TableData, rows: Rows) -> None:
+    def __init__(self, data: TableData, rows: RowNumbers) -> None:
         self.data = data
         self.rows = rows
         self.columns = data.layout.by_node
@@ -49,7 +49,7 @@ class Piece:
 
     __slots__ = ("column", "part", "run", "start", "stop")
 
-    def __init__(self, part: Part, start: int, column: Column | None, run: int) -> None:
+    def __init__(self, part: TablePart, start: int, column: Column | None, run: int) -> None:
         self.part = part
         self.start = start
         self.stop = start + len(part.rows)
@@ -79,7 +79,7 @@ class ColumnMaker:
         else:
             self._fill = self._numbers
 
-    def make(self, parts: Sequence[tuple[int, Part]], rows: int, losses: Counter[str]) -> Any:
+    def make(self, parts: Sequence[tuple[int, TablePart]], rows: int, losses: Counter[str]) -> Any:
         """The column of the parts that have the field, each with its first row; `rows` rows in all; counts in `losses`.
 
         Raises what keeps one of them from being decoded.
@@ -90,7 +90,7 @@ class ColumnMaker:
             return self.pa.nulls(rows, self.item.arrow_type)
         return self._fill(pieces, rows)
 
-    def _pieces(self, parts: Sequence[tuple[int, Part]]) -> list[Piece]:
+    def _pieces(self, parts: Sequence[tuple[int, TablePart]]) -> list[Piece]:
         """The parts with their value of the field; counts what else they have of it, and values that change."""
         item, pieces = self.item, []
         for start, part in parts:
@@ -123,7 +123,7 @@ class ColumnMaker:
     def _bits(self, flags: Any) -> Any:
         return None if flags is None else self.pa.py_buffer(self.np.packbits(flags, bitorder="little"))
 
-    def _taken(self, values: Any, rows: Rows) -> Any:
+    def _taken(self, values: Any, rows: RowNumbers) -> Any:
         return values[rows.start : rows.stop] if isinstance(rows, range) else values[self.np.asarray(rows)]
 
     def _numbers(self, pieces: Sequence[Piece], rows: int) -> Any:
@@ -254,7 +254,7 @@ class ColumnMaker:
         return text, sizes
 
 
-def run_program(part: Part, node: int) -> tuple[ClpsProgram, list[int]]:
+def run_program(part: TablePart, node: int) -> tuple[ClpsProgram, list[int]]:
     """What prints the JSON text of a structured array, and for each of its operations the column that it prints."""
     data = part.data
     tokens = [Token(Kind.ARRAY), *data.layout.runs[node], CLOSE]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from exhume.errors import ExhumeError
 from exhume.formats.clp_s.layout import NodeType
-from exhume.formats.clp_s.read.arrow_columns import Part, Rows, run_program
+from exhume.formats.clp_s.read.arrow_columns import RowNumbers, TablePart, run_program
 from exhume.formats.clp_s.read.windowed import Shared, Windowed
 from exhume.formats.clp_s.read.windows import columns_of, is_large
 
@@ -33,13 +33,13 @@ class Source:
         self._windowed = Windowed(table) if table is not None and is_large(table) else None
         self._nodes = nodes
 
-    def part(self, stack: ExitStack, rows: Rows) -> Part:
+    def part(self, stack: ExitStack, rows: RowNumbers) -> TablePart:
         """Some rows of it, until the stack is closed.  Raises what keeps them from being read."""
         windows = self._windowed.get() if self._windowed is not None and isinstance(rows, range) and rows else None
         if windows is None:
-            return Part(self._data.get(), rows)
+            return TablePart(self._data.get(), rows)
         found = stack.enter_context(windows.rows(rows[0], rows[-1] + 1))
-        return Part(found.window(columns_of(windows.layout, self._nodes)), range(len(rows)))
+        return TablePart(found.window(columns_of(windows.layout, self._nodes)), range(len(rows)))
 
     def give_up(self) -> None:
         """From now on the table is read as a whole, which reports what is wrong with it."""
@@ -47,7 +47,7 @@ class Source:
 
 
 def wide_rows(
-    archive: ClpSArchive, tables: Iterable[tuple[int, Source, Rows]], nodes: Collection[int]
+    archive: ClpSArchive, tables: Iterable[tuple[int, Source, RowNumbers]], nodes: Collection[int]
 ) -> Iterator[Iterable[Pair]]:
     """The rows of tables as pairs of key path and value, of these nodes.
 
@@ -71,7 +71,7 @@ def wide_rows(
                 yield from repeat((), len(chosen))
 
 
-def _values(source: Source, rows: Rows, nodes: frozenset[int]) -> dict[int, Sequence[Any]]:
+def _values(source: Source, rows: RowNumbers, nodes: frozenset[int]) -> dict[int, Sequence[Any]]:
     """The values of rows by node."""
     found: dict[int, Sequence[Any]] = {}
     with ExitStack() as stack:

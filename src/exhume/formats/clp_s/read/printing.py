@@ -15,7 +15,7 @@ from exhume.io.cached import cached_property
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.read.tables import Table
-    from exhume.formats.clp_s.read.windows import Rows
+    from exhume.formats.clp_s.read.windows import WindowRows
     from exhume.formats.clp_s.reader import ClpSArchive
 
 TEXT_BYTES: Final = 16 << 20
@@ -40,7 +40,7 @@ class Printer:
     def chunks(self, start: int, stop: int) -> Iterator[bytes]:
         """The text of a block in chunks.  Raises the rule of a record that cannot be printed."""
 
-        def window(rows: Rows) -> Iterator[bytes]:
+        def window(rows: WindowRows) -> Iterator[bytes]:
             return rows.window(self._indices).renderer(complete=self._complete).chunks()
 
         found = self.windowed.printed(window, start, stop)

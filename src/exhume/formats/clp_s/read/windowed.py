@@ -11,7 +11,7 @@ from exhume.errors import CodecError, ExhumeError
 from exhume.formats.clp_s import checks
 from exhume.formats.clp_s.layout import NodeType
 from exhume.formats.clp_s.read.template import Kind, Token
-from exhume.formats.clp_s.read.windows import Rows, Windows, is_large, is_too_large, open_windows, takes_passes
+from exhume.formats.clp_s.read.windows import WindowRows, Windows, is_large, is_too_large, open_windows, takes_passes
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.read.tables import Table, TableData
@@ -100,7 +100,7 @@ class Windowed:
                 return self._opened.get()[0]
         return None
 
-    def call(self, function: Callable[[Rows], R], start: int, stop: int) -> R | None:
+    def call(self, function: Callable[[WindowRows], R], start: int, stop: int) -> R | None:
         """The function of rows of the table; None where it is to be read as a whole: there are no windows, or something
         is wrong in one, which is reported for the table.  Raises what is wrong in a table that is too large for that.
         """
@@ -113,10 +113,10 @@ class Windowed:
             self._is_passed_over = True
         return None
 
-    def printed(self, chunks: Callable[[Rows], Iterable[bytes]], start: int, stop: int) -> Printed | None:
+    def printed(self, chunks: Callable[[WindowRows], Iterable[bytes]], start: int, stop: int) -> Printed | None:
         """What `chunks` prints of rows of the table, up to an error; None as for `call`."""
 
-        def function(rows: Rows) -> Printed:
+        def function(rows: WindowRows) -> Printed:
             found = printed(chunks(rows))
             if found[1] is not None and not self.is_only_way:
                 raise found[1]
@@ -127,7 +127,7 @@ class Windowed:
         except ExhumeError as error:
             return [], error
 
-    def within(self, function: Callable[[Rows], R], rows: Rows) -> R | None:
+    def within(self, function: Callable[[WindowRows], R], rows: WindowRows) -> R | None:
         """The function of rows that `each` yields; None as for `call`.  Raises CLPS-309 and as the function does."""
         try:
             return function(rows)
@@ -139,11 +139,11 @@ class Windowed:
                 raise
         return None
 
-    def of(self, rows: Rows, indices: Collection[int]) -> TableData | None:
+    def of(self, rows: WindowRows, indices: Collection[int]) -> TableData | None:
         """These columns of such rows."""
         return self.within(lambda rows: rows.window(indices), rows)
 
-    def each(self, *, keep: bool = False) -> Iterator[Rows | None]:
+    def each(self, *, keep: bool = False) -> Iterator[WindowRows | None]:
         """The rows of the table in order; None where it is to be read as a whole.
 
         Each is for use before the next, or after that, to `keep` it.

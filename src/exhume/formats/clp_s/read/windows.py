@@ -134,13 +134,13 @@ class Windows:
         self._passage.finish(self.table.entry.start, self.table.entry.end)
 
     @contextmanager
-    def rows(self, start: int, stop: int, *, keep: bool = False) -> Iterator[Rows]:
+    def rows(self, start: int, stop: int, *, keep: bool = False) -> Iterator[WindowRows]:
         """The rows `[start, stop)`, until the context ends, or as long as they are used, to `keep` them."""
         with self._passage.stop(keep=keep) as here:
-            yield Rows(self, here, start, stop)
+            yield WindowRows(self, here, start, stop)
 
 
-class Rows:
+class WindowRows:
     """Some rows of a table; see `Windows.rows`."""
 
     def __init__(self, windows: Windows, here: PinnedFrames | LeanPinnedFrames, start: int, stop: int) -> None:

@@ -78,7 +78,7 @@ Node = frozenset[int] | tuple["Choice", ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Repetition:
     """A part of a sequence that comes from `least` to `most` times."""
 
     node: Node
@@ -86,7 +86,7 @@ class Part:
     most: int
 
 
-Choice = list[Part]
+Choice = list[Repetition]
 
 
 class _Parser:
@@ -116,7 +116,7 @@ class _Parser:
         self._at -= 1
         return tuple(found)
 
-    def _parts(self, char: str) -> Iterator[Part]:
+    def _parts(self, char: str) -> Iterator[Repetition]:
         nodes: list[Node]
         if char == "(":
             nodes = [self._choices()]
@@ -133,8 +133,8 @@ class _Parser:
             nodes = [frozenset((byte,)) for byte in char.encode()]
         times = self._times()
         for node in nodes[:-1]:
-            yield Part(node, 1, 1)
-        yield Part(nodes[-1], *times)
+            yield Repetition(node, 1, 1)
+        yield Repetition(nodes[-1], *times)
 
     def _times(self) -> tuple[int, int]:
         if self._text[self._at : self._at + 1] == "?":

@@ -19,7 +19,7 @@ from exhume.formats.clp_s.write.encoder import Encoder
 from exhume.formats.clp_s.write.jsonscan import Status
 from exhume.formats.clp_s.write.kinds import InputKind, recognised
 from exhume.formats.clp_s.write.options import WriterOptions
-from exhume.formats.clp_s.write.series import Part, begin
+from exhume.formats.clp_s.write.series import OpenArchive, begin
 from exhume.formats.clp_s.write.textlog import text_log
 from exhume.formats.clp_s.write.timestamps import TimestampPatterns
 from exhume.formats.kv_ir.ingest import StreamPart, cut_stream
@@ -29,7 +29,7 @@ _NO_TARGET = (1 << 63) - 1
 
 
 @dataclass(slots=True)
-class Block:
+class InputBlock:
     """Bytes of an input, None for its end; what they hold, where that was encoded and nothing was wrong with it.
 
     Of a KV-IR stream, the `part` of it that was encoded; of a text log (`text`), whole events.
@@ -123,16 +123,16 @@ class BlockEncoders:
         self._options = options
         self._idle: list[tuple[Encoder, TimestampPatterns]] = []
 
-    def encode(self, data: bytes | TextPart | StreamPart | None) -> Block:
+    def encode(self, data: bytes | TextPart | StreamPart | None) -> InputBlock:
         """A block encoded on its own.  Interpreted, it is left as it is: threads would only wait for each other."""
         if isinstance(data, StreamPart):
             into = None if KERNEL is None else data.encode(partial(begin, self._options))
-            return Block(data.portion.data, *into, data) if into else Block(data.portion.data)
+            return InputBlock(data.portion.data, *into, data) if into else InputBlock(data.portion.data)
         text = isinstance(data, TextPart)
         if isinstance(data, TextPart):
             data = data.data
         if data is None or KERNEL is None:
-            return Block(data, text=text)
+            return InputBlock(data, text=text)
         try:
             encoder, patterns = self._idle.pop()
         except IndexError:
@@ -141,9 +141,9 @@ class BlockEncoders:
             status, *_ = text_log().feed(encoder, data, 0, True, _NO_TARGET)
         else:
             status, *_ = encoder.feed(data, 0, False, _NO_TARGET, False)
-        return Block(data, encoder, patterns, text=text) if status == Status.DONE else Block(data, text=text)
+        return InputBlock(data, encoder, patterns, text=text) if status == Status.DONE else InputBlock(data, text=text)
 
-    def adopt(self, part: Part, block: Block) -> bool:
+    def adopt(self, part: OpenArchive, block: InputBlock) -> bool:
         """Adds the records of a block to an archive; False, and nothing done, where they are to be encoded there."""
         if block.encoder is None or block.patterns is None or part.full:
             return False

@@ -33,7 +33,7 @@ class Unit:
 
 
 @dataclass(slots=True)
-class Part:
+class OpenArchive:
     """The archive under way."""
 
     encoder: Encoder
@@ -61,7 +61,7 @@ class Series:
         self._creator = options.new_creator_id()
         self._finished: list[AtomicFile | AtomicDirectory] = []
         self._losses = 0
-        self.part: Part | None = None
+        self.part: OpenArchive | None = None
         self.unit: Unit | None = None
         self.paths: list[Path] = []
         self.records = 0
@@ -77,14 +77,14 @@ class Series:
         self.unit = Unit(name, properties)
         self._join(self.current())
 
-    def current(self) -> Part:
+    def current(self) -> OpenArchive:
         """The archive under way, begun if there is none."""
         if self.part is None:
-            self.part = Part(*begin(self._options), spill=Spill(self._target.parent))
+            self.part = OpenArchive(*begin(self._options), spill=Spill(self._target.parent))
             self._join(self.part)
         return self.part
 
-    def room(self) -> Part:
+    def room(self) -> OpenArchive:
         """The archive that the next record goes into."""
         if self.part is not None and self.part.full:
             self._close()
@@ -95,7 +95,7 @@ class Series:
         if self.part is not None:
             self.part.spill.relieve(self.part.encoder)
 
-    def _join(self, part: Part) -> None:
+    def _join(self, part: OpenArchive) -> None:
         """Adds the current unit to an archive; the unit before it ends there."""
         if self.unit is None or any(unit is self.unit for unit in part.units):
             return
