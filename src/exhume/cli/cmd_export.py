@@ -149,7 +149,7 @@ def command(
         return _export(run, chosen.only, output, overwrite=overwrite, **options)
     folder = prepare_directory(output, overwrite=overwrite)
     chosen = chosen.with_outputs(f".{_SUFFIXES.get(to, to)}", keep_extension=False)
-    with made_together(folder, many, overwrite=overwrite) as together:
+    with made_together(folder, local=many.cluster is None, overwrite=overwrite) as together:
         try:
             options |= {"folder": str(folder), "overwrite": overwrite, "together": together}
             outcomes = each_target(run, many, "export", export_one, chosen, **options)

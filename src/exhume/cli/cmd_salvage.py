@@ -69,7 +69,7 @@ def command(
         raise click.UsageError("--report is for one target: several have their reports in --json or --ndjson", ctx)
     folder = prepare_directory(output)
     chosen = chosen.with_outputs(".jsonl" if jsonl else "", keep_extension=not (jsonl or as_files))
-    with made_together(folder, many) as together:
+    with made_together(folder, local=many.cluster is None) as together:
         try:
             options |= {"folder": str(folder), "together": together}
             outcomes = each_target(run, many, "salvage", salvage_one, chosen, **options)

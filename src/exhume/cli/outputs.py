@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from exhume.cli.many import Many
-
 
 def prepare_directory(output: str, *, overwrite: bool = False) -> Path:
     """The directory for the outputs of several targets: new or empty, unless files may be replaced.
@@ -39,12 +37,13 @@ def prepare_directory(output: str, *, overwrite: bool = False) -> Path:
     return path
 
 
-def made_together(folder: Path, many: Many, *, overwrite: bool = False) -> contextlib.AbstractContextManager[bool]:
+def made_together(folder: Path, *, local: bool, overwrite: bool = False) -> contextlib.AbstractContextManager[bool]:
     """Whether the outputs of several targets wait for the disk together, at the end, instead of one by one.
 
-    They do in a new directory whose files this machine makes; it is marked as unfinished until then.
+    They do in a new directory if this machine writes all files (`local`).  The directory is marked as unfinished until
+    then.
     """
-    if overwrite or many.cluster is not None:
+    if overwrite or not local:
         return contextlib.nullcontext(False)
     return _together(folder)
 

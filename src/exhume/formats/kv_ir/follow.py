@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import zstandard
 
@@ -14,8 +14,28 @@ from exhume.formats.kv_ir.stream import FIRST_STEP, Stream, Units, new_engine, p
 from exhume.io.growing import GrowingFile
 
 if TYPE_CHECKING:
-    from exhume.cli.runtime import Run
     from exhume.formats.kv_ir.reader import StreamArchive
+
+
+class Chunks(Protocol):
+    """The output that followed events are written to."""
+
+    def write(self, data: bytes) -> object:
+        """Write bytes."""
+
+    def flush(self) -> object:
+        """Hand everything written to the reader."""
+
+
+class Printer(Protocol):
+    """The part of a command's run that `follow` uses."""
+
+    @property
+    def out(self) -> Chunks:
+        """Standard output."""
+
+    def note(self, text: str) -> None:
+        """Print a line on standard error."""
 
 
 def path_of(archive: StreamArchive) -> str:
@@ -91,7 +111,7 @@ class GrowingStream(Stream):
 
 
 def follow(
-    run: Run, archive: StreamArchive, rules: StreamRules, begin: Callable[[GrowingStream], Units], how: int
+    run: Printer, archive: StreamArchive, rules: StreamRules, begin: Callable[[GrowingStream], Units], how: int
 ) -> None:
     """Prints what the decoder makes of a stream, until it ends.
 
@@ -122,6 +142,6 @@ def follow(
         return
 
 
-def note_replaced(run: Run, stream: GrowingStream) -> None:
+def note_replaced(run: Printer, stream: GrowingStream) -> None:
     """Says that a file was replaced or truncated, and that the new one is followed."""
     run.note(f"{stream.source.name}: the file was {stream.file.replaced}: following the new one")

@@ -6,7 +6,7 @@ Spec: LevelDB doc/table_format.md.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Protocol
 
 from exhume.codecs.blocks import snappy_size
 from exhume.codecs.checksums import RunningChecksum
@@ -19,12 +19,23 @@ from exhume.formats.leveldb.layout import LayoutError, read_leveldb_varint
 from exhume.formats.leveldb.layout_facts import NUM_RESTARTS, RESTART
 from exhume.formats.leveldb.model import Verdict
 from exhume.formats.leveldb.wire import Handle
+from exhume.io.source import Source
 from exhume.io.values import LargeValue
 from exhume.layout.measured import note_payload
+from exhume.limits import Limits
 from exhume.native.kernel import BLOCK_BOMB, BLOCK_FINE, BLOCK_LENGTHS, BLOCK_SHARED, BLOCK_SHORT_KEY
 
-if TYPE_CHECKING:
-    from exhume.formats.leveldb.table_blocks import BlockFile
+
+class BlockOwner(Protocol):
+    """The file of a block; see `table_blocks.BlockFile`."""
+
+    source: Source
+    limits: Limits
+
+    @property
+    def rules(self) -> tuple[str, str, int, int, int]:
+        """Checksum kind, family, format version, base of context checksums, and room; see `table_blocks.Rules`."""
+
 
 LARGE: Final = 16 << 20
 """Bytes of a block above which it is read in chunks."""
@@ -55,7 +66,7 @@ _U32: Final = 0xFFFFFFFF
 class LargeBlock:
     """A data block in its file; see `Block`."""
 
-    def __init__(self, handle: Handle, file: BlockFile, codec: str, verdict: Verdict, content: StoredContent) -> None:
+    def __init__(self, handle: Handle, file: BlockOwner, codec: str, verdict: Verdict, content: StoredContent) -> None:
         self.handle, self.source, self.codec, self.verdict = handle, file.source, codec, verdict
         self._limits = file.limits
         self._long = min(LONG, file.limits.payload_size)
@@ -139,7 +150,7 @@ def _lengths(data: bytes) -> tuple[int, int, int, int] | None:
 
 
 def read_large(
-    file: BlockFile, handle: Handle, report: Report, dictionary: bytes | None, *, forced: bool = False
+    file: BlockOwner, handle: Handle, report: Report, dictionary: bytes | None, *, forced: bool = False
 ) -> LargeBlock | None:
     """A block within its file that is read in chunks; None for one that has to be read as a whole.
 
@@ -175,7 +186,7 @@ def read_large(
     return block if block.fits else None
 
 
-def _checksum(file: BlockFile, handle: Handle, compression: int) -> int | None:
+def _checksum(file: BlockOwner, handle: Handle, compression: int) -> int | None:
     """The checksum of a block; None where the table has none."""
     kind, _, _, base, _ = file.rules
     if kind not in RUNNING:

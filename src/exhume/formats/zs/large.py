@@ -8,7 +8,7 @@ Spec: zs.txt, "Blocks"; the rules are in `checks`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 from exhume.codecs.checksums import crc64_xz
 from exhume.codecs.passing import PIECE, Forward, PayloadStream
@@ -18,12 +18,11 @@ from exhume.findings import Check
 from exhume.formats.zs import checks
 from exhume.formats.zs.layout import MAX_INDEX_LEVEL, parse_checksum
 from exhume.formats.zs.layout_facts import CRC
+from exhume.io.source import Source
 from exhume.layout.measured import note_payload
+from exhume.limits import Limits
 from exhume.native.kernel import MalformedRecordsError, build_uleb128, scan_records, take_records
 from exhume.native.types import OVERRUN, malformed_records
-
-if TYPE_CHECKING:
-    from exhume.formats.zs.blocks import BlockFile
 
 LARGE: Final = 16 << 20
 """Bytes of a block, or of its payload, above which it is read in chunks."""
@@ -31,10 +30,24 @@ LARGE: Final = 16 << 20
 _ALL: Final = 1 << 63
 
 
+class BlockOwner(Protocol):
+    """The file of a block; see `blocks.BlockFile`."""
+
+    source: Source
+    limits: Limits
+    decoder: str | None
+
+    def codec_error(self) -> ExhumeError:
+        """The error for a codec that cannot be decoded."""
+
+    def records_error(self, block: LargeBlock, error: MalformedRecordsError, at: int) -> ExhumeError:
+        """The error for malformed records at `at` in the payload of `block`."""
+
+
 class LargeBlock:
     """A block in its file; see `RawBlock`."""
 
-    def __init__(self, file: BlockFile, offset: int, size: int) -> None:
+    def __init__(self, file: BlockOwner, offset: int, size: int) -> None:
         self.file, self.offset, self.size = file, offset, size
         covered = next(n for n in range(1, size) if len(build_uleb128(size - CRC.size - n)) == n)
         self._body = offset + covered

@@ -9,13 +9,10 @@ import threading
 from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Final
+from typing import BinaryIO, Final, Protocol
 
 from exhume.io.output.scratch import scratch_file
 from exhume.io.source import STREAM_CHUNK
-
-if TYPE_CHECKING:
-    from exhume.formats.clp_s.write.encoder import Encoder
 
 GROWTH: Final = 64 << 20
 """Bytes that an encoder grows by before its columns move out of memory."""
@@ -25,6 +22,17 @@ LEAST: Final = 4 << 10
 
 HELD: Final = 16 << 20
 """Bytes of frames that are held in memory."""
+
+
+class Growing(Protocol):
+    """An encoder as `Spill` uses it; see `encoder.Encoder`."""
+
+    @property
+    def size(self) -> int:
+        """Size of its columns in bytes."""
+
+    def spill(self, spill: Spill, least: int) -> None:
+        """Move columns of at least `least` bytes to `spill`.  Raises `SourceError`."""
 
 
 class Spill:
@@ -37,7 +45,7 @@ class Spill:
         self._last = 0
         self._lock = threading.Lock()
 
-    def relieve(self, encoder: Encoder) -> None:
+    def relieve(self, encoder: Growing) -> None:
         """Move columns of an encoder here if it has grown enough since the last time.  Raises `SourceError`."""
         if encoder.size - self._last >= GROWTH:
             self._last = encoder.size
