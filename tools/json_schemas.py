@@ -520,6 +520,7 @@ FORMS: dict[str, list[Form]] = {
         EXPLAINED,
         {"target!": "text", "offset!": "int", "sections!": ["$section"], "fields!": ["$field"]},
     ),
+    "explore": [{**WHERE, "url!": "text"}],
     "export": [
         {
             "target!": "text",

@@ -46,6 +46,7 @@ CALLS: dict[str, list[str]] = {
         "T --section none --file none",
         *OF_OTHERS,
     ],
+    "explore": ["T --no-browser --idle 0.05", "T --no-browser --idle 0.05 --image --json"],
     "export": ["T --to jsonl -o OUT", *(f"T --to {to} -o OUT" for to in ("csv", "tar", "zip", "mcap", "nothing"))],
     "extract": ["T -o OUT", "T none --tar OUT", "T"],
     "formats": ["T"],

@@ -39,7 +39,8 @@ MANY = f"{FILES} {FILES.replace('/a.', '/bad-a.')}"
 OTHERS = [
     *(Task("any", verb, words) for verb, words in {
         "audit": "{i}/records", "cat": "{i}/log --ndjson", "completion": "bash", "diff": "{i}/bundle {i}/plain-bundle",
-        "explain": "{i}/a.clps --json", "formats": "--json", "identify": MANY, "info": "{i}/log --stats",
+        "explain": "{i}/a.clps --json", "explore": "{i}/a.zs --no-browser --idle 0.2",
+        "formats": "--json", "identify": MANY, "info": "{i}/log --stats",
         "list": "{i}/log --sections", "schema": "zs --bundle", "search": "{i}/a.clps * --ordered",
         "selftest": "--count 1 -o {o}/made", "verify": f"{MANY} {{i}}/log",
     }.items()),

@@ -154,7 +154,7 @@ def test_the_verb_writes_it(archive_path: Path, tmp_path: Path, exhume_cli: Cli)
     assert exhume_cli("explain", "--html", tmp_path / "p.html", "--overwrite", archive_path).code == 0
 
 
-def run_browser(script: str, page: Path, *more: str) -> dict[str, Any]:
+def run_browser(script: str, page: Path | str, *more: str) -> dict[str, Any]:
     browser = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
     if not browser:
         pytest.skip("no Chromium on PATH (or set CHROMIUM)")

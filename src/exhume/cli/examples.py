@@ -29,6 +29,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "create zs": ("exhume create zs words.txt -o new.zs --sort", "sort words.txt | exhume create zs - -o piped.zs"),
     "diff": ("exhume diff photos.bundle files",),
     "explain": ("exhume explain words.zs --section header", "exhume explain words.zs --html words.html"),
+    "explore": ("exhume explore words.zs --no-browser --idle 1",),
     "export": ("exhume export events.clps --to parquet -o events.parquet", "exhume export words.zs --to jsonl"),
     "extract": (
         "exhume extract files.caf -o extracted",

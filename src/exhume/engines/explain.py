@@ -37,6 +37,8 @@ SMALL = 64 << 10
 
 UNBOUNDED = 1 << 62
 
+_Near = list[tuple[Finding, Span]]
+
 
 @dataclass(slots=True)
 class Selection:
@@ -177,9 +179,7 @@ def _explain(
     shown: Counter[tuple[object, ...]] = Counter()
     omitted: dict[tuple[object, ...], Explained] = {}
     begun: set[str] = set()
-    schemas: Counter[str | None] = Counter()
-    for section, count, _ in found.sums():
-        schemas[section.schema] += count
+    schemas = _schemas(found)
     left = {True: selection.parsed_in_all // 2, False: selection.parsed_in_all // 2}
     for section in _looked_at(found, selection, noted, shown, omitted):
         near = noted.near(section.span, first=section.span.source not in begun)
@@ -202,16 +202,51 @@ def _explain(
             unchecked=unchecked,
         )
         left[bool(near)] -= explained.parsed
-        explained.complete = explained.complete and section.kind is not SectionKind.UNREAD and parsed_whole(explained)
-        for tree in explained.trees():
-            check_fields(section, tree, [], unchecked)
-            _count_elsewhere(tree, schemas)
-        _place(explained, near)
+        _judge(explained, schemas, near, unchecked)
         if not selection.fields:
             only_damage(explained)
         begun.add(section.span.source)
         yield explained
     yield from omitted.values()
+
+
+def explain_one(
+    found: SectionMap,
+    section: Section,
+    findings: Iterable[Finding] = (),
+    *,
+    marks: Sequence[Span] = (),
+    first: bool = False,
+    unchecked: str = "",
+) -> Explained:
+    """Explains one section of a map, with the first elements of long arrays and those that touch `marks`.
+
+    `findings` are placed at the fields they concern, and those about a whole file at its `first` section.  A section or
+    payload larger than `PARSED_SIZE` is given without its fields.
+    """
+    near = _Noted(finding for finding in findings if finding.span is not None).near(section.span, first=first)
+    marked = [*marks, *(span for _, span in near if span.size)]
+    explained = explain_section(found, section, marks=marked, unchecked=unchecked)
+    _judge(explained, _schemas(found), near, unchecked)
+    return explained
+
+
+def _schemas(found: SectionMap) -> Counter[str | None]:
+    """How many sections have each schema."""
+    schemas: Counter[str | None] = Counter()
+    for section, count, _ in found.sums():
+        schemas[section.schema] += count
+    return schemas
+
+
+def _judge(explained: Explained, schemas: Mapping[str | None, int], near: _Near, unchecked: str) -> None:
+    """Computes the checksums of a section, and notes at its fields what was found."""
+    section = explained.section
+    explained.complete = explained.complete and section.kind is not SectionKind.UNREAD and parsed_whole(explained)
+    for tree in explained.trees():
+        check_fields(section, tree, [], unchecked)
+        _count_elsewhere(tree, schemas)
+    _place(explained, near)
 
 
 def _looked_at(
@@ -278,9 +313,6 @@ def _leave_out(summed: Explained, section: Section) -> None:
     """Counts one more section that is summarised by the first of its sort that is left out."""
     summed.skipped += 1
     summed.note = f"{summed.section.name} to {section.name}" if summed.skipped > 1 else ""
-
-
-_Near = list[tuple[Finding, Span]]
 
 
 class _Noted:

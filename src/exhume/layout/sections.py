@@ -293,8 +293,15 @@ class SectionMap(Sequence[Section]):
 
     def at(self, offset: int, source: str | None = None) -> list[Section]:
         """Sections that hold a byte, outermost first."""
-        held = [p for p in self.parts if p.span.start <= offset < p.span.end and source in (None, p.span.source)]
-        return [p[bisect_right(p.bounds, offset) - 1] if isinstance(p, SectionRun) else p for p in held]
+        return list(map(self._section, self.numbers_at(offset, source)))
+
+    def numbers_at(self, offset: int, source: str | None = None) -> list[int]:
+        """The numbers of the sections that hold a byte, outermost first."""
+        return [
+            first + (bisect_right(part.bounds, offset) - 1 if isinstance(part, SectionRun) else 0)
+            for first, part in zip(self._firsts, self.parts, strict=False)
+            if part.span.start <= offset < part.span.end and source in (None, part.span.source)
+        ]
 
     def coverage(self) -> Coverage:
         """The numbers of bytes that are claimed, padding, gaps, and claimed twice."""

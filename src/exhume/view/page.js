@@ -1,6 +1,10 @@
 // Hex on the left, fields on the right, a map between them.  The address bar names what is selected.
-(() => {
-  const contents = JSON.parse(document.getElementById("contents").textContent);
+(async () => {
+  const here = document.getElementById("contents");
+  const source = here ? embedded(JSON.parse(here.textContent)) : served();
+  let contents;
+  try { contents = await source.contents(); } catch (error) { document.body.append(String(error)); return; }
+  document.title = `${contents.target} – exhume ${source.served ? "explore" : "explain"}`;
   const KINDS = ["structure", "data", "checksum", "padding", "gap", "unread"];
   const narrow = matchMedia("(max-width: 900px)"), slim = matchMedia("(max-width: 600px)");
   let width = slim.matches ? 8 : 16;
@@ -14,11 +18,17 @@
 
   // ---- what stands on the page ----
   const title = el("h1", { textContent: contents.target });
-  const { problems } = contents, isProblem = (f) => f.severity === "error" || f.severity === "unchecked";
-  const verdict = el("button", {
-    type: "button", className: "verdict " + contents.verdict, id: "verdict", textContent: contents.summary,
-    disabled: !contents.findings.length, title: contents.findings.length ? "show the next finding (n)" : "",
-  });
+  const isProblem = (f) => f.severity === "error" || f.severity === "unchecked";
+  const verdict = el("button", { type: "button", id: "verdict" });
+  const waits = () => source.served && contents.state === "waiting" && contents.verifies !== null;
+  function showVerdict() {
+    const asks = waits(), { length } = contents.findings;
+    verdict.className = "verdict " + contents.verdict;
+    verdict.textContent = asks ? (contents.kind === "image" ? "search for archives" : "check now") : contents.failure || contents.summary;
+    verdict.disabled = !asks && !length;
+    verdict.title = asks ? "nothing was checked yet" : length ? "show the next finding (n)" : "";
+  }
+  showVerdict();
   const names = el("select", { id: "space", title: "file or decompressed payload" });
   names.setAttribute("aria-label", "address space");
   contents.spaces.forEach((s, i) => names.append(el("option", { value: String(i), textContent: `${s.name} (${s.size} bytes)` })));
@@ -27,43 +37,84 @@
   const theme = el("button", { type: "button", id: "theme", textContent: "◐", title: "dark or light" });
   theme.setAttribute("aria-label", "dark or light");
   const form = el("form", {}, names, search, theme);
-  const header = el("header", {}, title, el("span", { textContent: contents.format }), verdict, form);
+  const tools = el("nav", { id: "tools" });
+  if (source.served) {
+    tools.setAttribute("aria-label", "archive");
+    if (source.archive !== null) tools.append(el("a", { href: "./", textContent: "back to the image" }));
+    if (contents.kind === "archive") tools.append(el("a", { href: source.download({}), textContent: "save", title: "save these bytes as a file" }));
+  }
+  const header = el("header", {}, title, el("span", { textContent: contents.format }), verdict, tools, form);
   const swatch = (kind, text) => el("span", { className: "swatch" }, el("i", { className: kind }), text);
   const legend = el("details", { id: "legend", open: !narrow.matches }, el("summary", { textContent: "legend" }),
     swatch("sel", "selected"), swatch("bad", "damaged"), swatch("sel bad", "both"), swatch("gap", "nothing claims it"),
     "on the map: ", ...KINDS.map((kind) => swatch("kind-" + kind, kind)));
   const hex = el("div", { id: "hex", className: "pane", tabIndex: 0 });
-  hex.setAttribute("role", "grid");
+  hex.setAttribute("role", "group");
   hex.setAttribute("aria-label", "bytes");
   const tree = el("div", { id: "tree", className: "pane", tabIndex: 0 });
   tree.setAttribute("role", "tree");
   tree.setAttribute("aria-label", "fields");
-  const map = el("canvas", { id: "map", title: "the whole file" });
+  const map = el("canvas", { id: "map" });
   const detail = el("div", { id: "detail" });
   detail.setAttribute("aria-live", "polite");
   const keys = el("div", { className: "keys" });
-  keys.innerHTML = "<kbd>/</kbd> search <kbd>↑↓</kbd> move <kbd>←→</kbd> fold <kbd>n</kbd> next finding <kbd>c</kbd> copy link";
-  document.body.append(header, legend, el("main", {}, hex, map, tree), el("footer", {}, detail, keys));
+  keys.innerHTML = "<kbd>/</kbd> search <kbd>↑↓</kbd> move <kbd>←→</kbd> fold <kbd>n</kbd> next finding <kbd>c</kbd> copy link" + (contents.searchable ? " <kbd>r</kbd> records" : "");
+  const aside = el("section", {}, legend);
+  aside.setAttribute("aria-label", "legend");
+  document.body.append(header, aside, el("main", {}, hex, map, tree), el("footer", {}, detail, keys));
 
   document.documentElement.dataset.theme = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
   theme.onclick = () => {
     const root = document.documentElement;
     root.dataset.theme = root.dataset.theme === "dark" ? "light" : "dark";
-    drawMap();
+    picture.draw();
   };
 
-  const spaces = contents.spaces.map((one) => new Space(one, () => drawHex()));
-  spaces.forEach((one) => one.layOut(width));
+  const spaces = [];
+  function addSpace(described) {
+    const made = new Space({ ...described, number: spaces.length }, source.chunk, () => drawHex());
+    made.layOut(width);
+    spaces.push(made);
+    if (names.options.length < spaces.length) names.append(el("option", { value: String(spaces.length - 1), textContent: `${made.name} (${made.size} bytes)` }));
+    return made.number;
+  }
+  contents.spaces.forEach(addSpace);
 
   // ---- the field list: sections, opened on demand ----
   // A node: {n, t, v, d, r, c, o, s, e, p, k (children), depth, open, parent, section}
-  const roots = contents.sections.map((section) => ({
-    n: section.skipped ? `… ${section.skipped} more` : section.name, t: [section.kind, section.codec].filter(Boolean).join(", "),
+  // A section that was not loaded yet is its number in `rows`, as one that was is: `roots` has what is known of it.
+  let roots = [], rows = [], asked = new Set();
+  const rootNode = (section, number) => ({
+    number, n: section.skipped ? `… ${section.skipped} more` : section.name, t: [section.kind, section.codec].filter(Boolean).join(", "),
     depth: section.nested ? 1 : 0, open: false, parent: null, section, isSection: true, kids: null,
     ...(section.skipped ? { d: `${section.note || section.name} (explain --html with --section, --range or --all)` }
       : { d: section.note, s: section.start, e: section.end, p: section.space }),
-  }));
-  let rows = roots.slice();
+  });
+  function layOutRoots() {
+    roots = new Array(contents.count);
+    rows = Array.from({ length: contents.count }, (_, number) => number);
+    asked = new Set();
+  }
+  layOutRoots();
+  async function loadRoots(first, count) {
+    const mine = roots, found = await source.sections(first, count);
+    found.forEach((section, i) => { mine[first + i] ??= rootNode(section, first + i); });
+  }
+  async function rootOf(number) {
+    if (!roots[number]) await loadRoots(Math.floor(number / WINDOW) * WINDOW, WINDOW);
+    return roots[number];
+  }
+  if (!source.served) await loadRoots(0, contents.count);
+  function rowAt(index) {
+    const entry = rows[index];
+    if (typeof entry !== "number") return entry;
+    if (!roots[entry] && !asked.has(Math.floor(entry / WINDOW))) {
+      asked.add(Math.floor(entry / WINDOW));
+      rootOf(entry).then(() => drawTree(), (error) => { detail.textContent = String(error); });
+    }
+    return roots[entry];
+  }
+  const rowOf = (node) => node === null ? -1 : rows.indexOf(node.isSection ? node.number : node);
   let selected = null, hovered = null, space = 0, cursor = null;
 
   function adopt(node, parent) {
@@ -75,22 +126,34 @@
     if (node.kids) return node.kids;
     if (!node.isSection) { node.kids = (node.k || []).map((kid) => adopt(kid, node)); return node.kids; }
     const kids = [];
+    let found;
+    try { found = await source.fields(node.section, node.number, node.near); } catch (error) { found = { note: String(error) }; }
+    if (found.note) node.d = found.note;
+    if (found.bad) node.section.bad = true;
+    if (found.payload_size !== undefined && node.section.payload_space === undefined) {
+      const payload = { name: `payload of ${node.n}`, kind: "payload", base: 0, size: found.payload_size, section: node.number };
+      node.section.payload_space = addSpace(payload);
+    }
+    const inPayload = (field) => { if (field.p === -1) field.p = node.section.payload_space; (field.k || []).forEach(inPayload); };
+    if (found.payload && source.served) inPayload(found.payload);
+    if (!found.payload && node.section.payload_space !== undefined && source.served) {
+      found.payload = { n: "payload", t: "bytes", s: 0, e: found.payload_size, p: node.section.payload_space };
+    }
     for (const key of ["tree", "payload"]) {
-      if (node.section[key] === undefined) continue;
-      const parsed = JSON.parse(new TextDecoder().decode(await inflate(node.section[key])));
-      if (key === "payload") parsed.n += " (decompressed)";
-      kids.push(adopt(parsed, node));
+      if (found[key] === undefined) continue;
+      if (key === "payload") found[key].n += " (decompressed)";
+      kids.push(adopt(found[key], node));
     }
     if (!node.kids) node.kids = kids;
     return node.kids;
   }
-  const foldable = (node) => node.isSection ? node.section.tree !== undefined || node.section.payload !== undefined : !!(node.k && node.k.length);
+  const foldable = (node) => node.isSection ? !!node.section.fields : !!(node.k && node.k.length);
   async function setOpen(node, open) {
     if (node.open === open || !foldable(node)) return;
     const kids = await childrenOf(node);
     if (node.open === open) return;
     node.open = open;
-    const at = rows.indexOf(node);
+    const at = rowOf(node);
     if (at >= 0) {
       if (open) rows.splice(at + 1, 0, ...kids.flatMap(visible));
       else {
@@ -103,6 +166,7 @@
   }
   function visible(node) { return node.open && node.kids ? [node, ...node.kids.flatMap(visible)] : [node]; }
   function isBelow(node, ancestor) {
+    if (typeof node === "number") return false;
     for (let up = node.parent; up; up = up.parent) if (up === ancestor) return true;
     return false;
   }
@@ -115,7 +179,7 @@
   const current = () => spaces[space];
   const hexList = list(hex, () => current().lines, drawHexRow);
   const treeList = list(tree, () => rows.length, drawTreeRow);
-  hex.addEventListener("scroll", () => requestAnimationFrame(drawMap));
+  hex.addEventListener("scroll", () => requestAnimationFrame(() => picture.draw()));
   function drawHex() { hexList.paint(); }
   function drawTree() { treeList.paint(); }
 
@@ -141,7 +205,7 @@
     if (!line.data) { row.append("…"); return row; }
     const touching = (one) => one.space === space && one.start < end && one.end > line.at;
     const broken = contents.findings.filter((f) => f.severity === "error" && touching(f));
-    const gaps = contents.sections.filter((s) => (s.kind === "gap" || s.kind === "unread") && touching(s));
+    const gaps = contents.gaps.filter(touching);
     const text = el("span");
     line.data.forEach((byte, i) => {
       const names = classesAt(line.at + i, broken, gaps);
@@ -155,7 +219,8 @@
     return row;
   }
   function drawTreeRow(index) {
-    const node = rows[index];
+    const node = rowAt(index);
+    if (!node) return el("div", { textContent: "  …" });
     const row = el("div", { className: (node.isSection ? "section" : "") + (node === selected ? " here" : "") });
     row.setAttribute("role", "treeitem");
     row.setAttribute("aria-level", String(node.depth + 1));
@@ -166,7 +231,8 @@
     row.append(link ? el("a", { className: "link", href: link, textContent: "#", title: "copy a link to this", tabIndex: -1 }) : " ");
     row.append("  ".repeat(node.depth), el("span", { className: "tw", textContent: foldable(node) ? (node.open ? "▾" : "▸") : "" }));
     row.append(el("span", { className: "name", textContent: node.n }));
-    if (node.isSection && node.section.bad) row.append("  ", el("span", { className: "badtext", textContent: "checksum mismatch" }));
+    if (node.isSection && node.section.bad) row.append("  ", el("span", { className: "badtext", textContent: source.served ? "damaged" : "checksum mismatch" }));
+    if (node.isSection && node.section.archive) row.append("  ", el("a", { href: source.open(node.section.archive), textContent: "open", tabIndex: -1 }));
     if (node.o) row.append("  ", el("span", { className: "badtext", textContent: node.o }));
     if (node.s !== undefined) row.append(el("span", { className: "off", textContent: `  ${hexOf(node.s)}+${node.e - node.s}` }));
     if (node.t) row.append(el("span", { className: "type", textContent: "  " + node.t }));
@@ -188,12 +254,18 @@
     detail.append(el("b", { textContent: path.join(" › ") }), place, node.v === undefined ? "" : `  = ${node.v}`, node.c ? `  [${node.c}]` : "");
     if (node.o && !(finding && node.o.includes(finding.text))) detail.append("\n", el("b", { className: "badtext", textContent: node.o }));
     if (node.d || node.r) detail.append("\n", node.d || "", node.r ? `  (${node.r})` : "");
+    if (source.served && node.isSection) {
+      detail.append("\n", el("a", { href: source.download({ section: node.number }), textContent: "save the stored bytes" }));
+      if (node.section.payload) detail.append("  ", el("a", { href: source.download({ section: node.number, what: "payload" }), textContent: "save the decompressed payload" }));
+      if (node.section.archive) detail.append("  ", el("a", { href: source.open(node.section.archive), textContent: "open this archive" }));
+    }
     detail.scrollTop = 0;
   }
   function setSpace(index) {
     space = index;
     names.value = String(index);
-    hex.scrollTop = 0;
+    picture.whole();
+    hexList.begin();
   }
   function select(node, { scrollHex = true, scrollTree = true, finding = null, remember = true } = {}) {
     selected = node;
@@ -203,20 +275,29 @@
       cursor = node.s;
       if (scrollHex) hexList.show(current().lineOf(node.s));
     }
-    const at = rows.indexOf(node), link = node && linkOf(node);
+    const at = rowOf(node), link = node && linkOf(node);
     if (scrollTree && at >= 0) { treeList.show(at); tree.scrollLeft = 0; }
     if (remember && link) history.replaceState(null, "", link);
-    drawHex(); drawTree(); drawMap();
+    drawHex(); drawTree(); picture.draw();
   }
-  // The innermost field that holds the bytes [at, end).
-  async function innermost(at, end = at + 1) {
+  // The innermost field that holds the bytes [at, end); with `known`, of what is loaded already.
+  async function innermost(at, end = at + 1, known = false) {
     let best = null, depth = -1;
     async function descend(node, level) {
       if (node.p !== space || node.s === undefined || at < node.s || end > node.e) return;
       if (level > depth) { best = node; depth = level; }
+      if (known && node.isSection && !node.kids) return;
       for (const kid of await childrenOf(node)) await descend(kid, level + 1);
     }
-    for (const root of roots) {
+    const within = current(), served = source.served;
+    const numbers = !served ? await source.holding(space, at)
+      : within.kind === "payload" ? [within.section]
+        : known ? roots.flatMap((root) => root.p === space && at >= root.s && at < root.e ? [root.number] : [])
+          : await source.holding(space, at);
+    for (const number of numbers) {
+      const root = await rootOf(number);
+      if (!root) continue;
+      if (served && !known && !root.kids) root.near = at;
       if (root.section.payload_space === space) { for (const kid of await childrenOf(root)) await descend(kid, 1); }
       else await descend(root, root.depth);
     }
@@ -228,9 +309,9 @@
     else { selected = null; describe(null, finding); }
     cursor = at;
     hexList.show(current().lineOf(at));
-    if (!node && !finding) detail.textContent = `${hexOf(at)}: what it is stands not on this page: exhume explain --at ${hexOf(at)}`;
+    if (!node && !finding) detail.textContent = source.served ? `${hexOf(at)}: no section holds it` : `${hexOf(at)}: not on this page: exhume explain --at ${hexOf(at)}`;
     if (remember) history.replaceState(null, "", addressLink(space, at));
-    drawTree(); drawMap();
+    drawTree(); picture.draw();
   }
 
   // ---- links: #0x1f4 in the first file that has it, #section, #file@0x1f4 ----
@@ -246,13 +327,18 @@
     if (!name) return false;
     const address = /^(?:(.*)@)?(0x[0-9a-f]+)$/i.exec(name);
     if (address) return jump(Number(address[2]), address[1]);
-    const root = roots.find((one) => one.isSection && !one.section.skipped && one.n === name);
-    if (root) select(root);
-    else detail.textContent = `no section ${name} stands on this page: exhume explain --html FILE --section ${name}`;
+    const number = await source.named(name);
+    if (number >= 0) select(await rootOf(number));
+    else detail.textContent = source.served ? `no section ${name}` : `no section ${name} on this page: exhume explain --html FILE --section ${name}`;
     return true;
   }
   async function jump(at, named) {
     let index = named === undefined ? (current().holds(at) ? space : firstFileWith(at)) : spaces.findIndex((one) => one.name === named);
+    if (index < 0 && named !== undefined && named.startsWith("payload of ") && source.served) {
+      const number = await source.named(named.slice("payload of ".length));
+      if (number >= 0) await setOpen(await rootOf(number), true);
+      index = spaces.findIndex((one) => one.name === named);
+    }
     if (index < 0 && named === undefined) index = spaces.findIndex((one) => one.holds(at));
     if (index < 0 || !spaces[index].holds(at)) { detail.textContent = `${hexOf(at)} is outside the archive`; return true; }
     if (index !== space) setSpace(index);
@@ -277,14 +363,26 @@
   let told = -1;
   async function nextFinding() {
     if (!contents.findings.length) return;
-    if (told < 0 && problems) told = contents.findings.findIndex(isProblem) - 1;
+    if (told < 0 && contents.problems) told = contents.findings.findIndex(isProblem) - 1;
     told = (told + 1) % contents.findings.length;
     const finding = contents.findings[told];
     if (finding.space === null) { describe(null, finding); return; }
-    if (finding.space !== space) setSpace(finding.space);
-    await go(finding.start, { finding });
+    let where = finding;
+    if (finding.payload && finding.payload.length) { // in the payload of a section, which has an address space once it is open
+      const root = await rootOf(finding.payload[0]);
+      await childrenOf(root);
+      if (root.section.payload_space !== undefined) {
+        where = { ...finding, space: root.section.payload_space, start: finding.within[0], end: finding.within[1] };
+      }
+    }
+    if (where.space !== space) setSpace(where.space);
+    await go(where.start, { finding: where });
   }
-  verdict.onclick = nextFinding;
+  verdict.onclick = async () => {
+    if (!waits()) { await nextFinding(); return; }
+    await update(true);
+    watch();
+  };
 
   hex.addEventListener("click", (event) => { const at = event.target.dataset && event.target.dataset.at; if (at) go(Number(at)); });
   function hover(node) {
@@ -296,13 +394,13 @@
   function leave() { hovered = null; drawHex(); describe(selected); }
   hex.addEventListener("mousemove", async (event) => {
     const at = event.target.dataset && event.target.dataset.at;
-    if (at) hover(await innermost(Number(at)));
+    if (at) hover(await innermost(Number(at), Number(at) + 1, source.served));
   });
   hex.addEventListener("mouseleave", leave);
-  const nodeOf = (event) => { const row = event.target.closest(".row"); return row ? rows[Number(row.dataset.row)] : null; };
+  const nodeOf = (event) => { const row = event.target.closest(".row"); return row && row.dataset.row ? rowAt(Number(row.dataset.row)) : null; };
   tree.addEventListener("click", (event) => {
     const node = nodeOf(event);
-    if (!node) return;
+    if (!node || (event.target.tagName === "A" && !event.target.classList.contains("link"))) return;
     if (event.target.classList.contains("link")) { event.preventDefault(); select(node, { scrollTree: false }); copyLink(linkOf(node)); }
     else if (event.target.classList.contains("tw")) setOpen(node, !node.open);
     else select(node, { scrollTree: false });
@@ -310,12 +408,12 @@
   tree.addEventListener("dblclick", (event) => { const node = nodeOf(event); if (node) setOpen(node, !node.open); });
   tree.addEventListener("mousemove", (event) => hover(nodeOf(event)));
   tree.addEventListener("mouseleave", leave);
-  names.onchange = () => { setSpace(Number(names.value)); drawHex(); drawMap(); };
+  names.onchange = () => { setSpace(Number(names.value)); drawHex(); picture.draw(); };
 
   // ---- searching: an offset, or the next field whose name or value holds the text ----
   async function* everyNode() {
     async function* below(node) { yield node; for (const kid of await childrenOf(node)) yield* below(kid); }
-    for (const root of roots) yield* below(root);
+    for (const root of roots) if (root && (!source.served || root.kids)) yield* below(root);
   }
   async function find(text) {
     if (/^0x[0-9a-f]+$/i.test(text) || /^\d+$/.test(text)) { await jump(Number(text)); return; }
@@ -327,12 +425,19 @@
       if (hit && !first) first = node;
       if (node === selected) passed = true;
     }
+    if (source.served) {
+      const from = selected ? (selected.isSection ? selected : selected.section) : null;
+      const after = from ? (from.number ?? roots.findIndex((root) => root && root.section === from)) : 0;
+      const number = await source.named(text, after);
+      if (number >= 0) { select(await rootOf(number)); return; }
+    }
     if (first) { await reveal(first); select(first); } else detail.textContent = `nothing named ${text} on this page`;
   }
   form.addEventListener("submit", (event) => { event.preventDefault(); if (search.value.trim()) find(search.value.trim()); });
 
   // ---- keys ----
   document.addEventListener("keydown", async (event) => {
+    if (records && records.owns(event)) return;
     if (event.target === search) { if (event.key === "Escape") { search.blur(); tree.focus(); } return; }
     if (event.ctrlKey || event.metaKey || event.altKey || event.target === names) return;
     if (event.key === "/") { event.preventDefault(); search.focus(); search.select(); return; }
@@ -344,11 +449,14 @@
       await go(Math.max(current().base, Math.min(current().base + current().size - 1, cursor + step)));
       return;
     }
-    const at = rows.indexOf(selected);
+    if (event.key === "r" && records) { event.preventDefault(); records.toggle(); return; }
+    if (event.key === "+" || event.key === "=") { picture.zoom(0.5); return; }
+    if (event.key === "-") { picture.zoom(2); return; }
+    const at = rowOf(selected);
+    const select_ = async (index) => { const entry = rows[index]; const node = typeof entry === "number" ? await rootOf(entry) : entry; if (node) select(node); };
     if (event.key === "ArrowDown" || event.key === "ArrowUp") {
       event.preventDefault();
-      const next = rows[Math.max(0, Math.min(rows.length - 1, at + (event.key === "ArrowDown" ? 1 : -1)))];
-      if (next) select(next);
+      await select_(Math.max(0, Math.min(rows.length - 1, at + (event.key === "ArrowDown" ? 1 : -1))));
     } else if (event.key === "ArrowRight" && selected) {
       event.preventDefault();
       if (!selected.open) await setOpen(selected, true); else if (selected.kids && selected.kids[0]) select(selected.kids[0]);
@@ -356,59 +464,74 @@
       event.preventDefault();
       if (selected.open) await setOpen(selected, false); else if (selected.parent) select(selected.parent);
     } else if (event.key === "Enter" && document.activeElement === tree && selected) await setOpen(selected, !selected.open);
-    else if (event.key === "Home" && rows.length) { event.preventDefault(); select(rows[0]); }
-    else if (event.key === "End" && rows.length) { event.preventDefault(); select(rows[rows.length - 1]); }
+    else if (event.key === "Home" && rows.length) { event.preventDefault(); await select_(0); }
+    else if (event.key === "End" && rows.length) { event.preventDefault(); await select_(rows.length - 1); }
   });
 
   // ---- the map ----
-  function drawMap() {
-    const ratio = devicePixelRatio || 1, across = 26, height = map.parentElement.clientHeight;
-    if (!height) return;
-    map.style.height = height + "px";
-    map.width = across * ratio; map.height = height * ratio;
-    const paint = map.getContext("2d");
-    paint.scale(ratio, ratio);
-    const style = getComputedStyle(document.documentElement);
-    const here = current();
-    const y = (at) => here.size ? (at - here.base) / here.size * height : 0;
-    for (const [start, end, kind] of contents.stripes[space] || [[0, here.size, "data"]]) {
-      paint.fillStyle = style.getPropertyValue("--" + kind);
-      paint.fillRect(4, y(start), across - 8, Math.max(1, y(end) - y(start)));
-    }
-    for (const f of contents.findings.filter((one) => isProblem(one) && one.space === space)) {
-      paint.fillStyle = style.getPropertyValue(f.severity === "error" ? "--bad" : "--unchecked");
-      paint.fillRect(0, y(f.start), across, 2);
-    }
-    if (selected && selected.p === space && selected.s !== undefined) {
-      paint.fillStyle = style.getPropertyValue("--accent");
-      paint.fillRect(0, y(selected.s), 4, Math.max(2, y(selected.e) - y(selected.s)));
-    }
-    const top = here.line(hexList.firstInView()).at, last = here.line(Math.min(here.lines - 1, hexList.firstInView() + Math.floor(hex.clientHeight / ROW)));
-    const bottom = last.at + (last.missing || width);
-    paint.strokeStyle = style.getPropertyValue("--text");
-    paint.strokeRect(1, Math.min(y(top), height - 3) + 0.5, across - 2, Math.max(3, Math.min(height, y(bottom)) - y(top) - 1));
-  }
-  map.addEventListener("click", (event) => {
-    const here = current();
-    go(here.base + Math.min(here.size - 1, Math.floor(event.offsetY / map.clientHeight * here.size)));
+  const picture = mapOf(map, {
+    source,
+    space: () => current(),
+    findings: () => contents.findings.filter((one) => isProblem(one) && one.space === space),
+    selected: () => selected && selected.p === space && selected.s !== undefined ? selected : null,
+    view() {
+      const first = hexList.firstInView(), here = current();
+      const last = here.line(Math.min(here.lines - 1, first + Math.floor(hex.clientHeight / ROW)));
+      return [here.line(first).at, last.at + (last.missing || width)];
+    },
+    go: (at) => go(at),
+    say: (text) => { map.title = text; },
   });
   slim.addEventListener("change", () => {
     width = slim.matches ? 8 : 16;
     spaces.forEach((one) => one.layOut(width));
     if (cursor !== null) hexList.show(current().lineOf(cursor)); else drawHex();
   });
-  new ResizeObserver(drawMap).observe(hex);
+  new ResizeObserver(() => picture.draw()).observe(hex);
+
+  // ---- records, where a process serves them ----
+  const records = source.served && contents.searchable ? recordsOf(source, el, { go: async (at) => { await jump(at); } }) : null;
+  if (records) { document.body.append(records.element); tools.append(records.button); }
+
+  // ---- what is found while the page is open ----
+  async function update(check = false) {
+    const before = contents.generation;
+    Object.assign(contents, await source.state(check));
+    showVerdict();
+    if (contents.generation === before) return;
+    const name = selected && (selected.isSection ? selected.n : null);
+    Object.assign(contents, await source.contents());
+    contents.spaces.slice(spaces.length).forEach(addSpace);
+    layOutRoots();
+    picture.forget();
+    selected = null;
+    showVerdict();
+    if (name !== null) { const number = await source.named(name); if (number >= 0) select(await rootOf(number), { scrollHex: false, remember: false }); }
+    drawHex(); drawTree(); picture.draw();
+  }
+  let watching = false;
+  async function watch() {
+    if (watching) return;
+    watching = true;
+    while (!contents.mapped || contents.state === "running") {
+      await new Promise((done) => setTimeout(done, 400));
+      try { await update(); } catch (error) { detail.textContent = `${error}: the process has ended`; break; }
+    }
+    watching = false;
+    if (contents.problems && told < 0 && !location.hash) await nextFinding();
+  }
 
   // ---- where the page opens: at what the address names, what was asked for, the first problem, the first section ----
   async function begin() {
-    select(rows[0] || null, { scrollHex: false, remember: false });
+    select(rows.length ? await rootOf(0) : null, { scrollHex: false, remember: false });
     if (await follow(location.hash)) return;
     if (contents.open !== null && firstFileWith(contents.open) >= 0) await jump(contents.open);
-    else if (problems) await nextFinding();
+    else if (contents.problems) await nextFinding();
   }
   begin().then(() => {
-    drawMap();
+    picture.draw();
     document.documentElement.dataset.ready = "yes";
+    if (source.served) update(contents.verifies && contents.state === "waiting").then(watch);
   });
   window.exhume = { contents, go, find, state: () => ({ space, cursor, selected: selected && selected.n, rows: rows.length }) };
 })();

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import base64
 import html
-import importlib.resources
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -23,12 +22,13 @@ from exhume.engines.explain import UNBOUNDED, Selection, explain_archive
 from exhume.engines.explained import Explained
 from exhume.engines.verify import describe_verdict
 from exhume.errors import Span, shorten
-from exhume.findings import CheckOutcome, Finding
+from exhume.findings import Finding
 from exhume.io.jsonout import jsonable
 from exhume.io.source import Source
 from exhume.layout.foreign import SpecifiedFile
 from exhume.layout.schema import Field
 from exhume.layout.sections import SectionMap
+from exhume.view.parts import is_bad, node_values, note_of, script, section_values, stripes, style
 
 CHUNK = 16 << 10
 """Bytes of a file or payload per embedded chunk: one is inflated when it scrolls into view."""
@@ -46,9 +46,6 @@ BOUNDED = Selection(bulk=16, damaged=64, parsed=1 << 20, parsed_in_all=2 << 20)
 """What is on a page when nothing is asked for: parsing a mebibyte of tiny records takes seconds."""
 
 MOST_FINDINGS = 500
-
-STRIPES = 1000
-"""A section that is smaller than such a part of its file is drawn with the one before it."""
 
 
 @dataclass(slots=True)
@@ -90,7 +87,7 @@ class PageWriter:
     def write(self, archive: Archive | SpecifiedFile, findings: list[Finding] | None) -> None:
         """Writes the whole page for an archive; with None as findings, no checksum is computed either."""
         title = html.escape(shorten(archive.name, 200))
-        self._file.write(_PAGE_HEAD.format(title=title, css=_asset("page.css")))
+        self._file.write(_PAGE_HEAD.format(title=title, css=style()))
         found = archive.sections()
         for name, source in found.sources.items():
             self._space(_Space(name, "file", source.origin, source.size))
@@ -111,7 +108,7 @@ class PageWriter:
             "format": archive.format,
             "spaces": [space.to_dict() for space in self._spaces],
             "sections": sections,
-            "stripes": _stripes(found),
+            "stripes": [stripes(found, name) for name in found.sources],
             "verdict": verdict,
             "summary": words,
             "problems": sum(finding.is_problem for finding in findings or ()),
@@ -120,8 +117,7 @@ class PageWriter:
         }
         text = _script_safe(json.dumps(jsonable(contents), ensure_ascii=True, separators=(",", ":")))
         self._file.write(f'<script type="application/json" id="contents">{text}</script>\n')
-        script = "".join(map(_asset, ("space.js", "list.js", "page.js")))
-        self._file.write(f"<script>\n{script}</script>\n</body>\n</html>\n")
+        self._file.write(f"<script>\n{script()}</script>\n</body>\n</html>\n")
 
     def _space(self, space: _Space) -> int:
         self._by_name[space.name] = len(self._spaces)
@@ -148,19 +144,8 @@ class PageWriter:
     def _section(self, found: SectionMap, item: Explained, findings: Sequence[Finding]) -> dict[str, Any]:
         section = item.section
         self.complete = self.complete and item.complete
-        notes = dict.fromkeys(filter(None, (item.note, *map(str, item.findings))))  # what is unread may say it itself
-        out: dict[str, Any] = {
-            "name": section.name,
-            "kind": str(section.kind),
-            "space": self._by_name[section.span.source],
-            "start": section.span.start,
-            "end": section.span.end,
-            "codec": section.codec or "",
-            "note": "; ".join(notes),
-            "skipped": item.skipped,
-            "nested": section.parent is not None,
-            "bad": any(_has_mismatch(tree) for tree in item.trees()),
-        }
+        out = section_values(section, self._by_name[section.span.source])
+        out |= {"note": note_of(item), "skipped": item.skipped, "bad": is_bad(item)}
         if item.skipped:
             return out
         damaged = bool(item.findings) or any(node.note for tree in item.trees() for _, node in tree.walk())
@@ -199,7 +184,7 @@ class PageWriter:
 
     def _tree(self, tree: Field, space: int, *, damaged: bool) -> int:
         """Embeds a field tree; returns its chunk."""
-        text = json.dumps(jsonable(_node(tree, space)), ensure_ascii=True, separators=(",", ":"))
+        text = json.dumps(jsonable(node_values(tree, space)), ensure_ascii=True, separators=(",", ":"))
         return self._chunk(text.encode("ascii"), damaged=damaged)
 
     def _finding(self, finding: Finding) -> dict[str, Any]:
@@ -214,53 +199,9 @@ class PageWriter:
         return {**out, "space": space, "start": start, "end": end}
 
 
-def _stripes(found: SectionMap) -> list[list[tuple[int, int, str]]]:
-    """Start, end and kind of each stripe that the map shows of a file."""
-    out: dict[str, list[tuple[int, int, str]]] = {name: [] for name in found.sources}
-    for section in found.tiles():
-        drawn, span = out[section.span.source], section.span
-        least = found.sources[span.source].size // STRIPES
-        if drawn and (drawn[-1][2] == section.kind or span.size < least):
-            drawn[-1] = (drawn[-1][0], max(drawn[-1][1], span.end), drawn[-1][2])
-        elif span.size:
-            drawn.append((span.start, span.end, str(section.kind)))
-    return list(out.values())
-
-
-def _node(node: Field, space: int) -> dict[str, Any]:
-    out: dict[str, Any] = {"n": node.name, "t": node.type}
-    if node.span is not None:
-        out["s"], out["e"] = _range(node.span)
-        out["p"] = space
-    if node.value is not None:
-        out["v"] = shorten(node.value, 160) if not isinstance(node.value, (bool, int, float)) else node.value
-    texts = {"d": node.meaning or node.doc, "r": node.doc_ref, "o": node.note}
-    out |= {key: text for key, text in texts.items() if text}
-    if node.check is not None:
-        out |= {"c": f"{node.checksum}: {node.check}", "w": str(node.check.outcome)}
-    children = [_node(child, space) for child in node.children]
-    if node.omitted:
-        children.append({"n": f"… {node.omitted} more", "t": ""})
-    if children:
-        out["k"] = children
-    return out
-
-
-def _range(span: Span) -> tuple[int, int]:
-    return span.payload if span.payload is not None else (span.start, span.end)
-
-
-def _has_mismatch(tree: Field) -> bool:
-    return any(node.check is not None and node.check.outcome is CheckOutcome.MISMATCH for _, node in tree.walk())
-
-
 def _script_safe(text: str) -> str:
     """JSON that cannot end its script element, whatever names an archive contains."""
     return text.replace("<", "\\u003c")
-
-
-def _asset(name: str) -> str:
-    return (importlib.resources.files("exhume.view") / name).read_text(encoding="utf-8")
 
 
 _PAGE_HEAD = """<!DOCTYPE html>

@@ -1,7 +1,8 @@
 "use strict";
-// Address spaces: files and decompressed payloads.  A page holds parts of them, in chunks that are inflated when they are
-// looked at; what it does not hold is one line that says so.
+// Address spaces: files and decompressed payloads, in parts that are loaded when they are looked at.  A page that is a file
+// holds some of the parts only; what it does not hold is one line that says so.
 const CHUNK = 16384;
+const MOST_PARTS = 256; // parts of a served space that are kept
 
 const inflated = new Map();
 async function inflate(id) {
@@ -16,11 +17,13 @@ async function inflate(id) {
 }
 
 class Space {
-  constructor(described, loaded) {
+  constructor(described, load, loaded) {
     Object.assign(this, described);
-    this.grid = new Map(described.grid);
+    this.grid = described.grid === undefined ? null : new Map(described.grid); // null: every part can be had
     this.bytes = new Map(); // part of the grid -> bytes, for drawing without waiting
+    this.waiting = new Set();
     this.onload = loaded;
+    this.chunk = load;
   }
 
   holds(at) { return at >= this.base && at < this.base + this.size; }
@@ -35,13 +38,13 @@ class Space {
       else this.parts.push({ line: last ? last.line + last.lines : 0, lines: here ? Math.ceil(size / width) : 1, at, size, here });
     };
     let at = 0;
-    for (const index of [...this.grid.keys()].sort((a, b) => a - b)) {
+    for (const index of this.grid === null ? [] : [...this.grid.keys()].sort((a, b) => a - b)) {
       const start = index * CHUNK, end = Math.min(this.size, start + CHUNK);
       if (start > at) add(at, start - at, false);
       add(start, end - start, true);
       at = end;
     }
-    if (at < this.size) add(at, this.size - at, false);
+    if (at < this.size) add(at, this.size - at, this.grid === null);
     const last = this.parts[this.parts.length - 1];
     this.lines = last ? last.line + last.lines : 1;
   }
@@ -61,7 +64,7 @@ class Space {
     return part ? part.line + (part.here ? Math.floor((relative - part.at) / this.width) : 0) : 0;
   }
 
-  // What a line shows: {at, data} (data is null until it is inflated), or {at, missing: bytes}.
+  // What a line shows: {at, data} (data is null until it is loaded), or {at, missing: bytes}.
   line(index) {
     const part = this.partOfLine(index);
     if (!part) return { at: this.base, data: [] };
@@ -70,12 +73,20 @@ class Space {
     for (let at = relative; at < Math.min(relative + this.width, part.at + part.size); at++) {
       const chunk = this.bytes.get(Math.floor(at / CHUNK));
       if (!chunk) { this.load(Math.floor(at / CHUNK)); return { at: this.base + relative, data: null }; }
+      if (at % CHUNK >= chunk.length) break; // it could not be read
       data.push(chunk[at % CHUNK]);
     }
     return { at: this.base + relative, data };
   }
 
   load(part) {
-    inflate(this.grid.get(part)).then((bytes) => { if (!this.bytes.has(part)) { this.bytes.set(part, bytes); this.onload(); } });
+    if (this.waiting.has(part)) return;
+    this.waiting.add(part);
+    this.chunk(this, part).catch(() => new Uint8Array()).then((bytes) => {
+      this.waiting.delete(part);
+      if (this.grid === null && this.bytes.size >= MOST_PARTS) this.bytes.delete(this.bytes.keys().next().value);
+      this.bytes.set(part, bytes);
+      this.onload();
+    });
   }
 }

@@ -1,0 +1,420 @@
+"""What the explorer shows of one archive or image, each part when it is asked for.
+
+The sections are found, rules are verified and images are searched by threads, while requests are answered with what is
+known already: `generation` tells a page that there is more.  Memory is bounded by the section map, one section's fields
+and `KEPT` bytes of decompressed payloads.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterable
+from itertools import islice
+from typing import Any, Protocol
+
+from exhume.archive import Archive
+from exhume.engines.carve import find, join
+from exhume.engines.explain import explain_one
+from exhume.engines.verify import describe_verdict
+from exhume.errors import EntryNotFoundError, ExhumeError, QueryError, SourceError, Span
+from exhume.findings import Finding
+from exhume.io.source import Source
+from exhume.layout.sections import Section, SectionKind, SectionMap
+from exhume.limits import DEFAULT_LIMITS, Limits
+from exhume.recovery import Carved, CarveVerdict
+from exhume.view.bands import ATTENTION
+from exhume.view.parts import is_bad, node_values, note_of, section_values, stripes
+
+MOST_FINDINGS = 500
+MOST_SECTIONS = 1000
+MOST_BYTES = 1 << 20
+"""The most sections, and the most bytes, that one request is answered with."""
+
+KEPT = 64 << 20
+"""Bytes of decompressed payloads that are kept for the next request; the latest is, whatever its size."""
+
+PATIENCE = 5.0
+"""Seconds that closing waits for a thread; an archive that one still reads stays open until the process ends."""
+
+READY = 0.25
+"""Seconds that the first answer waits for the sections of a small archive."""
+
+Rows = Callable[[str, int, int], dict[str, Any]]
+"""Records of an archive that match a query, as a table: from a row on, at most so many."""
+
+
+class Shown(Protocol):
+    """What is explored: an archive, a file by a foreign specification, or the bytes of an image."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def format(self) -> str: ...
+
+    def sections(self, *, jobs: int = 1) -> SectionMap:
+        """What every byte is for."""
+
+    def __exit__(self, *error: object) -> None: ...
+
+
+class Explored:
+    """One archive, or one file by a foreign specification, while it is explored.
+
+    `rows` finds its records.  `verifies` says whether its rules are checked without being asked: that of a remote
+    archive would download it.
+    """
+
+    kind = "archive"
+
+    def __init__(self, archive: Shown, *, name: str = "", rows: Rows | None = None, verifies: bool = True) -> None:
+        self.archive = archive
+        self.name = name or archive.name
+        self.format: str = archive.format
+        self.verifies = verifies and isinstance(archive, Archive)
+        self._rows = rows
+        self._sections: SectionMap | None = None
+        self._failure = ""
+        self._ready = threading.Event()
+        self._lock = threading.Lock()
+        self._payloads: OrderedDict[int, bytes] = OrderedDict()
+        self._findings: list[Finding] = []
+        self._counts: Counter[Any] = Counter()
+        self._progress: tuple[int, int | None, str] | None = None
+        self._state = "waiting"  # then running, done or failed
+        self.generation = 0
+        """Raised when sections or verdicts that a page shows are no longer all that is known."""
+        self._threads: list[threading.Thread] = []
+        self._closing = False
+        self._troubled: list[Section] = []
+        self._start(self._map)
+
+    # -- what threads do
+
+    def _start(self, work: Callable[[], None]) -> None:
+        thread = threading.Thread(target=self._guarded, args=(work,), daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def _guarded(self, work: Callable[[], None]) -> None:
+        try:
+            work()
+        except (ExhumeError, OSError, MemoryError) as error:
+            self._failure = str(error) or "out of memory"
+            self._state = "failed" if self._state == "running" else self._state
+        finally:
+            self.generation += 1
+            self._ready.set()
+
+    def _map(self) -> None:
+        self._know(self.archive.sections())
+
+    def _know(self, found: SectionMap) -> None:
+        """Takes over the sections that are known now."""
+        sums = (section for section, *_ in found.sums() if section.kind in ATTENTION)
+        self._troubled, self._sections = list(islice(sums, MOST_SECTIONS)), found
+
+    def _told(self, done: int, total: int | None, unit: str) -> None:
+        self._progress = (done, total, unit)
+        if self._closing:
+            raise SourceError("the explorer was closed", span=Span(self.name, 0, 0))
+
+    def check(self) -> None:
+        """Begins to verify, once."""
+        with self._lock:
+            if self._state != "waiting":
+                return
+            self._state = "running"
+        self._start(self._verify)
+
+    def _verify(self) -> None:
+        if isinstance(self.archive, Archive):
+            for finding in self.archive.verify(progress=self._told):
+                self._counts[finding.severity] += 1
+                room = 2 * MOST_FINDINGS if finding.is_problem else MOST_FINDINGS
+                if len(self._findings) < room:
+                    self._findings.append(finding)
+        self._state = "done"
+
+    # -- what requests ask
+
+    @property
+    def found(self) -> SectionMap:
+        """The sections as far as they are known."""
+        return self._sections if self._sections is not None else SectionMap([])
+
+    def contents(self) -> dict[str, Any]:
+        """What a page needs to begin: files, the number of sections, and what was found until now."""
+        self._ready.wait(READY)
+        known = self._sections
+        files = known.sources if known is not None else self._files()
+        numbers = {name: number for number, name in enumerate(files)}
+        return {
+            "target": self.name,
+            "format": self.format,
+            "kind": self.kind,
+            "spaces": [
+                {"name": name, "kind": "file", "base": source.origin, "size": source.size}
+                for name, source in files.items()
+            ],
+            "count": len(self.found),
+            "mapped": known is not None,
+            "searchable": self._rows is not None,
+            "gaps": [section_values(s, numbers[s.span.source]) for s in self._troubled],
+            "open": None,
+            **self.state(),
+        }
+
+    def _files(self) -> dict[str, Source]:
+        source = self.archive.source if isinstance(self.archive, Archive) else None
+        return {source.name: source} if isinstance(source, Source) else {}
+
+    def state(self) -> dict[str, Any]:
+        """How far the work has come, the verdict and the findings."""
+        done = self._state == "done"
+        counts = self._counts if done and isinstance(self.archive, Archive) else None
+        verdict, words = describe_verdict(self.format, counts) if counts is not None else ("", self._doing())
+        numbers = {name: number for number, name in enumerate(self.found.sources)}
+        return {
+            "generation": self.generation,
+            "state": self._state,
+            "verifies": self.verifies,
+            "failure": self._failure,
+            "verdict": verdict,
+            "summary": words,
+            "problems": sum(finding.is_problem for finding in self._findings),
+            "findings": [self._finding(finding, numbers) for finding in list(self._findings)],
+        }
+
+    def _doing(self) -> str:
+        if not isinstance(self.archive, Archive):
+            return "by a specification"
+        if self._state == "failed":
+            return "not checked completely"
+        if self._state == "waiting":
+            return "not checked yet"
+        done, total, _ = self._progress or (0, None, "")
+        return f"checking … {done / total:.0%}" if total else "checking …"
+
+    def _finding(self, finding: Finding, numbers: dict[str, int]) -> dict[str, Any]:
+        span = finding.span
+        out: dict[str, Any] = {
+            "code": finding.code,
+            "severity": str(finding.severity),
+            "text": str(finding),
+            "space": None,
+        }
+        if span is None:
+            return out
+        out |= {"space": numbers.get(span.source), "start": span.start, "end": span.end}
+        if span.payload is not None:
+            out["payload"] = [*self.found.numbers_at(span.start, span.source)][-1:]
+            out["within"] = list(span.payload)
+        return out
+
+    def sections(self, first: int, count: int) -> list[dict[str, Any]]:
+        """The sections from a number on."""
+        found = self.found
+        numbers = {name: number for number, name in enumerate(found.sources)}
+        shown: list[Section] = found[first : first + min(count, MOST_SECTIONS)]
+        out = []
+        for section in shown:
+            values = section_values(section, numbers[section.span.source])
+            values["bad"] = any(_touches(finding, section.span) for finding in self._findings if finding.is_problem)
+            values["payload"] = section.load is not None
+            values["fields"] = section.schema is not None or section.load is not None
+            out.append(values)
+        return out
+
+    def section(self, number: int) -> Section:
+        """A section by its number; raises `EntryNotFoundError`."""
+        if not 0 <= number < len(self.found):
+            raise EntryNotFoundError("no section has this number", span=Span(self.name, 0, 0), actual=number)
+        chosen: Section = self.found[number]
+        return chosen
+
+    def fields(self, number: int, at: int | None = None) -> dict[str, Any]:
+        """The fields of a section: the first elements of long arrays, and those that hold the byte `at`."""
+        section = self.section(number)
+        space = list(self.found.sources).index(section.span.source)
+        unchecked = "" if isinstance(self.archive, Archive) else "the specification names no checksum"
+        marks = [Span(section.span.source, at, at + 1)] if at is not None else []
+        with self._lock:
+            item = explain_one(
+                self.found, section, list(self._findings), marks=marks, first=number == 0, unchecked=unchecked
+            )
+            if item.data:
+                self._keep(number, item.data)
+        out: dict[str, Any] = {"note": note_of(item), "bad": is_bad(item)}
+        if item.stored is not None:
+            out["tree"] = node_values(item.stored, space)
+        if item.payload is not None:
+            out["payload"] = node_values(item.payload, -1)
+        if section.load is not None:
+            try:
+                out["payload_size"] = len(self.payload(number))
+            except ExhumeError as error:
+                out["note"] = out["note"] or f"the payload cannot be decoded: {error}"
+        return out
+
+    def _keep(self, number: int, data: bytes) -> None:
+        self._payloads[number] = data
+        self._payloads.move_to_end(number)
+        while len(self._payloads) > 1 and sum(map(len, self._payloads.values())) > KEPT:
+            self._payloads.popitem(last=False)
+
+    def payload(self, number: int) -> bytes:
+        """The decompressed payload of a section.  Raises `EntryNotFoundError` if it has none, or what decoding does."""
+        section = self.section(number)
+        with self._lock:
+            known = self._payloads.get(number)
+            if known is None:
+                if section.load is None:
+                    raise EntryNotFoundError("this section has no payload", span=section.span, actual=section.name)
+                known = section.load()
+                self._keep(number, known)
+        return known
+
+    def bytes_of(self, space: int, start: int, size: int) -> bytes:
+        """Bytes of a file, from a position in it on."""
+        source = self.source(space)
+        return source.read_up_to(start, min(size, MOST_BYTES))
+
+    def source(self, space: int) -> Source:
+        """A file by its number; raises `EntryNotFoundError`."""
+        files = list(self.found.sources.values()) or list(self._files().values())
+        if not 0 <= space < len(files):
+            raise EntryNotFoundError("no file has this number", span=Span(self.name, 0, 0), actual=space)
+        return files[space]
+
+    def holding(self, space: int, offset: int) -> list[int]:
+        """The numbers of the sections that hold a byte."""
+        name = self.source(space).name
+        return self.found.numbers_at(offset, name)
+
+    def named(self, text: str, after: int | None) -> int | None:
+        """The section of that name, or with `after` the next one behind it whose name contains the text."""
+        names = self.found.names()
+        if after is None:
+            return next((number for number, name in enumerate(names) if name == text), None)
+        wanted, first = text.lower(), None
+        for number, name in enumerate(names):
+            if wanted in name.lower():
+                if number > after:
+                    return number
+                first = number if first is None else first
+        return first
+
+    def bands(self, space: int, start: int, end: int) -> list[tuple[int, int, str, int, str]]:
+        """What the map shows of a part of a file."""
+        found = self.found
+        if not 0 <= space < len(found.sources):
+            return []
+        return stripes(found, list(found.sources)[space], (start, end))
+
+    def records(self, query: str, first: int, count: int) -> dict[str, Any]:
+        """Records that match a query; raises `QueryError` for a wrong query, or where there are no records."""
+        if self._rows is None:
+            raise QueryError("this target has no records")
+        return self._rows(query, first, min(count, MOST_SECTIONS))
+
+    def archives(self) -> Iterable[Carved]:
+        """The archives found in an image: none."""
+        return ()
+
+    def close(self) -> None:
+        """Ends the work of threads, and closes the archive once they have ended."""
+        self._closing = True
+        for thread in self._threads:
+            thread.join(PATIENCE)
+        if not any(thread.is_alive() for thread in self._threads):
+            self.archive.__exit__(None, None, None)
+
+
+class ExploredImage(Explored):
+    """Bytes of no known format, a disk image or a dump: the archives in it are its sections."""
+
+    kind = "image"
+
+    def __init__(self, source: Source, *, limits: Limits = DEFAULT_LIMITS, verifies: bool = True) -> None:
+        self._limits = limits
+        self._carved: list[Carved] = []
+        self._image = source
+        super().__init__(_Bytes(source), verifies=verifies)
+        self.verifies = verifies
+
+    def _verify(self) -> None:
+        found = find(self._image, start=0, stop=self._image.size, limits=self._limits, progress=self._told)
+        for carved in found:
+            self._carved.append(carved)
+            self._know(_map_of(self._image, self.archives()))
+            self.generation += 1
+        self._state = "done"
+
+    def _files(self) -> dict[str, Source]:
+        return {self._image.name: self._image}
+
+    def _doing(self) -> str:
+        if self._state == "failed":
+            return "not searched completely"
+        done, total, _ = self._progress or (0, None, "")
+        searched = f" ({done / total:.0%} searched)" if total and self._state == "running" else ""
+        return f"archives found: {len(list(self.archives()))}{searched}"
+
+    def archives(self) -> list[Carved]:
+        """The archives found until now, in order."""
+        return list(join(list(self._carved)))
+
+    def sections(self, first: int, count: int) -> list[dict[str, Any]]:
+        """The archives, and what is between them; each archive with the key that opens it."""
+        out = super().sections(first, count)
+        known = {name_of(carved): carved for carved in self.archives()}
+        for values in out:
+            if (carved := known.get(values["name"])) is not None:
+                values["archive"] = values["name"]
+                values["bad"] = carved.verdict is CarveVerdict.DAMAGED
+            values["fields"] = False
+        return out
+
+
+class _Bytes:
+    """An image in the place of an archive."""
+
+    format = "image"
+
+    def __init__(self, source: Source) -> None:
+        self.name, self._source = source.name, source
+
+    def sections(self, *, jobs: int = 1) -> SectionMap:
+        """Nothing is known of it yet."""
+        return _map_of(self._source, [])
+
+    def __exit__(self, *error: object) -> None:
+        self._source.close()
+
+
+def name_of(carved: Carved) -> str:
+    """What an archive in an image is called: its format and its place."""
+    return f"{carved.format}@{carved.offset}+{carved.length}"
+
+
+def _map_of(image: Source, archives: Iterable[Carved]) -> SectionMap:
+    """An image as sections: nested archives inside those that hold them."""
+    names: list[str] = []
+    sections = []
+    for carved in archives:
+        outer = names[carved.nested_in] if carved.nested_in is not None else None
+        names.append(name_of(carved))
+        rests = f", proved by {carved.proved_by}" if str(carved.proved_by) != "nothing" else ""
+        note = f"{carved.verdict}{rests}" + (f"; {carved.note}" if carved.note else "")
+        sections.append(Section(names[-1], carved.span, SectionKind.DATA, note=note, parent=outer))
+    return SectionMap([(image, sections)])
+
+
+def _touches(finding: Finding, span: Span) -> bool:
+    where = finding.span
+    return (
+        where is not None and where.source == span.source and where.start < span.end
+        and (where.end > span.start or span.start <= where.start)
+    )  # fmt: skip

@@ -1,0 +1,366 @@
+"""The explorer: what it refuses, what each request is answered with, and the page in a browser."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+
+import exhume
+from exhume.cli.exploring import explored, opener
+from exhume.cli.run import Run
+from exhume.testing.corrupt import flip
+from exhume.view.explored import Explored, ExploredImage
+from exhume.view.parts import SCRIPTS
+from exhume.view.served import HEADERS, Explorer
+from tests.conftest import ROOT
+from tests.view.test_page import run_browser
+
+Cli = Callable[..., Any]
+HOST = "127.0.0.1:1234"
+TOKEN = "the-token"
+SAMPLES = ROOT / "tests/samples"
+CLPS = ROOT / "examples/clp_s/events.clps"
+
+
+class Asked:
+    """An explorer without a network: requests are calls."""
+
+    def __init__(self, shown: Explored, run: Run) -> None:
+        self.shown = shown
+        self.app = Explorer(shown, TOKEN, opener(run, shown))
+        self.app.hosts = frozenset({HOST})
+
+    def __call__(self, path: str, *, method: str = "GET", host: str = HOST, token: str = TOKEN, **more: str) -> Answer:
+        path, _, query = path.partition("?")
+        told: list[Any] = []
+        environ = {"REQUEST_METHOD": method, "PATH_INFO": f"/{token}/{path}", "QUERY_STRING": query, "HTTP_HOST": host}
+        body = b"".join(self.app(environ | more, lambda *given: told.extend(given)))
+        return Answer(int(told[0].split()[0]), dict(told[1]), body)
+
+    def json(self, path: str, **parameters: Any) -> Any:
+        answer = self(f"api/{path}?{urlencode(parameters)}")
+        assert answer.status == 200, answer.body
+        return json.loads(answer.body)
+
+    def until(self, what: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+        """The state once it is as wanted."""
+        for _ in range(2000):
+            state: dict[str, Any] = self.json("contents")
+            if what(state):
+                return state
+            time.sleep(0.01)
+        raise AssertionError(state)
+
+    def checked(self) -> dict[str, Any]:
+        """The contents of a page when all was verified."""
+        self.json("state", check=1)
+        return self.until(lambda state: state["state"] == "done")
+
+
+class Answer:
+    def __init__(self, status: int, headers: dict[str, str], body: bytes) -> None:
+        self.status, self.headers, self.body = status, headers, body
+
+
+@contextmanager
+def asking(target: Path | str, **how: Any) -> Iterator[Asked]:
+    run = Run(quiet=True, colour=False)
+    options = {"verifies": False, "image": False, "ksy": None, "imports": ()} | how
+    shown = explored(run, str(target), **options)
+    try:
+        asked = Asked(shown, run)
+        asked.until(lambda state: state["mapped"])
+        yield asked
+    finally:
+        shown.close()
+
+
+@pytest.fixture
+def words() -> Iterator[Asked]:
+    with asking(SAMPLES / "zs/words-deflate.zs") as asked:
+        yield asked
+
+
+REFUSED = {
+    "another host": ({"host": "evil.example:1234"}, 421),
+    "no host": ({"host": ""}, 421),
+    "another port": ({"host": "127.0.0.1:1235"}, 421),
+    "no token": ({"token": ""}, 403),
+    "another token": ({"token": "the-tokem"}, 403),
+    "a token that is no ASCII": ({"token": "thé-token"}, 403),
+    "another origin": ({"HTTP_ORIGIN": "http://evil.example"}, 403),
+    "an origin without a name": ({"HTTP_ORIGIN": "null"}, 403),
+    "another port of this machine": ({"HTTP_ORIGIN": "http://127.0.0.1:9"}, 403),
+    "another site": ({"HTTP_SEC_FETCH_SITE": "cross-site"}, 403),
+    "a neighbour": ({"HTTP_SEC_FETCH_SITE": "same-site"}, 403),
+    "writing": ({"method": "POST"}, 405),
+    "deleting": ({"method": "DELETE"}, 405),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_request_that_is_not_the_pages_own_is_refused(name: str, words: Asked) -> None:
+    options, status = REFUSED[name]
+    for path in ("", "api/contents", "download", "page.js"):
+        answer = words(path, **options)
+        assert answer.status == status
+        assert b"words" not in answer.body
+        assert dict(HEADERS).items() <= answer.headers.items()
+
+
+def test_the_pages_own_requests_are_answered(words: Asked) -> None:
+    for more in ({}, {"HTTP_SEC_FETCH_SITE": "same-origin"}, {"HTTP_SEC_FETCH_SITE": "none"},
+                 {"HTTP_ORIGIN": f"http://{HOST}"}):  # fmt: skip
+        assert words("api/contents", **more).status == 200
+    assert words("", method="HEAD").body == b""
+
+
+@pytest.mark.parametrize(
+    "path", ["../../etc/passwd", "..%2f..%2fetc/passwd", "page.css/..", "api", "api/", "api/../contents",
+             "//etc/passwd", "page.py", "api/nothing", "download/x"])  # fmt: skip
+def test_a_path_outside_is_not_found(path: str, words: Asked) -> None:
+    answer = words(path)
+    assert (answer.status, answer.body) == (404, b"nothing is here\n")
+
+
+def test_the_token_alone_is_not_an_address(words: Asked) -> None:
+    told: list[Any] = []
+    environ = {"REQUEST_METHOD": "GET", "PATH_INFO": f"/{TOKEN}", "HTTP_HOST": HOST}
+    words.app(environ, lambda *given: told.extend(given))
+    assert told[0] == "404 Not Found"
+
+
+@pytest.mark.parametrize(
+    ("query", "status"),
+    [("api/sections?first=-1", 400), ("api/sections?first=x", 400), ("api/fields", 400), ("api/fields?section=99", 404),
+     ("api/fields?section=" + "9" * 30, 400), ("api/bytes?space=7&start=0&size=1", 404),
+     ("api/bytes?section=0&start=0&size=1", 404), ("api/contents?archive=zs@0+1", 404),
+     ("api/contents?" + "&".join(f"a{n}=1" for n in range(30)), 400), ("download?section=99", 404)],
+)  # fmt: skip
+def test_a_wrong_question_is_refused(query: str, status: int, words: Asked) -> None:
+    assert words(query).status == status
+
+
+def test_the_page_loads_nothing_from_elsewhere(words: Asked) -> None:
+    page = words("")
+    assert page.headers["Content-Type"] == "text/html; charset=utf-8"
+    assert b"http" not in page.body
+    assert "default-src 'none'" in page.headers["Content-Security-Policy"]
+    assert "unsafe" not in page.headers["Content-Security-Policy"]
+    assert words("page.js").body.decode().count('"use strict"') == 1
+    assert len(SCRIPTS) > 3
+    assert b"--gap" in words("page.css").body
+
+
+def test_sections_fields_and_bytes(words: Asked) -> None:
+    data = (SAMPLES / "zs/words-deflate.zs").read_bytes()
+    with exhume.open(data) as archive:
+        known = list(archive.sections())
+    contents = words.json("contents")
+    assert (contents["count"], contents["kind"], contents["format"]) == (len(known), "archive", "zs")
+    assert contents["spaces"][0]["size"] == len(data)
+    sections = words.json("sections", first=1, count=3)
+    assert [(one["name"], one["start"], one["end"]) for one in sections] == [
+        (one.name, one.span.start, one.span.end) for one in known[1:4]
+    ]
+    number = next(number for number, one in enumerate(known) if one.name == "data-1")
+    fields = words.json("fields", section=number)
+    assert fields["tree"]["k"]
+    assert fields["payload_size"] == len(known[number].load())  # type: ignore[misc]
+    assert words(f"api/bytes?section={number}&start=1&size=9").body == known[number].load()[1:10]  # type: ignore[misc]
+    assert words("api/bytes?space=0&start=5&size=20").body == data[5:25]
+    assert words(f"api/bytes?space=0&start={len(data) - 3}&size=20").body == data[-3:]
+    assert len(words("api/bytes?space=0&start=0&size=999999999").body) == len(data)
+    assert words.json("holding", space=0, at=known[number].span.start) == [number]
+    assert words.json("named", name="data-1") == {"section": number}
+    assert words.json("named", name="data", after=number) == {"section": number + 1}
+    assert words.json("named", name="nothing like it") == {"section": None}
+    assert words.json("bands", space=0, start=0, end=len(data))[0][0] == 0
+    assert words.json("bands", space=3, start=0, end=9) == []
+
+
+def test_verdicts_are_told_as_they_are_computed(tmp_path: Path) -> None:
+    data = (SAMPLES / "zs/words-none.zs").read_bytes()
+    with exhume.open(data) as archive:
+        span = archive.sections().named("data-4").span
+    (tmp_path / "bad.zs").write_bytes(flip(data, span.start + 16, 1))
+    with asking(tmp_path / "bad.zs") as asked:
+        before = asked.json("contents")
+        assert (before["state"], before["summary"], before["findings"]) == ("waiting", "not checked yet", [])
+        after = asked.checked()
+        assert (after["verdict"], after["problems"]) == ("damaged", 1)
+        assert after["generation"] > before["generation"]
+        (finding,) = after["findings"]
+        assert (finding["code"], finding["space"], finding["start"]) == ("ZS-202", 0, span.start)
+        (number,) = asked.json("holding", space=0, at=span.start)
+        assert asked.json("sections", first=number, count=1)[0]["bad"] is True
+        assert asked.json("fields", section=number)["bad"] is True
+
+
+@pytest.mark.parametrize(
+    ("name", "query", "first"),
+    [("clp_s/tiny.clps", "*", None), ("zs/words-deflate.zs", "a", "record"),
+     ("leveldb/small", "k", "key"), ("caf/sorted.caf", "*", "name"), ("ark/log", "*", "time_ns"),
+     ("kv_ir/small.clp", "*", None), ("clp_ir/small.clp", "*", None), ("data_bundle/zlib", "*", "name")],
+)  # fmt: skip
+def test_records_are_a_table(name: str, query: str, first: str | None) -> None:
+    with asking(SAMPLES / name) as asked:
+        all_ = asked.json("records", count=3)
+        assert 0 < len(all_["rows"]) <= 3
+        assert first is None or first in all_["columns"]
+        assert all(len(row) == len(all_["columns"]) for row in all_["rows"])
+        assert all_["hint"]
+        second = asked.json("records", first=1, count=2)
+        assert second["first"] == 1
+        found = asked.json("records", query=query, count=5)
+        assert len(found["rows"]) <= 5
+
+
+def test_a_query_that_matches_and_one_that_is_wrong() -> None:
+    with asking(CLPS) as asked:
+        found = asked.json("records", query="level: ERROR", count=4)
+        level = found["columns"].index("level")
+        assert [row[level] for row in found["rows"]] == ["ERROR"] * 4
+        assert found["more"] is True
+        assert asked.json("records", query="level: ERROR", first=8, count=4)["more"] is False
+        wrong = asked("api/records?query=((")
+        assert wrong.status == 400
+        assert json.loads(wrong.body)["message"]
+
+
+def test_what_is_saved(words: Asked) -> None:
+    data = (SAMPLES / "zs/words-deflate.zs").read_bytes()
+    whole = words("download")
+    assert whole.body == data
+    assert whole.headers["Content-Disposition"] == "attachment; filename*=UTF-8''words-deflate.zs.zs"
+    (number,) = (n["section"] for n in [words.json("named", name="data-0")])
+    with exhume.open(data) as archive:
+        section = archive.sections().named("data-0")
+        assert words(f"download?section={number}").body == data[section.span.start : section.span.end]
+        assert words(f"download?section={number}&what=payload").body == section.load()  # type: ignore[misc]
+
+
+def test_an_image_and_the_archives_in_it(tmp_path: Path) -> None:
+    inner = (SAMPLES / "zs/words-none.zs").read_bytes()
+    (tmp_path / "image.dd").write_bytes(bytes(5000) + inner + bytes(3000) + CLPS.read_bytes() + bytes(10))
+    with asking(tmp_path / "image.dd") as asked:
+        assert isinstance(asked.shown, ExploredImage)
+        assert asked.json("contents")["count"] == 1, "nothing is known yet"
+        contents = asked.checked()
+        assert (contents["kind"], contents["summary"]) == ("image", "archives found: 2")
+        keys = [one["archive"] for one in asked.json("sections") if "archive" in one]
+        assert keys[0] == f"zs@5000+{len(inner)}"
+        opened = asked.json("contents", archive=keys[0])
+        assert (opened["format"], opened["spaces"][0]["base"]) == ("zs", 5000)
+        assert asked(f"download?{urlencode({'archive': keys[0]})}").body == inner
+        assert asked.json("state", archive=keys[0], check=1)["state"] in ("running", "done")
+        assert asked.json("records", archive=keys[1], query="level: ERROR", count=1)["rows"]
+        assert asked.json("sections", archive=keys[0], count=1)[0]["start"] == 5000
+
+
+def test_a_file_by_its_specification(tmp_path: Path) -> None:
+    (tmp_path / "one.bin").write_bytes(bytes(range(64)))
+    (tmp_path / "bytes.ksy").write_text("meta: {id: bytes64}\nseq: [{id: head, type: u1}, {id: rest, size: 63}]\n")
+    with asking(tmp_path / "one.bin", ksy=str(tmp_path / "bytes.ksy")) as asked:
+        contents = asked.json("contents")
+        assert (contents["format"], contents["verifies"], contents["searchable"]) == ("ksy:bytes64", False, False)
+        assert [one["n"] for one in asked.json("fields", section=0)["tree"]["k"]] == ["head", "rest"]
+        assert asked("api/records?query=x").status == 400
+
+
+def test_what_cannot_be_read_is_told(tmp_path: Path) -> None:
+    (tmp_path / "cut.zs").write_bytes((SAMPLES / "zs/words-none.zs").read_bytes()[:-30])
+    with asking(tmp_path / "cut.zs") as asked:
+        assert asked.checked()["verdict"] == "damaged"
+        for number in range(asked.json("contents")["count"]):
+            assert asked(f"api/fields?section={number}").status == 200
+
+
+# -- over a socket
+
+
+@contextmanager
+def serving(target: Path, **how: Any) -> Iterator[str]:
+    pytest.importorskip("waitress")
+    from exhume.view.server import Server
+
+    run = Run(quiet=True, colour=False)
+    shown = explored(run, str(target), **{"verifies": True, "image": False, "ksy": None, "imports": ()} | how)
+    try:
+        with Server(shown, opener(run, shown)) as server:
+            thread = threading.Thread(target=server.run)
+            thread.start()
+            try:
+                yield server.url
+            finally:
+                server.stop()
+                thread.join()
+    finally:
+        shown.close()
+
+
+def test_over_a_socket() -> None:
+    with serving(CLPS) as url:
+        assert url.startswith("http://127.0.0.1:")
+        with urllib.request.urlopen(url + "api/contents") as answer:
+            assert json.load(answer)["format"] == "clp-s"
+            assert answer.headers["Server"] is None
+        for request, status in (
+            (urllib.request.Request(url + "api/contents", headers={"Host": "evil.example"}), 421),
+            (urllib.request.Request(url + "api/contents", headers={"Origin": "http://evil.example"}), 403),
+            (urllib.request.Request(url.rsplit("/", 2)[0] + "/api/contents"), 403),
+            (urllib.request.Request(url, method="PUT"), 405),
+        ):
+            with pytest.raises(urllib.error.HTTPError) as error:
+                urllib.request.urlopen(request)
+            with error.value:
+                assert error.value.code == status
+
+
+def test_the_verb_prints_the_address_and_ends(exhume_cli: Cli) -> None:
+    pytest.importorskip("waitress")
+    ran = exhume_cli("explore", CLPS, "--no-browser", "--idle", 0.05, "--json", "-q")
+    assert ran.code == 0
+    told = json.loads(ran.text)
+    assert (told["schema"], told["format"]) == ("exhume.explore/1", "clp-s")
+    assert told["url"].startswith("http://127.0.0.1:")
+    assert exhume_cli("explore", CLPS, "--import", ".").code == 2
+    assert exhume_cli("explore", CLPS, "--image", "--as", "zs").code == 2
+
+
+@pytest.mark.node
+@pytest.mark.slow
+def test_a_person_can_explore(tmp_path: Path) -> None:
+    """In light, dark and on a telephone: an archive with its records, and an image with the archives in it."""
+    data = (SAMPLES / "zs/words-none.zs").read_bytes()
+    (tmp_path / "image.dd").write_bytes(bytes(5000) + flip(data, 400, 1) + bytes(3000) + CLPS.read_bytes())
+    with serving(CLPS) as archive, serving(tmp_path / "image.dd") as image:
+        told = run_browser("page_explore.mjs", archive, image, str(tmp_path), "level: ERROR")
+    for mode in ("light", "dark", "telephone"):
+        seen = told[mode]
+        assert (seen["errors"], seen["elsewhere"], seen["overflow"]) == ([], [], 0), mode
+        assert seen["verdict"].startswith("ok")
+        assert (seen["all"], seen["matching"], seen["said"]) == (50, 11, "0 to 10, the last")
+        assert seen["closed"]
+    use = told["use"]
+    assert (use["errors"], use["named"]["selected"], use["named"]["cursor"]) == ([], "metadata", 64)
+    assert use["saves"] == ["download?section=1", "download?section=1&what=payload"]
+    assert use["spaces"][1] == "payload of metadata (285 bytes)"
+    with exhume.open(CLPS) as opened:
+        assert use["payload"] == opened.sections().named("metadata").load()[:8].hex()  # type: ignore[misc]
+    assert use["linked"]["selected"] == "/schema_tree"
+    assert use["zoomed"].startswith("0x")
+    assert told["image"]["errors"] == []
+    assert told["image"]["inside"]["url"].startswith("archive=zs%405000")
+    if told["axe"] is not None:
+        assert {name: found for name, found in told["axe"].items() if found} == {}
