@@ -192,6 +192,15 @@ CARVED = {
     "nested_in": "int",
     "findings!": ["$finding"],
 }
+HASHED = {"name!": "text", "size!": "int", "sha256!": "text"}
+RUN = {
+    "started": "text",
+    "ended": "text",
+    "verb!": "text",
+    "targets!": "texts",
+    "exit_code": "int",
+    "outputs!": "texts",
+}
 CANDIDATE = {"format!": "text", "confidence!": "number", "span!": "$span", "evidence!": "texts", "note": "text"}
 LOCATION = {
     "file_path!": "text",
@@ -400,16 +409,7 @@ FORMS: dict[str, list[Form]] = {
             "records!": "int",
             "last_digest": "text",
             "runs!": [
-                {
-                    "record!": "int",
-                    "digest!": "text",
-                    "started": "text",
-                    "ended": "text",
-                    "verb!": "text",
-                    "targets!": "texts",
-                    "exit_code": "int",
-                    "outputs!": "texts",
-                }
+                {"record!": "int", "digest!": "text", **RUN},
             ],
             "problems!": [{"record!": "int", "problem!": "text"}],
             "files!": [
@@ -563,6 +563,54 @@ FORMS: dict[str, list[Form]] = {
             "recovered_messages!": "int",
             "lost_messages!": "int",
             "findings!": ["$finding"],
+        }
+    ],
+    "report": [
+        {
+            "output!": "text",
+            "folder!": "text",
+            "created!": "text",
+            "installation!": INSTALLATION,
+            "verdict": VERDICT,
+            "images!": [HASHED],
+            "archives!": [
+                {
+                    **CARVED,
+                    "number!": "int",
+                    "image!": "int",
+                    "sha256!": "text",
+                    "file!": "text",
+                    "group": "int",
+                    "findings_total!": "int",
+                }
+            ],
+            "groups!": [
+                {
+                    "number!": "int",
+                    "format!": "text",
+                    "archive!": "text",
+                    "basis!": "text",
+                    "archives!": ["int"],
+                    "folder!": "text",
+                }
+            ],
+            "recovered!": [
+                {
+                    "archives!": ["int"],
+                    "group": "int",
+                    "output!": "text",
+                    "error": "text",
+                    "format": "text",
+                    "recovered": "counts",
+                    "lost": "counts",
+                    "notes": "texts",
+                    "verdict": VERDICT,
+                    "verified": ("checksums", "reread", "unverifiable", "failed", "nothing"),
+                    "files": [HASHED],
+                }
+            ],
+            "timeline!": [{**RUN, "digest!": "text"}],
+            "problems!": "texts",
         }
     ],
     "salvage": [

@@ -219,6 +219,21 @@ class CarveVerdict(enum.StrEnum):
         return cls.COMPLETE if verdict is Verdict.OK and verified_by is not VerifiedBy.NONE else cls.INCOMPLETE
 
 
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A file of an archive that is a directory, found by itself: what shows which others it belongs to.
+
+    Pieces belong together if one of them refers to the `key` of the other, or if both refer to the same.  `path` is
+    where it is in the directory, `archive` what the archive is called, and `basis` why it is taken to belong to it.
+    """
+
+    key: str
+    refers: frozenset[str]
+    path: str
+    archive: str
+    basis: str
+
+
 LARGE = 4 << 20
 """Stored bytes above which several threads look into one archive that is found: smaller ones are spread themselves."""
 

@@ -83,6 +83,8 @@ class Format(NamedTuple):
       stored differently
     - `locate(source, hit, *, limits, jobs) -> recovery.CarvedArchive | None`: the archive whose signature was hit at
       `hit` of a source, with its exact span
+    - `piece(source, format, *, limits) -> recovery.Piece | None`, for formats that are directories: what a file found
+      in an image, and taken for one of the format `format`, is in an archive of this format
     - `owns(name) -> bool`, for formats that are directories: whether a file or directory of that name, relative to an
       archive, belongs to it
     - `inspect(source_or_tree, *, limits) -> SectionMap`: the sections of an archive that does not open, as far as they
@@ -109,6 +111,7 @@ class Format(NamedTuple):
     salvage: str | None = None
     locate: str | None = None
     owns: str | None = None
+    piece: str | None = None
     recode: str | None = None
     inspect: str | None = None
     parts: str | None = None

@@ -192,6 +192,7 @@ TASKS = [
     Task("any", "export", "{i}/a.zs {i}/a.caf --to jsonl -o {o}/made", apart=True),
     Task("any", "salvage", "{i}/bad-a.zs {i}/bad-a.caf -o {o}/made", apart=True),
     Task("any", "carve", "{i}/image -o {o}/made", tree=True),
+    Task("any", "report", "{i}/image -o {o}/made/case.html --folder {o}/made/case", tree=True),
     Task("any", "map", "{i}/a.zs --svg {o}/made"),
     Task("any", "map", "{i}/a.caf --png {o}/made"),
     Task("any", "explain", "{i}/a.zs --html {o}/made"),

@@ -68,7 +68,7 @@ def test_every_verb_that_writes_and_every_format_is_tried() -> None:
     written = {task.verb for task in TASKS}
     assert written == {
         "carve", "catalog", "compile", "create", "explain", "export", "extract", "map", "payload", "recode", "repair",
-        "salvage", "snippet",
+        "report", "salvage", "snippet",
     }  # fmt: skip
     for id, described in formats().items():
         for verb in filter(described.has, ("create", "recode", "salvage")):

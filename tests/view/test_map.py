@@ -18,15 +18,17 @@ from exhume.findings import STRUCTURE_ONLY
 from exhume.formats.leveldb.table_writer import write_database
 from exhume.layout.sections import Section, SectionKind, SectionMap, SectionRun
 from exhume.testing.corrupt import flip
+from exhume.view.bands import Bar, bands
 from exhume.view.map import (
     COLOURS,
     DAMAGE,
     MARGIN,
+    STRIP,
     TABLE_ROWS,
+    VISIBLE,
     WIDTH,
     Rect,
     Text,
-    _Bar,
     draw_map,
     to_png,
     to_svg,
@@ -181,14 +183,16 @@ def test_a_run_of_sections_is_summed_up_as_its_sections_are(
             drawing = draw_map(archive, archive.verify() if verified else None)
         texts.append([shape.text for shape in drawing.shapes if isinstance(shape, Text)])
         bars = [shape for shape in drawing.shapes if isinstance(shape, Rect) and "data@" in shape.title]
-        assert WIDTH // 4 < len(bars) <= WIDTH
+        assert len(bars) == 1, "neighbours of one kind without room for a name are one band"
+        assert "… " in bars[0].title
+        assert re.search(r"\(\d,\d{3} sections\)", bars[0].title)
         assert {bar.fill for bar in bars} == {COLOURS[SectionKind.DATA]}, "trailers are the smaller part of each bar"
     assert texts[0] == texts[1]
     assert any("data@0 … " in text for text in texts[0])
 
 
 def test_a_sliver_that_asks_for_attention_has_its_colour() -> None:
-    bars = [_Bar.of(Section(str(at), Span("x", at, at + size), kind)) for at, size, kind in
+    bars = [Bar.of(Section(str(at), Span("x", at, at + size), kind)) for at, size, kind in
             ((0, 90, SectionKind.DATA), (90, 1, SectionKind.GAP), (91, 5, SectionKind.CHECKSUM))]  # fmt: skip
     kinds = []
     for other in (bars[2], bars[1]):
@@ -196,6 +200,47 @@ def test_a_sliver_that_asks_for_attention_has_its_colour() -> None:
         kinds.append(bars[0].kind)
     assert kinds == [SectionKind.DATA, SectionKind.GAP]
     assert (bars[0].count, bars[0].kinds.total()) == (3, 96)
+
+
+def test_one_kind_is_one_band_and_a_gap_in_it_is_seen() -> None:
+    sizes = [10] * 500 + [1] + [10] * 500
+    sections, at = [], 0
+    for number, size in enumerate(sizes):
+        kind = SectionKind.GAP if size == 1 else SectionKind.DATA
+        sections.append(Section(f"data-{number}", Span("x", at, at + size), kind))
+        at += size
+    found = list(bands(sections, 1000 / at, 60))
+    assert [bar.kind for bar in found] == [SectionKind.DATA, SectionKind.GAP, SectionKind.DATA]
+    assert sum(bar.count for bar in found) == len(sections)
+    assert found[1].count <= 3
+    assert (found[0].first.name, found[-1].last) == ("data-0", "data-1000")
+    part = list(bands(sections, 1000 / 200, 12, (4900, 5100)))
+    assert part[0].start <= 4900
+    assert part[-1].end >= 5100
+    assert sum(bar.count for bar in part) < 30
+
+
+def test_damage_of_a_thousandth_is_seen_and_numbers_end_where_they_should(data: bytes) -> None:
+    at = data.index(b'"start_byte":500') + len(b'"start_byte":')
+    with exhume.open(flip(data, at, 1)) as archive:
+        drawing = draw_map(archive, archive.verify())
+    marks = [shape for shape in drawing.shapes if isinstance(shape, Rect) and shape.fill == DAMAGE and shape.title]
+    assert marks
+    assert all(mark.width >= VISIBLE and mark.x + mark.width <= WIDTH - MARGIN + 0.01 for mark in marks)
+    numbers = [shape for shape in drawing.shapes if isinstance(shape, Text) and shape.ends]
+    assert len({shape.x for shape in numbers}) == 5
+    svg = to_svg(drawing)
+    assert "prefers-color-scheme: dark" in svg
+    assert 'text-anchor="end"' in svg
+
+
+def test_labels_do_not_collide(data: bytes) -> None:
+    with exhume.open(data) as archive:
+        drawing = draw_map(archive, [])
+    bars = {rect.x: rect for rect in drawing.shapes if isinstance(rect, Rect) and rect.height == STRIP}
+    labels = [shape for shape in drawing.shapes if isinstance(shape, Text) and shape.x - 5 in bars]
+    assert labels
+    assert all(len(label.text) * 7.2 <= bars[label.x - 5].width for label in labels)
 
 
 def test_without_pillow_the_extra_is_named(data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:

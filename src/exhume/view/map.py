@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
@@ -20,7 +19,8 @@ from exhume.errors import ExhumeError, MissingDependencyError, SourceError, Span
 from exhume.findings import Finding, Severity
 from exhume.io.source import Source
 from exhume.layout.measured import Sizes, measuring
-from exhume.layout.sections import Section, SectionItem, SectionKind, SectionRun
+from exhume.layout.sections import SectionItem, Section, SectionKind, SectionMap, SectionRun
+from exhume.view.bands import Bar, bands, tiles_of
 
 WIDTH = 1200
 MARGIN = 20
@@ -28,7 +28,16 @@ STRIP = 64
 ROW = 18
 TABLE_ROWS = 14
 BAR = 7
+LABELLED = 60
+"""Neighbouring sections of one kind that are narrower, and so have no room for a name, are drawn as one band."""
+
+VISIBLE = 3.0
+"""The least width of what is drawn of a problem, however small its part of the file."""
+
 DAMAGED_NAMES = 4
+ENDS = (590, 740, 820, 980, 1060)
+"""Where the columns of numbers in the table end."""
+
 
 COLOURS = {
     SectionKind.STRUCTURE: "#5b8fd9",
@@ -40,7 +49,13 @@ COLOURS = {
 }
 DAMAGE = "#c62828"
 UNCHECKED = "#6a1b9a"
-INK, DIM, PAPER = "#1c1e21", "#6b7178", "#ffffff"
+INK, DIM, PAPER, EMPTY, ON_DARK = "#1c1e21", "#5d636a", "#ffffff", "#f1f2f4", "#fefefe"
+DARK = {
+    INK: "#e3e6ea", DIM: "#aab1b9", PAPER: "#16181b", EMPTY: "#23272c", DAMAGE: "#ff7b72", UNCHECKED: "#ce93d8",
+    "#5b8fd9": "#2f5f9f", "#9fb0c2": "#47525e", "#6dbb82": "#2f6e40", "#dddddd": "#3a3d42", "#e8b25c": "#8a6526",
+    "#d9776f": "#8a3b37", "#1a7f37": "#5fce7c",
+}  # fmt: skip
+"""What each colour is in an SVG where the reader has chosen a dark scheme."""
 VERDICT_COLOURS = {"ok": "#1a7f37", "structure": INK, "damaged": DAMAGE, "incomplete": UNCHECKED, "": DIM}
 """The colours of what `describe_verdict` says: green only if checksums confirm the content."""
 
@@ -67,6 +82,7 @@ class Text:
     colour: str = INK
     size: int = 13
     bold: bool = False
+    ends: bool = False  # whether `x` is its right end
 
 
 @dataclass(slots=True)
@@ -110,42 +126,6 @@ class _Sort:
             self.payload += payload
 
 
-@dataclass(slots=True)
-class _Bar:
-    """One bar of the drawing: a section, or several that begin within one unit, represented by the first."""
-
-    first: Section
-    start: int
-    end: int
-    count: int
-    kinds: Counter[SectionKind]
-
-    @classmethod
-    def of(cls, section: Section) -> _Bar:
-        """The bar of one section."""
-        return cls(section, section.span.start, section.span.end, 1, Counter({section.kind: section.span.size}))
-
-    @classmethod
-    def of_many(cls, run: SectionRun, first: int, last: int) -> _Bar:
-        """That of the sections `[first, last)` of a run."""
-        kinds: Counter[SectionKind] = Counter()
-        for section, _, size in run.sums(first, last):
-            kinds[section.kind] += size
-        return cls(run[first], run.bounds[first], run.bounds[last], last - first, kinds)
-
-    def join(self, other: _Bar) -> None:
-        """Takes over one that follows."""
-        self.end = other.end
-        self.count += other.count
-        self.kinds += other.kinds
-
-    @property
-    def kind(self) -> SectionKind:
-        """The kind that most of its bytes are of, but always one that asks for attention."""
-        troubled = (kind for kind in (SectionKind.UNREAD, SectionKind.GAP) if self.kinds[kind])
-        return next(troubled, max(self.kinds, key=lambda kind: self.kinds[kind]))
-
-
 def draw_map(archive: Archive, findings: Iterable[Finding] | None, *, jobs: int = 1) -> Drawing:
     """The picture of an archive; errors among `findings`, and what could not be checked, are drawn at their place.
     None means that it was not verified.  Sections are found by `jobs` threads (0: one per core).
@@ -174,16 +154,21 @@ def draw_map(archive: Archive, findings: Iterable[Finding] | None, *, jobs: int 
     drawing.shapes.append(Text(MARGIN, y, words, colour, bold=True))
     y += 12
     tiles = [part for part in found.parts if isinstance(part, SectionRun) or part.parent is None]
-    by_file: dict[str, list[SectionItem]] = {name: [] for name in found.sources}
-    for part in tiles:
-        by_file[part.span.source].append(part)
     for name, source in found.sources.items():
-        y = _strip(drawing, y, name, source, by_file[name], problems)
+        y = _strip(drawing, y, name, source, tiles_of(tiles, name), problems)
     y = _legend(drawing, y + 8)
     known = sizes if not problems else {}
     sorts = _sorts(tiles, known, decode=findings is not None, sound=not problems)
     y = _table(drawing, y + 8, sorts, total.total)
     drawing.height = int(y + MARGIN)
+    return drawing
+
+
+def draw_strip(source: Source, found: SectionMap, problems: Sequence[Finding]) -> Drawing:
+    """The picture of one file as a strip: an image, whose sections are the archives in it."""
+    drawing = Drawing()
+    y = _strip(drawing, 0, source.name, source, tiles_of(found.parts, source.name), problems)
+    drawing.height = int(y)
     return drawing
 
 
@@ -194,37 +179,10 @@ def _strip(
     y += 20
     inner = WIDTH - 2 * MARGIN
     scale = inner / source.size if source.size else 0.0
-    drawing.shapes.append(Rect(MARGIN, y, inner, STRIP, "#f1f2f4"))
-    for bar in _bars(tiles, scale):
+    drawing.shapes.append(Rect(MARGIN, y, inner, STRIP, EMPTY))
+    for bar in bands(tiles, scale, LABELLED) if scale else ():
         _draw(drawing, y, MARGIN + (bar.start - source.origin) * scale, (bar.end - bar.start) * scale, bar)
     return _problems(drawing, y, name, source, tiles, problems)
-
-
-def _bars(tiles: Iterable[SectionItem], scale: float) -> Iterator[_Bar]:
-    """What a strip shows that has `scale` units for each byte: sections of less than one unit together."""
-    waiting: _Bar | None = None
-    for part in tiles:
-        for bar in _split(part, scale) if isinstance(part, SectionRun) else (_Bar.of(part),):
-            is_narrow = (bar.end - bar.start) * scale < 1
-            if waiting is not None and is_narrow and (bar.start - waiting.start) * scale < 1:
-                waiting.join(bar)
-                continue
-            if waiting is not None:
-                yield waiting
-            waiting = bar
-    if waiting is not None:
-        yield waiting
-
-
-def _split(run: SectionRun, scale: float) -> Iterator[_Bar]:
-    """The bars of a run: those of its sections that are narrow and begin in the same unit are one."""
-    at = 0
-    while at < len(run):
-        stop = bisect_left(run.bounds, run.bounds[at] + 1 / scale, at + 1, len(run))
-        if stop > at + 1 and (run.bounds[stop] - run.bounds[stop - 1]) * scale >= 1:
-            stop -= 1
-        yield _Bar.of_many(run, at, stop)
-        at = stop
 
 
 def _problems(
@@ -234,16 +192,22 @@ def _problems(
     inner = WIDTH - 2 * MARGIN
     scale = inner / source.size if source.size else 0.0
     touched: dict[bool, set[int]] = {True: set(), False: set()}
+    marks: dict[tuple[bool, int, int], list[Finding]] = {}
     for finding in problems:
         span = finding.span
         if span is None or span.source != name:
             continue
         is_error = finding.severity is Severity.ERROR
-        x = MARGIN + (span.start - source.origin) * scale
-        width = min(max(2.0, span.size * scale), MARGIN + inner - x)
-        for top in (y - BAR, y + STRIP):
-            drawing.shapes.append(Rect(x, top, width, BAR, DAMAGE if is_error else UNCHECKED, str(finding)))
+        x = min((span.start - source.origin) * scale, inner - VISIBLE)
+        width = min(max(VISIBLE, span.size * scale), inner - x)
+        marks.setdefault((is_error, round(x), round(width)), []).append(finding)
         touched[is_error].add(span.start)
+    for (is_error, x, width), found in sorted(
+        marks.items(), key=lambda mark: mark[0]
+    ):  # errors above what is unchecked
+        title = str(found[0]) + (f" (and {len(found) - 1:,} more)" if len(found) > 1 else "")
+        for top in (y - BAR, y + STRIP):
+            drawing.shapes.append(Rect(MARGIN + x, top, width, BAR, DAMAGE if is_error else UNCHECKED, title))
     y += STRIP + BAR + 6
     for is_error, word, colour in ((True, "damaged", DAMAGE), (False, "not checked", UNCHECKED)):
         if sections := _touched(tiles, sorted(touched[is_error])):
@@ -266,21 +230,26 @@ def _touched(tiles: Iterable[SectionItem], starts: Sequence[int]) -> list[Sectio
     return found
 
 
-def _draw(drawing: Drawing, y: float, x: float, width: float, bar: _Bar) -> None:
+def _draw(drawing: Drawing, y: float, x: float, width: float, bar: Bar) -> None:
     if width <= 0:
         return
-    section, count = bar.first, bar.count
-    more = f" and {count - 1} more" if count > 1 else ""
-    ratio = ""
-    if count == 1 and section.payload_size and section.span.size:
-        ratio = f", {section.payload_size / section.span.size:.2f}x"
-    codec = f", {section.codec}" if section.codec else ""
-    title = f"{section.name}{more}: {bar.start}..{bar.end}{codec}{ratio}"
+    section = bar.first
+    ratio, codec, more = "", "", ""
+    if bar.count == 1:
+        codec = f", {section.codec}" if section.codec else ""
+        if section.payload_size and section.span.size:
+            ratio = f", {section.payload_size / section.span.size:.2f}x"
+    else:
+        more = f" ({bar.count:,} sections)"
+    title = f"{bar.name}{more}: {bar.start}..{bar.end}{codec}{ratio}"
     drawing.shapes.append(Rect(x, y, max(width - (0.6 if width > 3 else 0), 0.4), STRIP, COLOURS[bar.kind], title))
-    if width > 60 and count == 1:
-        room = int(width / 7.2)
-        drawing.shapes.append(Text(x + 5, y + 22, _fit(section.name, room), PAPER if _dark(section.kind) else INK, 12))
-        drawing.shapes.append(Text(x + 5, y + 40, _fit(f"{section.span.size:,} B{ratio}", room), INK, 11))
+    if width > LABELLED:
+        room = int((width - 8) / 7.2)
+        colour = ON_DARK if _dark(bar.kind) else INK
+        drawing.shapes.append(Text(x + 5, y + 22, _fit(bar.name, room), colour, 12))
+        drawing.shapes.append(Text(x + 5, y + 40, _fit(f"{bar.end - bar.start:,} B{ratio}", room), colour, 11))
+        if more:
+            drawing.shapes.append(Text(x + 5, y + 56, _fit(more.strip(" ()"), room), colour, 11))
 
 
 def _dark(kind: SectionKind) -> bool:
@@ -365,24 +334,18 @@ def _payload_size(section: Section, *, decode: bool, sound: bool) -> int | None:
 
 
 def _table(drawing: Drawing, y: float, sorts: Sequence[_Sort], total: int) -> float:
-    columns = (
-        (MARGIN, "sections"),
-        (520, "count"),
-        (610, "stored bytes"),
-        (760, "share"),
-        (850, "decompressed"),
-        (1010, "ratio"),
-    )
-    for x, label in columns:
-        drawing.shapes.append(Text(x, y + 13, label, DIM, 12, bold=True))
+    for at, label in zip(
+        (MARGIN, *ENDS), ("sections", "count", "stored bytes", "share", "decompressed", "ratio"), strict=True
+    ):
+        drawing.shapes.append(Text(at, y + 13, label, DIM, 12, bold=True, ends=at != MARGIN))
     y += ROW + 4
     for sort in sorts[:TABLE_ROWS]:
         drawing.shapes.append(Rect(MARGIN, y + 2, 10, 10, COLOURS[sort.kind]))
+        drawing.shapes.append(Text(MARGIN + 16, y + 12, _fit(sort.name, 62), INK, 12))
         share = f"{sort.stored / total:.1%}" if total else "-"
         payload = f"{sort.payload:,}" if sort.packed else "-"
-        cells = (_fit(sort.name, 62), f"{sort.count:,}", f"{sort.stored:,}", share, payload, sort.ratio)
-        for (x, _), text in zip(columns, cells, strict=True):
-            drawing.shapes.append(Text(x + (16 if x == MARGIN else 0), y + 12, text, INK, 12))
+        for at, text in zip(ENDS, (f"{sort.count:,}", f"{sort.stored:,}", share, payload, sort.ratio), strict=True):
+            drawing.shapes.append(Text(at, y + 12, text, INK, 12, ends=True))
         y += ROW
     if len(sorts) > TABLE_ROWS:
         rest = sum(sort.stored for sort in sorts[TABLE_ROWS:])
@@ -401,21 +364,30 @@ def _table(drawing: Drawing, y: float, sorts: Sequence[_Sort], total: int) -> fl
 
 def to_svg(drawing: Drawing) -> str:
     """The drawing as one SVG document; it needs no fonts or files."""
+    dark = " ".join(f".{_class(light)} {{ fill: {colour} }}" for light, colour in DARK.items())
     out = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{drawing.width}" height="{drawing.height}" '
         f'viewBox="0 0 {drawing.width} {drawing.height}" font-family="system-ui, sans-serif">',
-        f'<rect width="100%" height="100%" fill="{PAPER}"/>',
+        f"<style>@media (prefers-color-scheme: dark) {{ {dark} }}</style>",
+        f'<rect width="100%" height="100%" fill="{PAPER}" class="{_class(PAPER)}"/>',
     ]
     for shape in drawing.shapes:
         if isinstance(shape, Rect):
             title = f"<title>{_xml(shape.title)}</title>" if shape.title else ""
             box = f'x="{shape.x:.2f}" y="{shape.y:.2f}" width="{shape.width:.2f}" height="{shape.height:.2f}"'
-            out.append(f"<rect {box} fill={quoteattr(shape.fill)}>{title}</rect>")
+            out.append(f"<rect {box} fill={quoteattr(shape.fill)} class={quoteattr(_class(shape.fill))}>{title}</rect>")
         else:
             weight = ' font-weight="600"' if shape.bold else ""
             place = f'x="{shape.x:.2f}" y="{shape.y:.2f}" font-size="{shape.size}"'
-            out.append(f'<text {place} fill="{shape.colour}"{weight}>{_xml(shape.text)}</text>')
+            weight += ' text-anchor="end"' if shape.ends else ""
+            fill = f'fill="{shape.colour}" class="{_class(shape.colour)}"'
+            out.append(f"<text {place} {fill}{weight}>{_xml(shape.text)}</text>")
     return "\n".join([*out, "</svg>", ""])
+
+
+def _class(colour: str) -> str:
+    """The class of what has a colour, by which a dark scheme changes it."""
+    return f"map-{colour.removeprefix('#')}"
 
 
 def _xml(text: str) -> str:
@@ -443,7 +415,13 @@ def to_png(drawing: Drawing, scale: int = 2) -> bytes:
             )
         else:
             font = ImageFont.load_default(shape.size * scale)
-            pen.text((shape.x * scale, shape.y * scale), shape.text, fill=shape.colour, font=font, anchor="ls")
+            pen.text(
+                (shape.x * scale, shape.y * scale),
+                shape.text,
+                fill=shape.colour,
+                font=font,
+                anchor="rs" if shape.ends else "ls",
+            )
     out = io.BytesIO()
     image.save(out, "PNG", optimize=True)
     return out.getvalue()

@@ -26,6 +26,7 @@ FORMAT = Format(
     salvages=("archive", "jsonl"),
     owns="probe:owns",
     locate="locate:locate",
+    piece="locate:piece",
     limitations=(
         "No log written by Ark itself is public: layouts that rest on assumptions are listed in docs/formats/ark.md.",
         "awlog (single-file web logs) is another format and not read.",

@@ -31,7 +31,7 @@ from exhume.formats.ark.splits import Split
 from exhume.formats.ark.verify import check_entries
 from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.recovery import CarvedArchive, CarveVerdict, VerifiedBy
+from exhume.recovery import CarvedArchive, CarveVerdict, Piece, VerifiedBy
 
 MAX_CAPACITY: Final = 1 << 24
 """The most index slots that a header may claim; with more, it is not taken for a header."""
@@ -48,6 +48,29 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: i
     if source.read_up_to(hit, len(TRAILER_MAGIC_BYTES)) == TRAILER_MAGIC_BYTES:
         return _locate_manifest(source, hit, limits)
     return _locate_split(source, hit, limits)
+
+
+def piece(source: Source, format: str, *, limits: Limits = DEFAULT_LIMITS) -> Piece | None:
+    """The manifest or split that a file is: a manifest names its splits.  Raises what reading one raises."""
+    if format != "ark":
+        return None
+    if (
+        source.read_up_to(max(0, source.size - len(TRAILER_MAGIC_BYTES)), len(TRAILER_MAGIC_BYTES))
+        == TRAILER_MAGIC_BYTES
+    ):
+        span = source.span(0, source.size)
+        limits.check("structure_size", source.size, span)
+        manifest = load_manifest(source.read_at(0, source.size), span).manifest
+        named = frozenset(split.identifier for _, _, split in manifest.splits())
+        path = f"manifests/{manifest.identifier}"
+        return Piece(manifest.identifier, named, path, f"Ark log {manifest.identifier}", _BASIS)
+    head = source.read_up_to(0, HEADER_WINDOW)
+    header = parse_split_header(head, source.span(0, len(head)))
+    path = f"splits/{header.identifier}"
+    return Piece(header.identifier, frozenset(), path, f"Ark log of split {header.identifier}", _BASIS)
+
+
+_BASIS: Final = "the manifest names its splits"
 
 
 def _locate_manifest(source: Source, hit: int, limits: Limits) -> CarvedArchive | None:

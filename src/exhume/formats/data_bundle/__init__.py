@@ -21,6 +21,7 @@ FORMAT = Format(
     salvages=("archive", "files", "jsonl"),
     owns="probe:owns",
     locate="locate:locate",
+    piece="locate:piece",
     recode="recode:recode",
     limitations=(
         "metadata inside a shard (inline or at its end) was never defined upstream and is not read",

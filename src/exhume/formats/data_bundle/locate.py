@@ -5,11 +5,14 @@ from __future__ import annotations
 from exhume.codecs import decompress_prefix
 from exhume.errors import ExhumeError, LimitExceededError
 from exhume.formats.data_bundle import checks
+from exhume.formats.data_bundle.index import parse_config
+from exhume.formats.data_bundle.layout_keys import CONFIG_KEY
 from exhume.formats.data_bundle.messages import Compression, align, compression_name
+from exhume.formats.data_bundle.names import INDEX, shard_name
 from exhume.formats.data_bundle.shard import read_header
 from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.recovery import CarvedArchive, CarveVerdict, VerifiedBy
+from exhume.recovery import CarvedArchive, CarveVerdict, Piece, VerifiedBy
 
 _MOST = 64 << 20
 _STEP = 1 << 20
@@ -64,3 +67,31 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: i
     return CarvedArchive(
         "databundle", window.span(0, min(end, window.size)), CarveVerdict.PARTIAL, confidence, verified_by=proof
     )
+
+
+def piece(source: Source, format: str, *, limits: Limits = DEFAULT_LIMITS) -> Piece | None:
+    """The shard, or the table of an index, that a file is.
+
+    Neither names its bundle: those with the same record size and codec are taken to belong together.  Raises what
+    reading one raises.
+    """
+    if format == "databundle":
+        header = read_header(source, limits)
+        return _piece(
+            f"shard {header.shard_index}", shard_name(header.shard_index), header.record_size, header.compression
+        )
+    if format != "leveldb":
+        return None
+    from exhume.formats.leveldb.reader import LevelDbArchive
+
+    value = LevelDbArchive(source, limits=limits).database.get(CONFIG_KEY)
+    if value is None:
+        return None
+    config = parse_config(value, source.span(0, source.size))
+    number = source.origin % 1_000_000  # tables of one index are told apart by their place
+    return _piece(f"table at {source.origin}", f"{INDEX}/{number:06d}.sst", config.record_size, config.compression)
+
+
+def _piece(what: str, path: str, record_size: int, compression: int) -> Piece:
+    kind = f"bundle with records of {record_size} bytes, {compression_name(compression)}"
+    return Piece(what, frozenset({kind}), path, kind, "record size and codec agree: a shard does not name its bundle")

@@ -1,0 +1,303 @@
+"""The case report as one HTML page without scripts: it opens anywhere, prints, and loads nothing."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Mapping, Sequence
+from typing import IO, Any, Self
+
+from exhume.counts import counted
+from exhume.engines.inspect import Inspection
+from exhume.engines.report import CaseReport, Found, Recovered
+from exhume.errors import ExhumeError, SourceError
+from exhume.io.source import Source
+from exhume.layout.sections import Section, SectionKind, SectionMap
+from exhume.limits import DEFAULT_LIMITS, Limits
+from exhume.recovery import CarveVerdict, Proof, Verified
+from exhume.registry import get_format
+from exhume.view.map import draw_map, draw_strip, to_svg
+from exhume.view.parts import asset
+
+MOST_MAPS = 40
+"""Archives that are drawn section by section: damaged ones first."""
+
+RESTS_ON = {
+    Proof.CHECKSUMS: "checksums of its content were computed",
+    Proof.STRUCTURE: "its content was decoded, or each part begins or ends as it must; no checksum covers it",
+    Proof.NOTHING: "the format provides no way to check its content",
+}
+MEANS = {
+    CarveVerdict.WHOLE: "present from beginning to end, and no rule is broken",
+    CarveVerdict.PARTIAL: "its beginning or its end is missing, or elsewhere in the image",
+    CarveVerdict.DAMAGED: "present from beginning to end, with errors in between",
+    CarveVerdict.INCOMPLETE: "present from beginning to end, without errors, but its content could not be checked",
+}
+PROOF = {
+    Verified.CHECKSUMS: "its content matches the checksums of the original",
+    Verified.REREAD: "its content decodes without errors, but no checksum covers it",
+    Verified.UNVERIFIABLE: "the format provides no way to verify the content",
+    Verified.FAILED: "it does not verify",
+    Verified.NOTHING: "no content was recovered",
+}
+
+
+def write_report(
+    file: IO[str],
+    case: CaseReport,
+    images: Sequence[Source],
+    *,
+    created: str,
+    versions: Mapping[str, str],
+    timeline: Iterable[Mapping[str, Any]] = (),
+    limits: Limits = DEFAULT_LIMITS,
+) -> None:
+    """Writes the page of a case.
+
+    Args:
+        file: Where to.
+        case: The result of `exhume.engines.report.build_report`.
+        images: The same images, which are read again for the maps.
+        created: When the report was made, in ISO 8601 with a zone.
+        versions: What made it, by name.
+        timeline: Runs of exhume that audit records tell of, with `started`, `ended`, `verb`, `targets`, `exit_code`,
+            `outputs` and `digest`.
+        limits: What hostile input may cost.
+
+    Raises:
+        SourceError: An image that could be read cannot be read now.
+    """
+    names = ", ".join(image.name for image in case.images)
+    file.write(_HEAD.format(title=_text(f"Case report: {names}"), css=asset("report.css")))
+    file.write(
+        f"<h1>Case report</h1>\n<p class='dim'>Made on {_text(created)} by exhume {_text(versions['exhume'])}</p>\n"
+    )
+    _summary(file, case)
+    _images(file, case, images)
+    _archives(file, case)
+    _groups(file, case)
+    _recovered(file, case)
+    _details(file, case, images, limits)
+    _timeline(file, list(timeline))
+    _terms(file)
+    rows = ([name, version] for name, version in versions.items())
+    file.write("<h2>Versions</h2>\n" + _table(["what", "version"], rows))
+    file.write("</main>\n</body>\n</html>\n")
+
+
+def _summary(file: IO[str], case: CaseReport) -> None:
+    counts = {verdict: sum(one.carved.verdict is verdict for one in case.archives) for verdict in CarveVerdict}
+    told = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
+    found = f"{counted(len(case.archives), 'archives')} found" + (f": {told}" if told else "")
+    file.write(f"<p class='summary'>{_text(found)}. ")
+    file.write(
+        f"{_text(counted(len(case.recovered), 'recoveries'))} attempted. "
+        f"Files are below <code>{_text(case.folder)}</code>.</p>\n"
+    )
+    for name in case.changed:
+        file.write(
+            f"<p class='damaged'>{_text(name)}: the content does not match the digest stored in the container</p>\n"
+        )
+
+
+def _images(file: IO[str], case: CaseReport, images: Sequence[Source]) -> None:
+    rows = ([image.name, f"{image.size:,}", _Code(image.sha256)] for image in case.images)
+    file.write("<h2>Images</h2>\n" + _table(["image", "bytes", "SHA-256"], rows, right={1}))
+    for number, image in enumerate(images):
+        found = [one for one in case.archives if one.image == number and one.nested_in is None]
+        sections = [Section(_name(one), one.carved.span, _kind(one)) for one in found]
+        problems = [finding for one in found for finding in one.carved.findings if finding.is_problem]
+        file.write(f"<figure>{to_svg(draw_strip(image, SectionMap([(image, sections)]), problems))}\n")
+        file.write(
+            "<figcaption>Blue: whole or incomplete; red: damaged or partial; orange: no archive.</figcaption>\n"
+            "</figure>\n"
+        )
+
+
+def _name(found: Found) -> str:
+    return f"#{found.number} {found.carved.format}"
+
+
+def _kind(found: Found) -> SectionKind:
+    is_whole = found.carved.verdict in (CarveVerdict.WHOLE, CarveVerdict.INCOMPLETE)
+    return SectionKind.STRUCTURE if is_whole else SectionKind.UNREAD
+
+
+def _archives(file: IO[str], case: CaseReport) -> None:
+    rows = []
+    for one in case.archives:
+        carved = one.carved
+        inside = "" if one.nested_in is None else f"in #{one.nested_in}"
+        group = "" if one.group is None else f"group {one.group}"
+        image = case.images[one.image].name if len(case.images) > 1 else ""
+        rows.append([
+            _Link(f"#{one.number}", f"a{one.number}"), image, f"{carved.offset:,}", f"{carved.length:,}", carved.format,
+            _Verdict(carved.verdict), str(carved.proved_by), f"{carved.intact:,}", f"{carved.confidence:.0%}",
+            " ".join(filter(None, (inside, group))), _Code(one.sha256),
+        ])  # fmt: skip
+    header = ["", "image", "offset", "bytes", "format", "verdict", "rests on", "intact", "confidence", "", "SHA-256"]
+    file.write(
+        "<h2>Archives</h2>\n" + (_table(header, rows, right={2, 3, 7, 8}) if rows else "<p>None was found.</p>\n")
+    )
+
+
+def _groups(file: IO[str], case: CaseReport) -> None:
+    if not case.groups:
+        return
+    rows = [
+        [
+            str(one.number),
+            one.format,
+            one.archive,
+            ", ".join(f"#{n}" for n in one.archives),
+            one.basis,
+            _Code(one.folder),
+        ]
+        for one in case.groups
+    ]
+    file.write("<h2>What belongs together</h2>\n")
+    file.write(_table(["group", "format", "archive", "pieces", "because", "copied to"], rows))
+
+
+def _recovered(file: IO[str], case: CaseReport) -> None:
+    if not case.recovered:
+        return
+    file.write("<h2>Recovered</h2>\n")
+    rows = [[_of(one), _Code(one.output), *_outcome(one)] for one in case.recovered]
+    file.write(_table(["of", "output", "recovered", "lost", "proof", "notes"], rows))
+    files = [[_Code(each.name), f"{each.size:,}", _Code(each.sha256)] for one in case.recovered for each in one.files]
+    if files:
+        file.write("<h3>Files</h3>\n" + _table(["file", "bytes", "SHA-256"], files, right={1}))
+
+
+def _of(one: Recovered) -> str:
+    return f"group {one.group}" if one.group is not None else ", ".join(f"#{number}" for number in one.archives)
+
+
+def _outcome(one: Recovered) -> list[str]:
+    if one.report is None:
+        return ["nothing", "", f"not salvaged: {one.error}", ""]
+    counts = [
+        ", ".join(counted(count, kind) for kind, count in kinds.items() if count) or "nothing"
+        for kinds in (one.report.recovered, one.report.lost)
+    ]
+    return [*counts, PROOF[one.report.verified], "; ".join(one.report.notes)]
+
+
+def _details(file: IO[str], case: CaseReport, images: Sequence[Source], limits: Limits) -> None:
+    order = sorted(case.archives, key=lambda one: one.carved.verdict is CarveVerdict.WHOLE)
+    drawn = {one.number for one in order[:MOST_MAPS]}
+    for one in case.archives:
+        carved = one.carved
+        where = f"{carved.offset:,} to {carved.end:,} of {case.images[one.image].name}"
+        file.write(f"<section id='a{one.number}'>\n<h3>{_text(_name(one))} at {_text(where)}</h3>\n")
+        file.write(
+            f"<p>{_cell(_Verdict(carved.verdict))}: {_text(MEANS[carved.verdict])}. "
+            f"Rests on: {_text(RESTS_ON[carved.proved_by])}."
+        )
+        caveat = carved.note or "; ".join(get_format(carved.format).limitations[:1])
+        file.write(f" Caveat of the format: {_text(caveat)}.</p>\n" if caveat else "</p>\n")
+        file.write(f"<p>Copied to <code>{_text(one.file)}</code>, SHA-256 <code>{one.sha256}</code>.</p>\n")
+        shown = one.to_dict()
+        if shown["findings"]:
+            rows = (
+                [each["code"], each["severity"], str(finding)]
+                for each, finding in zip(shown["findings"], carved.findings, strict=False)
+            )
+            file.write(_table(["code", "severity", "finding"], rows))
+            if (more := shown["findings_total"] - len(shown["findings"])) > 0:
+                file.write(f"<p>and {counted(more, 'more findings')}</p>\n")
+        if one.number in drawn and (picture := _map(one, images[one.image], limits)):
+            file.write(f"<figure>{picture}</figure>\n")
+        file.write("</section>\n")
+
+
+def _map(found: Found, image: Source, limits: Limits) -> str:
+    """The map of an archive; empty if it cannot be opened by itself."""
+    carved = found.carved
+    window = image.window(carved.offset - image.origin, carved.end - image.origin)
+    try:
+        return to_svg(draw_map(Inspection(window, get_format(carved.format), limits=limits), carved.findings))
+    except SourceError:
+        raise
+    except ExhumeError:
+        return ""
+
+
+def _timeline(file: IO[str], runs: Sequence[Mapping[str, Any]]) -> None:
+    if not runs:
+        return
+    rows = [
+        [run["started"] or "", run["ended"] or "", run["verb"], ", ".join(run["targets"]), str(run["exit_code"]),
+         ", ".join(run["outputs"]), _Code(run["digest"])] for run in runs
+    ]  # fmt: skip
+    header = ["started (UTC)", "ended (UTC)", "verb", "targets", "exit code", "outputs", "record"]
+    file.write("<h2>Timeline</h2>\n" + _table(header, rows, right={4}))
+
+
+def _terms(file: IO[str]) -> None:
+    rows = [[_Verdict(verdict), meaning] for verdict, meaning in MEANS.items()]
+    rows += [[f"rests on {proof}", meaning] for proof, meaning in RESTS_ON.items()]
+    file.write("<h2>Terms</h2>\n" + _table(["term", "meaning"], rows))
+    file.write("<p>Offsets are decimal and count from the first byte of the image; the end is not included. ")
+    file.write("Confidence is how sure it is that the bytes are of the format, not whether they are intact.</p>\n")
+
+
+class _Code(str):
+    """Text in a fixed font."""
+
+
+class _Verdict(str):
+    """A verdict, in its colour."""
+
+
+class _Link(str):
+    """Text that leads to a place on the page."""
+
+    target: str
+
+    def __new__(cls, text: str, target: str) -> Self:
+        made = super().__new__(cls, text)
+        made.target = target
+        return made
+
+
+def _table(header: Sequence[str], rows: Iterable[Sequence[str]], right: Iterable[int] = ()) -> str:
+    """A table; columns without any text are left out."""
+    kept = list(rows)
+    shown = [at for at in range(len(header)) if any(row[at] for row in kept)]
+    aligned = set(right)
+    mark = {at: " class='right'" if at in aligned else "" for at in shown}
+    head = "".join(f"<th scope='col'{mark[at]}>{_text(header[at])}</th>" for at in shown)
+    body = "".join("<tr>" + "".join(f"<td{mark[at]}>{_cell(row[at])}</td>" for at in shown) + "</tr>\n" for row in kept)
+    table = f"<table><thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody></table>"
+    return f"<div class='table' tabindex='0'>{table}</div>\n"
+
+
+def _cell(value: str) -> str:
+    if isinstance(value, _Code):
+        return f"<code>{_text(value)}</code>"
+    if isinstance(value, _Verdict):
+        return f"<b class='{_text(value)}'>{_text(value)}</b>"
+    if isinstance(value, _Link):
+        return f"<a href='#{_text(value.target)}'>{_text(value)}</a>"
+    return _text(value)
+
+
+def _text(value: str) -> str:
+    """Text that is safe on a page: characters that are not printable become dots."""
+    return html.escape("".join(c if c.isprintable() else "·" for c in str(value)))
+
+
+_HEAD = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>
+{css}</style>
+</head>
+<body>
+<main>
+"""

@@ -1,0 +1,179 @@
+"""The case report: what was found, grouped and recovered, the same bytes every time, on one safe page."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import exhume
+from exhume.testing.corrupt import flip
+from tests.conftest import ROOT
+
+Cli = Callable[..., Any]
+SAMPLES = ROOT / "tests/samples"
+
+
+@pytest.fixture(scope="module")
+def image(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A damaged ZS file, a clp-s archive, a bundle's shard and table, and an Ark log's split and manifest."""
+    folder = tmp_path_factory.mktemp("report")
+    with exhume.create(folder / "bundle", "databundle") as writer:
+        members: Any = writer
+        members.add("a/one.txt", b"hello " * 40)
+        members.add("two.txt", b"world " * 90)
+    ark = SAMPLES / "ark/log"
+    words = (SAMPLES / "zs/words-none.zs").read_bytes()
+    parts = [flip(words, 400, 1), (ROOT / "examples/clp_s/events.clps").read_bytes()]
+    parts += [path.read_bytes() for path in sorted((folder / "bundle").rglob("*")) if path.name.startswith("shard-")]
+    parts += [path.read_bytes() for path in sorted((folder / "bundle").rglob("*.sst"))]
+    parts += [path.read_bytes() for path in sorted(ark.rglob("*")) if path.is_file()]
+    path = folder / "disk.img"
+    path.write_bytes(b"".join(bytes(4096) + part for part in parts) + bytes(512))
+    return path
+
+
+@pytest.fixture
+def made(image: Path, tmp_path: Path, exhume_cli: Cli, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, dict[str, Any]]:
+    """The page and the document of a report in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+    shutil.copy(image, "disk.img")
+    ran = exhume_cli("report", "disk.img", "-o", "case.html", "--json", "-q")
+    assert ran.code == 3, ran.err
+    return tmp_path, json.loads(ran.text)
+
+
+def test_everything_is_hashed_copied_and_judged(made: tuple[Path, dict[str, Any]], image: Path) -> None:
+    folder, told = made
+    data = image.read_bytes()
+    assert told["images"] == [{"name": "disk.img", "size": len(data), "sha256": hashlib.sha256(data).hexdigest()}]
+    assert told["created"] == "2023-11-14T22:13:20Z"
+    assert told["verdict"] == "damaged"
+    for one in told["archives"]:
+        part = data[one["offset"] : one["offset"] + one["length"]]
+        assert (folder / "case" / one["file"]).read_bytes() == part
+        assert one["sha256"] == hashlib.sha256(part).hexdigest()
+    first = told["archives"][0]
+    assert (first["format"], first["verdict"], first["findings"][0]["code"]) == ("zs", "damaged", "ZS-202")
+    assert first["findings_total"] == len(first["findings"])
+
+
+def test_pieces_are_put_together_and_salvaged(made: tuple[Path, dict[str, Any]]) -> None:
+    folder, told = made
+    by_format = {group["format"]: group for group in told["groups"]}
+    formats = {name: [told["archives"][n]["format"] for n in group["archives"]] for name, group in by_format.items()}
+    assert formats["databundle"] == ["databundle", "leveldb"]
+    assert set(formats["ark"]) == {"ark"}
+    assert len(formats["ark"]) > 1
+    bundle = next(one for one in told["recovered"] if one["group"] == by_format["databundle"]["number"])
+    assert {file["name"].partition("/")[2]: file["size"] for file in bundle["files"]} == {
+        "a/one.txt": 240,
+        "two.txt": 540,
+    }
+    assert bundle["verified"] == "checksums"
+    assert (folder / "case" / bundle["output"] / "two.txt").read_bytes() == b"world " * 90
+    zs = next(one for one in told["recovered"] if one["archives"] == [0])
+    assert zs["verified"] == "checksums"
+    assert exhume.verify(folder / "case" / zs["output"]).ok
+    for file in (file for one in told["recovered"] for file in one.get("files", ())):
+        assert hashlib.sha256((folder / "case" / file["name"]).read_bytes()).hexdigest() == file["sha256"]
+
+
+def test_the_same_image_gives_the_same_bytes(
+    made: tuple[Path, dict[str, Any]], tmp_path: Path, exhume_cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, told = made
+
+    def everything(place: Path) -> dict[str, bytes]:
+        return {
+            path.relative_to(place).as_posix(): path.read_bytes() for path in sorted(place.rglob("*")) if path.is_file()
+        }
+
+    before = everything(folder)
+    again = tmp_path / "again"
+    again.mkdir()
+    monkeypatch.chdir(again)
+    shutil.copy(folder / "disk.img", "disk.img")
+    ran = exhume_cli("report", "disk.img", "-o", "case.html", "--json", "-q")
+    assert json.loads(ran.text) == told
+    assert everything(again) == before
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000001")
+    assert exhume_cli("report", "disk.img", "-o", "other.html", "--folder", "c2", "-q").code == 3
+    one, two = (again / "case.html").read_text(), (again / "other.html").read_text()
+    assert two.replace("22:13:21Z", "22:13:20Z").replace("<code>c2</code>", "<code>case</code>") == one
+
+
+def test_the_page_says_what_the_document_says(made: tuple[Path, dict[str, Any]]) -> None:
+    folder, told = made
+    page = (folder / "case.html").read_text(encoding="utf-8")
+    assert not re.search(r"<script|(src|href)=['\"](?!#)", page)
+    assert "default-src 'none'" in page
+    for one in told["archives"]:
+        assert one["sha256"] in page
+        assert f"id='a{one['number']}'" in page
+    assert "structure is sound; this format has no checksums for its content" in page
+    assert "ZS-202" in page
+    assert page.count("<svg") > 2
+    assert all(file["sha256"] in page for one in told["recovered"] for file in one.get("files", ()))
+    assert told["installation"]["version"] in page
+
+
+def test_a_hostile_name_is_only_text(tmp_path: Path, exhume_cli: Cli) -> None:
+    target = tmp_path / "<script>alert(1)<!-- x.img"
+    target.write_bytes(bytes(600) + (SAMPLES / "zs/words-none.zs").read_bytes())
+    assert exhume_cli("report", target, "-o", tmp_path / "case.html", "-q").code == 0
+    page = (tmp_path / "case.html").read_text()
+    assert "<script" not in page
+    assert "&lt;script&gt;" in page
+
+
+def test_audit_records_are_the_timeline(image: Path, tmp_path: Path, exhume_cli: Cli) -> None:
+    records = tmp_path / "case.jsonl"
+    assert exhume_cli("carve", image, "-q", "--audit", records).code == 0
+    assert exhume_cli("identify", SAMPLES / "zs/words-none.zs", "-q", "--audit", records).code == 0
+    ran = exhume_cli("report", image, "-o", tmp_path / "case.html", "--records", records, "--json", "-q")
+    told = json.loads(ran.text)
+    assert [run["verb"] for run in told["timeline"]] == ["carve", "identify"]
+    assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT[\d:]+\.\d+Z", run["started"]) for run in told["timeline"])
+    assert told["problems"] == []
+    page = (tmp_path / "case.html").read_text()
+    assert all(run["started"] in page and run["digest"] in page for run in told["timeline"])
+    lines = records.read_bytes().splitlines(keepends=True)
+    records.write_bytes(lines[1])
+    ran = exhume_cli("report", image, "-o", tmp_path / "b.html", "--records", records, "--json", "-q")
+    assert ran.code == 3
+    assert json.loads(ran.text)["problems"] != []
+
+
+def test_the_exit_codes(tmp_path: Path, exhume_cli: Cli) -> None:
+    (tmp_path / "none.img").write_bytes(bytes(5000))
+    ran = exhume_cli("report", tmp_path / "none.img", "-o", tmp_path / "none.html")
+    assert ran.code == 4
+    assert "no archives found" in ran.out.decode()
+    assert "None was found" in (tmp_path / "none.html").read_text()
+    (tmp_path / "one.img").write_bytes(bytes(5000) + (SAMPLES / "zs/words-none.zs").read_bytes())
+    arguments = ("report", tmp_path / "one.img", "-o", tmp_path / "one.html")
+    assert exhume_cli(*arguments).code == 0
+    assert exhume_cli(*arguments).code == 1, "the page is there"
+    assert exhume_cli(*arguments, "--overwrite").code == 1, "the folder is not empty"
+    assert exhume_cli("report", tmp_path / "one.img", "-o", tmp_path / "page").code == 2
+    assert exhume_cli("report", tmp_path, "-o", tmp_path / "dir.html").code in (1, 2)
+    assert exhume_cli("report", tmp_path / "missing", "-o", tmp_path / "m.html").code == 1
+
+
+def test_several_images_have_a_folder_each(tmp_path: Path, exhume_cli: Cli) -> None:
+    words = (SAMPLES / "zs/words-none.zs").read_bytes()
+    for name in ("a", "b"):
+        (tmp_path / name).write_bytes(bytes(700) + words)
+    ran = exhume_cli("report", tmp_path / "a", tmp_path / "b", "-o", tmp_path / "two.html", "--json", "-q")
+    told = json.loads(ran.text)
+    assert [one["image"] for one in told["archives"]] == [0, 1]
+    assert [one["file"] for one in told["archives"]] == ["image-1/0000000002bc.zs", "image-2/0000000002bc.zs"]
+    assert ran.code == 0
