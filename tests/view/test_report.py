@@ -1,4 +1,4 @@
-"""The case report: what was found, grouped and recovered, the same bytes every time, on one safe page."""
+"""The case report: archives, groups and recoveries, the same bytes every time, on one safe page."""
 
 from __future__ import annotations
 

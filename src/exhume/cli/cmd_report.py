@@ -49,10 +49,10 @@ def command(
     """Write a case report about disk images.
 
     The images are hashed and searched for archives. Each archive is copied to the folder, hashed and verified; pieces
-    of one archive (an Ark log's manifest and splits, a bundle's shards and index) are put together; what is damaged or
-    in pieces is salvaged. The page states each verdict with what it rests on, each loss, maps, and the versions used.
+    of one archive (an Ark log's manifest and splits, a bundle's shards and index) are reassembled; what is damaged or
+    was reassembled is salvaged. The page states each verdict with what it rests on, each loss, maps, and the versions used.
 
-    The same images give the same page, except for the time in it (SOURCE_DATE_EPOCH sets that).
+    The same images result in the same page, except for the time in it (SOURCE_DATE_EPOCH sets that).
 
     \b
     Exit codes: 0 every archive is whole; 3 something is damaged, incomplete or lost; 4 no archive was found.

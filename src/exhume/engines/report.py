@@ -1,7 +1,7 @@
 """The report engine: everything that a case report states about images, computed once, in one pass for each step.
 
-Each image is hashed and carved; each archive is hashed, copied and judged; pieces that belong together are put side by
-side; what is damaged or lies in pieces is salvaged.  The result depends on the bytes of the images only.
+Each image is hashed and carved; each archive is hashed, copied and judged; pieces that belong together are
+reassembled; what is damaged or was reassembled is salvaged.  The result depends on the bytes of the images only.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What the explorer shows of one archive or image, each part when it is asked for.
 
 The sections are found, rules are verified and images are searched by threads, while requests are answered with what is
-known already: `generation` tells a page that there is more.  Memory is bounded by the section map, one section's fields
+known already: `generation` changes when there is more.  Memory is bounded by the section map, one section's fields
 and `KEPT` bytes of decompressed payloads.
 """
 
@@ -145,7 +145,7 @@ class Explored:
         return self._sections if self._sections is not None else SectionMap([])
 
     def contents(self) -> dict[str, Any]:
-        """What a page needs to begin: files, the number of sections, and what was found until now."""
+        """What a page needs to begin: files, the number of sections, and the findings until now."""
         self._ready.wait(READY)
         known = self._sections
         files = known.sources if known is not None else self._files()
@@ -294,7 +294,7 @@ class Explored:
         return self.found.numbers_at(offset, name)
 
     def named(self, text: str, after: int | None) -> int | None:
-        """The section of that name, or with `after` the next one behind it whose name contains the text."""
+        """The section of that name, or with `after` the next one after it whose name contains the text."""
         names = self.found.names()
         if after is None:
             return next((number for number, name in enumerate(names) if name == text), None)

@@ -1,4 +1,4 @@
-// A list that draws only the rows in view.  `draw(i)` gives the element of a row.
+// A list that draws only the rows in view.  `draw(i)` returns the element of a row.
 const ROW = 20, OVERSCAN = 8;
 // Browsers stop growing elements at about 33 million pixels: the scroll bar of a taller list is scaled, and the wheel and
 // `show` move it by rows.

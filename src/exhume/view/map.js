@@ -1,4 +1,4 @@
-// The map beside the bytes: the file, or the part of it that was zoomed into, as bands of its sections.
+// The map next to the bytes: the file, or the part of it that was zoomed into, as bands of its sections.
 function mapOf(canvas, page) {
   const ACROSS = 26, LEAST = 64; // pixels; bytes of the smallest part
   let from = 0, until = null; // offsets in the space; null: its end

@@ -29,7 +29,7 @@ ROW = 18
 TABLE_ROWS = 14
 BAR = 7
 LABELLED = 60
-"""Neighbouring sections of one kind that are narrower, and so have no room for a name, are drawn as one band."""
+"""Neighbouring sections of one kind that are narrower, and so too small for a name, are drawn as one band."""
 
 VISIBLE = 3.0
 """The least width of what is drawn of a problem, however small its part of the file."""

@@ -16,7 +16,7 @@
   const hexOf = (at) => "0x" + at.toString(16);
   const counted = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
-  // ---- what stands on the page ----
+  // ---- the parts of the page ----
   const title = el("h1", { textContent: contents.target });
   const isProblem = (f) => f.severity === "error" || f.severity === "unchecked";
   const verdict = el("button", { type: "button", id: "verdict" });
@@ -360,12 +360,12 @@
   addEventListener("hashchange", () => follow(location.hash));
 
   // ---- findings ----
-  let told = -1;
+  let findingAt = -1;
   async function nextFinding() {
     if (!contents.findings.length) return;
-    if (told < 0 && contents.problems) told = contents.findings.findIndex(isProblem) - 1;
-    told = (told + 1) % contents.findings.length;
-    const finding = contents.findings[told];
+    if (findingAt < 0 && contents.problems) findingAt = contents.findings.findIndex(isProblem) - 1;
+    findingAt = (findingAt + 1) % contents.findings.length;
+    const finding = contents.findings[findingAt];
     if (finding.space === null) { describe(null, finding); return; }
     let where = finding;
     if (finding.payload && finding.payload.length) { // in the payload of a section, which has an address space once it is open
@@ -493,7 +493,7 @@
   const records = source.served && contents.searchable ? recordsOf(source, el, { go: async (at) => { await jump(at); } }) : null;
   if (records) { document.body.append(records.element); tools.append(records.button); }
 
-  // ---- what is found while the page is open ----
+  // ---- results that come while the page is open ----
   async function update(check = false) {
     const before = contents.generation;
     Object.assign(contents, await source.state(check));
@@ -518,7 +518,7 @@
       try { await update(); } catch (error) { detail.textContent = `${error}: the process has ended`; break; }
     }
     watching = false;
-    if (contents.problems && told < 0 && !location.hash) await nextFinding();
+    if (contents.problems && findingAt < 0 && !location.hash) await nextFinding();
   }
 
   // ---- where the page opens: at what the address names, what was asked for, the first problem, the first section ----

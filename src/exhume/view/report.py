@@ -59,7 +59,7 @@ def write_report(
         images: The same images, which are read again for the maps.
         created: When the report was made, in ISO 8601 with a zone.
         versions: What made it, by name.
-        timeline: Runs of exhume that audit records tell of, with `started`, `ended`, `verb`, `targets`, `exit_code`,
+        timeline: Runs of exhume in audit records, with `started`, `ended`, `verb`, `targets`, `exit_code`,
             `outputs` and `digest`.
         limits: What hostile input may cost.
 

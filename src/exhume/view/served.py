@@ -38,7 +38,7 @@ HEADERS = (
     ("Cross-Origin-Resource-Policy", "same-origin"),
     ("Cache-Control", "no-store"),
 )  # fmt: skip
-"""What every answer says: nothing is loaded from elsewhere, kept, framed, or told to another server."""
+"""What every answer says: nothing is loaded from elsewhere, kept, framed, or sent to another server."""
 
 PAGE = """<!DOCTYPE html>
 <html lang="en">
@@ -131,7 +131,7 @@ class Explorer:
         raise RefusedError("404 Not Found", "nothing is here")
 
     def _allowed(self, environ: Environ) -> str:
-        """The path behind the token; raises `RefusedError` for a request that is not the page's own."""
+        """The path after the token; raises `RefusedError` for a request that is not the page's own."""
         if environ.get("HTTP_HOST", "") not in self.hosts:
             raise RefusedError("421 Misdirected Request", "this server has another name")
         origin = environ.get("HTTP_ORIGIN")
