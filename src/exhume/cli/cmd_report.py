@@ -50,7 +50,7 @@ def command(
 
     The images are hashed and searched for archives. Each archive is copied to the folder, hashed and verified; pieces
     of one archive (an Ark log's manifest and splits, a bundle's shards and index) are reassembled; what is damaged or
-    was reassembled is salvaged. The page states each verdict with what it rests on, each loss, maps, and the versions used.
+    was reassembled is salvaged. The page states each verdict with its basis, each loss, maps, and the versions used.
 
     The same images result in the same page, except for the time in it (SOURCE_DATE_EPOCH sets that).
 
