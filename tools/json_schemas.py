@@ -605,7 +605,7 @@ FORMS: dict[str, list[Form]] = {
                     "lost": "counts",
                     "notes": "texts",
                     "verdict": VERDICT,
-                    "verified": ("checksums", "reread", "unverifiable", "failed", "nothing"),
+                    "verified_by": ("checksums", "structure", "none", "failed", "empty"),
                     "files": [HASHED],
                 }
             ],

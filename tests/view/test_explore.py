@@ -335,7 +335,7 @@ def test_the_verb_prints_the_address_and_ends(exhume_cli: Cli) -> None:
     assert (told["schema"], told["format"]) == ("exhume.explore/1", "clp-s")
     assert told["url"].startswith("http://127.0.0.1:")
     assert exhume_cli("explore", CLPS, "--import", ".").code == 2
-    assert exhume_cli("explore", CLPS, "--image", "--as", "zs").code == 2
+    assert exhume_cli("explore", CLPS, "--image", "--format", "zs").code == 2
 
 
 @pytest.mark.node

@@ -77,10 +77,10 @@ def test_pieces_are_put_together_and_salvaged(made: tuple[Path, dict[str, Any]])
         "a/one.txt": 240,
         "two.txt": 540,
     }
-    assert bundle["verified"] == "checksums"
+    assert bundle["verified_by"] == "checksums"
     assert (folder / "case" / bundle["output"] / "two.txt").read_bytes() == b"world " * 90
     zs = next(one for one in told["recovered"] if one["archives"] == [0])
-    assert zs["verified"] == "checksums"
+    assert zs["verified_by"] == "checksums"
     assert exhume.verify(folder / "case" / zs["output"]).ok
     for file in (file for one in told["recovered"] for file in one.get("files", ())):
         assert hashlib.sha256((folder / "case" / file["name"]).read_bytes()).hexdigest() == file["sha256"]

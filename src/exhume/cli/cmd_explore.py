@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from exhume.cli.outcome import Outcome
+from exhume.cli.exit_code import ExitCode
 from exhume.cli.params import Verb
 from exhume.cli.runtime import Run, common_options
 from exhume.errors import MissingDependencyError, Span
@@ -30,7 +30,7 @@ def command(
     image: bool,
     ksy: str | None,
     imports: tuple[str, ...],
-) -> Outcome:
+) -> ExitCode:
     """Open a page in the browser that shows every byte, field, record and finding of an archive.
 
     Sections, payloads and records load when they are looked at, so the size of the archive does not matter.  In a disk
@@ -47,7 +47,7 @@ def command(
     if imports and ksy is None:
         raise click.UsageError("--import is for --ksy")
     if image and (ksy is not None or run.as_format is not None):
-        raise click.UsageError(f"--image excludes {'--ksy' if ksy is not None else '--as'}")
+        raise click.UsageError(f"--image excludes {'--ksy' if ksy is not None else '--format'}")
     try:
         import waitress  # noqa: F401
     except ImportError as error:
@@ -70,4 +70,4 @@ def command(
             server.run()
     finally:
         shown.close()
-    return Outcome.DONE
+    return ExitCode.DONE

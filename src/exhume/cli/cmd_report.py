@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from exhume.cli.container import check_container
-from exhume.cli.outcome import Outcome
+from exhume.cli.exit_code import ExitCode
 from exhume.cli.outputs import prepare_directory
 from exhume.cli.params import FORMAT, Jobs, Verb
 from exhume.cli.render import printable
@@ -45,7 +45,7 @@ def command(
     min_confidence: float,
     overwrite: bool,
     jobs: int,
-) -> Outcome:
+) -> ExitCode:
     """Write a case report about disk images.
 
     The images are hashed and searched for archives. Each archive is copied to the folder, hashed and verified; pieces
@@ -55,7 +55,7 @@ def command(
     The same images result in the same page, except for the time in it (SOURCE_DATE_EPOCH sets that).
 
     \b
-    Exit codes: 0 every archive is whole; 3 something is damaged, incomplete or lost; 4 no archive was found.
+    Exit codes: 0 every archive is complete; 3 something is damaged, incomplete or lost; 4 no archive was found.
     """
     import io
 
@@ -113,7 +113,7 @@ def command(
             else "no archives found"
         )
         for one in case.recovered:
-            told = f"verified by: {one.report.verified}" if one.report is not None else f"not salvaged: {one.error}"
+            told = f"verified by: {one.report.verified_by}" if one.report is not None else f"not salvaged: {one.error}"
             run.say(
                 f"recovered: {printable(one.output)}, {printable(told)}"
                 if one.report
@@ -121,11 +121,11 @@ def command(
             )
         run.note(f"written to {output}, files below {place}")
     if case.changed:
-        return Outcome.FAILED
+        return ExitCode.FAILED
     if case.verdict is None:
-        return Outcome.NO
+        return ExitCode.NO
     lost = any(one.report is None or not one.report.complete for one in case.recovered)
-    return Outcome.DONE if case.verdict is Verdict.OK and not lost and not wrong else Outcome.LOSS
+    return ExitCode.DONE if case.verdict is Verdict.OK and not lost and not wrong else ExitCode.LOSS
 
 
 def _counts(case: Any) -> str:

@@ -16,7 +16,7 @@ from exhume.errors import EntryNotFoundError, QueryError, UnrecognizedFormatErro
 from exhume.io.jsonout import jsonable
 from exhume.io.source import Source
 from exhume.io.tree import Tree
-from exhume.recovery import Carved
+from exhume.recovery import CarvedArchive
 from exhume.registry import Format, get_format
 from exhume.view.explored import Explored, ExploredImage, Rows
 
@@ -65,12 +65,12 @@ def explored(
     return Explored(opened, name=target, rows=rows, verifies=verifies and local)
 
 
-def opener(run: Run, shown: Explored) -> Callable[[Carved], Explored] | None:
+def opener(run: Run, shown: Explored) -> Callable[[CarvedArchive], Explored] | None:
     """What opens an archive that was found in an image; None for anything else."""
     if not isinstance(shown, ExploredImage):
         return None
 
-    def open_carved(carved: Carved) -> Explored:
+    def open_carved(carved: CarvedArchive) -> Explored:
         from exhume.engines.inspect import Inspection
 
         image = shown.source(0)

@@ -20,7 +20,7 @@ from exhume.findings import Verdict
 from exhume.io.output.tree import OutputTree
 from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.recovery import Carved, CarveVerdict, Piece, SalvageMode, SalvageReport
+from exhume.recovery import CarvedArchive, CarveVerdict, Piece, SalvageMode, SalvageReport
 from exhume.registry import formats, get_format
 
 MOST_FINDINGS = 100
@@ -51,7 +51,7 @@ class Found:
 
     number: int
     image: int
-    carved: Carved
+    carved: CarvedArchive
     sha256: str
     file: str
     nested_in: int | None = None
@@ -106,7 +106,7 @@ class Recovered:
         if self.report is None:
             return {**out, "error": self.error}
         values = self.report.to_dict()
-        names = ("format", "recovered", "lost", "notes", "verdict", "verified")
+        names = ("format", "recovered", "lost", "notes", "verdict", "verified_by")
         return {**out, **{name: values[name] for name in names}, "files": [file.to_dict() for file in self.files]}
 
 
@@ -143,7 +143,7 @@ class CaseReport:
         }
 
 
-def file_name(carved: Carved) -> str:
+def file_name(carved: CarvedArchive) -> str:
     """The name a carved archive is written under: its offset and what it is."""
     mark = f".{carved.verdict}" if carved.verdict in (CarveVerdict.PARTIAL, CarveVerdict.DAMAGED) else ""
     return f"{carved.offset:012x}{mark}.{SUFFIXES.get(carved.format, carved.format)}"

@@ -22,7 +22,7 @@ from exhume.findings import Finding
 from exhume.io.source import Source
 from exhume.layout.sections import Section, SectionKind, SectionMap
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.recovery import Carved, CarveVerdict
+from exhume.recovery import CarvedArchive, CarveVerdict, VerifiedBy
 from exhume.view.bands import ATTENTION
 from exhume.view.parts import is_bad, node_values, note_of, section_values, stripes
 
@@ -319,7 +319,7 @@ class Explored:
             raise QueryError("this target has no records")
         return self._rows(query, first, min(count, MOST_SECTIONS))
 
-    def archives(self) -> Iterable[Carved]:
+    def archives(self) -> Iterable[CarvedArchive]:
         """The archives found in an image: none."""
         return ()
 
@@ -339,7 +339,7 @@ class ExploredImage(Explored):
 
     def __init__(self, source: Source, *, limits: Limits = DEFAULT_LIMITS, verifies: bool = True) -> None:
         self._limits = limits
-        self._carved: list[Carved] = []
+        self._carved: list[CarvedArchive] = []
         self._image = source
         super().__init__(_Bytes(source), verifies=verifies)
         self.verifies = verifies
@@ -362,7 +362,7 @@ class ExploredImage(Explored):
         searched = f" ({done / total:.0%} searched)" if total and self._state == "running" else ""
         return f"archives found: {len(list(self.archives()))}{searched}"
 
-    def archives(self) -> list[Carved]:
+    def archives(self) -> list[CarvedArchive]:
         """The archives found until now, in order."""
         return list(join(list(self._carved)))
 
@@ -394,20 +394,20 @@ class _Bytes:
         self._source.close()
 
 
-def name_of(carved: Carved) -> str:
+def name_of(carved: CarvedArchive) -> str:
     """What an archive in an image is called: its format and its place."""
     return f"{carved.format}@{carved.offset}+{carved.length}"
 
 
-def _map_of(image: Source, archives: Iterable[Carved]) -> SectionMap:
+def _map_of(image: Source, archives: Iterable[CarvedArchive]) -> SectionMap:
     """An image as sections: nested archives inside those that hold them."""
     names: list[str] = []
     sections = []
     for carved in archives:
         outer = names[carved.nested_in] if carved.nested_in is not None else None
         names.append(name_of(carved))
-        rests = f", proved by {carved.proved_by}" if str(carved.proved_by) != "nothing" else ""
-        note = f"{carved.verdict}{rests}" + (f"; {carved.note}" if carved.note else "")
+        basis = f", verified by {carved.verified_by}" if carved.verified_by is not VerifiedBy.NONE else ""
+        note = f"{carved.verdict}{basis}" + (f"; {carved.note}" if carved.note else "")
         sections.append(Section(names[-1], carved.span, SectionKind.DATA, note=note, parent=outer))
     return SectionMap([(image, sections)])
 

@@ -13,7 +13,7 @@ from exhume.errors import ExhumeError, SourceError
 from exhume.io.source import Source
 from exhume.layout.sections import Section, SectionKind, SectionMap
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.recovery import CarveVerdict, Proof, Verified
+from exhume.recovery import CarveVerdict, VerifiedBy
 from exhume.registry import get_format
 from exhume.view.map import draw_map, draw_strip, to_svg
 from exhume.view.parts import asset
@@ -22,22 +22,22 @@ MOST_MAPS = 40
 """Archives that are drawn section by section: damaged ones first."""
 
 RESTS_ON = {
-    Proof.CHECKSUMS: "checksums of its content were computed",
-    Proof.STRUCTURE: "its content was decoded, or each part begins or ends as it must; no checksum covers it",
-    Proof.NOTHING: "the format provides no way to check its content",
+    VerifiedBy.CHECKSUMS: "checksums of its content were computed",
+    VerifiedBy.STRUCTURE: "its content was decoded, or each part begins or ends as it must; no checksum covers it",
+    VerifiedBy.NONE: "the format provides no way to check its content",
 }
 MEANS = {
-    CarveVerdict.WHOLE: "present from beginning to end, and no rule is broken",
+    CarveVerdict.COMPLETE: "present from beginning to end, and no rule is broken",
     CarveVerdict.PARTIAL: "its beginning or its end is missing, or elsewhere in the image",
     CarveVerdict.DAMAGED: "present from beginning to end, with errors in between",
     CarveVerdict.INCOMPLETE: "present from beginning to end, without errors, but its content could not be checked",
 }
 PROOF = {
-    Verified.CHECKSUMS: "its content matches the checksums of the original",
-    Verified.REREAD: "its content decodes without errors, but no checksum covers it",
-    Verified.UNVERIFIABLE: "the format provides no way to verify the content",
-    Verified.FAILED: "it does not verify",
-    Verified.NOTHING: "no content was recovered",
+    VerifiedBy.CHECKSUMS: "its content matches the checksums of the original",
+    VerifiedBy.STRUCTURE: "its content decodes without errors, but no checksum covers it",
+    VerifiedBy.NONE: "the format provides no way to verify the content",
+    VerifiedBy.FAILED: "it does not verify",
+    VerifiedBy.EMPTY: "no content was recovered",
 }
 
 
@@ -118,7 +118,7 @@ def _name(found: Found) -> str:
 
 
 def _kind(found: Found) -> SectionKind:
-    is_whole = found.carved.verdict in (CarveVerdict.WHOLE, CarveVerdict.INCOMPLETE)
+    is_whole = found.carved.verdict in (CarveVerdict.COMPLETE, CarveVerdict.INCOMPLETE)
     return SectionKind.STRUCTURE if is_whole else SectionKind.UNREAD
 
 
@@ -131,10 +131,22 @@ def _archives(file: IO[str], case: CaseReport) -> None:
         image = case.images[one.image].name if len(case.images) > 1 else ""
         rows.append([
             _Link(f"#{one.number}", f"a{one.number}"), image, f"{carved.offset:,}", f"{carved.length:,}", carved.format,
-            _Verdict(carved.verdict), str(carved.proved_by), f"{carved.intact:,}", f"{carved.confidence:.0%}",
+            _Verdict(carved.verdict), str(carved.verified_by), f"{carved.intact_bytes:,}", f"{carved.confidence:.0%}",
             " ".join(filter(None, (inside, group))), _Code(one.sha256),
         ])  # fmt: skip
-    header = ["", "image", "offset", "bytes", "format", "verdict", "rests on", "intact", "confidence", "", "SHA-256"]
+    header = [
+        "",
+        "image",
+        "offset",
+        "bytes",
+        "format",
+        "verdict",
+        "verified by",
+        "intact bytes",
+        "confidence",
+        "",
+        "SHA-256",
+    ]
     file.write(
         "<h2>Archives</h2>\n" + (_table(header, rows, right={2, 3, 7, 8}) if rows else "<p>None was found.</p>\n")
     )
@@ -180,11 +192,11 @@ def _outcome(one: Recovered) -> list[str]:
         ", ".join(counted(count, kind) for kind, count in kinds.items() if count) or "nothing"
         for kinds in (one.report.recovered, one.report.lost)
     ]
-    return [*counts, PROOF[one.report.verified], "; ".join(one.report.notes)]
+    return [*counts, PROOF[one.report.verified_by], "; ".join(one.report.notes)]
 
 
 def _details(file: IO[str], case: CaseReport, images: Sequence[Source], limits: Limits) -> None:
-    order = sorted(case.archives, key=lambda one: one.carved.verdict is CarveVerdict.WHOLE)
+    order = sorted(case.archives, key=lambda one: one.carved.verdict is CarveVerdict.COMPLETE)
     drawn = {one.number for one in order[:MOST_MAPS]}
     for one in case.archives:
         carved = one.carved
@@ -192,7 +204,7 @@ def _details(file: IO[str], case: CaseReport, images: Sequence[Source], limits: 
         file.write(f"<section id='a{one.number}'>\n<h3>{_text(_name(one))} at {_text(where)}</h3>\n")
         file.write(
             f"<p>{_cell(_Verdict(carved.verdict))}: {_text(MEANS[carved.verdict])}. "
-            f"Rests on: {_text(RESTS_ON[carved.proved_by])}."
+            f"Verified by: {_text(RESTS_ON[carved.verified_by])}."
         )
         caveat = carved.note or "; ".join(get_format(carved.format).limitations[:1])
         file.write(f" Caveat of the format: {_text(caveat)}.</p>\n" if caveat else "</p>\n")
@@ -236,7 +248,7 @@ def _timeline(file: IO[str], runs: Sequence[Mapping[str, Any]]) -> None:
 
 def _terms(file: IO[str]) -> None:
     rows = [[_Verdict(verdict), meaning] for verdict, meaning in MEANS.items()]
-    rows += [[f"rests on {proof}", meaning] for proof, meaning in RESTS_ON.items()]
+    rows += [[f"verified by {proof}", meaning] for proof, meaning in RESTS_ON.items()]
     file.write("<h2>Terms</h2>\n" + _table(["term", "meaning"], rows))
     file.write("<p>Offsets are decimal and count from the first byte of the image; the end is not included. ")
     file.write("Confidence is how sure it is that the bytes are of the format, not whether they are intact.</p>\n")

@@ -17,7 +17,7 @@ from urllib.parse import parse_qs, quote
 
 from exhume.errors import EntryNotFoundError, ExhumeError, QueryError
 from exhume.io.jsonout import jsonable
-from exhume.recovery import Carved
+from exhume.recovery import CarvedArchive
 from exhume.view.explored import MOST_BYTES, Explored, name_of
 from exhume.view.parts import script, style
 
@@ -57,7 +57,7 @@ PAGE = """<!DOCTYPE html>
 
 Environ = dict[str, Any]
 Start = Callable[[str, list[tuple[str, str]]], Any]
-Opener = Callable[[Carved], Explored]
+Opener = Callable[[CarvedArchive], Explored]
 
 
 class RefusedError(Exception):
