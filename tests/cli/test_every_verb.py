@@ -57,7 +57,7 @@ CALLS: dict[str, list[str]] = {
     "payload": ["T header", "T none"],
     "recode": ["T -o OUT", "T -o OUT --stored", "T -o OUT --directory", "T -o OUT --single-file"],
     "repair": ["T", "T --log 0"],
-    "report": ["T -o OUT.html", "T -o OUT --folder T"],
+    "report": ["T -o OUT --folder no-folder", "T -o OUT", "T -o OUT --folder T"],
     "salvage": ["T -o OUT", "T -o OUT --as-files", "T -o OUT --jsonl"],
     "schema": ["T", "zs", "zs --bundle"],
     "search": ["T a", "T T ((", "T a --count"],
