@@ -273,9 +273,23 @@ def test_a_file_by_its_specification(tmp_path: Path) -> None:
     (tmp_path / "bytes.ksy").write_text("meta: {id: bytes64}\nseq: [{id: head, type: u1}, {id: rest, size: 63}]\n")
     with asking(tmp_path / "one.bin", ksy=str(tmp_path / "bytes.ksy")) as asked:
         contents = asked.json("contents")
-        assert (contents["format"], contents["verifies"], contents["searchable"]) == ("ksy:bytes64", False, False)
+        assert (contents["format"], contents["verifies"], contents["searchable"]) == ("ksy:bytes64", None, False)
         assert [one["n"] for one in asked.json("fields", section=0)["tree"]["k"]] == ["head", "rest"]
         assert asked("api/records?query=x").status == 400
+
+
+def test_a_remote_archive_is_checked_when_asked() -> None:
+    import fsspec
+
+    data = (SAMPLES / "zs/words-none.zs").read_bytes()
+    fsspec.filesystem("memory").pipe("/explored/words.zs", data)
+    with asking("memory://explored/words.zs", verifies=True) as asked:
+        contents = asked.json("contents")
+        assert (contents["verifies"], contents["state"]) == (False, "waiting")
+        assert asked("api/bytes?space=0&start=3&size=5").body == data[3:8]
+        assert asked.json("fields", section=0)["tree"]
+        assert asked.json("records", count=2)["rows"]
+        assert asked.checked()["verdict"] == "ok"
 
 
 def test_what_cannot_be_read_is_told(tmp_path: Path) -> None:

@@ -78,7 +78,7 @@ def opener(run: Run, shown: Explored) -> Callable[[CarvedArchive], Explored] | N
         described = get_format(carved.format)
         opened = Inspection(source, described, limits=run.limits)
         name = f"{shown.name} at {carved.offset}"
-        return Explored(opened, name=name, rows=rows_of(run, source, described), verifies=shown.verifies)
+        return Explored(opened, name=name, rows=rows_of(run, source, described), verifies=bool(shown.verifies))
 
     return open_carved
 

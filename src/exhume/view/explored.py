@@ -63,7 +63,7 @@ class Explored:
     """One archive, or one file by a foreign specification, while it is explored.
 
     `rows` finds its records.  `verifies` says whether its rules are checked without being asked: that of a remote
-    archive would download it.
+    archive would download it.  It is None where there are no rules.
     """
 
     kind = "archive"
@@ -72,7 +72,7 @@ class Explored:
         self.archive = archive
         self.name = name or archive.name
         self.format: str = archive.format
-        self.verifies = verifies and isinstance(archive, Archive)
+        self.verifies: bool | None = verifies if isinstance(archive, Archive) else None
         self._rows = rows
         self._sections: SectionMap | None = None
         self._failure = ""
