@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from exhume.distributed.carving import Image, Search
     from exhume.io.source import Source
 
+_SUFFIX = {"clp-s": "clps", "zs": "zs", "caf": "caf"}
+
 
 @click.command("carve", cls=Verb)
 @click.argument("images", nargs=-1, metavar="IMAGE...")
@@ -166,7 +168,6 @@ def _is_sound(run: Run, search: Search, image: Image, progress: Progress) -> boo
 
 
 def _write(run: Run, opened: Source, found: Iterable[CarvedArchive], folder: Path) -> None:
-    from exhume.engines.report import file_name
     from exhume.io.output.tree import OutputTree
 
     with OutputTree(folder, limits=run.limits) as tree:
@@ -179,6 +180,12 @@ def _report(run: Run, image: str, found: list[CarvedArchive], folder: Path | Non
         run.items("carve", {"target": image}, "archives", (carved.to_dict() for carved in found))
     else:
         _say(run, image, found, folder)
+
+
+def file_name(carved: CarvedArchive) -> str:
+    """The name a carved archive is written under: its offset and what it is."""
+    mark = f".{carved.verdict}" if carved.verdict in (CarveVerdict.PARTIAL, CarveVerdict.DAMAGED) else ""
+    return f"{carved.offset:012x}{mark}.{_SUFFIX.get(carved.format, carved.format)}"
 
 
 def _say(run: Run, image: str, found: list[CarvedArchive], folder: Path | None) -> None:

@@ -60,6 +60,7 @@ def command(
     import io
 
     from exhume.cli.about import about
+    from exhume.cli.cmd_carve import file_name
     from exhume.engines.report import build_report
     from exhume.io.output.atomic import AtomicFile, exists_error
     from exhume.io.source import Source
@@ -84,6 +85,7 @@ def command(
             case = build_report(
                 sources,
                 place,
+                name=file_name,
                 only=only,
                 min_confidence=min_confidence,
                 limits=run.limits,

@@ -26,8 +26,6 @@ from exhume.registry import formats, get_format
 MOST_FINDINGS = 100
 """Findings of an archive that are kept; the rest is counted."""
 
-SUFFIXES = {"clp-s": "clps", "zs": "zs", "caf": "caf"}
-
 Check = Callable[[Source, Progress], bool]
 """Compares the digest that an evidence container stores; whether it matches."""
 
@@ -143,16 +141,11 @@ class CaseReport:
         }
 
 
-def file_name(carved: CarvedArchive) -> str:
-    """The name a carved archive is written under: its offset and what it is."""
-    mark = f".{carved.verdict}" if carved.verdict in (CarveVerdict.PARTIAL, CarveVerdict.DAMAGED) else ""
-    return f"{carved.offset:012x}{mark}.{SUFFIXES.get(carved.format, carved.format)}"
-
-
 def build_report(
     images: Sequence[Source],
     folder: Path,
     *,
+    name: Callable[[CarvedArchive], str],
     only: Iterable[str] = (),
     min_confidence: float = 0.5,
     limits: Limits = DEFAULT_LIMITS,
@@ -162,8 +155,8 @@ def build_report(
 ) -> CaseReport:
     """Looks at images, and writes the archives in them and what can be salvaged of those below `folder`.
 
-    `check` compares what an image says about itself.  Raises `SourceError` when reading or writing fails, and
-    `OutputExistsError` if a file is there already.
+    `name` names the copy of an archive; `check` compares what an image says about itself.  Raises `SourceError` when
+    reading or writing fails, and `OutputExistsError` if a file is there already.
     """
     case = CaseReport(str(folder))
     sources: list[Source] = []
@@ -174,7 +167,7 @@ def build_report(
             first = len(case.archives)
             for carved in carve(image, limits=limits, progress=progress, **how):
                 start, end = carved.offset - image.origin, carved.end - image.origin
-                place = f"image-{number + 1}/{file_name(carved)}" if len(images) > 1 else file_name(carved)
+                place = f"image-{number + 1}/{name(carved)}" if len(images) > 1 else name(carved)
                 tree.copy(place, image, start, end)
                 found = Found(len(case.archives), number, carved, _sha256(image, start, end), place)
                 found.nested_in = None if carved.nested_in is None else first + carved.nested_in

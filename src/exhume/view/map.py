@@ -240,7 +240,7 @@ def _draw(drawing: Drawing, y: float, x: float, width: float, bar: Bar) -> None:
         if section.payload_size and section.span.size:
             ratio = f", {section.payload_size / section.span.size:.2f}x"
     else:
-        more = f" ({bar.count:,} sections)"
+        more = f" ({counted(bar.count, 'sections')})"
     title = f"{bar.name}{more}: {bar.start}..{bar.end}{codec}{ratio}"
     drawing.shapes.append(Rect(x, y, max(width - (0.6 if width > 3 else 0), 0.4), STRIP, COLOURS[bar.kind], title))
     if width > LABELLED:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from exhume.codecs import decompress_prefix
+from exhume.counts import counted
 from exhume.errors import ExhumeError, LimitExceededError
 from exhume.formats.data_bundle import checks
 from exhume.formats.data_bundle.index import parse_config
@@ -93,5 +94,5 @@ def piece(source: Source, format: str, *, limits: Limits = DEFAULT_LIMITS) -> Pi
 
 
 def _piece(what: str, path: str, record_size: int, compression: int) -> Piece:
-    kind = f"bundle with records of {record_size} bytes, {compression_name(compression)}"
+    kind = f"bundle with records of {counted(record_size, 'bytes')}, {compression_name(compression)}"
     return Piece(what, frozenset({kind}), path, kind, "record size and codec agree: a shard does not name its bundle")
