@@ -39,7 +39,7 @@ def explored(
 ) -> Explored:
     """What is shown of a target: an archive, a file by a specification, or an image in which archives are found.
 
-    Raises `UnrecognizedFormatError` for a directory of no known format.
+    Raises `UnrecognizedFormatError` for a directory of no known format, and `click.UsageError` for one as an image.
     """
     if ksy is not None:
         from exhume.layout.foreign import SpecifiedFile, compile_ksy
