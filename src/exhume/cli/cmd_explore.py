@@ -60,7 +60,7 @@ def command(
             if run.machine:
                 run.document("explore", {"target": target, "format": shown.format, "url": server.url})
             else:
-                run.say(server.url)
+                run.print(server.url)
             sys.stdout.flush()
             if not no_browser:
                 import webbrowser

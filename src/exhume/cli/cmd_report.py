@@ -108,15 +108,15 @@ def command(
         run.document("report", {**body, **case.to_dict(), "timeline": timeline, "problems": wrong})
     else:
         for image in case.images:
-            run.say(f"{printable(image.name)}: {counted(image.size, 'bytes')}, SHA-256 {image.sha256}")
-        run.say(
+            run.print(f"{printable(image.name)}: {counted(image.size, 'bytes')}, SHA-256 {image.sha256}")
+        run.print(
             f"{counted(len(case.archives), 'archives')} found: {_counts(case)}"
             if case.archives
             else "no archives found"
         )
         for one in case.recovered:
             told = f"verified by: {one.report.verified_by}" if one.report is not None else f"not salvaged: {one.error}"
-            run.say(
+            run.print(
                 f"recovered: {printable(one.output)}, {printable(told)}"
                 if one.report
                 else printable(f"{one.output}: {told}")

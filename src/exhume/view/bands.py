@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from exhume.layout.sections import Part, Section, SectionKind, SectionRun
+from exhume.layout.sections import Section, SectionItem, SectionKind, SectionRun
 
 ATTENTION = (SectionKind.UNREAD, SectionKind.GAP)
 """Kinds that a bar has the colour of, however few of its bytes are of them."""
@@ -61,7 +61,7 @@ class Bar:
         return self.first.name if self.count == 1 else f"{self.first.name} … {self.last}"
 
 
-def bars(tiles: Iterable[Part], scale: float, span: tuple[int, int] | None = None) -> Iterator[Bar]:
+def bars(tiles: Iterable[SectionItem], scale: float, span: tuple[int, int] | None = None) -> Iterator[Bar]:
     """What a picture shows that has `scale` units for each byte: sections of less than one unit together.
 
     With a `span` of the file, only the sections that touch it.
@@ -96,7 +96,9 @@ def _split(run: SectionRun, scale: float, span: tuple[int, int] | None) -> Itera
         at = stop
 
 
-def bands(tiles: Iterable[Part], scale: float, narrow: float, span: tuple[int, int] | None = None) -> Iterator[Bar]:
+def bands(
+    tiles: Iterable[SectionItem], scale: float, narrow: float, span: tuple[int, int] | None = None
+) -> Iterator[Bar]:
     """The same, with neighbours of one kind that are narrower than `narrow` units each joined."""
     waiting: Bar | None = None
     joins = False
@@ -112,7 +114,7 @@ def bands(tiles: Iterable[Part], scale: float, narrow: float, span: tuple[int, i
         yield waiting
 
 
-def tiles_of(parts: Iterable[Part], source: str) -> list[Part]:
+def tiles_of(parts: Iterable[SectionItem], source: str) -> list[SectionItem]:
     """The parts of a map that tile one of its files: nested sections left out."""
     return [part for part in parts
             if part.span.source == source and (isinstance(part, SectionRun) or part.parent is None)]  # fmt: skip

@@ -19,7 +19,7 @@ from exhume.errors import ExhumeError, MissingDependencyError, SourceError, Span
 from exhume.findings import Finding, Severity
 from exhume.io.source import Source
 from exhume.layout.measured import Sizes, measuring
-from exhume.layout.sections import SectionItem, Section, SectionKind, SectionMap, SectionRun
+from exhume.layout.sections import Section, SectionItem, SectionKind, SectionMap, SectionRun
 from exhume.view.bands import Bar, bands, tiles_of
 
 WIDTH = 1200
