@@ -81,15 +81,16 @@ def leveldb(archive: Any) -> Iterator[Payload]:
             yield Payload(codec, stored[:size], partial(compress, codec))
 
 
-def kv_ir(archive: Any) -> Iterator[Payload]:
-    """A KV-IR stream, which is one zstd frame or as it is."""
+def stream(archive: Any) -> Iterator[Payload]:
+    """An IR stream, which is one zstd frame or as it is."""
     stored = archive.source.read_at(0, archive.source.size)
     codec = "zstd" if stored[:4] == ZSTD else "none"
     yield Payload(codec, stored, partial(compress, codec))
 
 
 PAYLOADS: dict[str, Callable[[Any], Iterator[Payload]]] = {
-    "zs": zs, "clp-s": clp_s, "databundle": databundle, "leveldb": leveldb, "kv-ir": kv_ir,
+    "zs": zs, "clp-s": clp_s, "databundle": databundle, "leveldb": leveldb, "kv-ir": stream,
+    "clp-ir": stream,
 }  # fmt: skip
 """The payloads of each format that compresses; others store bytes as they are."""
 

@@ -7,6 +7,7 @@ well as the records of a log.  For commands that would otherwise end within a se
 
 from __future__ import annotations
 
+import json
 import random
 import shutil
 import subprocess
@@ -22,6 +23,7 @@ from benchmarks.rivals import Rival
 from benchmarks.scaling import IN_IMAGE, make_ark, make_image
 from benchmarks.zs import make_text
 from exhume.formats.leveldb.table_writer import write_database
+from tests.textlogs import text_log
 
 EXHUME = [sys.executable, "-m", "exhume"]
 MORE, MOST = 4, 8
@@ -68,9 +70,9 @@ def rows(folder: Path, size: int, out: Path) -> dict[str, Work]:
     found = {}
     for format, listed, made in (
         ("zs", zs_read, most), ("zs", zs, more), ("zs", zs_lzma, some), ("clp-s", clp_s_read, most),
-        ("clp-s", clp_s, more), ("kv-ir", kv_ir, some), ("ark", ark_plain, more), ("ark", ark, some),
-        ("ark", ark_typed, more), ("caf", caf, more), ("databundle", databundle, more), ("leveldb", leveldb, more),
-        ("", carve, more),
+        ("clp-s", clp_s, more), ("kv-ir", kv_ir, some), ("clp-ir", clp_ir, some), ("ark", ark_plain, more),
+        ("ark", ark, some), ("ark", ark_typed, more), ("caf", caf, more), ("databundle", databundle, more),
+        ("leveldb", leveldb, more), ("", carve, more),
     ):  # fmt: skip
         for verb, work in listed(out, made):
             content = made.size if work.content is None else work.content
@@ -165,6 +167,22 @@ def kv_ir(out: Path, made: Inputs) -> Iterator[tuple[str, Work]]:
     rival = rivals.clp_s("clp-s c", "c", "--single-file-archive", out, path)
     yield "create clp-s", Work(exhume("create", "clp-s", path, "-o", out), path, rival, read)
     yield _recode("kv-ir", path, out)
+
+
+def clp_ir(out: Path, made: Inputs) -> Iterator[tuple[str, Work]]:
+    path, messages, log = made["clp-ir"], made["messages"], made["text log"]
+    read = Floor("clp-ir", "read", path)
+    yield "cat", Work(exhume("cat", path), path, None, read)
+    yield "verify", Work(exhume("verify", path), path, None, read)
+    yield "search", Work(exhume("search", path, "ERROR*timeout"), path, None, read)
+    yield "export arrow", Work(exhume("export", path, "--to", "arrow", "-o", out), path, None, read)
+    yield (
+        "create",
+        Work(exhume("create", "clp-ir", messages, "-o", out), messages, None, Floor("clp-ir", "write", path)),
+    )
+    yield "create clp-s", Work(exhume("create", "clp-s", path, "-o", out), path, None, read)
+    yield "create clp-s of text", Work(exhume("create", "clp-s", log, "-o", out), log)
+    yield _recode("clp-ir", path, out)
 
 
 def ark(out: Path, made: Inputs) -> Iterator[tuple[str, Work]]:
@@ -329,6 +347,20 @@ def make_chunks(made: Inputs, folder: Path) -> None:
         shutil.copy(first, folder / f"chunk-{number:02}.caf")
 
 
+def make_text_log(made: Inputs, path: Path) -> None:
+    """A text log with stack traces, the same events over and over."""
+    part = text_log("hadoop", 20_000)
+    path.write_bytes(part * max(1, made.size // len(part)))
+
+
+def make_messages_of_text(made: Inputs, path: Path) -> None:
+    """The same events as lines of JSON with `timestamp` and `message`."""
+    with made["text log"].open("rb") as log, path.open("w") as file:
+        for number, line in enumerate(log):
+            json.dump({"timestamp": 1_700_000_000_000 + number, "message": line.decode()}, file)
+            file.write("\n")
+
+
 INPUTS: dict[str, tuple[str, Callable[[Inputs, Path], object]]] = {
     "lines": ("lines.txt", lambda made, path: make_text(path, made.size)),
     "logs": ("logs.jsonl", lambda made, path: write_logs(path, "flat", made.size)),
@@ -336,6 +368,9 @@ INPUTS: dict[str, tuple[str, Callable[[Inputs, Path], object]]] = {
     "zs": ("lines.zs", _created("zs", "lines", "--codec", "deflate")),
     "clp-s": ("logs.clps", _created("clp-s", "logs")),
     "kv-ir": ("logs.clp", _created("kv-ir", "logs")),
+    "text log": ("app.log", make_text_log),
+    "messages": ("messages.jsonl", make_messages_of_text),
+    "clp-ir": ("text.clp", _created("clp-ir", "messages")),
     "ark": ("log.ark", lambda made, path: make_ark(path, made.size)),
     "ark typed": ("typed.ark", make_typed_log),
     "ark lines": ("typed.jsonl", make_messages),

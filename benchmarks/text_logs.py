@@ -3,8 +3,9 @@
     python -m benchmarks.text_logs [--size 50000000] [--folder /dev/shm] [--repeat 3]
 
 Every measurement is a process of its own, interpreter start-up included, all in turns; the tables give the least CPU
-seconds.  `clp-s` (of the package `yscope-clp-core`) reads no text: it is given the same events as lines of JSON, which
-have to be made first.  It has no aggregates either: it prints the matches of the search, as exhume does without one.
+seconds, and what is left without the start, which the same command takes for very little.  `clp-s` (of the package
+`yscope-clp-core`) reads no text: it is given the same events as lines of JSON, which have to be made first.  It has no
+aggregates either: it prints the matches of the search, as exhume does without one.
 """
 
 from __future__ import annotations
@@ -48,52 +49,77 @@ def least(commands: dict[str, list[str]], repeat: int, clear: Path | None = None
 def logs(folder: Path, size: int, repeat: int) -> None:
     """`create` of each system's log, and of the same events as JSON by the rival."""
     out = folder / "out"
-    heads = (("clp-s c of JSON", 17), ("create clp-s", 14), ("MB/s", 6), ("with times", 12), ("kv-ir", 7), ("MB/s", 6))
-    print(f"{'log':14}{'MB':>5}" + "".join(f"{text:>{width}}" for text, width in heads))
+    exhume = own_command()
+    archive, stream = [*exhume, "create", "clp-s"], [*exhume, "create", "kv-ir"]
+    times = ["--timestamp-key", "timestamp"]
+    little = folder / "little.log"
+    little.write_bytes(text_log("java", 5))
+    start = least({"": [*archive, str(little), "-o", str(out / "a.clps")]}, 2 * repeat, out)[""]
+    print(f"\nthe start of a command is {start:.2f} s\n")
+    heads = (
+        "log",
+        "MB",
+        "`clp-s c` of JSON",
+        "`create clp-s`",
+        "of it",
+        "with times",
+        "`create kv-ir`",
+        "MB/s of each",
+    )
+    print(f"| {' | '.join(heads)} |\n| --- |{' --: |' * (len(heads) - 1)}")
     for system in SYSTEMS:
         part = text_log(system, 20_000)
         data = part * max(1, size // len(part))
         source = folder / f"{system}.log"
         source.write_bytes(data)
-        stream = [*own_command(), "create", "kv-ir", str(source), "-o"]
-        subprocess.run([*stream, str(folder / "x.clp")], check=True, stderr=subprocess.DEVNULL)
-        with (folder / "x.jsonl").open("wb") as file:
-            subprocess.run([*own_command(), "cat", str(folder / "x.clp")], check=True, stdout=file)
-        archive = [*own_command(), "create", "clp-s", str(source), "-o", str(out / "a.clps")]
+        lines = folder / "x.jsonl"
+        subprocess.run([*stream, str(source), "-o", str(folder / "x.clp")], check=True, stderr=subprocess.DEVNULL)
+        with lines.open("wb") as file:
+            subprocess.run([*exhume, "cat", str(folder / "x.clp")], check=True, stdout=file)
         took = least(
             {
-                "theirs": [str(binary()), "c", "--single-file-archive", str(out), str(folder / "x.jsonl")],
-                "ours": archive,
-                "times": [*archive, "--timestamp-key", "timestamp"],
-                "stream": [*stream, str(out / "a.clp")],
+                "theirs": [str(binary()), "c", "--single-file-archive", str(out), str(lines)],
+                "ours": [*archive, str(source), "-o", str(out / "a.clps")],
+                "times": [*archive, str(source), "-o", str(out / "a.clps"), *times],
+                "stream": [*stream, str(source), "-o", str(out / "a.clp")],
             },
             repeat,
             out,
         )
+        megabytes = len(data) / 1e6
+        speeds = [f"{megabytes / (took[name] - start):.0f}" for name in ("ours", "times", "stream")]
         print(
-            f"{system:14}{len(data) / 1e6:5.0f}{took['theirs']:17.2f}{took['ours']:14.2f}"
-            f"{len(data) / 1e6 / took['ours']:6.0f}{took['times']:12.2f}"
-            f"{took['stream']:7.2f}{len(data) / 1e6 / took['stream']:6.0f}"
+            f"| {system} | {megabytes:.0f} | {took['theirs']:.2f} | {took['ours']:.2f} | "
+            f"{took['ours'] / took['theirs']:.2f} | {took['times']:.2f} | {took['stream']:.2f} | {'; '.join(speeds)} |",
+            flush=True,
         )
-        for path in (source, folder / "x.clp", folder / "x.jsonl"):
+        for path in (source, folder / "x.clp", lines):
             path.unlink()
 
 
 def aggregates(folder: Path, size: int, repeat: int) -> None:
     """One answer from a field, against the same search with output."""
-    source, archive = folder / "flat.jsonl", folder / "flat.clps"
+    source, archive, tiny = folder / "flat.jsonl", folder / "flat.clps", folder / "tiny.clps"
+    exhume = own_command()
+    write_logs(source, "flat", 2000)
+    subprocess.run([*exhume, "create", "clp-s", str(source), "-o", str(tiny)], check=True, stderr=subprocess.DEVNULL)
     write_logs(source, "flat", size)
-    subprocess.run([*own_command(), "create", "clp-s", str(source), "-o", str(archive)], check=True)
-    empty = least({"start": [*own_command(), "--version"]}, repeat)
-    print(f"\nsearch, the start of a process is {empty['start']:.2f} s")
+    subprocess.run([*exhume, "create", "clp-s", str(source), "-o", str(archive)], check=True, stderr=subprocess.DEVNULL)
+    start = least({"": [*exhume, "search", str(tiny), "*", "--count"]}, 2 * repeat)[""]
+    print(f"\n{size / 1e6:.0f} MB of records; the start of a search is {start:.2f} s\n")
+    print("| query | answer | CPU | of the same search with output | without the start |")
+    print("| --- | --- | --: | --: | --: |")
     for query in ("*", "level: ERROR"):
         commands = {
-            "clp-s s": [str(binary()), "s", str(archive), query],
-            "search": [*own_command(), "search", str(archive), query],
-            **{" ".join(one): [*own_command(), "search", str(archive), query, *one] for one in ASKED},
+            "`clp-s s`, output": [str(binary()), "s", str(archive), query],
+            "output": [*exhume, "search", str(archive), query],
+            **{f"`{' '.join(one)}`": [*exhume, "search", str(archive), query, *one] for one in ASKED},
         }
-        for name, took in least(commands, repeat).items():
-            print(f"{query:14}{name:24}{took:8.2f}")
+        found = least(commands, repeat)
+        for name, took in found.items():
+            net = (took - start) / (found["output"] - start)
+            ratios = " | ".join(["-"] * 2) if "output" in name else f"{took / found['output']:.2f} | {net:.2f}"
+            print(f"| `{query}` | {name} | {took:.2f} | {ratios} |", flush=True)
 
 
 def main() -> None:

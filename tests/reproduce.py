@@ -36,6 +36,7 @@ ZS = {"none": (), "deflate": ("deflate",), "lzma": ("cramjam", "deflate")}
 ARK = {"none": (), "lz4": ("cramjam",), "zstd": ("zstd",), "bz2": (), "lzma": ("cramjam",)}
 CLP_S = ("0.3.1", "0.4.1", "0.5.0", "0.5.1")
 KV_IR: dict[str, tuple[str, ...]] = {"none": (), "zstd": ("zstd",)}
+CLP_IR = KV_IR
 BUNDLES: dict[str, tuple[tuple[str, ...], list[str]]] = {
     "zlib": (("cramjam", "deflate"), []),
     "snappy": (("cramjam",), ["--compression", "snappy", "--shards", "2"]),
@@ -60,6 +61,7 @@ def archives() -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {f"zs {codec}": by for codec, by in ZS.items()}
     found |= {f"clp-s {version}": ("zstd",) for version in (*CLP_S, "options", "directory")}
     found |= {f"kv-ir {codec}": by for codec, by in KV_IR.items()}
+    found |= {f"clp-ir {codec}": by for codec, by in CLP_IR.items()} | {"clp-s text log": ("zstd",)}
     found |= {f"ark {codec}": by for codec, by in ARK.items()}
     found |= {f"databundle {name}": by for name, (by, _) in BUNDLES.items()}
     return found | {"caf sorted": (), "caf insertion": (), "tar": ("python",), "zip": ("python",)}
@@ -93,6 +95,28 @@ def events() -> Iterator[str]:
         yield json.dumps(event, ensure_ascii=number % 2 == 0)
 
 
+def messages() -> Iterator[dict[str, Any]]:
+    """Messages of a log with their times, which go back once: numbers of all sizes, and text that is none."""
+    chance = random.Random(9)
+    for number in range(1500):
+        time = 1_700_000_000_000 + 61 * number**2 % 10**9 - (10**7 if number == 700 else 0)
+        what = chance.choice(
+            [f"task_{number}", "1" * chance.randrange(1, 25), f"-{chance.random() * 10**9:.4f}", "ß\\ü"]
+        )
+        yield {"timestamp": time, "message": f" INFO {what} done, {chance.randrange(10**12)} bytes\n"}
+
+
+def text_log() -> bytes:
+    """A text log: lines before the first timestamp, stack traces, line ends of two kinds, bytes that are not UTF-8."""
+    chance = random.Random(10)
+    lines = [b"no time yet"]
+    for number in range(1500):
+        lines.append(b"2024-02-29 %02d:%02d:%02d,%03d " % (number // 60 % 24, number % 60, number % 60, number % 1000))
+        lines[-1] += b"took %.3f ms, %d" % (chance.random() * 900, chance.randrange(10**9)) + b"\r" * (number % 4 == 0)
+        lines += [b"\tat a.b.C(C.java:%d)" % number] * (number % 7 == 0) + [b"caf\xe9 \xff"] * (number % 11 == 0)
+    return b"\n".join(lines)
+
+
 def members() -> dict[str, bytes]:
     """Files of all sizes, names whose order depends on the locale, and sizes beyond one record."""
     chance = random.Random(7)
@@ -117,6 +141,8 @@ def write_all(folder: Path, jobs: int) -> None:
     inputs.mkdir()
     (inputs / "phrases.txt").write_bytes(b"\n".join(phrases()) + b"\n")
     (inputs / "events.jsonl").write_text("\n".join(events()) + "\n", encoding="utf-8")
+    (inputs / "messages.jsonl").write_text("".join(json.dumps(one) + "\n" for one in messages()), encoding="utf-8")
+    (inputs / "app.log").write_bytes(text_log())
     files = sorted(members().items(), reverse=jobs > 1)  # a directory lists its files in the order of their making
     for name, data in files:
         path = inputs / "tree" / name
@@ -135,6 +161,11 @@ def write_all(folder: Path, jobs: int) -> None:
     command(*made, "--directory", inputs / "events.jsonl", "-o", folder / "clp-s directory")
     for codec in KV_IR:
         command("create", "kv-ir", "--codec", codec, inputs / "events.jsonl", "-o", folder / f"kv-ir {codec}")
+    for codec in CLP_IR:
+        command("create", "clp-ir", "--codec", codec, "--zone", "Europe/Berlin", inputs / "messages.jsonl",
+                "-o", folder / f"clp-ir {codec}")  # fmt: skip
+    command("create", "clp-s", "--creator-id", "example", "--jobs", jobs, "--timestamp-key", "timestamp",
+            inputs / "app.log", "-o", folder / "clp-s text log")  # fmt: skip
     for codec in ARK:
         write_log(folder / f"ark {codec}", codec)
     base = ["--base-dir", inputs / "tree", inputs / "tree"]
@@ -206,7 +237,7 @@ def items(path: Path) -> Iterator[tuple[bytes, bytes]]:
         match reader.format:
             case "zs":
                 yield from ((b"", record) for record in reader.records())
-            case "clp-s" | "kv-ir":
+            case "clp-s" | "kv-ir" | "clp-ir":
                 yield from ((b"", line if isinstance(line, bytes) else line.encode()) for line in reader.json_lines())
             case "ark":
                 yield from ((f"{m.time_ns} {m.channel}".encode(), m.data) for m in reader.messages())

@@ -86,6 +86,11 @@ def _kv_ir(path: Path, size: int) -> None:
         writer.write({"a": 2, "b": text(size)})
 
 
+def _clp_ir(path: Path, size: int) -> None:
+    with exhume.clpir.create(path) as writer:
+        writer.write(1, text(size))
+
+
 JSONL = "export --to jsonl -o {out}"
 PARQUET = "export --to parquet -o {out}"
 EXTRACT = "extract -o {out}"
@@ -106,6 +111,7 @@ VALUES: dict[str, tuple[str, Callable[[Path, int], None], Cases]] = {
     "ark": ("a message, not compressed", _ark("none"), {"cat": 4, "cat --raw": 0, "verify": 3}),
     "ark zstd": ("a message, zstd", _ark("zstd"), {"cat": 5.5, "cat --raw": 1.5, "verify": 3.5}),
     "kv-ir": ("a text", _kv_ir, {"cat": 5, "verify": 3}),
+    "clp-ir": ("a message", _clp_ir, {"cat": 2.5, "verify": 2.5}),
 }  # fmt: skip
 """What is large in an archive of a format, how it is made, and what verbs cost.  Others may be added here."""
 

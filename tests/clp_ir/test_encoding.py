@@ -134,3 +134,12 @@ def test_events_that_are_refused_leave_nothing(tmp_path: Path) -> None:
     with exhume.open(tmp_path / "made") as archive:
         stream: Any = archive
         assert list(stream.events()) == [(5, b"bytes \xff\n")]
+
+
+@pytest.mark.parametrize("data", [SMALL, WIDE, PAIRS])
+def test_a_stream_is_not_lines_of_json(data: bytes, tmp_path: Path, exhume_cli: Callable[..., Any]) -> None:
+    (tmp_path / "a.clp").write_bytes(data)
+    ran = exhume_cli("create", "clp-ir", tmp_path / "a.clp", "-o", tmp_path / "b.clp")
+    assert ran.code == 1
+    assert "recode" in ran.err
+    assert not (tmp_path / "b.clp").exists()

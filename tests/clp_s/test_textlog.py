@@ -53,7 +53,7 @@ def archived(data: bytes, path: Path, **how: Any) -> bytes:
     """What comes back of a log."""
     source = path / "app.log"
     source.write_bytes(data)
-    with create(path / "out.clps", input="text", overwrite=True, **how) as writer:
+    with create(path / "out.clps", overwrite=True, **{"input": "text", **how}) as writer:
         writer.add_files([source])
     found = []
     for one in writer.paths:
@@ -109,8 +109,8 @@ def test_what_may_follow_a_timestamp(line: str, stamp: str | None, log: TextLog)
 
 def test_the_docs_have_each_form() -> None:
     page = (ROOT / "docs" / "formats" / "clp_s.md").read_text("utf-8")
-    rows = [f"| {form.name} | `{form.example}` |\n" for form in FORMS]
-    assert "| form | example |\n|---|---|\n" + "".join(rows) + "\n" in page
+    rows = [f"| {form.name} | `{form.example}` | `{form.upstream}` |\n" for form in FORMS]
+    assert "| form | example | upstream |\n|---|---|---|\n" + "".join(rows) + "\n" in page
 
 
 def test_forms_that_look_like_numbers_are_strict() -> None:
@@ -235,6 +235,14 @@ def test_what_is_no_text_is_refused(tmp_path: Path) -> None:
         ):
             writer.add_files([source])
     assert not (tmp_path / "x.clps").exists()
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize(
+    "data", [b"2024-01-01 00:00:00 a\0b\n", b"\0\1\n2024-01-01 00:00:00 \0\0\0\n", b"\x7f" * 4 + b"\nJan 21 11:56:42 x"]
+)
+def test_control_bytes_in_lines_with_timestamps_are_text(data: bytes, jobs: int, tmp_path: Path) -> None:
+    assert archived(data, tmp_path, input="auto", jobs=jobs) == data
 
 
 def test_a_long_event_is_refused(tmp_path: Path) -> None:

@@ -105,6 +105,7 @@ def test_recoding_refuses_a_level_without_effect(
         ("databundle", {"compression": "none", "level": 3}, "the compression none has no level"),
         ("databundle", {"stored": True, "level": 3}, "stored records have no level"),
         ("kv-ir", {"codec": "none", "level": 3}, "the codec none has no compression level"),
+        ("clp-ir", {"codec": "none", "level": 3}, "the codec none has no compression level"),
         ("ark", {"compression": "ztsd"}, "did you mean 'zstd'"),
     ],
 )

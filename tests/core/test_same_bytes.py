@@ -55,7 +55,7 @@ def test_the_table_has_every_writer_and_codec() -> None:
     assert {name: tuple(row["by"]) for name, row in RECORDED["archives"].items()} == archives()
     wanted = {f"zs {codec}" for codec in LEVELS} | {f"databundle {codec}" for codec in METHODS}
     wanted |= {f"ark {codec}" for codec in CODEC_NUMBERS} | {f"clp-s {version}" for version in VERSIONS}
-    wanted |= {f"kv-ir {codec}" for codec in CODECS}
+    wanted |= {f"{format} {codec}" for codec in CODECS for format in ("kv-ir", "clp-ir")}
     assert wanted - set(archives()) == set()
 
 

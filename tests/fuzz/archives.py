@@ -29,6 +29,7 @@ SLOTS: tuple[tuple[str, str, str], ...] = (
     ("databundle", "data_bundle/flat", "shard-00000000"),
     ("databundle", "data_bundle/none_records", "shard-00000000"),
     ("databundle", "data_bundle/snappy", "shard-00000000"),
+    ("clp-ir", "", ""),
 )  # fmt: skip
 """What the first byte of an input chooses: a format, a sample, and the file in it that the input, from its third byte
 on, replaces.
@@ -45,7 +46,9 @@ FILES = {
     "clp-ir": "clp_ir/*.clp*",
 }
 """Samples of the formats whose archives are one file."""
-WHOLE = {"zs": b"\1\0", "caf": b"\2\0", "clp_s": b"\3\0", "clp_kv_ir": b"\4\0"}
+WHOLE = {
+    "zs": b"\1\0", "caf": b"\2\0", "clp_s": b"\3\0", "clp_kv_ir": b"\4\0", "clp_ir": bytes((len(SLOTS) - 1, 0)),
+}  # fmt: skip
 """Specifications of whole archives that are one file, and the bytes that choose them."""
 
 

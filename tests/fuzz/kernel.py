@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import json
 import pkgutil
 import struct
 from array import array
@@ -24,12 +25,18 @@ from exhume.formats.ark.rbuf.encoder import encoder_for
 from exhume.formats.ark.rbuf.idl import load_registry
 from exhume.formats.ark.rbuf.program import program_for
 from exhume.formats.caf import kernel as caf_kernel
+from exhume.formats.clp_ir.kernel import ClpIrDecoder, ClpIrEncoder
+from exhume.formats.clp_ir.patterns import compile_pattern, find_zone
+from exhume.formats.clp_ir.units import How as TextHow
+from exhume.formats.clp_ir.units import parse_wildcard
 from exhume.formats.clp_s.query import kernel as query
 from exhume.formats.clp_s.query.wildcard import ANY, STAR, Wildcard
 from exhume.formats.clp_s.read import kernel as read
 from exhume.formats.clp_s.read import program as ops
 from exhume.formats.clp_s.read.timestamps import compile_milli_pattern, compile_nano_pattern
 from exhume.formats.clp_s.write import kernel as write
+from exhume.formats.clp_s.write.textlog import original
+from exhume.formats.clp_s.write.textlog import text_log as text_logs
 from exhume.formats.clp_s.write.texts import encode_formatted_float
 from exhume.formats.clp_s.write.timestamps import TimeDialect, TimestampPatterns
 from exhume.formats.data_bundle.index import FileRow, plain_file_row, plain_record_row
@@ -50,9 +57,17 @@ from exhume.formats.leveldb.table_index import BlockIndex
 from exhume.formats.leveldb.wire import Handle
 from exhume.native import kernel
 from tests.ark.test_rbuf import ALL_TYPES, everything
+from tests.clp_ir import streams as text_streams
+from tests.textlogs import SYSTEMS
+from tests.textlogs import text_log as made
 
 MOST = 1 << 20
 """Bytes that are printed of one input."""
+
+TIME_PATTERNS = ("yyyy-MM-dd HH:mm:ss,SSSXXX", "EEEE, d MMMM yy G hh:mm a z", "D u k K 'at' Z X", "")
+ZONES = ("Europe/Berlin", "UTC", "GMT-03:30", "no such zone")
+QUERIES = ("a*b", "?", "", "*", "Task*took ??", "\\*")
+"""How times of a stream of text are printed, and what is searched."""
 
 
 class Place(NamedTuple):
@@ -394,6 +409,77 @@ def _filled(rows: int, kinds: bytes, columns: list[Any]) -> None:
                 assert memoryview(data).nbytes == (rows + 7 >> 3 if kind == "b" else 8 * rows)
 
 
+def clp_ir(data: bytes) -> None:
+    """Units of a stream of text: checked, printed with times, put into columns, made into objects; and searched."""
+    if len(data) < 3:
+        return
+    wide, text = bool(data[0] & 1), data[3:]
+    form, zone = (
+        compile_pattern(TIME_PATTERNS[data[1] % len(TIME_PATTERNS)]) or b"",
+        find_zone(ZONES[data[1] % len(ZONES)]),
+    )
+    query = parse_wildcard(QUERIES[data[2] % len(QUERIES)], whole=bool(data[2] & 128), fold=bool(data[2] & 64))
+    for how in (TextHow.CHECK, TextHow.TEXT, TextHow.LINES, TextHow.COLUMNS, TextHow.LENIENT, TextHow.KEYED):
+        decoder = ClpIrDecoder(wide, 1_700_000_000_000)
+        decoder.print_times(form, zone)
+        if data[0] & 2:
+            decoder.choose(-(1 << 63), (1 << 63) - 1, [query])
+        at, events = 0, 0
+        while at < len(text):
+            before = at
+            _, at, place, after = decoder.run(text, at, len(text), 0, how, MOST if data[0] & 4 else 1)
+            assert before <= at <= place <= len(text)
+            if how == TextHow.COLUMNS and data[0] & 8:
+                events += len(decoder.take_events(tuple))
+            if after <= before:
+                break
+            at = after
+        if how == TextHow.COLUMNS:
+            times, ends, messages = decoder.take_columns()
+            found = memoryview(ends).cast("q").tolist()
+            assert len(found) == len(times) // 8
+            assert found == sorted(found)
+            assert (found[-1] if found else 0) == len(messages)
+            assert events + len(found) == decoder.matched
+        elif how == TextHow.LINES:
+            for line in decoder.take().splitlines():
+                json.loads(line.decode("utf-8", "replace"))
+    decoder = ClpIrDecoder(wide, 0)
+    assert all(type(time) is int and type(message) is bytes for time, message in decoder.each(text, 0, len(text), 0))
+
+
+def clp_ir_write(data: bytes) -> None:
+    """Messages between zero bytes; the units made of them read back the same."""
+    wide = bool(data[:1] and data[0] & 1)
+    encoder = ClpIrEncoder(wide, 0)
+    given = [(number * 61 << number % 40, message) for number, message in enumerate(data[1:].split(b"\0"))]
+    for time, message in given:
+        encoder.add(time, message)
+    units = encoder.take()
+    assert list(ClpIrDecoder(wide, 0).each(units, 0, len(units), 0)) == given
+
+
+def text_log(data: bytes) -> None:
+    """A text log into records and lines of JSON, in two pieces or as a whole; joined they are its bytes again."""
+    if not data:
+        return
+    log, cut = data[1:], len(data[1:]) * data[0] // 256
+    finder = text_logs()
+    first, at = finder.lines(log[:cut], 0, False)
+    second, end = finder.lines(log, at, True)
+    assert end == len(log)
+    assert finder.lines(log, 0, True)[0] == first + second
+    records = [json.loads(line) for line in (first + second).splitlines()]
+    parts = [[one.get(key) for key in ("timestamp", "message", "invalid_utf8")] for one in records]
+    texts = [[None if part is None else part.encode("utf-8") for part in one] for one in parts]
+    assert b"".join(original(stamp or b"", message or b"", invalid) for stamp, message, invalid in texts) == log
+    encoder = _encoder(data[0])
+    _, start, stop, _ = finder.feed(encoder, log, 0, True, MOST)
+    assert 0 <= start <= stop <= len(log)
+    finder.last(log)
+    _built(encoder)
+
+
 def kv_ir_write(data: bytes) -> None:
     """Lines of JSON; the units made of them can be read completely."""
     for names in (None, (AUTO.encode(), USER.encode())):
@@ -424,6 +510,7 @@ def seeds(name: str) -> Iterator[bytes]:
         for key in (FILE_PREFIX + build_escaped(b"a/b/") + build_escaped(b"c"), build_record_key(1, 2)):
             for row in (bytes([8, 1, 16, 2, 24, 3]), bytes([8, 1, 16, 2, 24, 7]), bytes([8, 1, 16, 2, 32, 1])):
                 yield bytes([len(key)]) + key + row
+    yield from _text_seeds(name)
     if name == "kv_ir_write":
         yield from (
             b'{"a":{"b":[1,-2.5e3,{"c":null}]},"d":"took 3.14 ms \\u00e9"}\n{"a":{},"e":true}\n' + both
@@ -431,3 +518,17 @@ def seeds(name: str) -> Iterator[bytes]:
         )
     if name == "caf":
         yield b'\0a\0"a":{"start_byte":0,"end_byte":12},"a/b\\u0041":{"start_byte":12,"end_byte":99}}}'
+
+
+def _text_seeds(name: str) -> Iterator[bytes]:
+    """Seeds of text, in streams and in logs."""
+    if name == "clp_ir":
+        for how in range(16):
+            for units in (text_streams.UNITS, text_streams.WIDE_UNITS)[how & 1 : (how & 1) + 1]:
+                yield bytes([how, how, how << 4]) + b"".join(units) + b"\0"
+    if name == "clp_ir_write":
+        for how in range(2):
+            yield bytes([how]) + b"\0".join(message for _, message in text_streams.EVENTS)
+    if name == "text_log":
+        yield from (bytes([100]) + made(system, 4) for system in SYSTEMS)
+        yield b"\x20no time\n2024-02-29 23:59:60 caf\xe9\xff\xef\xbf\xbd\r\n\tat x\0\n1762445893.001 end"

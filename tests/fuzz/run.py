@@ -38,6 +38,7 @@ KERNEL_TESTS = (
     "tests/ark/test_kernel.py", "tests/ark/test_columns.py", "tests/clp_s/test_kernel.py",
     "tests/clp_s/test_search_kernel.py", "tests/clp_s/test_frames.py", "tests/clp_s/test_writer_encoders.py",
     "tests/clp_s/test_writer_frames.py", "tests/kv_ir/test_encoding.py", "tests/kv_ir/test_encoding_jobs.py",
+    "tests/clp_ir/test_reading.py", "tests/clp_ir/test_encoding.py", "tests/clp_s/test_textlog.py",
     "tests/kv_ir/test_arrow.py", "tests/kv_ir/test_jobs.py", "tests/kv_ir/test_lines.py", "tests/kv_ir/test_reading.py",
     "tests/leveldb/test_twins.py", "tests/leveldb/test_blocks.py", "tests/leveldb/test_index.py",
     "tests/leveldb/test_sections.py", "tests/zs/test_kernel.py", "tests/caf/test_index.py",

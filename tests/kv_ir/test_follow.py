@@ -12,6 +12,9 @@ from typing import Any
 import pytest
 import zstandard
 
+import exhume
+from exhume.errors import SourceError
+from exhume.formats.clp_ir.reader import choose
 from exhume.formats.kv_ir.build import END
 from exhume.formats.kv_ir.layout import NODES, Tags
 from exhume.io import growing
@@ -212,5 +215,69 @@ def test_a_name_without_a_file_is_waited_for(tmp_path: Path, monkeypatch: pytest
         path.write_bytes(b"there")
 
     monkeypatch.setattr(GrowingFile, "wait", wait)
-    assert next(GrowingFile(str(path)).chunks()) == b"there"
+    chunks = GrowingFile(str(path)).chunks()
+    assert (next(chunks), waits) == (b"", [])
+    assert next(chunks) == b"there"
     assert waits == [growing.INTERVAL_S]
+
+
+@pytest.mark.parametrize("packed", PACKED)
+@pytest.mark.parametrize("kind", KINDS)
+def test_events_come_one_by_one(kind: str, packed: str, tmp_path: Path) -> None:
+    head, units = KINDS[kind]
+    parts = [head + units[0], *units[1:], END]
+    left = iter(PACKED[packed](parts))
+    path = tmp_path / "app.clp"
+    path.write_bytes(next(left))
+    with exhume.open(path) as archive:
+        stream: Any = archive
+
+        def waiting(self: GrowingFile, seconds: float) -> None:
+            """Appends the next piece, so that what precedes it has to have been given by then."""
+            with path.open("ab") as file:
+                file.write(next(left))
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(GrowingFile, "wait", waiting)
+            found = list(stream.follow())
+    with exhume.open(path) as archive:
+        stream = archive
+        assert found == list(stream.events())
+    assert next(left, None) is None
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_following_ends_when_nothing_new_comes(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    head, units = KINDS[kind]
+    path = tmp_path / "app.clp"
+    path.write_bytes(head + b"".join(units))
+    with exhume.open(path) as archive:
+        stream: Any = archive
+        found = list(stream.follow(quiet_s=0))
+        waits = []
+
+        def wait(self: GrowingFile, seconds: float) -> None:
+            waits.append(seconds)
+            path.unlink(missing_ok=True)
+
+        monkeypatch.setattr(GrowingFile, "wait", wait)
+        assert list(stream.follow(quiet_s=0)) == found
+        assert len(waits) == 1
+    path.write_bytes(head + b"".join(units) + END)
+    with exhume.open(path) as archive:
+        stream = archive
+        assert list(stream.events()) == found
+
+
+def test_a_choice_of_events_is_followed(tmp_path: Path) -> None:
+    path = tmp_path / "app.clp"
+    path.write_bytes(text.SMALL)
+    with exhume.clpir.open(path) as stream:
+        assert [event.message for event in stream.follow(choice=choose(("INFO",)))] == [
+            message for _, message in text.EVENTS if b"INFO" in message
+        ]
+
+
+def test_only_a_local_file_is_followed_from_python(tmp_path: Path) -> None:
+    with exhume.clpir.open(text.SMALL) as stream, pytest.raises(SourceError, match="only a local file"):
+        next(stream.follow())

@@ -135,7 +135,16 @@ def test_a_command_that_takes_no_jobs_is_told_from_one_that_fails(
 @pytest.mark.slow
 def test_rows_have_what_they_read_and_floors(tmp_path: Path) -> None:
     found = rows(tmp_path, 1 << 16, tmp_path / "out")
-    assert {name.partition(" ")[0] for name in found} > {"zs", "clp-s", "kv-ir", "ark", "caf", "databundle", "leveldb"}
+    assert {name.partition(" ")[0] for name in found} > {
+        "zs",
+        "clp-s",
+        "kv-ir",
+        "clp-ir",
+        "ark",
+        "caf",
+        "databundle",
+        "leveldb",
+    }
     assert all(work.reads.exists() for work in found.values())
     assert found["zs cat"].content == found["clp-s verify"].content == 8 * (1 << 16), "what takes a second has more"
     assert found["zs recode"].content == found["ark typed cat"].content == 4 * (1 << 16)
@@ -144,7 +153,7 @@ def test_rows_have_what_they_read_and_floors(tmp_path: Path) -> None:
     floors = {work.floor: floor(*work.floor) for work in found.values() if work.floor is not None}
     assert all(seconds is None or seconds >= 0 for seconds in floors.values())
     compressed = {one.format for one, seconds in floors.items() if one.work == "write" and seconds is not None}
-    assert compressed == {"zs", "clp-s", "kv-ir", "databundle"}
+    assert compressed == {"zs", "clp-s", "kv-ir", "clp-ir", "databundle"}
 
 
 @pytest.fixture

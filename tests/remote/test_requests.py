@@ -148,6 +148,29 @@ def test_a_stream_is_read_once_from_front_to_back(name: str, folder: Path) -> No
             assert list(exhume.verify(server.url, storage_options={"skip_instance_cache": True})) == []
 
 
+@pytest.mark.parametrize("name", ["x.clp", "x.clp.zst"])
+def test_a_stream_of_text_is_read_once_from_front_to_back(name: str, folder: Path) -> None:
+    rnd = random.Random(10)
+    with exhume.clpir.create(folder / name) as writer:
+        for i in range(12_000):
+            writer.write(1_700_000_000_000 + i, f" INFO id {i} has {rnd.getrandbits(800):x}\n")
+    size = (folder / name).stat().st_size
+    assert size > HEAD + TAIL
+    with asked(folder / name) as server:
+        with server.at_most(2, 1), server.open() as archive:
+            assert archive.zone == "UTC"
+            assert all(end <= 2 * HEAD for _, end in server.ranges())
+        with server.at_most(8), server.open() as archive:
+            assert sum(1 for _ in archive.events()) == 12_000
+            assert sum(end - start for start, end in server.ranges()) <= size + HEAD + TAIL
+        with server.at_most(8), server.open() as archive:
+            assert [event.time_ms for event in archive.search("id 77?7 has")] == list(
+                range(1_700_000_007_707, 1_700_000_007_807, 10)
+            )
+        with server.at_most(8):
+            assert list(exhume.verify(server.url, storage_options={"skip_instance_cache": True})) == []
+
+
 def test_a_large_index_is_one_more(folder: Path) -> None:
     writer: Any = exhume.create(folder / "many.caf", "caf")
     with writer:

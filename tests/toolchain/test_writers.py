@@ -13,6 +13,8 @@ from exhume.codecs.checksums import crc64_xz
 from exhume.formats.ark import layout as ark
 from exhume.formats.ark.rbuf.guid import guid_of
 from exhume.formats.caf.layout import build_footer
+from exhume.formats.clp_ir import layout as clp_ir
+from exhume.formats.clp_ir import pykernel as clp_ir_events
 from exhume.formats.clp_s.write import build as clp_s
 from exhume.formats.data_bundle.layout_fields import build
 from exhume.formats.data_bundle.layout_keys import FileKey, build_record_key
@@ -173,6 +175,25 @@ def token(one: Any) -> Values | None:
     return kind, numbers[0] if numbers else bytes(one.text)
 
 
+TEXT_TOKENS: dict[str, Callable[[Any], bytes]] = {
+    "VARIABLE": kv_ir.build_variable,
+    "VARIABLE_NUMBER": clp_ir_events.build_number,
+    "VARIABLE_TEXT": kv_ir.build_variable_text,
+    "LOG_TYPE": kv_ir.build_log_type,
+    "DELTA": clp_ir_events.build_delta,
+    "TIMESTAMP": clp_ir_events.build_timestamp,
+    "UTC_OFFSET_CHANGE": clp_ir.build_utc_offset,
+}
+"""The same of streams of text."""
+
+
+def text_token(one: Any) -> Values | None:
+    tag = clp_ir.Tags(one.tag)
+    kind = "VARIABLE_NUMBER" if tag is clp_ir.Tags.VARIABLE_8 else tag.name.rstrip("_1248")
+    numbers = [value for value in (one.number1, one.number2, one.number4, one.number8) if value is not None]
+    return (kind, numbers[0] if numbers else bytes(one.text)) if kind in TEXT_TOKENS else None
+
+
 def view_of(one: Any) -> Any:
     """All bytes of a structure that has a stream of its own."""
     view, start, end = one._io
@@ -202,6 +223,7 @@ WAYS: dict[str, Way] = {
     ),
     "clp_kv_ir::preamble": (preamble, kv_ir.build_preamble),
     "clp_kv_ir::token": (token, lambda kind, value: TOKENS[kind](value)),
+    "clp_ir::token": (text_token, lambda kind, value: TEXT_TOKENS[kind](value)),
     "clp_s::file_header": (clp_header, clp_s.build_header),
     "clp_s_schema_tree": (
         lambda one: ([(each.parent_id, bytes(each.key), each.type) for each in one.nodes],),

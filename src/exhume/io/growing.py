@@ -32,9 +32,11 @@ class GrowingFile:
         """The bytes from the beginning, then what is appended; an empty chunk whenever everything was read.
 
         Ends when the file becomes shorter, and when another file has its name, after the rest of the old one.  A name
-        without a file is waited for.  Raises `SourceError`.
+        without a file is waited for, with an empty chunk before each wait.  Raises `SourceError`.
         """
-        fd = self._open()
+        while (fd := self._open()) is None:
+            yield b""
+            self.wait(INTERVAL_S)
         at = 0
         is_last = False
         try:
@@ -63,14 +65,14 @@ class GrowingFile:
         """Waits before the file is looked at again."""
         time.sleep(seconds)
 
-    def _open(self) -> int:
-        while True:
-            try:
-                return open_untouched(self.path)
-            except FileNotFoundError:
-                self.wait(INTERVAL_S)
-            except OSError as error:
-                raise source_error(error, self.path) from error
+    def _open(self) -> int | None:
+        """A descriptor of the file; None where there is none."""
+        try:
+            return open_untouched(self.path)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise source_error(error, self.path) from error
 
     def _is_another(self, fd: int) -> bool:
         """Whether another file has the name by now."""

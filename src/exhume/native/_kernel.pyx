@@ -8,7 +8,7 @@ from libc.string cimport memchr, memcmp, memcpy, memset
 
 from exhume.native.types import OVERLONG, Scan, malformed_records
 
-VERSION = 42
+VERSION = 43
 
 cdef extern from *:
     """
@@ -48,6 +48,8 @@ cdef extern from "Python.h":
     char* PyBytes_AS_STRING(PyObject*) nogil
     object PyBytes_New "PyBytes_FromStringAndSize"(const char*, Py_ssize_t)
     object PyMemoryView_FromObject(object)
+    object PyMemoryView_FromMemory(char*, Py_ssize_t, int)
+    int PyBUF_READ
     int PyBuffer_FillInfo(Py_buffer*, object, void*, Py_ssize_t, int, int) except -1
     void Py_DECREF(PyObject*)
     void PyTuple_SET_ITEM(object, Py_ssize_t, object)

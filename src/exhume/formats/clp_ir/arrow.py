@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 from exhume.errors import ExhumeError
 from exhume.formats.clp_ir.stream import TextUnits
 from exhume.formats.clp_ir.units import How
-from exhume.formats.kv_ir.stream import UnitError
 from exhume.tabular.arrow import BATCH_ROWS, check_rows, choose, import_pyarrow, rebatched, text_array
 
 if TYPE_CHECKING:
@@ -63,15 +62,8 @@ def to_arrow(
 
 
 def _pieces(units: TextUnits, names: list[str], schema: Any, losses: Counter[str] | None) -> Iterator[tuple[Any, Any]]:
-    while not units.ended:
-        try:
-            units.step(How.COLUMNS, AT_ONCE)
-        except UnitError as trouble:
-            yield _batch(units, names, schema, losses)
-            units.pass_over(trouble)
-            continue
+    for _ in units.steps(How.COLUMNS, AT_ONCE):
         yield _batch(units, names, schema, losses)
-    units.close()
 
 
 def _batch(units: TextUnits, names: list[str], schema: Any, losses: Counter[str] | None) -> tuple[Any, Any]:

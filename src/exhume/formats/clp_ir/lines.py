@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from exhume.archive import Progress, no_progress
 from exhume.errors import WriterError
 from exhume.formats.clp_s.write.inputs import Input
+from exhume.formats.kv_ir.ingest import is_kv_ir
 from exhume.formats.kv_ir.lines import Lines, cut_lines, parse_object
 
 if TYPE_CHECKING:
@@ -31,6 +32,10 @@ def write_lines(
     `SourceError`.
     """
     for lines in cut_lines(inputs, progress, "clp-ir"):
+        if lines.number == 1 and is_kv_ir(lines.data):
+            raise WriterError(
+                "a stream of a CLP logger, not lines of JSON: recode writes it again", format="clp-ir", span=lines.span
+            )
         _write(writer, lines, keys)
 
 

@@ -88,7 +88,6 @@ cdef class ClpIrDecoder:
     cdef readonly int64_t start
     cdef readonly int64_t end
     cdef readonly tuple stopped
-    cdef object made            # what events become, a kind of tuple
     cdef bint busy
     cdef Out out
     cdef Out text
@@ -113,7 +112,6 @@ cdef class ClpIrDecoder:
 
     def __cinit__(self, bint wide, int64_t time):
         self.wide, self.time = wide, time
-        self.made = tuple
         self.lower, self.upper = -(1 << 63), (1 << 63) - 1
         self.print_times(b"", None)
         self.zone_name = b"UTC"
@@ -154,11 +152,6 @@ cdef class ClpIrDecoder:
                 enc_buf_put(&self.segments, &segment, sizeof(CiSegment))
             enc_buf_put(&self.patterns, &pattern, sizeof(CiPattern))
 
-    def give_as(self, made not None):
-        if not issubclass(made, tuple):
-            raise TypeError("not a kind of tuple")
-        self.made = made
-
     def take(self):
         cdef bytes found = self.out.data[: self.out.size] if self.out.size else b""
         self.out.size = 0
@@ -168,6 +161,29 @@ cdef class ClpIrDecoder:
         cdef bytes times = enc_buf_bytes(&self.times), ends = enc_buf_bytes(&self.ends)
         self.times.n = self.ends.n = 0
         return times, ends, self.take()
+
+    def take_events(self, made not None):
+        cdef const uint64_t* ends = <const uint64_t*>self.ends.p
+        cdef const int64_t* times = <const int64_t*>self.times.p
+        cdef Py_ssize_t i, start = 0, stop
+        cdef list found = []
+        if not issubclass(made, tuple):
+            raise TypeError("not a kind of tuple")
+        if self.busy:
+            raise RuntimeError("one decoder serves one thread at a time")
+        self.busy = True  # an object that is made can have others collected, whose end runs any code
+        try:
+            for i in range(self.ends.n >> 3):
+                stop = ends[i]
+                event = kernel_alloc(<PyTypeObject*>made, 2)
+                fill_row(event, 0, times[i])
+                fill_row(event, 1, self.out.data[start:stop])
+                found.append(event)
+                start = stop
+            self.times.n = self.ends.n = self.out.size = 0
+        finally:
+            self.busy = False
+        return found
 
     def run(self, const unsigned char[::1] data, int64_t at, int64_t end, int64_t base, int how, int64_t target):
         if not 0 <= at <= end <= data.shape[0]:
@@ -300,10 +316,7 @@ cdef class ClpIrDecoder:
             return 0
         if how & CI_OBJECTS:
             with gil:
-                event = kernel_alloc(<PyTypeObject*>self.made, 2)
-                fill_row(event, 0, self.time)
-                fill_row(event, 1, self.text.data[: self.text.size])
-                self.event = event
+                self.event = self.time, self.text.data[: self.text.size]
         elif how & CI_LINES:
             ir_add(&self.out, b'{"timestamp":', 13)
             ir_reserve(&self.out, 24)

@@ -9,7 +9,9 @@ import json
 import re
 import struct
 from array import array
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from typing import TypeVar
 
 from exhume.formats.clp_ir.layout import (
     DELTAS,
@@ -24,10 +26,18 @@ from exhume.formats.clp_ir.layout import (
 from exhume.formats.clp_ir.patterns import Zone, print_time, read_program
 from exhume.formats.clp_ir.units import DAY_MS, FIRST_MS, LAST_MS, MAX_MS, MIN_MS, How, Wildcard
 from exhume.formats.clp_s.write.texts import Dialect, VariableKind, encode_text
-from exhume.formats.kv_ir.build import build_integer, build_key
+from exhume.formats.kv_ir.build import (
+    build_integer,
+    build_key,
+    build_log_type,
+    build_variable,
+    build_variable_text,
+)
 from exhume.formats.kv_ir.layout import Marks, Variable, join_text, pack_decimal
 from exhume.formats.kv_ir.units import Status
 from exhume.formats.kv_ir.writer import set_marks
+
+MadeT = TypeVar("MadeT", bound=tuple[int, bytes])
 
 Event = tuple[int, bytes]
 """When, in milliseconds since the epoch, and the message."""
@@ -73,7 +83,6 @@ class ClpIrDecoder:
         self._out = bytearray()
         self._times, self._ends = array("q"), array("q")
         self._lower, self._upper = MIN_MS, MAX_MS
-        self._made: Callable[[Event], Event] = lambda event: event
         self._patterns: list[re.Pattern[bytes]] = []
         self.print_times(b"", None)
 
@@ -88,12 +97,6 @@ class ClpIrDecoder:
         self._lower, self._upper = lower, upper
         self._patterns = [_compiled(pattern) for pattern in patterns]
 
-    def give_as(self, made: type[Event]) -> None:
-        """Sets what events become: a kind of tuple.  Raises `TypeError` for another."""
-        if not issubclass(made, tuple):
-            raise TypeError("not a kind of tuple")
-        self._made = lambda event: tuple.__new__(made, event)
-
     def take(self) -> bytes:
         """The text or the lines that were made since the last call."""
         found = bytes(self._out)
@@ -105,6 +108,14 @@ class ClpIrDecoder:
         times, ends = self._times.tobytes(), self._ends.tobytes()
         self._times, self._ends = array("q"), array("q")
         return times, ends, self.take()
+
+    def take_events(self, made: type[MadeT]) -> list[MadeT]:
+        """The same as tuples of a time and a message, of a kind that is given.  Raises `TypeError` for another kind."""
+        if not issubclass(made, tuple):
+            raise TypeError("not a kind of tuple")
+        times, ends, text = list(self._times), list(self._ends), self.take_columns()[2]
+        bounds = pairwise((0, *ends))
+        return [tuple.__new__(made, (time, text[a:b])) for time, (a, b) in zip(times, bounds, strict=True)]
 
     def run(self, data: bytes, at: int, end: int, base: int, how: int, target: int) -> tuple[int, int, int, int]:
         """Decodes the units of `data[at:end]`; `data` starts `base` bytes into the stream.
@@ -193,7 +204,7 @@ class ClpIrDecoder:
         if self._patterns and not any(pattern.fullmatch(message) for pattern in self._patterns):
             return None
         if how & How.OBJECTS:
-            self.event = self._made((self.time, message))
+            self.event = self.time, message
         elif how & How.LINES:
             text = json.dumps(message.decode("utf-8", "surrogateescape"), ensure_ascii=False)
             line = f'{{"timestamp":{self.time},"message":{text.replace(chr(127), _DELETE)}}}\n'
@@ -293,35 +304,34 @@ class ClpIrEncoder:
                     stored = None
             if stored is None:
                 kind = VariableKind.DICTIONARY
-                self._put(_VARIABLES, variable.text)
-            elif self.wide:
-                self._out += bytes((Tags.VARIABLE_8,)) + struct.pack(NUMBERS.number8, stored)
+                self._out += build_variable_text(variable.text)
             else:
-                self._out += bytes((Tags.VARIABLE_4,)) + struct.pack(NUMBERS.number4, stored)
+                self._out += build_number(stored) if self.wide else build_variable(stored)
             marks.append(_MARKS[kind])
-        self._put(_LOG_TYPES, set_marks(encoded.log_type, marks))
+        self._out += build_log_type(set_marks(encoded.log_type, marks))
         if self.wide:
-            self._out += bytes((Tags.TIMESTAMP,)) + struct.pack(NUMBERS.number8, time)
+            self._out += build_timestamp(time)
         else:
-            delta = (time - self.time - MIN_MS) % (1 << 64) + MIN_MS
-            _, tag, form = next(form for form in _DELTAS if -(1 << form[0]) <= delta < 1 << form[0])
-            self._out += bytes((tag,)) + struct.pack(form, delta)
+            self._out += build_delta((time - self.time - MIN_MS) % (1 << 64) + MIN_MS)
         self.time = time
 
-    def _put(self, forms: tuple[tuple[int, int, str], ...], text: bytes) -> None:
-        """A string after its length in the shortest form."""
-        _, tag, form = next(form for form in forms if len(text) < 1 << form[0])
-        self._out += bytes((tag,)) + struct.pack(form, len(text)) + text
+
+def build_number(value: int) -> bytes:
+    """A variable of eight bytes."""
+    return bytes((Tags.VARIABLE_8,)) + struct.pack(NUMBERS.number8, value)
 
 
-_VARIABLES = (
-    (8, Tags.VARIABLE_TEXT_1, NUMBERS.len_text1), (16, Tags.VARIABLE_TEXT_2, NUMBERS.len_text2),
-    (32, Tags.VARIABLE_TEXT_4, NUMBERS.len_text4),
-)  # fmt: skip
-_LOG_TYPES = (
-    (8, Tags.LOG_TYPE_1, NUMBERS.len_text1), (16, Tags.LOG_TYPE_2, NUMBERS.len_text2),
-    (32, Tags.LOG_TYPE_4, NUMBERS.len_text4),
-)  # fmt: skip
+def build_timestamp(time_ms: int) -> bytes:
+    """The time of an event of an eight-byte stream, in milliseconds since the epoch."""
+    return bytes((Tags.TIMESTAMP,)) + struct.pack(NUMBERS.number8, time_ms)
+
+
+def build_delta(delta_ms: int) -> bytes:
+    """The time of an event of a four-byte stream, in milliseconds since the event before, in the shortest form."""
+    _, tag, form = next(form for form in _DELTAS if -(1 << form[0]) <= delta_ms < 1 << form[0])
+    return bytes((tag,)) + struct.pack(form, delta_ms)
+
+
 _DELTAS = (
     (7, Tags.DELTA_1, NUMBERS.number1), (15, Tags.DELTA_2, NUMBERS.number2), (31, Tags.DELTA_4, NUMBERS.number4),
     (63, Tags.DELTA_8, NUMBERS.number8),

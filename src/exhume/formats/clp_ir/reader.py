@@ -9,7 +9,7 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from exhume.archive import Entry, Progress, no_progress
 from exhume.choices import check_choice, check_keywords
@@ -21,7 +21,7 @@ from exhume.formats.clp_ir.sections import SCHEMA
 from exhume.formats.clp_ir.stream import TextUnits, begin
 from exhume.formats.clp_ir.units import MAX_MS, MIN_MS, How, Wildcard, parse_wildcard
 from exhume.formats.kv_ir.reader import StreamArchive
-from exhume.formats.kv_ir.stream import UnitError, printed, read_preamble
+from exhume.formats.kv_ir.stream import Stream, UnitError, printed, read_preamble
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
@@ -29,6 +29,9 @@ from exhume.limits import DEFAULT_LIMITS, Limits
 if TYPE_CHECKING:
     from exhume.findings import Finding
     from exhume.formats.clp_ir.info import ClpIrInfo
+
+AT_ONCE = 1 << 16
+"""Bytes of messages, about, whose events are objects at the same time."""
 
 TIMES = ("pattern", "iso", "none")
 """How times are printed: in the stream's pattern, as CLP's readers for Python do, or not at all."""
@@ -183,13 +186,8 @@ class ClpIrArchive(StreamArchive):
     def events(self, *, choice: Choice = EVERY) -> Iterator[TextEvent]:
         """The events.  Raises as `text_chunks`."""
         units = self.chosen(choice)
-        units.decoder.give_as(TextEvent)
-        while not units.ended:
-            try:
-                yield from cast("Iterator[TextEvent]", units.texts())
-            except UnitError as trouble:
-                units.pass_over(trouble)
-        units.close()
+        for _ in units.steps(How.COLUMNS, AT_ONCE):
+            yield from units.decoder.take_events(TextEvent)
 
     def events_with_place(self, *, choice: Choice = EVERY) -> Iterator[tuple[Span, int, TextEvent]]:
         """The same, each with where it is and its number among all events.  Raises as `text_chunks`."""
@@ -202,6 +200,21 @@ class ClpIrArchive(StreamArchive):
             except UnitError as trouble:
                 units.pass_over(trouble)
         units.close()
+
+    def follow(self, *, choice: Choice = EVERY, quiet_s: float | None = None) -> Iterator[TextEvent]:
+        """The events, each as soon as its logger has written it; ends with the stream.
+
+        With `quiet_s`, ends after that many seconds without new bytes.  A file that is replaced or truncated is
+        followed from its new beginning.  Raises `SourceError` for anything but a whole local file, and as `events`.
+        """
+        from exhume.formats.kv_ir.follow import followed
+
+        def start(stream: Stream) -> TextUnits:
+            units = TextUnits(stream, self.limits)
+            units.decoder.choose(*choice)
+            return units
+
+        return map(TextEvent._make, followed(self, checks.STREAM, start, quiet_s))
 
     def search(
         self,
@@ -235,14 +248,9 @@ class ClpIrArchive(StreamArchive):
         """
         units = self.chosen(choice)
         found: Counter[int] = Counter()
-        while not units.ended:
-            try:
-                units.step(How.COLUMNS, 1 << 20)
-            except UnitError as trouble:
-                units.pass_over(trouble)
+        for _ in units.steps(How.COLUMNS, 1 << 20):
             times = array("q", units.decoder.take_columns()[0])
             found.update(time - time % width_ms for time in times)
-        units.close()
         return found
 
     def __iter__(self) -> Iterator[TextEvent]:

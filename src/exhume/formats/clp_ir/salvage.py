@@ -196,8 +196,7 @@ class _Salvage:
                 self._account(good, trouble.at, Outcome.RECOVERED, "events")
                 good = self._after(trouble)
             else:
-                self._account(good, units.at, Outcome.RECOVERED, "events")
-                good = self._resume() if units.ended else units.at
+                good = self._resume(good)
             self.progress(units.stream.stored, self.source.size, "bytes")
 
     def _take(self) -> None:
@@ -220,11 +219,15 @@ class _Salvage:
                 self.out(encoder.take())
                 self.progress(units.stream.stored, self.source.size, "bytes")
 
-    def _resume(self) -> int:
-        """The offset at which events follow the end of the stream, which damage can imitate; -1 when none do."""
+    def _resume(self, start: int) -> int:
+        """The offset at which events follow the end of the stream, which damage can imitate; -1 when none do.
+
+        `start` is where the events before that end begin.
+        """
         units = self.units
         end = units.at
         found = self._search(end)
+        self._account(start, end if found is None else end - 1, Outcome.RECOVERED, "events")
         if found is None:
             if units.reach > end:
                 self.report.add_lost("byte ranges")

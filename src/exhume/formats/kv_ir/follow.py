@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import zstandard
 
 from exhume.codecs.zstd import ZSTD_MAGIC
 from exhume.errors import ExhumeError, SourceError, Span
 from exhume.formats.kv_ir.checks import StreamRules
-from exhume.formats.kv_ir.stream import FIRST_STEP, Stream, Units, new_engine, printed
+from exhume.formats.kv_ir.stream import FIRST_STEP, Stream, UnitError, Units, new_engine, printed
 from exhume.io.growing import GrowingFile
 
 if TYPE_CHECKING:
@@ -139,6 +140,48 @@ def follow(
             note_replaced(run, stream)
             continue
         run.out.flush()
+        return
+
+
+class _QuietError(Exception):
+    """Nothing new has come for too long."""
+
+
+def followed(
+    archive: StreamArchive, rules: StreamRules, begin: Callable[[GrowingStream], Units], quiet_s: float | None
+) -> Iterator[Any]:
+    """The events of a stream one by one, as they are written, until it ends or `quiet_s` seconds bring nothing new.
+
+    When the file is replaced or truncated, the new one is followed from its beginning.  Raises `SourceError`, and what
+    is wrong with the stream.
+    """
+    path_of(archive)
+    while True:
+        stream = GrowingStream(archive, rules)
+        known, since = -1, time.monotonic()
+
+        def idle(stream: GrowingStream = stream) -> None:
+            nonlocal known, since
+            if stream.stored != known:
+                known, since = stream.stored, time.monotonic()
+            elif quiet_s is not None and time.monotonic() - since >= quiet_s:
+                raise _QuietError
+
+        stream.idle = idle
+        try:
+            units = begin(stream)
+            while not units.ended:
+                try:
+                    yield from units.events()
+                except UnitError as trouble:
+                    units.pass_over(trouble)
+            units.close()
+        except _QuietError:
+            return
+        except ExhumeError:
+            if stream.file.replaced is None:
+                raise
+            continue
         return
 
 

@@ -224,36 +224,100 @@ cdef int ir_put_real(Out* out, double value) except -2 nogil:
     return 0
 
 
+cdef extern from *:
+    """
+    #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && defined(__GNUC__)
+    #define IR_FIRST(found, p, mark) (__builtin_ctzll(found) >> 3)
+    #else
+    #define IR_FIRST(found, p, mark) ir_first(p, mark)
+    static Py_ssize_t ir_first(const unsigned char *p, const unsigned char *mark) {
+        Py_ssize_t i = 0;
+        while (!mark[p[i]]) i++;
+        return i;
+    }
+    #endif
+    """
+    Py_ssize_t IR_FIRST(uint64_t found, const uint8_t* p, const uint8_t* mark) nogil
+
+
+cdef inline uint64_t ir_equal(uint64_t word, uint64_t byte) noexcept nogil:
+    """The upper bit of each byte of a word that equals `byte`; those above the first one may be set as well."""
+    cdef uint64_t rest = word ^ byte * <uint64_t>0x0101010101010101
+    return (rest - <uint64_t>0x0101010101010101) & ~rest & <uint64_t>0x8080808080808080
+
+
+cdef inline void ir_copy(char* to, const char* text, Py_ssize_t size) noexcept nogil:
+    """What memcpy does; most texts are short, and a call would take longer than the copy."""
+    cdef uint64_t first, last
+    cdef uint32_t low, high
+    if size > 16:
+        memcpy(to, text, size)
+    elif size >= 8:
+        memcpy(&first, text, sizeof(first))
+        memcpy(&last, text + size - sizeof(last), sizeof(last))
+        memcpy(to, &first, sizeof(first))
+        memcpy(to + size - sizeof(last), &last, sizeof(last))
+    elif size >= 4:
+        memcpy(&low, text, sizeof(low))
+        memcpy(&high, text + size - sizeof(high), sizeof(high))
+        memcpy(to, &low, sizeof(low))
+        memcpy(to + size - sizeof(high), &high, sizeof(high))
+    elif size > 0:
+        to[0] = text[0]
+        to[size >> 1] = text[size >> 1]
+        to[size - 1] = text[size - 1]
+
+
 cdef bint ir_join(Out* out, IrLeaf* leaf, IrVariable* variable) except -2 nogil:
     """Adds a text that was taken apart; False when its variables do not fit its log type."""
     cdef IrVariable* last
     cdef const uint8_t* p = leaf.text
     cdef const uint8_t* end = p + leaf.size
-    cdef const uint8_t* start = p
+    cdef char* to
     cdef uint8_t byte
-    cdef uint64_t word
+    cdef uint64_t word, found
+    cdef Py_ssize_t size = leaf.size + 8
     variable += leaf.variable
     last = variable + leaf.num_variables
-    ir_reserve(out, leaf.size + 24)
+    while variable < last:
+        size += 24 if variable.text == NULL else variable.number
+        variable += 1
+    ir_reserve(out, size)
+    variable = last - leaf.num_variables
+    to = out.data + out.size
     while p < end:
-        byte = p[0]
-        if not ir_mark[byte]:
+        if end - p >= 8:
+            memcpy(&word, p, sizeof(word))
+            memcpy(to, &word, sizeof(word))
+            found = ir_equal(word, CLP_KV_IR_MARKS_INTEGER) | ir_equal(word, CLP_KV_IR_MARKS_TEXT) \
+                | ir_equal(word, CLP_KV_IR_MARKS_DECIMAL) | ir_equal(word, CLP_KV_IR_MARKS_ESCAPE)
+            if not found:
+                p += 8
+                to += 8
+                continue
+            size = IR_FIRST(found, p, ir_mark)
+            p += size
+            to += size
+        elif not ir_mark[p[0]]:
+            to[0] = <char>p[0]
             p += 1
+            to += 1
             continue
+        byte = p[0]
         if byte == CLP_KV_IR_MARKS_ESCAPE:
             if p + 1 == end:
                 return False
-            ir_add(out, <const char*>start, p - start)
-            start = p + 1
+            to[0] = <char>p[1]
+            to += 1
             p += 2
             continue
-        ir_add(out, <const char*>start, p - start)
         if variable == last or (variable.text != NULL) != (byte == CLP_KV_IR_MARKS_TEXT):
             return False
         if byte == CLP_KV_IR_MARKS_TEXT:
-            ir_add(out, <const char*>variable.text, variable.number)
+            ir_copy(to, <const char*>variable.text, variable.number)
+            to += variable.number
         else:
-            ir_reserve(out, 24)
+            out.size = to - out.data
             if byte == CLP_KV_IR_MARKS_INTEGER:
                 put_integer(out, variable.number)
             elif leaf.wide:
@@ -268,10 +332,10 @@ cdef bint ir_join(Out* out, IrLeaf* leaf, IrVariable* variable) except -2 nogil:
                                    <int>clp_kv_ir_decimal_4_num_fraction_digits(word),
                                    clp_kv_ir_decimal_4_digits(word), clp_kv_ir_decimal_4_sign(word)):
                     return False
+            to = out.data + out.size
         variable += 1
         p += 1
-        start = p
-    ir_add(out, <const char*>start, end - start)
+    out.size = to - out.data
     return variable == last
 
 

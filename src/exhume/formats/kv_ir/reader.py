@@ -170,6 +170,16 @@ class KvIrArchive(StreamArchive):
             start = units.decoder.start
             yield units.stream.span(start, start + 1), event
 
+    def follow(self, *, quiet_s: float | None = None) -> Iterator[Event]:
+        """The events, each as soon as its logger has written it; ends with the stream.
+
+        With `quiet_s`, ends after that many seconds without new bytes.  A file that is replaced or truncated is
+        followed from its new beginning.  Raises `SourceError` for anything but a whole local file, and as `events`.
+        """
+        from exhume.formats.kv_ir.follow import followed
+
+        return followed(self, checks.STREAM, lambda stream: Units(stream, self.limits), quiet_s)
+
     def _events(self, units: Units) -> Iterator[Event]:
         while not units.ended:
             try:

@@ -295,6 +295,26 @@ class Units:
             yield from self.decoder.each(self._data, self.at - self._base, len(self._data), self._base)
             self._settle(*self.decoder.stopped)
 
+    def steps(self, how: int, target: int) -> Iterator[None]:
+        """Decodes all units, and stops whenever enough output was made, and at the end, for the caller to take it.
+
+        Raises the error of an event that cannot be read after all events that can, and other errors after what precedes
+        them.
+        """
+        while not self.ended:
+            trouble: UnitError | None = None
+            try:
+                self.step(how, target)
+            except UnitError as error:
+                trouble = error
+            except SourceError:
+                yield
+                raise
+            yield
+            if trouble is not None:
+                self.pass_over(trouble)
+        self.close()
+
     def _settle(self, status: int, after: int, place: int, stop: int) -> bool:
         """Continues where the decoder stopped; returns whether it stopped because enough was made, or at the end."""
         self.at = self._base + after
@@ -436,20 +456,6 @@ def lines(units: Units, how: How, *, jobs: int = 1, target: int = 1 << 20) -> It
 
 def printed(units: Units, how: int, target: int = 1 << 20) -> Iterator[bytes]:
     """What the decoder makes of the units, in pieces; raises as `lines` does."""
-    while True:
-        try:
-            is_more = units.step(how, target)
-        except UnitError as trouble:
-            if found := units.decoder.take():
-                yield found
-            units.pass_over(trouble)
-            continue
-        except SourceError:
-            if found := units.decoder.take():
-                yield found
-            raise
+    for _ in units.steps(how, target):
         if found := units.decoder.take():
             yield found
-        if not is_more or units.ended:
-            break
-    units.close()

@@ -4,6 +4,29 @@ import os as _os
 
 cdef uint64_t enc_hash_seed = int.from_bytes(_os.urandom(8), "little") | 1
 
+cdef extern from *:
+    """
+    #if defined(__linux__)
+    #include <stdint.h>
+    #include <sys/mman.h>
+    #endif
+    static void enc_large_pages(void *p, size_t size) {
+    #if defined(__linux__) && defined(MADV_HUGEPAGE)
+        /* All of the mapping, the head of the allocator included: one of two kinds of pages cannot be moved to grow. */
+        uintptr_t start = (uintptr_t)p & ~(uintptr_t)4095;
+        uintptr_t end = ((uintptr_t)p + size + 4095) & ~(uintptr_t)4095;
+        madvise((void *)start, end - start, MADV_HUGEPAGE);
+    #else
+        (void)p;
+        (void)size;
+    #endif
+    }
+    """
+    void enc_large_pages(void* p, size_t size) nogil  # new memory comes in few large pages: it is only advice
+
+cdef enum:
+    ENC_LARGE = 4 << 20     # bytes from which on
+
 cdef struct EncBuf:
     unsigned char* p
     size_t n
@@ -18,6 +41,8 @@ cdef int enc_buf_grow(EncBuf* b, size_t extra) except -1 nogil:
     if p == NULL:
         with gil:
             raise MemoryError()
+    if cap >= ENC_LARGE:
+        enc_large_pages(p, cap)
     b.p = p
     b.cap = cap
     return 0
@@ -104,6 +129,8 @@ cdef int enc_dictionary_grow(EncDictionary* d) except -1 nogil:
     if slots == NULL:
         with gil:
             raise MemoryError()
+    if size * 8 >= ENC_LARGE:
+        enc_large_pages(slots, size * 8)
     cdef size_t i, at, before = d.mask + 1 if d.slots != NULL else 0
     d.shift = d.shift - 1 if d.slots != NULL else 64 - 6
     d.mask = size - 1

@@ -1438,7 +1438,7 @@ cdef class ClpsEncoder:
         cdef uint64_t offset
         if not data.n or data.n < least:
             return 0
-        offset = self.spilled.write(enc_buf_bytes(data))
+        offset = self.spilled.write(PyMemoryView_FromMemory(<char*>data.p, data.n, PyBUF_READ))
         enc_buf_u64(parts, offset)
         enc_buf_u64(parts, data.n)
         out[0] += data.n

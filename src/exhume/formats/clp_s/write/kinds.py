@@ -9,6 +9,7 @@ from itertools import chain
 from typing import Final
 
 from exhume.errors import WriterError
+from exhume.formats.clp_s.write.textlog import text_log
 from exhume.formats.kv_ir.ingest import is_kv_ir
 
 LOOKED_AT: Final = 1 << 16
@@ -40,7 +41,7 @@ def recognise(head: bytes, kind: InputKind, *, final: bool) -> InputKind | None:
 
     A stream of a logger has its magic number.  JSON begins with a brace, or with a line that is a JSON value; an input
     of nothing but white space is JSON without a record.  Everything else is text, if few of its bytes are control
-    bytes.  A `kind` that is given is not checked.
+    bytes or a line begins with a timestamp.  A `kind` that is given is not checked.
 
     Raises `WriterError` for what seems to be none of them.
     """
@@ -63,7 +64,8 @@ def recognise(head: bytes, kind: InputKind, *, final: bool) -> InputKind | None:
     if (line[:1] == b"[" and text[1:].lstrip(b" \t\r\n")[:1] in (b"{", b"[")) or _is_value(line):
         return InputKind.JSON
     looked_at = head[: LOOKED_AT >> 4]
-    if len(looked_at) - len(looked_at.translate(None, _CONTROL)) > len(looked_at) // _RARE:
+    too_many = len(looked_at) - len(looked_at.translate(None, _CONTROL)) > len(looked_at) // _RARE
+    if too_many and text_log().last(looked_at) < 0:
         raise WriterError(
             "neither JSON nor text nor a stream of a CLP logger: it has control bytes",
             expected="text; the input kind `text` stores any bytes",

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO, Final, Protocol
 
+from exhume.codecs.common import Buffer
 from exhume.io.output.scratch import scratch_file
 from exhume.io.source import STREAM_CHUNK
 
@@ -51,7 +52,7 @@ class Spill:
             self._last = encoder.size
             encoder.spill(self, LEAST)
 
-    def write(self, data: bytes) -> int:
+    def write(self, data: Buffer) -> int:
         """Append bytes and return their offset.  Raises `SourceError`."""
         with self._lock:
             if self._file is None:

@@ -38,10 +38,13 @@ _ZONE: Final = f"( ?({_NAME}({_OFFSET})?|{_OFFSET})Z?| ?Z)"
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """One form of timestamp: what it is called in the docs, an example, its expression, and what may follow it."""
+    """One form of timestamp: what it is called in the docs, an example, the pattern of upstream's timestamp parser
+    that it stems from, its expression, and what may follow it.
+    """
 
     name: str
     example: str
+    upstream: str
     expression: str
     follows: int = LOOSE
 
@@ -50,49 +53,84 @@ FORMS: Final = (
     Form(
         "date and time, with any of the usual signs between them",
         "2015-02-01T01:02:03.004+02:00",
+        r"\Y\O{-/}\m\O{-/}\d\O{T }\H:\M:\s\O{,.}\?\Z",
         f"\\d{{2,4}}[ /-]?{_TWO}[ /-]{_TWO}[ T:]{_TWO}:{_TWO}:{_TWO}{_FRACTION}{_ZONE}?",
     ),
     Form(
         "the same with a month by its name",
         "01 Feb 2015 01:02:03,004",
+        r"\d \B{Jan,...} \Y \H:\M:\s\O{,.}\?",
         f"{_TWO}[ /-]{_LONG_MONTH}[ /-]\\d{{2,4}}[ T:]{_TWO}:{_TWO}:{_TWO}{_FRACTION}{_ZONE}?",
     ),
     Form(
         "date and time in brackets, or after a bracket",
         "[2015-02-01 01:02:03,004]",
+        r"[\Y\O{-/}\m\O{-/}\d\O{T }\H:\M:\s\O{,.}\?]",
         f"\\[{_DATE}[ T]{_CLOCK}{_FRACTION}{_ZONE}?\\]?",
     ),
-    Form("after three angle brackets", "<<<2015-02-01 01:02:03:004", f"<<<{_DATE}[ T]{_CLOCK}{_FRACTION}"),
-    Form("digits of the date together", "[20150201-01:02:03]", f"\\[?\\d{{8}}[ T-]{_CLOCK}{_FRACTION}{_ZONE}?\\]?"),
-    Form("short digits together", "150201  1:02:03", "\\d{6}[ T][ #]\\d:\\d\\d:\\d\\d"),
-    Form("twelve hours", "Feb 01, 2015  1:02:03 AM", f"{_MONTH} \\d\\d, \\d{{4}} [ #]\\d:\\d\\d:\\d\\d [AP]M"),
+    Form(
+        "after three angle brackets",
+        "<<<2015-02-01 01:02:03:004",
+        r"<<<\Y\O{-/}\m\O{-/}\d\O{T }\H:\M:\s:\?",
+        f"<<<{_DATE}[ T]{_CLOCK}{_FRACTION}",
+    ),
+    Form(
+        "digits of the date together",
+        "[20150201-01:02:03]",
+        r"[\Y\m\d-\H:\M:\s]",
+        f"\\[?\\d{{8}}[ T-]{_CLOCK}{_FRACTION}{_ZONE}?\\]?",
+    ),
+    Form("short digits together", "150201  1:02:03", r"\y\m\d\O{T }\k:\M:\s", "\\d{6}[ T][ #]\\d:\\d\\d:\\d\\d"),
+    Form(
+        "twelve hours",
+        "Feb 01, 2015  1:02:03 AM",
+        r"\B{Jan,...} \d, \Y \l:\M:\s \p",
+        f"{_MONTH} \\d\\d, \\d{{4}} [ #]\\d:\\d\\d:\\d\\d [AP]M",
+    ),
     Form(
         "a month's full name, without seconds",
         "February 01, 2015 01:02",
+        r"\B{January,...} \d, \Y \H:\M",
         f"{_LONG_MONTH} \\d\\d, \\d{{4}} \\d\\d:\\d\\d",
     ),
     Form(
         "web servers",
         "[01/Feb/2015:01:02:03 +0000]",
+        r"[\d\O{-/}\B{Jan,...}\O{-/}\Y:\H:\M:\s",
         f"\\[\\d\\d[/-]({_MONTH}|\\d\\d)[/-]\\d{{4}}:{_CLOCK}{_ZONE}?\\]?",
     ),
     Form(
-        "asctime", "Sun Feb  1 01:02:03 2015", f"\\[?{_WEEKDAY} {_MONTH} {_DAY} {_CLOCK}([,.]\\d{{1,9}})? \\d{{4}}\\]?"
+        "asctime",
+        "Sun Feb  1 01:02:03 2015",
+        r"\A{Sun,...} \B{Jan,...} \e \H:\M:\s \Y",
+        f"\\[?{_WEEKDAY} {_MONTH} {_DAY} {_CLOCK}([,.]\\d{{1,9}})? \\d{{4}}\\]?",
     ),
-    Form("syslog, without a year", "Jan 21 11:56:42", f"{_MONTH} {_DAY} {_CLOCK}{_FRACTION}{_ZONE}?"),
-    Form("Android, without a year", "01-21 11:56:42.392", f"\\d\\d[ -]\\d\\d {_CLOCK}{_FRACTION}"),
+    Form(
+        "syslog, without a year",
+        "Jan 21 11:56:42",
+        r"\B{Jan,...} \d \H:\M:\s",
+        f"{_MONTH} {_DAY} {_CLOCK}{_FRACTION}{_ZONE}?",
+    ),
+    Form(
+        "Android, without a year",
+        "01-21 11:56:42.392",
+        r"\m\O{- }\d \H:\M:\s\O{,.}\?",
+        f"\\d\\d[ -]\\d\\d {_CLOCK}{_FRACTION}",
+    ),
     Form(
         "RFC 2822",
         "Thu, 21 Dec 2000 16:01:07 +0200",
+        r"\A{Sun,...}, \d \B{Jan,...} \Y \H:\M:\s\Z",
         f"({_WEEKDAY}, )?{_DAY} {_MONTH} \\d\\d(\\d\\d)? {_CLOCK}{_FRACTION}{_ZONE}?",
     ),
     Form(
         "RFC 2822 without seconds",
         "21 Dec 00 16:01 EST",
+        r"\d \B{Jan,...} \y \H:\M\Z",
         f"({_WEEKDAY}, )?{_DAY} {_MONTH} \\d\\d(\\d\\d)? \\d\\d:\\d\\d{_ZONE}",
     ),
-    Form("seconds since 1970, with a fraction", "1762445893.001", "-?\\d{10}\\.\\d{1,9}", STRICT),
-    Form("seconds, milli-, micro- or nanoseconds since 1970", "1762445893001", "-?\\d{10}(\\d{3}){0,3}", STRICT),
+    Form("seconds since 1970, with a fraction", "1762445893.001", r"\E.\?", "-?\\d{10}\\.\\d{1,9}", STRICT),
+    Form("seconds, milli-, micro- or nanoseconds since 1970", "1762445893001", r"\P", "-?\\d{10}(\\d{3}){0,3}", STRICT),
 )
 
 _WORD: Final = frozenset(b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_")
