@@ -129,8 +129,8 @@ cdef int enc_dictionary_grow(EncDictionary* d) except -1 nogil:
     if slots == NULL:
         with gil:
             raise MemoryError()
-    if size * 8 >= ENC_LARGE:
-        enc_large_pages(slots, size * 8)
+    if size * sizeof(uint64_t) >= ENC_LARGE:
+        enc_large_pages(slots, size * sizeof(uint64_t))
     cdef size_t i, at, before = d.mask + 1 if d.slots != NULL else 0
     d.shift = d.shift - 1 if d.slots != NULL else 64 - 6
     d.mask = size - 1
