@@ -148,7 +148,7 @@ def test_a_stream_is_read_once_from_front_to_back(name: str, folder: Path) -> No
             assert list(exhume.verify(server.url, storage_options={"skip_instance_cache": True})) == []
 
 
-@pytest.mark.parametrize("name", ["x.clp", "x.clp.zst"])
+@pytest.mark.parametrize("name", ["text.clp", "text.clp.zst"])
 def test_a_stream_of_text_is_read_once_from_front_to_back(name: str, folder: Path) -> None:
     rnd = random.Random(10)
     with exhume.clpir.create(folder / name) as writer:
