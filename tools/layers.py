@@ -1,7 +1,8 @@
 """The layers of the source: which imports which, and that nothing imports in a circle.
 
 A layer is a folder of `src/exhume`; the modules of the root are the base that all others use.  Imports inside functions
-count, imports for type checkers do not.  `make layers` writes the table into `docs/architecture.md`.
+count.  Imports for type checkers are counted apart: they may not become more.  `make layers` writes the table into
+`docs/architecture.md`.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import argparse
 import ast
 import functools
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -67,17 +69,17 @@ def layer_of(module: str) -> str | None:
 
 
 @functools.cache
-def names(file: Path) -> frozenset[str]:
-    """The absolute names that a module of the package imports: modules, and what is taken out of them."""
+def names(file: Path, *, types: bool = False) -> frozenset[str]:
+    """The absolute names that a module of the package imports, with `types` also those for type checkers."""
     package = ["exhume", *file.relative_to(SRC).parent.parts]
-    return frozenset(_names(ast.parse(file.read_text(encoding="utf-8")), package))
+    return frozenset(_names(ast.parse(file.read_text(encoding="utf-8")), package, types))
 
 
-def _names(node: ast.AST, package: list[str]) -> Iterator[str]:
+def _names(node: ast.AST, package: list[str], types: bool) -> Iterator[str]:
     for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test):
+        if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test) and not types:
             for other in child.orelse:
-                yield from _names(other, package)
+                yield from _names(other, package, types)
         elif isinstance(child, ast.Import):
             yield from (alias.name for alias in child.names)
         elif isinstance(child, ast.ImportFrom):
@@ -85,13 +87,13 @@ def _names(node: ast.AST, package: list[str]) -> Iterator[str]:
             whole = ".".join([*base, *filter(None, [child.module])])
             yield from (f"{whole}.{alias.name}" for alias in child.names)
         else:
-            yield from _names(child, package)
+            yield from _names(child, package, types)
 
 
-def imports(module: str) -> frozenset[str]:
-    """The modules of exhume that one imports, also inside functions; not those for type checkers."""
+def imports(module: str, *, types: bool = False) -> frozenset[str]:
+    """The modules of exhume that one imports, also inside functions; with `types` also those for type checkers."""
     known = modules()
-    found = {name if name in known else name.rpartition(".")[0] for name in names(known[module])}
+    found = {name if name in known else name.rpartition(".")[0] for name in names(known[module], types=types)}
     return frozenset(found & known.keys()) - {module}
 
 
@@ -124,23 +126,35 @@ def circles(graph: Mapping[str, Iterable[str]]) -> list[list[str]]:
     return found
 
 
-def between_layers() -> dict[tuple[str, str], list[tuple[str, str]]]:
+def graph(*, types: bool = False) -> dict[str, frozenset[str]]:
+    """The imports of each module."""
+    return {module: imports(module, types=types) for module in modules()}
+
+
+def included() -> list[str]:
+    """The layers whose code the compiled module includes."""
+    text = "".join(file.read_text(encoding="utf-8") for file in sorted((SRC / "native").glob("*.pyx")))
+    found = set(re.findall(r'^include "\.\./(\w+)/', text, re.MULTILINE))
+    return [layer for layer in LAYERS if layer in found]
+
+
+def between_layers(*, types: bool = False) -> dict[tuple[str, str], list[tuple[str, str]]]:
     """The imports between each pair of layers, by (importing, imported)."""
     found: dict[tuple[str, str], list[tuple[str, str]]] = {}
     for module in modules():
-        for other in sorted(imports(module)):
+        for other in sorted(imports(module, types=types)):
             a, b = layer_of(module), layer_of(other)
             if a is not None and b is not None and a != b:
                 found.setdefault((a, b), []).append((module, other))
     return found
 
 
-def upward() -> list[str]:
-    """The imports of a layer above the importing one."""
+def upward(*, types: bool = False) -> list[str]:
+    """The imports of a layer above the importing one; with `types` also those for type checkers."""
     names = list(LAYERS)
     return [
         f"{module} imports {other}"
-        for (a, b), several in between_layers().items()
+        for (a, b), several in between_layers(types=types).items()
         if names.index(a) < names.index(b)
         for module, other in several
     ]
@@ -152,7 +166,8 @@ def table() -> str:
     rows = ["| layer | what it is for | imports |", "|---|---|---|"]
     for layer, what in reversed(LAYERS.items()):
         below = [other for other in LAYERS if (layer, other) in edges]
-        rows.append(f"| `{layer}` | {what} | {', '.join(below) or 'nothing'} |")
+        compiled = f"nothing; compiled, it includes {' and '.join(included())}" if layer == "native" else "nothing"
+        rows.append(f"| `{layer}` | {what} | {', '.join(below) or compiled} |")
     return "\n".join(rows)
 
 
@@ -160,9 +175,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="fail where the page is not what the code says")
     check = parser.parse_args().check
-    wrong = [f"a circle: {' -> '.join(group)}" for group in circles({name: imports(name) for name in modules()})]
+    wrong = [f"a circle: {' -> '.join(group)}" for group in circles(graph())]
     wrong += upward()
     print("\n".join(wrong) or "no circle, nothing imports upwards")
+    print(f"with types: {len(circles(graph(types=True)))} circles, {len(upward(types=True))} imports upwards")
     if check:
         return 1 if wrong or read_block("architecture.md", "layers").strip() != table() else 0
     write_block("architecture.md", "layers", table())

@@ -3,18 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from exhume.parts import Part, Selection, ranges
 
 if TYPE_CHECKING:
-    from exhume.archive import Entry, MemberArchive
+    from exhume.tabular.arrow import Member
 
 
-def stored_order(archive: MemberArchive) -> list[Entry]:
+class Members(Protocol):
+    """An archive of members as its parts use it; see `exhume.archive.MemberArchive`."""
+
+    def entries(self) -> Iterator[Member]:
+        """The members, in a fixed order."""
+
+    def will_read(self, entries: Any, /) -> None:
+        """Announce that these members will be read."""
+
+    def read_member(self, name: str, /) -> bytes:
+        """The bytes of a member."""
+
+    def to_arrow(self, **options: Any) -> Any:
+        """The table of the members."""
+
+
+def stored_order(archive: Members) -> list[Member]:
     """The members in the order of their bytes; those without a place, directories too, come last."""
 
-    def place(entry: Entry) -> tuple[bool, Any, int]:
+    def place(entry: Member) -> tuple[bool, Any, int]:
         shard = entry.details.get("shard")
         offset = entry.offset if entry.offset is not None else entry.details.get("shard_offset")
         return offset is None, shard if shard is not None else 0, offset or 0
@@ -22,7 +38,7 @@ def stored_order(archive: MemberArchive) -> list[Entry]:
     return sorted(archive.entries(), key=place)
 
 
-def plan(archive: MemberArchive, size: int | None, options: dict[str, Any]) -> Iterator[Part]:
+def plan(archive: Members, size: int | None, options: dict[str, Any]) -> Iterator[Part]:
     """Ranges of members, as positions in `stored_order`."""
     sizes = [entry.size or 0 for entry in stored_order(archive)]
     if size is None or not sizes:
@@ -36,7 +52,7 @@ TAKES = ("data",)
 """The options of `items`."""
 
 
-def items(archive: MemberArchive, part: Selection, options: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def items(archive: Members, part: Selection, options: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """`{"name", "size", "offset", "data"}` of each member, no directories; without `data` when that option is False."""
     entries = stored_order(archive)
     chosen = entries[slice(*part)] if part else entries
@@ -51,6 +67,6 @@ def items(archive: MemberArchive, part: Selection, options: dict[str, Any]) -> I
         yield row
 
 
-def table(archive: MemberArchive, part: Selection, options: dict[str, Any]) -> Any:
+def table(archive: Members, part: Selection, options: dict[str, Any]) -> Any:
     """The member table (`Archive.to_arrow`) of these members."""
     return archive.to_arrow(**options, entries=stored_order(archive)[slice(*part)] if part else None)

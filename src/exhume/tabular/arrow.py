@@ -9,15 +9,12 @@ What values lose on their way into a column is counted under the names below, in
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 from exhume.choices import hint
 from exhume.errors import EntryNotFoundError, ExhumeError, MissingDependencyError, QueryError, SourceError, shorten
 from exhume.io.parallel import map_ordered
-
-if TYPE_CHECKING:
-    from exhume.archive import Entry, MemberArchive
 
 T = TypeVar("T")
 K = TypeVar("K")
@@ -240,12 +237,60 @@ class _Rows(NamedTuple):
     error: SourceError | None = None
 
 
+class Member(Protocol):
+    """An entry of an archive of members as its table uses it; see `exhume.archive.Entry`."""
+
+    @property
+    def kind(self) -> str:
+        """What it is: `file`, `directory` and so on."""
+
+    @property
+    def name(self) -> str | None:
+        """Its name."""
+
+    @property
+    def offset(self) -> int | None:
+        """Absolute offset in bytes; None if its bytes are not stored as they are."""
+
+    @property
+    def size(self) -> int | None:
+        """Logical size in bytes."""
+
+    @property
+    def stored_size(self) -> int | None:
+        """Stored size in bytes."""
+
+    @property
+    def details(self) -> Mapping[str, Any]:
+        """The format's own values."""
+
+
+class Members(Protocol):
+    """An archive of members as its table uses it; see `exhume.archive.MemberArchive`."""
+
+    @property
+    def detail_columns(self) -> Mapping[str, str]:
+        """The format's own columns with their Arrow types."""
+
+    def entries(self) -> Iterator[Member]:
+        """The members, in a fixed order."""
+
+    def stored_digest(self, entry: Any, /) -> str | None:
+        """The checksum that the archive stores, as `algorithm:hex`."""
+
+    def detail_values(self, entry: Any, /) -> Mapping[str, Any]:
+        """The values of `detail_columns`."""
+
+    def iter_member(self, name: str, /) -> Iterator[bytes]:
+        """The bytes of a member in chunks."""
+
+
 def member_table(
-    archive: MemberArchive,
+    archive: Members,
     *,
     columns: Iterable[str] | None = None,
     digest: str = "stored",
-    entries: Iterable[Entry] | None = None,
+    entries: Iterable[Member] | None = None,
     batch_rows: int = BATCH_ROWS,
     losses: Counter[str] | None = None,
     jobs: int = 1,
@@ -279,7 +324,7 @@ def member_table(
     schema = pa.schema([pa.field(name, types[name]) for name in names])
     hashing = digest == "sha256" and bool({"digest", "problem", "reason"} & set(names))
 
-    def piece(part: list[Entry]) -> _Rows:
+    def piece(part: list[Member]) -> _Rows:
         found = _Rows([], Counter())
         for entry in part:
             try:
@@ -306,11 +351,11 @@ def member_table(
     return pa.RecordBatchReader.from_batches(schema, batches())
 
 
-def _content(entry: Entry) -> int:
+def _content(entry: Member) -> int:
     return entry.size or 0
 
 
-def _member_row(archive: MemberArchive, entry: Entry, hashing: bool, losses: Counter[str]) -> dict[str, Any]:
+def _member_row(archive: Members, entry: Member, hashing: bool, losses: Counter[str]) -> dict[str, Any]:
     details = entry.details
     row = {
         "name": plain_text(entry.name, losses),

@@ -10,14 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import Any, Final, NoReturn, Protocol
 
 from exhume.errors import UnsupportedOperationError
 from exhume.io.lru import Lru
 from exhume.tabular.arrow import import_pyarrow
-
-if TYPE_CHECKING:
-    from exhume.archive import Archive
 
 pa = import_pyarrow()  # says which extra is missing
 
@@ -25,6 +22,13 @@ CACHE_BYTES: Final = 256 << 20
 """Bytes of decoded columns that a dataset keeps, unless the caller says otherwise."""
 
 from pyarrow import compute, dataset  # noqa: E402 - after that check
+
+
+class Table(Protocol):
+    """An archive as a dataset uses it."""
+
+    def to_arrow(self, **options: Any) -> Any:
+        """Its table as a `pyarrow.RecordBatchReader`; see `exhume.archive.Archive.to_arrow`."""
 
 
 class ArchiveDataset(dataset.Dataset):  # type: ignore[misc]
@@ -35,7 +39,7 @@ class ArchiveDataset(dataset.Dataset):  # type: ignore[misc]
     each scan, every scan reads the archive again.
     """
 
-    def __init__(self, archive: Archive, options: Mapping[str, Any], cache_bytes: int = CACHE_BYTES) -> None:
+    def __init__(self, archive: Table, options: Mapping[str, Any], cache_bytes: int = CACHE_BYTES) -> None:
         self._archive = archive
         self._options = dict(options)
         self._schema = archive.to_arrow(**options).schema
