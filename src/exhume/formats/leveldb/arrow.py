@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from itertools import groupby, islice
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from exhume.errors import QueryError
 from exhume.formats.leveldb import checks
@@ -48,7 +48,7 @@ from exhume.formats.leveldb.ranges import (
 from exhume.tabular.arrow import BATCH_ROWS, check_rows, choose, import_pyarrow, plain_text, rebatched
 
 if TYPE_CHECKING:
-    from exhume.formats.leveldb.reader import LevelDbArchive
+    from exhume.formats.leveldb.database import Database
 
 
 def _types(pa: Any) -> dict[str, Any]:
@@ -74,8 +74,16 @@ def _types(pa: Any) -> dict[str, Any]:
     }
 
 
+class DatabaseArchive(Protocol):
+    """An archive with a database; see `reader.LevelDbArchive`."""
+
+    @property
+    def database(self) -> Database:
+        """The opened database."""
+
+
 def to_arrow(
-    archive: LevelDbArchive,
+    archive: DatabaseArchive,
     *,
     columns: Iterable[str] | None = None,
     start: bytes | None = None,

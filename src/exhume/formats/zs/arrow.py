@@ -38,7 +38,7 @@ from exhume.tabular.arrow import (
 )
 
 if TYPE_CHECKING:
-    from exhume.formats.zs.reader import ZsArchive
+    from exhume.formats.zs.model import OpenFile
 
 Errors = Literal["raise", "replace"]
 
@@ -94,7 +94,7 @@ def _texts(value: Any) -> bool:
 
 
 def to_arrow(
-    archive: ZsArchive,
+    archive: OpenFile,
     *,
     columns: Iterable[str] | None = None,
     start: bytes | None = None,
@@ -159,7 +159,7 @@ def to_arrow(
     return pa.RecordBatchReader.from_batches(schema, batches())
 
 
-def _misfit(archive: ZsArchive, form: _Whole, records: Any) -> ExhumeError:
+def _misfit(archive: OpenFile, form: _Whole, records: Any) -> ExhumeError:
     """The error for the first of these records that does not fit."""
     for number, record in enumerate(records):
         found: Counter[str] = Counter()

@@ -25,7 +25,7 @@ from exhume.layout.sections import Section, SectionItem, SectionKind, SectionMap
 from exhume.limits import Limits
 
 if TYPE_CHECKING:
-    from exhume.formats.zs.reader import ZsArchive
+    from exhume.formats.zs.model import OpenFile
     from exhume.layout.schema import Field
 
 READERS = 8
@@ -34,12 +34,12 @@ READERS = 8
 PAYLOAD_SCHEMAS = {"data": "zs_data_block", "index": "zs_index_block"}
 
 
-def section_map(archive: ZsArchive) -> SectionMap:
+def section_map(archive: OpenFile) -> SectionMap:
     """The sections of an open file; behind the last block that can be framed, one section of unread bytes."""
     return SectionMap([(archive.source, _sections(archive.file))])
 
 
-def outline(archive: ZsArchive) -> SectionMap:
+def outline(archive: OpenFile) -> SectionMap:
     """The same sections according to the index: data blocks are not read, and blocks that the index leaves out are
     walked.
 
@@ -82,7 +82,7 @@ def _reason(head: Head) -> str:
     return "; ".join(error.message for error in head.problems)
 
 
-def _indexed(archive: ZsArchive) -> list[tuple[int, int, int]]:
+def _indexed(archive: OpenFile) -> list[tuple[int, int, int]]:
     """`(offset, size, level)` of every block, in file order."""
     header, index = archive.header, archive.index
     root = index.root()

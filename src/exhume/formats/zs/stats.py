@@ -11,10 +11,10 @@ from exhume.io.parallel import map_ordered
 from exhume.native.kernel import MalformedRecordsError, scan_records
 
 if TYPE_CHECKING:
-    from exhume.formats.zs.reader import ZsArchive
+    from exhume.formats.zs.model import OpenFile
 
 
-def scan_archive(archive: ZsArchive, jobs: int = 1) -> dict[str, Any]:
+def scan_archive(archive: OpenFile, jobs: int = 1) -> dict[str, Any]:
     """Blocks, stored and decompressed bytes by level, records, smallest and largest block payload, ratio; `jobs`
     threads decompress.
 
