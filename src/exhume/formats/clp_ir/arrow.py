@@ -18,7 +18,7 @@ from exhume.formats.clp_ir.units import How
 from exhume.tabular.arrow import BATCH_ROWS, check_rows, choose, import_pyarrow, rebatched, text_array
 
 if TYPE_CHECKING:
-    from exhume.formats.clp_ir.reader import ClpIrArchive
+    from exhume.formats.clp_ir.model import TextStream
 
 COLUMNS = ("timestamp", "message")
 
@@ -27,7 +27,7 @@ AT_ONCE = 1 << 20
 
 
 def to_arrow(
-    archive: ClpIrArchive,
+    archive: TextStream,
     *,
     columns: Iterable[str] | None = None,
     batch_rows: int = BATCH_ROWS,

@@ -13,7 +13,7 @@ from exhume.formats.clp_ir.units import How
 from exhume.formats.kv_ir.stream import UnitError
 
 if TYPE_CHECKING:
-    from exhume.formats.clp_ir.reader import ClpIrArchive
+    from exhume.formats.clp_ir.model import TextStream
 
 EVENTS = 1 << 20
 """Events that are counted at once."""
@@ -58,7 +58,7 @@ class ClpIrInfo(Info):
         }
 
 
-def collect(archive: ClpIrArchive) -> ClpIrInfo:
+def collect(archive: TextStream) -> ClpIrInfo:
     """The info of a stream; what is damaged is listed and left out."""
     units = archive.units()
     found: list[Finding] = []
@@ -89,7 +89,7 @@ def collect(archive: ClpIrArchive) -> ClpIrInfo:
     )
 
 
-def event_entries(archive: ClpIrArchive) -> Iterator[Entry]:
+def event_entries(archive: TextStream) -> Iterator[Entry]:
     """One entry for each event; raises what is wrong with the stream after those before it."""
     for span, number, event in archive.events_with_place():
         details: dict[str, Any] = {"timestamp": event.time_ms}

@@ -14,12 +14,12 @@ from exhume.formats.data_bundle.writer import METHODS, DataBundleWriter
 from exhume.limits import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
-    from exhume.formats.data_bundle.reader import DataBundleArchive
+    from exhume.formats.data_bundle.model import OpenBundle
 
 
 @passes_on(DataBundleWriter)
 def recode(
-    archive: DataBundleArchive,
+    archive: OpenBundle,
     output: str | os.PathLike[str],
     *,
     stored: bool = False,
@@ -65,7 +65,7 @@ def recode(
                 writer.add_reader(row.path, row.meta.size, reader, user_data=row.meta.user_data)
 
 
-def content_digest(archive: DataBundleArchive) -> str:
+def content_digest(archive: OpenBundle) -> str:
     """SHA-256 over every live path with its kind, user data, size and bytes, in the order of paths."""
     digest = sha256()
     for path, row in sorted(archive.rows().items()):

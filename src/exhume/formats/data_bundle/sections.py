@@ -23,11 +23,11 @@ from exhume.io.source import Source
 from exhume.layout.sections import Section, SectionItem, SectionKind, SectionMap
 
 if TYPE_CHECKING:
-    from exhume.formats.data_bundle.reader import DataBundleArchive
+    from exhume.formats.data_bundle.model import OpenBundle
     from exhume.layout.schema import Field
 
 
-def map_bundle(archive: DataBundleArchive, jobs: int = 1) -> SectionMap:
+def map_bundle(archive: OpenBundle, jobs: int = 1) -> SectionMap:
     """Headers, records and padding of each shard; logs, manifest and table blocks of the index.
 
     `jobs` threads decompress the records to find their ends (0: one per core).
@@ -45,7 +45,7 @@ def map_bundle(archive: DataBundleArchive, jobs: int = 1) -> SectionMap:
     return SectionMap(files)
 
 
-def _shard_sections(archive: DataBundleArchive, number: int, source: Source, jobs: int) -> list[Section]:
+def _shard_sections(archive: OpenBundle, number: int, source: Source, jobs: int) -> list[Section]:
     whole = source.span(0, source.size)
     name = source.name
     try:
@@ -97,7 +97,7 @@ def _record_sections(shard: Shard, index: int, place: int) -> tuple[Section, Sec
     return record, Section(f"{name}/padding@{shard.starts[index]}", source.span(end, bound), SectionKind.PADDING)
 
 
-def _file_check(archive: DataBundleArchive, table: Table, handle: Handle, chain: Sequence[Field]) -> Check:
+def _file_check(archive: OpenBundle, table: Table, handle: Handle, chain: Sequence[Field]) -> Check:
     """The CRC-32C of the file whose row contains a field, computed over the file's bytes in its shard."""
     field, block = chain[-1].span, table.read_block(handle)
     assert field is not None

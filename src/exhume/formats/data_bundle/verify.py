@@ -40,14 +40,14 @@ from exhume.io.output.names import safe_parts
 from exhume.io.parallel import map_ordered
 
 if TYPE_CHECKING:
-    from exhume.formats.data_bundle.reader import DataBundleArchive
+    from exhume.formats.data_bundle.model import OpenBundle
 
 
 TOLD_BEFORE = ("DBND-202", "DBND-313", "DBND-315", "DBND-316")
 """Rules that were reported with the record or row, before files are read."""
 
 
-def verify_bundle(archive: DataBundleArchive, *, quick: bool, jobs: int, progress: Progress) -> Iterator[Finding]:
+def verify_bundle(archive: OpenBundle, *, quick: bool, jobs: int, progress: Progress) -> Iterator[Finding]:
     """Findings on index, rows, shards and files; `quick` decompresses no record and reads no file."""
     is_unread = False
     for finding in verify_database(archive.database, quick=quick, jobs=jobs):
@@ -72,7 +72,7 @@ def verify_bundle(archive: DataBundleArchive, *, quick: bool, jobs: int, progres
 class _Walk:
     """One run over a bundle."""
 
-    def __init__(self, archive: DataBundleArchive) -> None:
+    def __init__(self, archive: OpenBundle) -> None:
         self.archive = archive
         self.config: BundleConfig | None = None
         self.files: list[FileRow] = []

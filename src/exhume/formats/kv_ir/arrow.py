@@ -34,11 +34,11 @@ from exhume.tabular import wide
 from exhume.tabular.arrow import BATCH_ROWS, check_rows, choose, import_pyarrow, rebatched
 
 if TYPE_CHECKING:
-    from exhume.formats.kv_ir.reader import KvIrArchive
+    from exhume.formats.kv_ir.model import KeyedStream
 
 
 def to_arrow(
-    archive: KvIrArchive,
+    archive: KeyedStream,
     *,
     columns: Iterable[str] | None = None,
     batch_rows: int = BATCH_ROWS,
@@ -84,7 +84,7 @@ def to_arrow(
     return pa.RecordBatchReader.from_batches(schema, batches())
 
 
-def _rows(archive: KvIrArchive) -> Iterator[list[wide.Pair]]:
+def _rows(archive: KeyedStream) -> Iterator[list[wide.Pair]]:
     """The keys that each event has, by their paths."""
     names: dict[str, str] = {}
 
@@ -101,7 +101,7 @@ def _rows(archive: KvIrArchive) -> Iterator[list[wide.Pair]]:
         yield [*pairs(auto, "@"), *pairs(user, "")]
 
 
-def columns_of(archive: KvIrArchive, jobs: int = 1) -> dict[str, Column]:
+def columns_of(archive: KeyedStream, jobs: int = 1) -> dict[str, Column]:
     """The columns of a stream by name; so many `jobs` look for them."""
     units, _ = walk(archive, How.KEYS, jobs)
     found: dict[str, Column] = {}

@@ -14,7 +14,7 @@ from exhume.formats.kv_ir.stream import UnitError, Units
 from exhume.formats.kv_ir.units import How
 
 if TYPE_CHECKING:
-    from exhume.formats.kv_ir.reader import KvIrArchive
+    from exhume.formats.kv_ir.model import KeyedStream
 
 EVENTS = 1 << 20
 """Events that are counted at once."""
@@ -61,7 +61,7 @@ class KvIrInfo(Info):
         }
 
 
-def walk(archive: KvIrArchive, how: How = How.CHECK, jobs: int = 1) -> tuple[Units, list[Finding]]:
+def walk(archive: KeyedStream, how: How = How.CHECK, jobs: int = 1) -> tuple[Units, list[Finding]]:
     """Goes over the whole stream, as far as that goes, past events that are wrong: its units, and what is.
 
     With `How.KEYS`, texts that are wrong are not among that.  So many `jobs` share it (0: one per core).
@@ -82,7 +82,7 @@ def walk(archive: KvIrArchive, how: How = How.CHECK, jobs: int = 1) -> tuple[Uni
             units.skip(trouble.after)
 
 
-def collect(archive: KvIrArchive) -> KvIrInfo:
+def collect(archive: KeyedStream) -> KvIrInfo:
     """The info of a stream; what is damaged is listed and left out."""
     units, found = walk(archive)
     decoder = units.decoder
@@ -123,7 +123,7 @@ def _keys(units: Units, space: str) -> Iterator[Mapping[str, Any]]:
         yield {"key": path, "type": type}
 
 
-def key_entries(archive: KvIrArchive) -> Iterator[Entry]:
+def key_entries(archive: KeyedStream) -> Iterator[Entry]:
     """One entry for each key."""
     units, _ = walk(archive)
     for space in SPACES:

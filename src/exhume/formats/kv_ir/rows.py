@@ -27,7 +27,7 @@ from exhume.io.source import BytesSource
 from exhume.limits import cpu_count
 
 if TYPE_CHECKING:
-    from exhume.formats.kv_ir.reader import KvIrArchive
+    from exhume.formats.kv_ir.model import OpenStream
 
 SIZE = 64 << 20
 
@@ -40,7 +40,7 @@ ROOTS: dict[str, Roots] = {
 
 
 def archives(
-    stream: KvIrArchive,
+    stream: OpenStream,
     timestamp_key: str | None = None,
     size: int = SIZE,
     *,
@@ -105,7 +105,7 @@ def _growing(pieces: Iterator[bytes]) -> Iterator[InputBlock | ExhumeError]:
         yield error
 
 
-def _blocks(stream: KvIrArchive, encoders: BlockEncoders, jobs: int) -> Iterator[InputBlock | ExhumeError]:
+def _blocks(stream: OpenStream, encoders: BlockEncoders, jobs: int) -> Iterator[InputBlock | ExhumeError]:
     """The bytes of a stream in blocks, encoded already where several jobs do that; the last one has no bytes, or is the
     error of the zstd frame around them.
     """

@@ -20,7 +20,7 @@ from exhume.layout.sections import Section, SectionKind, SectionMap
 from exhume.limits import Limits
 
 if TYPE_CHECKING:
-    from exhume.formats.kv_ir.reader import StreamArchive
+    from exhume.formats.kv_ir.model import OpenStream
     from exhume.layout.schema import Field
 
 
@@ -28,12 +28,12 @@ SCHEMA = "clp_kv_ir"
 """The specification of a stream."""
 
 
-def section_map(archive: StreamArchive) -> SectionMap:
+def section_map(archive: OpenStream) -> SectionMap:
     """The sections of an open stream; bytes that damage makes unreadable form one unread section."""
     return SectionMap([(archive.source, _sections(archive, walked=True))])
 
 
-def outline(archive: StreamArchive) -> SectionMap:
+def outline(archive: OpenStream) -> SectionMap:
     """The same, but only the preamble is read."""
     return SectionMap([(archive.source, _sections(archive, walked=False))])
 
@@ -60,7 +60,7 @@ def _preamble(source: Source, limits: Limits) -> Preamble | None:
         return None
 
 
-def _sections(archive: StreamArchive, *, walked: bool) -> Iterator[Section]:
+def _sections(archive: OpenStream, *, walked: bool) -> Iterator[Section]:
     source = archive.source
     if archive.stream.wrapped:
         stored, size = _stored(archive) if walked else (source.size, None)
@@ -83,7 +83,7 @@ def _sections(archive: StreamArchive, *, walked: bool) -> Iterator[Section]:
         yield Section("unread", source.span(good, end), SectionKind.UNREAD, note=why)
 
 
-def _walk(archive: StreamArchive) -> tuple[int, int, str]:
+def _walk(archive: OpenStream) -> tuple[int, int, str]:
     """The end of the stream, the end of the last readable unit, and why reading stopped there."""
     units = archive.units()
     while True:
@@ -97,7 +97,7 @@ def _walk(archive: StreamArchive) -> tuple[int, int, str]:
             units.skip(trouble.after)
 
 
-def _stored(archive: StreamArchive) -> tuple[int, int | None]:
+def _stored(archive: OpenStream) -> tuple[int, int | None]:
     """The end of the zstd frames, and the bytes in them; the end of the file and None when that is unknown."""
     stream = Stream(archive.source)
     try:

@@ -1,0 +1,41 @@
+"""The parts of an open stream that its info, map of sections and tables use; for type checkers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+from exhume.formats.kv_ir.layout import Preamble
+from exhume.formats.kv_ir.stream import Stream, Units
+from exhume.io.source import Source
+from exhume.limits import Limits
+
+
+class OpenStream(Protocol):
+    """An open stream of any kind of units; see `reader.StreamArchive`."""
+
+    source: Source
+    limits: Limits
+    stream: Stream
+    preamble: Preamble
+    metadata: dict[str, Any]
+
+    @property
+    def name(self) -> str:
+        """The path or URL that was opened."""
+
+    @property
+    def schema(self) -> str:
+        """Id of the specification."""
+
+    def units(self) -> Units:
+        """A new pass over the units."""
+
+
+class KeyedStream(OpenStream, Protocol):
+    """An open stream of key-value pairs; see `reader.KvIrArchive`."""
+
+    user_metadata: dict[str, Any]
+
+    def events(self) -> Iterator[tuple[Any, Any]]:
+        """The events: pairs of the logger, pairs of the user."""
