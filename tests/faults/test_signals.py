@@ -36,6 +36,9 @@ LONGEST = 1.0
 FILES = "{i}/a.zs {i}/a.caf {i}/a.clps {i}/a.clp"
 MANY = f"{FILES} {FILES.replace('/a.', '/bad-a.')}"
 
+APART = ("export", "report", "salvage")
+"""Verbs whose outputs are not parts of one thing."""
+
 OTHERS = [
     *(Task("any", verb, words) for verb, words in {
         "audit": "{i}/records", "cat": "{i}/log --ndjson", "completion": "bash", "diff": "{i}/bundle {i}/plain-bundle",
@@ -44,13 +47,14 @@ OTHERS = [
         "list": "{i}/log --sections", "schema": "zs --bundle", "search": "{i}/a.clps * --ordered",
         "selftest": "--count 1 -o {o}/made", "verify": f"{MANY} {{i}}/log",
     }.items()),
-    *(Task("workers", verb, f"{words} --jobs 2", tree=True, apart=verb in ("export", "salvage")) for verb, words in {
+    *(Task("workers", verb, f"{words} --jobs 2", tree=True, apart=verb in APART) for verb, words in {
         "carve": "{i}/image -o {o}/made --chunk-size 8K", "cat": "{i}/bundle",
         "catalog": "build {o}/made {i}/a.caf {i}/made.caf", "diff": "{i}/bundle {i}/plain-bundle --content",
         "create": "zs {i}/numbers -o {o}/made --no-default-metadata --block-size 1K",
         "explain": "{i}/bundle --recursive --coverage", "export": f"{FILES} --to jsonl -o {{o}}/made",
         "extract": "{i}/made.caf -o {o}/made", "identify": MANY, "info": "{i}/db --recursive",
         "list": "{i}/bundle --recursive", "map": "{i}/bundle --svg {o}/made",
+        "report": "{i}/image -o {o}/made/case.html --folder {o}/made/case",
         "recode": "{i}/bundle -o {o}/made --codec snappy", "salvage": "{i}/bad-a.zs {i}/bad-a.caf -o {o}/made",
         "search": "{i}/a.clps {i}/a.clps * --count", "verify": MANY,
     }.items()),

@@ -80,7 +80,7 @@ def command(
     With --ksy, any file is explained by a Kaitai Struct specification (extra: ksy).
     """
     from exhume.cli.explained import tell_byte, tell_fields, tell_sections
-    from exhume.engines.explain import Selection, explain_archive
+    from exhume.engines.explain import UNBOUNDED, Selection, explain_archive
 
     _refuse_without_effect(ksy)
     asked = any(one is not None for one in (at, span, section, source, depth, ksy)) or whole
@@ -90,7 +90,8 @@ def command(
     if at is not None:
         selection.start, selection.end = at, at + 1
     if span is not None:
-        selection.start, selection.end = span
+        start, end = span
+        selection.start, selection.end = start, UNBOUNDED if end is None else end
     if recursive is not None:
         _refuse_recursion(ksy, coverage_)
         from exhume.cli.recursive import each_archive

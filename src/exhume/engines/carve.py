@@ -69,7 +69,7 @@ def carve(
 
     Returns:
         The archives, nested ones marked, each with its exact span, counted from the first byte of the outermost file,
-        and a verdict: whole, partial, damaged or incomplete.
+        and a verdict: complete, partial, damaged or incomplete.
 
     Raises:
         SourceError: Reading fails.
@@ -81,7 +81,7 @@ def carve(
         >>> image = bytes(1000) + Path("words.zs").read_bytes() + bytes(1000)
         >>> for found in exhume.carve(image):
         ...     print(found.format, found.span.start, found.verdict)
-        zs 1000 whole
+        zs 1000 complete
     """
     if not 0 <= min_confidence <= 1:
         raise QueryError("min_confidence: out of range", expected="0 to 1", actual=min_confidence)

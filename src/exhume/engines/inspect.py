@@ -63,7 +63,7 @@ def inspect_archive(
 
     Example:
         >>> with exhume.inspect("words.zs") as archive:
-        ...     len(archive.sections().names()), archive.problems
+        ...     len(archive.sections()), archive.problems
         (4, [])
     """
     opened, described = open_described(target, format, storage_options, offset=offset, length=length)
