@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from exhume.archive import Archive, Entry, Info, Progress, no_progress
 from exhume.choices import check_keywords
-from exhume.engines.opening import closing_on_error, open_described
 from exhume.errors import ExhumeError, MissingDependencyError, UnsupportedOperationError
 from exhume.findings import Finding, Severity, Verdict
 from exhume.io.opening import Target
@@ -66,6 +65,8 @@ def inspect_archive(
         ...     len(archive.sections()), archive.problems
         (4, [])
     """
+    from exhume.engines.opening import closing_on_error, open_described  # verbs have opened their target already
+
     opened, described = open_described(target, format, storage_options, offset=offset, length=length)
     with closing_on_error(opened, target):
         check_keywords(f"inspect() of {described.id} archives", options, described.hook("open"), inspect_archive)
