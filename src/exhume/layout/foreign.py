@@ -5,7 +5,6 @@ Only names and constants of a specification become code, see `exhume.compiler.fr
 
 from __future__ import annotations
 
-import gc
 import importlib
 import importlib.abc
 import importlib.machinery
@@ -269,15 +268,14 @@ class Specification:
         name = self.kept.reader if self.kept is not None else self.model.schemas[self.id].reader_name
         reader = getattr(self.module, name)
         self.check_parameters(arguments)
-        collects = gc.isenabled()
-        gc.disable()  # what is being read is not garbage, and looking for some takes as long as reading
+        layout = importlib.import_module(f"{self.module.__package__}._layout")
+        collects = layout.pause()
         try:
             found, _ = reader(data, 0, len(data), *self._around(reader), *arguments)
         except RAISED as error:
             raise refused(error, where) from error
         finally:
-            if collects:
-                gc.enable()
+            layout.resume(collects)
         return found
 
 

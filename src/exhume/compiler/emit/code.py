@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import contextlib
+import functools
 from collections.abc import Callable, Iterator
 
 from exhume.compiler import budgets
@@ -161,8 +162,26 @@ class Module:
             return f"_{type.root.id}.{name}"
         if type.root is not self.schema:
             found = self.imports if self.waiting is None else self.waiting
-            found.setdefault(type.root.id, set()).add(name)
+            known = self.own_names.setdefault(name, type.root.id)
+            local = name if known == type.root.id else f"_{type.root.id}_{name}"
+            found.setdefault(type.root.id, set()).add(name if local == name else f"{name} as {local}")
+            return local
         return name
+
+    @functools.cached_property
+    def own_names(self) -> dict[str, str]:
+        """Names of classes and functions by the specification that they are of: those of the module, and imported ones."""
+        names = [
+            name
+            for type in self.schema.all()
+            for base in (type.reader_name.removeprefix("read_"),)
+            for name in (
+                type.class_name,
+                f"{type.class_name}Columns",
+                *(f"{kind}_{base}" for kind in ("read", "scan", "flat", "ends")),
+            )
+        ]
+        return dict.fromkeys(names, self.schema.id)
 
 
 def _size_of(kind: Kind, bits: bool = False) -> int:

@@ -192,9 +192,8 @@ class Structure:
         return cls._from(_stream(arguments[many]), arguments[:many], *arguments[many + 1 :])
 
     @classmethod
-    def _parameters(cls) -> list[str]:
-        code = cls._reader.__code__
-        return [name for name in code.co_varnames[3 : code.co_argcount] if name not in AROUND]
+    def _parameters(cls) -> tuple[str, ...]:
+        return (_CALLED.get(cls) or _called(cls)).names
 
     @classmethod
     def from_bytes(cls, data: View, *arguments: Any) -> Any:
@@ -218,24 +217,17 @@ class Structure:
 
     @classmethod
     def _from(cls, stream: Stream, arguments: tuple[Any, ...], parent: Any = None, root: Any = None) -> Any:
-        wanted = len(cls._parameters())
-        if len(arguments) != wanted:
-            raise TypeError(f"{cls.__name__} takes {wanted} parameters, not {len(arguments)}")
-        for name, value, classes in zip(cls._parameters(), arguments, cls._accepts):
-            if classes and not isinstance(value, classes):
-                wanted = " or ".join(one.__name__ for one in classes)
-                raise TypeError(f"{cls.__name__}: the parameter {name} is {wanted}, not {type(value).__name__}")
+        called = _CALLED.get(cls) or _called(cls)
+        if called.names or arguments:
+            _check(cls, called.names, arguments)
         given = {"io": stream, "parent": parent, "root": root, "big": False, "run": None}
-        code = cls._reader.__code__
-        around = [given[name] for name in code.co_varnames[3 : code.co_argcount] if name in AROUND]
         read = cls._native or cls._reader
-        collects = gc.isenabled()
-        gc.disable()  # what is being read is not garbage, and looking for some takes as long as reading
+        collects = pause()
         try:
+            around = [given[name] for name in called.around]
             value, stream.at = read(stream.view, stream.at, stream.end, *around, *arguments)
         finally:
-            if collects:
-                gc.enable()
+            resume(collects)
         return value
 
     @property
@@ -297,6 +289,74 @@ def _stream(io: Any) -> Stream:
 AROUND = frozenset(("io", "parent", "root", "big", "run"))
 """What readers are given besides the bytes and the parameters."""
 new = object.__new__
+
+
+class Called:
+    """What the reader of a class takes: `names` of parameters, and which of `AROUND` before them."""
+
+    __slots__ = ("around", "names")
+
+    def __init__(self, reader: Any) -> None:
+        code = reader.__code__
+        names = code.co_varnames[3 : code.co_argcount]
+        self.names = tuple(name for name in names if name not in AROUND)
+        self.around = tuple(name for name in names if name in AROUND)
+
+
+_CALLED: dict[Any, Called] = {}
+
+
+def _called(cls: Any) -> Called:
+    _CALLED[cls] = found = Called(cls._reader)
+    return found
+
+
+def _check(cls: Any, names: tuple[str, ...], arguments: tuple[Any, ...]) -> None:
+    """Raises `TypeError` for arguments that are not the parameters of a type."""
+    if len(arguments) != len(names):
+        raise TypeError(f"{cls.__name__} takes {len(names)} parameters, not {len(arguments)}")
+    for name, value, classes in zip(names, arguments, cls._accepts):
+        if classes and not isinstance(value, classes):
+            wanted = " or ".join(one.__name__ for one in classes)
+            raise TypeError(f"{cls.__name__}: the parameter {name} is {wanted}, not {type(value).__name__}")
+
+
+MANY = 1_000
+"""Objects of one reading from which on they count as old ones for the garbage collector."""
+SPARED = 500_000
+"""Objects that the collector was spared, at most, before it is asked to look at all."""
+
+
+class _Spared:
+    """The objects that the collector was spared: `since` it last looked at all, and those that it found `alive` then."""
+
+    since = alive = 0
+
+
+def pause() -> bool:
+    """Stops the garbage collector, which takes longer than reading; says whether it was on.
+
+    Nothing that is being read is garbage.  What was read before is looked at here once it may be much.
+    """
+    if not gc.isenabled():
+        return False
+    if _Spared.since > SPARED and _Spared.since > _Spared.alive // 4:
+        _Spared.alive = max(0, _Spared.alive + _Spared.since - gc.collect())
+        _Spared.since = 0
+    gc.disable()
+    return True
+
+
+def resume(collects: bool) -> None:
+    """Starts the collector, if it was on.  Many new objects become old ones: it would look at each of them right away."""
+    if not collects:
+        return
+    made = gc.get_count()[0]
+    if made > MANY and not gc.get_freeze_count():  # else others would be thawed as well
+        gc.freeze()
+        gc.unfreeze()
+        _Spared.since += made
+    gc.enable()
 
 
 def _told(value: Any) -> str:
@@ -484,7 +544,11 @@ def find(run: Run, view: View, mark: bytes, at: int, end: int) -> int:
 
 def ended(run: Run, data: View, mark: bytes, include: bool = False) -> View:
     """Bytes as far as the mark that ends them; all of them where there is none."""
-    found = find(run, data, mark, 0, len(data))
+    if type(data) is bytes and len(mark) == 1:
+        found = data.find(mark)
+        run.hold(len(data) if found < 0 else found)
+    else:
+        found = find(run, data, mark, 0, len(data))
     return data if found < 0 else data[: found + len(mark) if include else found]
 
 

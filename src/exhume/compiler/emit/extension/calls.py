@@ -45,6 +45,8 @@ cdef int deep = 0
 
 cdef enum:
     DEEPEST = 200
+    MANY = 1000
+    LONG = 65536
     NO_THREAD = 0
 
 
@@ -158,6 +160,9 @@ cdef class Reader:
                     view, p, n, place(at), place(end), None if io is None else a_stream(io), around[1], around[2],
                     around[3], None if run is None else a_run(run), tuple(rest), &after
                 )
+                if call.collects and after > LONG:
+                    call.collects = False
+                    spare(True)
                 leave(&call)
                 return found if self.fills else (found, after)
             except BaseException as error:
@@ -188,6 +193,9 @@ cdef class Getter:
         if enter(&call, None, NULL, NULL, io, run):
             try:
                 found = self.function(value)
+                if call.collects and type(run) is Run and call.steps - (<Run> run).steps > MANY:
+                    call.collects = False
+                    spare(True)
                 leave(&call)
                 return found
             except BaseException as error:
@@ -319,8 +327,8 @@ cdef inline int pushd(Column column, double value) except -1:
 
 def begin(layout):
     """What the module takes the place of in the one that all readers share, before they are loaded."""
-    global cut_short, broken_budget
-    cut_short, broken_budget = layout.LayoutError, layout.BudgetError
+    global cut_short, broken_budget, spare
+    cut_short, broken_budget, spare = layout.LayoutError, layout.BudgetError, layout.resume
     layout.Run = Run
     layout.Stream = Stream
 

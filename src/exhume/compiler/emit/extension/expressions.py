@@ -251,6 +251,10 @@ class Expressions:
             ):
                 places = f"{self.place(at)}, {self.place(end)}"
                 return f"seek({self.expr(run)[0]}, p{number}, n{number}, {mark[0]}, {places})", Word(PLACE)
+            case ast.Call(func=ast.Name("ended"), args=[run, data, ast.Constant(bytes(mark))], keywords=more) if (
+                len(mark) == 1 and self.expr(run)[1] == RUN
+            ):
+                return f"ended({self.expr(run)[0]}, {self.object(data)}, {mark[0]}, {bool(more)})", OBJECT
             case ast.Call(func=ast.Name("len"), args=[one]):
                 if isinstance(one, ast.Attribute) and one.attr == "at" and "add_at" in self.columns:
                     return f"(<int64_t> {self.variable('add_at')}.many)", Word(PLACE)

@@ -116,6 +116,8 @@ cdef Readable F[<readers>]
 cdef Askable G[<getters>]
 cdef object cut_short = None
 cdef object broken_budget = None
+cdef object spare = None
+"""Starts the garbage collector after a list of many objects."""
 
 cdef int64_t sat(object number) except? -9:
     """A number as one of the machine's, or as the farthest one."""
@@ -190,6 +192,23 @@ cdef int64_t seek(Run run, const uint8_t *p, Py_ssize_t n, int mark, Py_ssize_t 
     if run.held < 0:
         again()
     return -1 if found == NULL else found - p
+
+
+cdef object ended(Run run, object data, int mark, bint with_mark):
+    """Bytes as far as the one that ends them; all of them where there is none."""
+    cdef const uint8_t *p = NULL
+    cdef const uint8_t *found
+    cdef Py_ssize_t n = 0, stop
+    look(data, &p, &n)
+    found = <const uint8_t *> memchr(p, mark, n) if n else NULL
+    stop = n if found == NULL else found - p
+    run.held -= stop
+    if run.held < 0:
+        again()
+    if found == NULL:
+        return data
+    stop += with_mark
+    return cut(p, n, 0, stop) if type(data) is bytes else data[:stop]
 
 
 @cython.final

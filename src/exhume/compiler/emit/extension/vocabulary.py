@@ -23,7 +23,7 @@ WORDS = frozenset(
     l1 l2 l4 l8 b1 b2 b4 b8 as_float as_double fits spans sliced text_of seek sat satu near place
     slot_get slot_put slot_make member_of SLOT stream_of run_of a_stream a_run column_of raise TypeError
     push1 push2 push4 push8 pushu pusho pushf pushd give PyObject_TypeCheck enter leave fail interpreted call error
-    deeper shallower step hold look need again Call BaseException look_at_text
+    deeper shallower step hold ended look need again Call BaseException look_at_text
     reached after low high other others many_others found owner self
     view at end io parent root big run count base left held most size steps many
     getattr setattr str join len int bool bytes float isinstance max min memoryview tuple
