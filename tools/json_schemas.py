@@ -341,6 +341,8 @@ INFO = {
     "column_families": "counts",
     "counts": "counts",
     "fields": "object",
+    "title": "text",
+    "lists": "counts",
     "findings": ["$finding"],
     "statistics": STATISTICS,
 }
@@ -529,6 +531,7 @@ FORMS: dict[str, list[Form]] = {
             "written!": "counts",
             "lost!": "counts",
             "notes!": "texts",
+            "omitted": "object",
         }
     ],
     "extract": [{"target!": "text", "output": "text", "extracted!": "int", "bytes!": "int", "refused!": [REFUSED]}],

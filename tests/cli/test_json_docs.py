@@ -118,6 +118,23 @@ def test_every_key_of_other_verbs_is_told(tmp_path: Path, exhume_cli: Cli, sampl
         check(ran.out)
 
 
+def test_every_key_of_documents_by_a_specification_is_told(tmp_path: Path, exhume_cli: Cli) -> None:
+    spec, file = tmp_path / "rows.ksy", tmp_path / "rows.bin"
+    spec.write_text(
+        "{meta: {id: rows, title: Rows, endian: le}, seq: [{id: n, type: u1}, {id: rows, type: row, repeat: eos}],"
+        " types: {row: {seq: [{id: mark, contents: [7]}, {id: size, type: u1}]}}}"
+    )
+    file.write_bytes(bytes([3, 7, 1, 7, 2]))
+    info = json.loads(exhume_cli("info", "--ksy", spec, file, "--json").out)
+    assert (info["title"], info["fields"], info["lists"]) == ("Rows", {"n": 3}, {"rows": 2})
+    args = ("export", "--ksy", spec, file, "--path", "rows", "--to", "jsonl", "-o", tmp_path / "rows.jsonl", "--json")
+    exported = json.loads(exhume_cli(*args).out)
+    assert exported["omitted"] == {"mark": "always the same"}
+    for body in (info, exported):
+        assert untold(body, FREE | {"fields", "lists", "omitted"}) == set()
+        validate(body)
+
+
 DATA = {"value", "record", "user", "auto", "metadata", "plans"}
 """Keys whose values are the archive's own data, or a plan of the format."""
 

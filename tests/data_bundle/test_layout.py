@@ -104,7 +104,7 @@ def test_a_known_field_of_another_type(message: bytes, text: str, actual: int) -
         layout_fields.collect(message, known)
     error = caught.value.__cause__
     assert isinstance(error, LayoutError)
-    assert (error.path, error.actual) == (f"fields[{len(message) // 3}].wire_type", actual)
+    assert (error.path, error.found) == (f"fields[{len(message) // 3}].wire_type", actual)
 
 
 def test_a_field_is_not_taken_for_another_one() -> None:

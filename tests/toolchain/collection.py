@@ -169,19 +169,19 @@ def _mend(type: Type, data: bytearray, given: list[Any], draw: random.Random) ->
     except LayoutError as error:
         if error.short:
             wanted = re.match(r"\d+", str(error.expected))
-            missing = max(1, error.at + int(wanted[0] if wanted else 1) - len(data))
+            missing = max(1, error.offset + int(wanted[0] if wanted else 1) - len(data))
             data += draw.choice((draw.randbytes, bytes))(min(missing + draw.choice((0, 0, 16, 64)), 1 << 12))
             return len(data) < 1 << 13
         wanted_value: Any = draw.choice(error.expected) if isinstance(error.expected, tuple) else error.expected
-        size = max(0, error.stop - error.at)
+        size = max(0, error.stop - error.offset)
         if isinstance(wanted_value, str) and isinstance(error.expected, tuple):
             wanted_value = wanted_value.encode()
         if isinstance(wanted_value, bytes):
-            data[error.at : error.at + len(wanted_value)] = wanted_value
+            data[error.offset : error.offset + len(wanted_value)] = wanted_value
         elif isinstance(wanted_value, int) and 0 < size <= 8 and 0 <= wanted_value < 1 << 8 * size:
-            data[error.at : error.stop] = wanted_value.to_bytes(size, "little" if draw.random() < 0.5 else "big")
+            data[error.offset : error.stop] = wanted_value.to_bytes(size, "little" if draw.random() < 0.5 else "big")
         else:
-            data[error.at : error.stop] = draw.choice((draw.randbytes(size), bytes(size)))
+            data[error.offset : error.stop] = draw.choice((draw.randbytes(size), bytes(size)))
         return True
     except RAISED:
         at = draw.randrange(len(data) + 1)

@@ -123,8 +123,12 @@ def compare_with(plain: Any, type: Type, data: bytes, arguments: list[Any]) -> b
             place = (place[0], None)  # encoded data have no offset
         assert isinstance(error, LayoutError)
         # Columns do not take the bytes of an element first: they name the field at its beginning instead.
-        if place is not None and (not f"{error.path}.".startswith(f"{place[0]}.") or place[1] not in (error.at, None)):
-            raise DifferenceError("refused at different places", place, (error.path, error.at), str(refused)) from error
+        if place is not None and (
+            not f"{error.path}.".startswith(f"{place[0]}.") or place[1] not in (error.offset, None)
+        ):
+            raise DifferenceError(
+                "refused at different places", place, (error.path, error.offset), str(refused)
+            ) from error
         return False
     if isinstance(refused, AttributeError):
         return False  # an expression over a field that is not there: Python has no value for it

@@ -185,7 +185,7 @@ def _adapted(specification: Specification, root: Any, debug: bool) -> Any:
 
 
 def _in_words_of_kaitai(error: Any, begun: int = 0) -> str:
-    wanted, found = (int(re.sub(r"\D", "", str(one))) - begun for one in (error.expected, error.actual))
+    wanted, found = (int(re.sub(r"\D", "", str(one))) - begun for one in (error.expected, error.found))
     return f"requested {wanted} bytes, but only {found} bytes available"
 
 
@@ -202,7 +202,7 @@ class Debugged:
         except LayoutError as error:
             self._value = getattr(error, "partial", None)
             if error.short:
-                raise EOFError(_in_words_of_kaitai(error, max(0, self._io.pos() - error.at))) from error
+                raise EOFError(_in_words_of_kaitai(error, max(0, self._io.pos() - error.offset))) from error
             raise
 
     @property

@@ -51,7 +51,7 @@ def check(schema: str, data: bytes, arguments: list[Any], ways: Iterable[bool] =
             try:
                 fast, at = read_whole(type, data, given)
             except LayoutError as error:
-                found = error.path, error.at
+                found = error.path, error.offset
                 if plain.problem is None:
                     raise DifferenceError("refused only by the fast reader", str(error)) from error
                 if expected is not None and not same_place(found, expected, named=True):
@@ -115,7 +115,7 @@ class _WithPlaces(Comparison):
         path = path.removeprefix(".")
         if not isinstance(found, LayoutError):
             return
-        fast = f"{path}.{found.path}" if path else found.path, found.at
+        fast = f"{path}.{found.path}" if path else found.path, found.offset
         self.plain.follow(path)
         error = self.plain.refused[id(slow), name]
         expected = self.plain.broken(slow, error, path, f"_m_{name}")
@@ -129,7 +129,7 @@ def fast_refusal(schema: str, data: bytes, arguments: list[Any]) -> Place | None
     try:
         return _fast(read_whole(type, data, _given(arguments))[0], type, "")
     except LayoutError as error:
-        return error.path, error.at
+        return error.path, error.offset
 
 
 def _fast(value: Any, type: Type, path: str) -> Place | None:
@@ -140,7 +140,7 @@ def _fast(value: Any, type: Type, path: str) -> Place | None:
         try:
             found = _fast_below(getattr(value, safe(field.id), None), here)
         except LayoutError as error:
-            return f"{path}.{error.path}" if path else error.path, error.at
+            return f"{path}.{error.path}" if path else error.path, error.offset
         except FAILURES:
             return here, None
         if found is not None:

@@ -61,7 +61,7 @@ def test_what_a_reader_does_wrong_is_noticed(what: str, monkeypatch: pytest.Monk
             right(view, at, end)
         except _layout.LayoutError as error:
             error.path += "s" if what == "a field" else ""
-            error.at += what == "an offset"
+            error.offset += what == "an offset"
             raise
         raise _layout.LayoutError("entries", at, end, "fewer", "many")
 
@@ -113,7 +113,7 @@ def test_columns_hold_what_reading_one_by_one_gives(
             assert (columns.problem is None) == (problem is None)
             if problem is not None:
                 assert columns.problem.path == f"[{len(expected)}].{problem.path}"  # type: ignore[attr-defined]
-                assert columns.problem.at == problem.at  # type: ignore[attr-defined]
+                assert columns.problem.offset == problem.offset  # type: ignore[attr-defined]
             for index, (_, one) in enumerate(expected):
                 _same(columns, index, one)
             short = scan(view, start, len(view), count=max(0, len(expected) - 1))
@@ -167,6 +167,20 @@ def test_columns_of_what_is_repeated_until_the_last_are_of_nothing_more(more: di
     assert "parts_start" in made["fast/_native.pyx"]
 
 
+def test_an_imported_type_keeps_its_reader_next_to_a_local_one_of_the_same_name() -> None:
+    part = {"seq": [{"id": "length", "type": "u1"}, {"id": "value", "size": "length"}]}
+    outer = {
+        "meta": {"id": "outer", "endian": "le", "imports": ["inner"]},
+        "seq": [{"id": "one", "type": "part"}],
+        "types": {"part": {"seq": [{"id": "tag", "type": "u1"}, {"id": "of", "type": "inner::part"}]}},
+    }
+    inner = {"meta": {"id": "inner", "endian": "le"}, "seq": [{"id": "one", "type": "part"}], "types": {"part": part}}
+    made = compile_specs({"outer": outer, "inner": inner})["fast/outer.py"]
+    assert "from .inner import read_part as _inner_read_part" in made
+    assert "of, at = _inner_read_part(view, at, end)" in made
+    assert "one_, at = read_part(view, at, end)" in made
+
+
 def test_ends_are_found_as_reading_finds_them() -> None:
     module = importlib.import_module("exhume_ksy.fast.clp_s_table")
     draw = random.Random("ends")
@@ -180,7 +194,7 @@ def test_ends_are_found_as_reading_finds_them() -> None:
         except _layout.LayoutError as error:
             with pytest.raises(_layout.LayoutError) as caught:
                 module.ends_clp_s_table_columns(view, start, len(view), rows, types)
-            assert (caught.value.path, caught.value.at, str(caught.value)) == (error.path, error.at, str(error))
+            assert (caught.value.path, caught.value.offset, str(caught.value)) == (error.path, error.offset, str(error))
             continue
         ends = module.ends_clp_s_table_columns(view, start, len(view), rows, types)
         assert [*ends, at][-1] == at

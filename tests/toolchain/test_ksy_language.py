@@ -655,7 +655,7 @@ def test_the_interface_is_that_of_kaitais_classes(tmp_path: Path) -> None:
         module.One.from_bytes(b"")
     with pytest.raises(ValueError, match="found 0 bytes") as caught:
         module.One.from_bytes(b"")
-    assert (caught.value.path, caught.value.at, caught.value.short) == ("a", 0, True)  # type: ignore[attr-defined]
+    assert (caught.value.path, caught.value.offset, caught.value.short) == ("a", 0, True)  # type: ignore[attr-defined]
 
 
 def quoted(field: str) -> str:
@@ -712,7 +712,7 @@ def test_fields_raise_the_same_error(tmp_path: Path, field: str) -> None:
     module = compiled(Case("", text, "", {}), tmp_path).module
     with pytest.raises(LayoutError, match=r"index out of") as caught:
         module.One.from_bytes(b"x\1\2")
-    assert (caught.value.path, caught.value.at) == ("all[0].f", 3)
+    assert (caught.value.path, caught.value.offset) == ("all[0].f", 3)
 
 
 PARAMETERS = Case(

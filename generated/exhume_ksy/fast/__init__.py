@@ -11,7 +11,7 @@ Each module has a function for each structure of its specification:
     try:
         file, end = read_zs(data, 0, len(data))
     except LayoutError as error:
-        print(error.path, error.at, error.expected, error.actual)
+        print(error.path, error.offset, error.expected, error.found)
     else:
         print(file.header.codec_name, file.header.len_root)
 

@@ -16,17 +16,17 @@ View = bytes | memoryview
 class LayoutError(ValueError):
     """Bytes that do not fit a specification.
 
-    `path` leads to the field (`entries[3].len_key`), `at` and `stop` are where it starts and ends in the view that was
-    read; `expected` and `actual` say why.  `short` tells that the data ended inside the field.
+    `path` leads to the field (`entries[3].len_key`), `offset` and `stop` are where it starts and ends in the view that
+    was read; `expected` and `found` say why.  `short` means that the data ended inside the field.
     """
 
-    def __init__(self, path: str, at: int, stop: int, expected: Any, actual: Any, *, short: bool = False) -> None:
-        super().__init__(path, at, stop, expected, actual)
+    def __init__(self, path: str, offset: int, stop: int, expected: Any, found: Any, *, short: bool = False) -> None:
+        super().__init__(path, offset, stop, expected, found)
         self.path = path
-        self.at = at
+        self.offset = offset
         self.stop = stop
         self.expected = expected
-        self.actual = actual
+        self.found = found
         self.short = short
 
     def within(self, path: str) -> None:
@@ -34,7 +34,7 @@ class LayoutError(ValueError):
         self.path = f"{path}.{self.path}" if self.path and not self.path.startswith("[") else path + self.path
 
     def __str__(self) -> str:
-        return f"{self.path} at {self.at}: expected {self.expected}, found {self.actual}"
+        return f"{self.path} at {self.offset}: expected {self.expected}, found {self.found}"
 
 
 ORDER = sys.byteorder
@@ -74,7 +74,7 @@ def _bytes(count: int) -> str:
     return "1 byte" if count == 1 else f"{count} bytes"
 
 
-SOURCE = "36df4f60d57f732c"
+SOURCE = "1f4af5a07472219c"
 """What these readers were compiled from; compiled code that was built from anything else is not used."""
 
 

@@ -7,7 +7,7 @@ from libc.stdlib cimport free, realloc
 
 include "_elements.pxi"
 
-SOURCE = '36df4f60d57f732c'
+SOURCE = '1f4af5a07472219c'
 """What this was compiled from: a module built from other specifications is not used."""
 
 

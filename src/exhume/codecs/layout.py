@@ -36,7 +36,7 @@ def skip_skippable(data: Buffer, at: int) -> int:
         except LayoutError as error:
             if error.short:
                 return at
-            raise CodecError("zstd: a skippable frame is cut short", expected=counted(error.actual, "bytes")) from error
+            raise CodecError("zstd: a skippable frame is cut short", expected=counted(error.found, "bytes")) from error
     return at
 
 

@@ -51,7 +51,7 @@ _KNOWN = BUILTINS | HELPERS | ANNOTATIONS
 
 METHODS = frozenset((
     "add", "add_rows", "append", "begin", "find", "from_bytes", "hold", "is_eof", "over", "pos", "rstrip", "size",
-    "with_traceback", "within",
+    "spent", "with_traceback", "within",
 ))  # fmt: skip
 """Methods that generated code calls, of whatever."""
 
@@ -60,8 +60,8 @@ TAKEN = frozenset(("append", "get", "unpack_from"))
 
 ATTRIBUTES = frozenset({
     "PARTIALS", "PLACES", "Struct", "_accepts", "_big", "_fields", "_inside", "_io", "_parent", "_reader", "_root",
-    "_run", "_value2member_map_", "at", "base", "end", "extent", "io", "left", "parent", "path", "places", "problem",
-    "resume_at", "root", "steps", "stop", "view",
+    "_run", "_value2member_map_", "at", "base", "end", "extent", "held", "io", "left", "offset", "parent", "path",
+    "places", "problem", "resume_at", "root", "steps", "stop", "view",
 })  # fmt: skip
 """Attributes that no specification declares: those of readers' own values, and of errors."""
 

@@ -85,9 +85,9 @@ def refused(error: Exception, where: Span, rule: Rule | None = None) -> ExhumeEr
         how: dict[str, Any] = {"span": where, "actual": shorten(error)}
         return StructureError(why, **how) if rule is None else rule.error(why, **how)
     room = where.payload[1] - where.payload[0] if where.payload is not None else where.size
-    start = min(max(0, error.at), room)
+    start = min(max(0, error.offset), room)
     span = where.sub(start, max(start, min(error.stop, room)))
-    facts: dict[str, Any] = {"field_path": error.path, "expected": error.expected, "actual": error.actual}
+    facts: dict[str, Any] = {"field_path": error.path, "expected": error.expected, "actual": error.found}
     if getattr(error, "budget", False):
         return LimitExceededError("the specification asks for more than one reading may cost", span=span, **facts)
     if rule is not None:

@@ -189,7 +189,7 @@ def keep_instance(value: Traced, error: Exception, id: str, kept: str) -> None:
 def _begun(value: Traced, error: Exception, id: str, begun: Any) -> None:
     places, partials = value.PLACES, value.PARTIALS
     if not hasattr(error, "partial") and id in places:
-        told = f"expected {error.expected}, found {error.actual}" if isinstance(error, LayoutError) else str(error)
+        told = f"expected {error.expected}, found {error.found}" if isinstance(error, LayoutError) else str(error)
         places[id].append(shorten(told, 160))
     partial = partials.get(id, getattr(error, "partial", None))
     if isinstance(begun, Lazily):

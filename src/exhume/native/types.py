@@ -38,7 +38,7 @@ def malformed_records(payload: bytes | bytearray | memoryview, offset: int) -> M
         if error.short:
             return MalformedRecordsError(TRUNCATED, offset)
         if error.path == "len_data":
-            return MalformedRecordsError(OVERRUN, offset, error.actual)
+            return MalformedRecordsError(OVERRUN, offset, error.found)
     return MalformedRecordsError(OVERLONG, offset)
 
 

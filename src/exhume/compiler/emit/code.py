@@ -170,7 +170,7 @@ class Module:
 
     @functools.cached_property
     def own_names(self) -> dict[str, str]:
-        """Names of classes and functions by the specification that they are of: those of the module, and imported ones."""
+        """Classes and functions of the module, and imported ones, each with the specification it belongs to."""
         names = [
             name
             for type in self.schema.all()

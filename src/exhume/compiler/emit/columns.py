@@ -352,7 +352,9 @@ def _taken(scan: Scan, type: Type) -> tuple[list[str], list[str]]:
     out = _opening(type)
     out += ["    room = end - at if end > at else 0", f"    whole = room // {size}"]
     out += [f"    many = -(-room // {size}) if count is None else count if count > 0 else 0"]
-    out += [f"    run.hold({size} * (many if many < whole else whole))"] if run else []
+    if run:
+        out.append(f"    run.held -= {size} * (many if many < whole else whole)")
+        out += ["    if run.held < 0:", "        raise run.spent()"]
     out += [f"    columns = {type.class_name}Columns(view, at, end, many if many < whole else whole{run})"]
     out += ["    if many > whole:"]
     out += [f'        columns.problem = short(f"[{{whole}}].{name}", columns.resume_at, end, {size})']

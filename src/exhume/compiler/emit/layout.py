@@ -22,17 +22,17 @@ View = bytes | memoryview
 class LayoutError(ValueError):
     """Bytes that do not fit a specification.
 
-    `path` leads to the field (`entries[3].len_key`), `at` and `stop` are where it starts and ends in the view that was
-    read; `expected` and `actual` say why.  `short` tells that the data ended inside the field.
+    `path` leads to the field (`entries[3].len_key`), `offset` and `stop` are where it starts and ends in the view that
+    was read; `expected` and `found` say why.  `short` means that the data ended inside the field.
     """
 
-    def __init__(self, path: str, at: int, stop: int, expected: Any, actual: Any, *, short: bool = False) -> None:
-        super().__init__(path, at, stop, expected, actual)
+    def __init__(self, path: str, offset: int, stop: int, expected: Any, found: Any, *, short: bool = False) -> None:
+        super().__init__(path, offset, stop, expected, found)
         self.path = path
-        self.at = at
+        self.offset = offset
         self.stop = stop
         self.expected = expected
-        self.actual = actual
+        self.found = found
         self.short = short
 
     def within(self, path: str) -> None:
@@ -40,7 +40,7 @@ class LayoutError(ValueError):
         self.path = f"{path}.{self.path}" if self.path and not self.path.startswith("[") else path + self.path
 
     def __str__(self) -> str:
-        return f"{self.path} at {self.at}: expected {self.expected}, found {self.actual}"
+        return f"{self.path} at {self.offset}: expected {self.expected}, found {self.found}"
 
 
 ORDER = sys.byteorder
@@ -124,7 +124,7 @@ def failed(error: Exception, at: int, value: Any = None) -> LayoutError:
         return error
     path = next((name for name in value._fields if not hasattr(value, name)), "") if value is not None else ""
     if isinstance(error, LayoutError):  # of a helper, which knows neither field nor place
-        return LayoutError(path, at, at, error.expected, error.actual)
+        return LayoutError(path, at, at, error.expected, error.found)
     if isinstance(error, RecursionError):
         return LayoutError(path, at, at, "structures that end", "more within each other than fit")
     return LayoutError(path, at, at, "a value", f"{type(error).__name__}: {error}"[:200])
@@ -138,7 +138,7 @@ def short(path: Any, at: int, end: int, size: int) -> LayoutError:
     error = _short(path, at, end, size)
     if not error.short:
         return error
-    return EndError(error.path, error.at, error.stop, error.expected, error.actual, short=True)
+    return EndError(error.path, error.offset, error.stop, error.expected, error.found, short=True)
 
 
 class Stream:
@@ -220,6 +220,8 @@ class Structure:
         called = _CALLED.get(cls) or _called(cls)
         if called.names or arguments:
             _check(cls, called.names, arguments)
+        if cls._native is not None and stream.end - stream.at < SMALL:
+            return cls._native.whole(stream, parent, root, arguments)
         given = {"io": stream, "parent": parent, "root": root, "big": False, "run": None}
         read = cls._native or cls._reader
         collects = pause()
@@ -322,21 +324,23 @@ def _check(cls: Any, names: tuple[str, ...], arguments: tuple[Any, ...]) -> None
 
 
 MANY = 1_000
-"""Objects of one reading from which on they count as old ones for the garbage collector."""
+"""Objects of one reading from which on they are moved to the oldest generation of the garbage collector."""
+SMALL = 16_384
+"""Bytes below which compiled readers leave the collector to itself."""
 SPARED = 500_000
-"""Objects that the collector was spared, at most, before it is asked to look at all."""
+"""Unexamined objects from which on the next reading starts with a full run of the collector."""
 
 
 class _Spared:
-    """The objects that the collector was spared: `since` it last looked at all, and those that it found `alive` then."""
+    """Objects that the collector has not examined `since` its last full run, and those `alive` after that run."""
 
     since = alive = 0
 
 
 def pause() -> bool:
-    """Stops the garbage collector, which takes longer than reading; says whether it was on.
+    """Stop the garbage collector, which takes longer than reading, and return whether it was on.
 
-    Nothing that is being read is garbage.  What was read before is looked at here once it may be much.
+    Nothing that is being read is garbage.  Objects of earlier readings are examined here once there may be many.
     """
     if not gc.isenabled():
         return False
@@ -348,11 +352,11 @@ def pause() -> bool:
 
 
 def resume(collects: bool) -> None:
-    """Starts the collector, if it was on.  Many new objects become old ones: it would look at each of them right away."""
+    """Restart the collector, if it was on.  Many new objects are moved to its oldest generation, unexamined."""
     if not collects:
         return
     made = gc.get_count()[0]
-    if made > MANY and not gc.get_freeze_count():  # else others would be thawed as well
+    if made > MANY and not gc.get_freeze_count():  # unfreezing is for all frozen objects of the process
         gc.freeze()
         gc.unfreeze()
         _Spared.since += made
@@ -464,8 +468,12 @@ class Run:
         """Takes bytes from the budget."""
         self.held -= many
         if self.held < 0:
-            most = <HELD> + <HELD_PER_BYTE> * self.size
-            raise BudgetError(path, at, at, f"at most {most} bytes that are copied, decoded or made", "more")
+            raise self.spent(path, at)
+
+    def spent(self, path: str = "", at: int = 0) -> BudgetError:
+        """The error for more bytes than there are."""
+        most = <HELD> + <HELD_PER_BYTE> * self.size
+        return BudgetError(path, at, at, f"at most {most} bytes that are copied, decoded or made", "more")
 
 
 def weighed(run: Run, value: Any, times: int = 1) -> Any:

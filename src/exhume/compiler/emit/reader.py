@@ -309,8 +309,8 @@ class Reader(Statements):
         with lines.block(f"if end - at < {total}:"):
             table = ", ".join(f"({self.path(one)}, {stop})" for one, stop in zip(fields, ends, strict=True))
             lines.add(f"raise short(({table},), at, end, {total})")
-        if self.module.foreign and total > LONG:
-            lines.add(f"run.hold({total}, {self.path(fields[0])}, at)")
+        if total > LONG:
+            self.hold(str(total), self.path(fields[0]))
         if len(fields) == 1:
             lines.add(f"{into[0]} = view[at : at + {total}]")
         else:

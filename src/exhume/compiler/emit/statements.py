@@ -198,8 +198,7 @@ class Statements(Values):
         assert isinstance(kind, (Integer, Plain))
         size, lines = kind.size, self.lines
         self.count_numbers(field, size)
-        if self.module.foreign:
-            lines.add(f"run.hold(many * {size}, {self.path(field)}, at)")
+        self.hold(f"many * {size}", self.path(field))
         if code == "B":
             lines.add(f"{into} = view[at : at + many]", "at += many")
             self.align()
@@ -309,7 +308,7 @@ class Statements(Values):
             with lines.block("try:"):
                 lines.add(f"{into}, {after} = {call}")
             with lines.block("except LayoutError as error:"):
-                lines.add("error.at, error.stop = begin, at", *([] if bare else [f"error.within({path})"]), "raise")
+                lines.add("error.offset, error.stop = begin, at", *([] if bare else [f"error.within({path})"]), "raise")
         else:
             after = self._own_stream("view", "begin", "begin + len(inside)")
             call = self._call_reader(field, kind, "begin + len(inside)", "begin", "view", "begin")

@@ -25,10 +25,10 @@ class LayoutError(ValueError):
     """Bytes that do not fit a specification."""
 
     path: str
-    at: int
+    offset: int
     stop: int
     expected: Any
-    actual: Any
+    found: Any
     short: bool
 
 class EndError(LayoutError, EOFError):

@@ -66,9 +66,11 @@ class Values(Rules):
             lines.add(after)
 
     def hold(self, many: str, path: str) -> None:
-        """A statement that takes bytes from the budget, where there is one."""
+        """Statements that take bytes from the budget, if there is one; a call would take longer than reading them."""
         if self.module.foreign:
-            self.lines.add(f"run.hold({many}, {path}, at)")
+            self.lines.add(f"run.held -= {many}")
+            with self.lines.block("if run.held < 0:"):
+                self.lines.add(f"raise run.spent({path}, at)")
 
     def _mark(self, field: Field, said: str) -> bytes | None:
         """What ends the bytes of a field, None when nothing does."""

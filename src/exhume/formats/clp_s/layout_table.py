@@ -126,10 +126,10 @@ def column_ends(data: memoryview, layout: SchemaLayout, rows: int, place: Callab
         hint = "" if twice is None else f"; the schema names node {twice} twice, as of records with two equal keys"
         raise checks.BAD_TABLE_SIZE.error(
             f"column {index} ({type_name(layout.node_types[index])}) passes the end of the table{hint}",
-            span=where.sub(error.at, len(data)),
+            span=where.sub(error.offset, len(data)),
             field_path=error.path,
             expected=error.expected,
-            actual=error.actual,
+            actual=error.found,
         ) from error
     end = ends[-1] if ends else 0
     if end != len(data):

@@ -118,7 +118,7 @@ def collect(data: bytes, known: Names) -> tuple[dict[str, Any], tuple[int, ...]]
         if error.path == "key":
             error.expected = f"a field number and wire type {', '.join(map(str, map(int, WireTypes)))}"
         error.within(f"fields[{index}]")
-        raise WireError(str(error), error.at) from error
+        raise WireError(str(error), error.offset) from error
     return values, tuple(unknown)
 
 

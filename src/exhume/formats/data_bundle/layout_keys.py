@@ -113,7 +113,7 @@ def parse_record_key(key: bytes) -> tuple[int, int]:
 
 
 def _refused(error: LayoutError) -> WireError:
-    return WireError(f"the key ends inside {error.path}" if error.short else str(error), error.at)
+    return WireError(f"the key ends inside {error.path}" if error.short else str(error), error.offset)
 
 
 def parse_table(key: bytes) -> int:

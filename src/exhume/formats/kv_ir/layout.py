@@ -151,8 +151,8 @@ def parse_preamble(data: bytes, where: Span, rules: checks.StreamRules = checks.
     except LayoutError as error:
         cut = error.short or error.path.startswith("len_metadata")
         rule = rules.preamble_cut if cut else rules.bad_preamble
-        span = where.sub(min(error.at, len(data)), min(error.stop, len(data)))
-        raise rule.error(span=span, field_path=error.path, expected=error.expected, actual=error.actual) from error
+        span = where.sub(min(error.offset, len(data)), min(error.stop, len(data)))
+        raise rule.error(span=span, field_path=error.path, expected=error.expected, actual=error.found) from error
     raw = bytes(found.metadata)
     return Preamble(Encodings(found.encoding), end - len(raw), raw)
 

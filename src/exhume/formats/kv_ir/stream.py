@@ -413,7 +413,7 @@ class Units:
         if error is not None and not error.short and error.path == "tag":
             span = self.stream.span(self._base + place, self._base + place + 1)
             raise UnitError(
-                self.stream.rules.unknown_tag.error(span=span, field_path="tag", actual=f"0x{error.actual:02x}"),
+                self.stream.rules.unknown_tag.error(span=span, field_path="tag", actual=f"0x{error.found:02x}"),
                 Status.MORE, unit, -1,
             )  # fmt: skip
 
@@ -427,7 +427,7 @@ class Units:
         error = self.misfit(self._data, place)
         facts: dict[str, Any] = {}
         if error is not None:
-            facts = {"field_path": error.path, "expected": error.expected, "actual": error.actual}
+            facts = {"field_path": error.path, "expected": error.expected, "actual": error.found}
         raise UnitError(
             self.stream.rules.unit_cut.error(span=self.stream.span(self.at, end), **facts), Status.MORE, self.at, -1
         )

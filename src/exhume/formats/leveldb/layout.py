@@ -154,11 +154,11 @@ def check_flags(block: Any, size: int, where: Span) -> None:
     try:
         block.packed_num_restarts  # noqa: B018 - it is read when it is asked for
     except LayoutError as error:
-        if error.short or not 0 <= error.actual % MOST_RESTARTS <= size // RESTART.size:
+        if error.short or not 0 <= error.found % MOST_RESTARTS <= size // RESTART.size:
             raise
         raise UnsupportedFeatureError(
             "its keys and values are stored apart, or in a way that came later",
-            span=where, field_path="packed_num_restarts", actual=error.actual,
+            span=where, field_path="packed_num_restarts", actual=error.found,
         ) from error  # fmt: skip
 
 
@@ -373,7 +373,7 @@ def parse_blob_index(stored: bytes) -> BlobIndex:
         raw, end = read_leveldb_blob_index(stored, 0, len(stored))
     except LayoutError as error:
         raise checks.VALUE.error(
-            str(error.path), field_path=error.path, expected=error.expected, actual=error.actual
+            str(error.path), field_path=error.path, expected=error.expected, actual=error.found
         ) from error
     if raw.kind != BlobKinds.BLOB:
         raise checks.VALUE_FORM.error("a value that expires", actual=BlobKinds(raw.kind).name.lower())

@@ -261,7 +261,7 @@ class LogReader:
                     span=span,
                     field_path=error.path,
                     expected=error.expected,
-                    actual=error.actual,
+                    actual=error.found,
                     lost=end - at if cut else 0,
                 )
                 if cut and not self._recycled:

@@ -211,7 +211,7 @@ def parse_block(data: memoryview, position: int, offset: int) -> RawBlock:
 def _integer(error: LayoutError) -> tuple[str, int]:
     """The path and the start of a field; for a wrong byte of a uleb128, those of the whole integer."""
     path, _, group = error.path.partition(".group")
-    return path, error.at - int(group or 0)
+    return path, error.offset - int(group or 0)
 
 
 def find_block(data: memoryview, start: int, stop: int, largest: int) -> int:
@@ -267,14 +267,14 @@ def _bad_entry(error: LayoutError, size: int, where: Span) -> ExhumeError:
     if path == error.path and not error.path.endswith(".len_key"):
         rule = checks.REF_DANGLING if error.path.endswith(".ofs_block") else checks.REF_LENGTH
         span = where.sub(at, error.stop)
-        return rule.error(span=span, field_path=f"entries{path}", expected=error.expected, actual=error.actual)
+        return rule.error(span=span, field_path=f"entries{path}", expected=error.expected, actual=error.found)
     facts: dict[str, Any] = {"span": where.sub(at, size), "field_path": f"entries{path}"}
     if path != error.path and not error.short:
         return checks.INTEGER_FORM.error(**facts)
     if path != error.path:
         return checks.ENTRY_CUT.error(**facts, expected="a whole length", actual=counted(size - at, "bytes"))
     return checks.ENTRY_CUT.error(
-        **facts, expected=counted(error.actual, "bytes"), actual=counted(size - error.stop, "bytes")
+        **facts, expected=counted(error.found, "bytes"), actual=counted(size - error.stop, "bytes")
     )
 
 

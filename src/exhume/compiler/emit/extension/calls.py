@@ -169,6 +169,25 @@ cdef class Reader:
                 fail(&call, io, run, error)
         return interpreted(self.python, (view, at, end, *more), named)
 
+    def whole(self, Stream io, object parent, object root, tuple given):
+        """What the stream holds from where it is on, and moves it; `given` are the parameters in their order."""
+        cdef Call call
+        cdef const uint8_t *p = NULL
+        cdef Py_ssize_t n = 0, after = 0
+        cdef list around = []
+        if enter(&call, io.view, &p, &n, io, None):
+            try:
+                found = self.function(io.view, p, n, io.at, io.end, io, parent, root, False, None, given, &after)
+                io.at = after
+                leave(&call)
+                return found
+            except BaseException as error:
+                fail(&call, io, None, error)
+        for name in self.names[: len(self.names) - len(given)]:
+            around.append({"io": io, "parent": parent, "root": root, "big": False}.get(name))
+        found, io.at = interpreted(self.python, (io.view, io.at, io.end, *around, *given), {})
+        return found
+
 
 @cython.final
 cdef class Getter:

@@ -56,9 +56,7 @@ ERRORS = frozenset(("AssertionError", "AttributeError", "UnicodeDecodeError"))
 PUBLIC = {"at", "base", "end", "left"}
 """Of streams: places."""
 BUDGETS = {"held", "most", "size", "steps"}
-METHODS = frozenset(
-    ("append", "find", "from_bytes", "is_eof", "over", "pos", "rstrip", "size", "with_traceback", "within", "hold")
-)
+METHODS = frozenset("append find from_bytes hold is_eof over pos rstrip size spent with_traceback within".split())  # noqa: SIM905
 """Methods of ours, and of Python, that may be named as they are."""
 SMALL = 1 << 31
 STEP = 20

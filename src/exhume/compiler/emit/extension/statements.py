@@ -92,15 +92,12 @@ class Statements(Expressions):
         match node:
             case ast.Assign(targets=targets, value=value):
                 self._assign(targets, value)
+            case ast.AugAssign(target=ast.Attribute(of, "held"), value=value) if self.expr(of)[1] == RUN:
+                lines.add(f"{self.expr(of)[0]}.held -= {self.word(value)}")
             case ast.AugAssign(target=target, op=op, value=value):
                 self._assign([target], ast.BinOp(target, op, value))
             case ast.Expr(value=ast.Constant()):
                 return
-            case ast.Expr(value=ast.Call(func=ast.Attribute(value=of, attr="hold"), args=args)) if (
-                self.expr(of)[1] == RUN
-            ):
-                run = self.expr(of)[0]
-                lines.add(f"{run}.held -= {self.word(args[0])}", f"refuse({run}.held < 0)")
             case ast.Expr(value=ast.Call(func=ast.Name(add), args=[value])) if add in self.columns:
                 self._push(add, value)
             case ast.Expr(value=ast.Call(func=ast.Attribute(ast.Name(id), "append"), args=[one])) if (
@@ -308,7 +305,8 @@ class Statements(Expressions):
         match nodes:
             case [
                 ast.Assign([ast.Name(name)], ast.Subscript(of, ast.Slice(low, high, None))),
-                ast.Expr(ast.Call(func=ast.Attribute(ast.Name("run"), "hold"), args=[ast.Call(ast.Name("len")), *_])),
+                ast.AugAssign(target=ast.Attribute(ast.Name("run"), "held"), value=ast.Call(ast.Name("len"))),
+                ast.If(),
                 ast.Try(
                     body=[
                         ast.Assign([ast.Name(again)], ast.Call(func=ast.Name("str"), args=[_, ast.Constant(str(said))]))
@@ -327,7 +325,7 @@ class Statements(Expressions):
                     self.lines.add(f"look_at_text({given})")
                 else:
                     self.lines.add(f"{text} = text_of({given})")
-                return 3
+                return 4
         return 0
 
     # Readers.

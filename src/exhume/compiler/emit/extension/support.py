@@ -232,7 +232,8 @@ cdef class Run:
         if self.held < 0:
             raise self.spent(path, at)
 
-    cdef object spent(self, object path, object at):
+    def spent(self, path="", at=0):
+        """The error for more bytes than there are."""
         most = <HELD> + <HELD_PER_BYTE> * self.size
         return broken_budget(path, at, at, f"at most {most} bytes that are copied, decoded or made", "more")
 

@@ -101,11 +101,11 @@ def failed(error: LayoutError, detail: str = "", over: Rule = COUNT, unit: str =
     """The failure for an error of a generated reader: rule `over` when a size, in `unit`, passes the end."""
     cause = error.__cause__
     if isinstance(cause, UnicodeDecodeError):
-        return DecodeFailure(TEXT, error.at + cause.start, error.at + cause.end, actual=cause.reason)
+        return DecodeFailure(TEXT, error.offset + cause.start, error.offset + cause.end, actual=cause.reason)
     if error.short:
-        return DecodeFailure(ENDS_EARLY, error.at, error.stop, expected=error.expected, actual=error.actual)
-    expected, actual = (f"{error.expected}{unit}", f"{error.actual}{unit}") if unit else (error.expected, error.actual)
-    return DecodeFailure(over, error.at, error.stop, detail, expected=expected, actual=actual)
+        return DecodeFailure(ENDS_EARLY, error.offset, error.stop, expected=error.expected, actual=error.found)
+    expected, actual = (f"{error.expected}{unit}", f"{error.found}{unit}") if unit else (error.expected, error.found)
+    return DecodeFailure(over, error.offset, error.stop, detail, expected=expected, actual=actual)
 
 
 def letter_of(registry: Registry, each: Field) -> str:

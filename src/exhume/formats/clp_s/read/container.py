@@ -365,10 +365,10 @@ class Container(RecordArchive):
             assert problem is not None  # the kernel read the same
             raise checks.BAD_DICTIONARY.error(
                 f"{name} ends inside entry {len(entries)}",
-                span=where.sub(problem.at, min(problem.stop, len(payload))),
+                span=where.sub(problem.offset, min(problem.stop, len(payload))),
                 field_path=problem.path,
                 expected=problem.expected,
-                actual=problem.actual,
+                actual=problem.found,
             ) from error
 
     def dictionary_start(self, name: str, count: int) -> ClpsStrings | None:
