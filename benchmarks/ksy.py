@@ -53,6 +53,7 @@ SPECS = {
 MANY_FILES = {"dns": 60, "java_class": 200_000}
 """Formats of small files, of which many are read: bytes of one."""
 ASKED: dict[str, Callable[[Any], Any]] = {
+    "utmp": lambda value: value.records,
     "elf": lambda value: value.header.section_headers[1].body.entries,
     "gettext_mo": lambda value: [one.str for one in (*value.mo.originals, *value.mo.translations)],
 }

@@ -101,6 +101,41 @@ def test_batches_are_the_rows_of_the_table(tmp_path: Path, rows: int) -> None:
     assert all(one.num_rows <= 300 for one in batches)
 
 
+SIZED = """
+meta: {id: one, endian: le, encoding: ASCII}
+seq: [{id: len, type: u1}, {id: rows, type: row, size: len, repeat: REPEAT}]
+types:
+  row: {seq: [{id: n, type: u2}, {id: s, type: str, size: _io.size - 3}], instances: {far: {value: n + _parent.len}}}
+"""
+
+
+@pytest.mark.parametrize("data", [b"\5" + b"\1\0ab?" * 16, b"\5" + b"\1\0ab?" * 15 + b"\1\0", b"\2" + b"\1\0" * 16])
+def test_rows_of_a_size_are_the_objects_that_a_short_list_has(tmp_path: Path, data: bytes) -> None:
+    found = []
+    for how, kind in (("expr, repeat-expr: 16", "list"), ("expr, repeat-expr: len - len + 16", "RowColumns")):
+        specification = compiled(SIZED.replace("REPEAT", how), tmp_path)
+        try:
+            rows = specification.read(data).rows
+        except (StructureError, TruncatedError) as error:
+            found.append([str(error)])
+            continue
+        assert type(rows).__name__ == kind
+        found.append([(r.n, r.s, r.far, r._io.pos(), r._io.size(), r._parent.len) for r in rows])
+    assert found[0] == found[1]
+    assert len(found[0]) == (16 if len(data) == 81 else 1)
+
+
+def test_rows_of_a_size_are_read_in_batches(tmp_path: Path) -> None:
+    specification = compiled(SIZED.replace("REPEAT", "eos"), tmp_path)
+    data = b"\5" + b"".join(struct.pack("<H3s", n, b"ab?") for n in range(700))
+    batches = list(specification.batches(data, "rows", rows=300))
+    assert [one.num_rows for one in batches] == [256, 300, 144]
+    assert batches[2].to_pylist()[-1] == {"n": 699, "s": "ab", "far": 704}
+    assert pa.Table.from_batches(batches) == specification.to_arrow(data, "rows")
+    with pytest.raises(TruncatedError, match=r"offset 3501 .*\[rows\[700\]\]: expected 5 bytes, found 2 bytes"):
+        list(specification.batches(data + b"xy", "rows", rows=300))
+
+
 WITHIN = """
 meta: {id: one}
 seq: [{id: len, type: u1}, {id: part, type: part, size: len}, {id: last, type: u1}]

@@ -27,7 +27,7 @@ from exhume.compiler.front.check import check
 from exhume.compiler.front.kinds import structures
 from exhume.compiler.front.model import Field, Given, Model
 from exhume.compiler.front.validate import check_size, validate
-from exhume.compiler.needs import find_needs
+from exhume.compiler.needs import find_needs, words
 from exhume.compiler.refusal import UnsupportedError
 
 __all__ = ["Given", "UnsupportedError", "compile_foreign", "compile_specs"]
@@ -126,14 +126,27 @@ def with_columns(specs: Specs, given: Given | None = None) -> Specs:
     for type in model.types():
         fields = [one for parent in type.parents for one in parent.fields() if one.repeat and one.value is None]
         repeated = [one for one in fields if any(kind.type is type for kind in structures(one.one))]
-        if type.params or not repeated or any(one.size is not None or one.to_end or _few(one) for one in repeated):
+        sized = {one.size is not None for one in repeated}
+        if type.params or len(sized) != 1 or not all(_is_list_of_rows(one, model) for one in repeated):
             continue
+        marks: dict[str, bool] = type.raw  # type: ignore[assignment]  # a copy
+        marks["-sized"] = sized == {True}
         try:
             if rows_are_plain(type) and scan_text(Module(type.root, needs), type):
-                type.raw["-columns"] = True  # type: ignore[index]  # a copy
+                marks["-columns"] = True
         except UnsupportedError:
             continue
     return specs
+
+
+def _is_list_of_rows(field: Field, model: Model) -> bool:
+    """Whether a repeated field is a list of rows that are all read alike, and long enough for columns."""
+    if field.to_end or _few(field):
+        return False
+    size = set() if field.size is None else words(field.size)
+    coded = {"terminator", "pad-right", "process", "valid", "parent"}
+    alike = field.size is None or (model.moving is None and field.repeat != "until" and coded.isdisjoint(field.raw))
+    return alike and size.isdisjoint(("_", "_index", "_io"))
 
 
 def _few(field: Field) -> bool:

@@ -59,9 +59,9 @@ TAKEN = frozenset(("append", "get", "unpack_from"))
 """Methods that it gives a name, which it calls then."""
 
 ATTRIBUTES = frozenset({
-    "PARTIALS", "PLACES", "Struct", "_accepts", "_big", "_fields", "_inside", "_io", "_parent", "_reader", "_root",
-    "_run", "_value2member_map_", "at", "base", "end", "extent", "held", "io", "left", "offset", "parent", "path",
-    "places", "problem", "resume_at", "root", "steps", "stop", "view",
+    "PARTIALS", "PLACES", "Struct", "_accepts", "_big", "_each", "_fields", "_inside", "_io", "_parent", "_reader",
+    "_root", "_run", "_value2member_map_", "at", "base", "end", "extent", "held", "io", "left", "offset", "parent",
+    "path", "places", "problem", "resume_at", "root", "steps", "stop", "view",
 })  # fmt: skip
 """Attributes that no specification declares: those of readers' own values, and of errors."""
 

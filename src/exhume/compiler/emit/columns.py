@@ -268,14 +268,14 @@ def scan_text(module: Module, type: Type) -> str:
     for one in type.instances.values():
         if one.value is not None and is_position(one.value):
             raise UnsupportedError("a position has no column", one.where)
-    scan.lines.depth = 3
-    scan.sequence()
+    each = type.root.model.foreign and bool(type.raw.get("-sized"))
+    _read_row(scan, each)
     sized = any(one.size is not None and columned(one) is type for parent in type.parents for one in parent.fields())
     foreign = type.root.model.foreign
     upward = [one for one, needed in (("parent", scan.needs.parent), ("root", scan.needs.root)) if needed]
     if not type.inside and "root" in upward:
         upward.remove("root")
-    if foreign and not sized:
+    if foreign and not sized and not each:
         upward.insert(0, "io")
     methods = [*scan.byte_fields, *scan.number_fields]
     slots = [
@@ -286,13 +286,14 @@ def scan_text(module: Module, type: Type) -> str:
         "resume_at",
         *upward,
         *(["_run"] if type.root.model.foreign else []),
+        *(["_each"] if each else []),
         *(column for column, _, _ in scan.columns),
     ]
     if len({*slots, *methods}) < len(slots) + len(methods):
         raise UnsupportedError("two columns of one name", type.where)
     if any(map(keyword.iskeyword, slots)):
         raise UnsupportedError("a column whose name is a word of Python", type.where)
-    made, function = (_filled if only_number(type) is None else _taken)(scan, type)
+    made, function = (_filled if only_number(type) is None or each else _taken)(scan, type)
     reader = scan.module.name_of(type, type.reader_name)
     out = [f"class {type.class_name}Columns:"]
     out += written_doc(f"Many `{type.where}`, one column per field; see `{reader.replace('read_', 'scan_')}`.")
@@ -303,16 +304,7 @@ def scan_text(module: Module, type: Type) -> str:
     out += ["", "    def __len__(self) -> int:", "        return len(self.at)"]
     out += ["", f"    def __getitem__(self, index: int) -> {type.class_name}:"]
     out.append('        """One element as an object."""')
-    given = ["self.view", "self.at[index]", f"self.at[index] + {type_size(type)}" if sized else "self.end"]
-    if scan.needs.stream and not (foreign and not sized):
-        given.append("None" if foreign else "self.at[index]")
-    given += [f"self.{name}" for name in upward]
-    given += ["run=self._run"] if foreign else []
-    if foreign and not sized and type.root.model.moving is not None:  # the stream stays where it is
-        out += ["        at = self.io.at", f"        value = {reader}({', '.join(given)})[0]"]
-        out += ["        self.io.at = at", "        return value"]
-    else:
-        out.append(f"        return {reader}({', '.join(given)})[0]")
+    out += _element(scan, type, reader, upward, sized)
     for field in scan.byte_fields:
         text = ["", f"    def {field}(self, index: int) -> View:", '        """The bytes of one element."""']
         out += [*text, f"        return self.view[self.{field}_start[index] : self.{field}_end[index]]"]
@@ -320,6 +312,39 @@ def scan_text(module: Module, type: Type) -> str:
         out += ["", f"    def {field}(self, index: int) -> memoryview[{kind}]:"]
         out += ['        """The numbers of one element."""', f"        return {taken}"]
     return "\n".join([*out, "", "", *function])
+
+
+def _read_row(scan: Scan, each: bool) -> None:
+    """Statements that read one row: with `each` a stream of its own, of as many bytes."""
+    lines = scan.lines
+    lines.depth = 3
+    if each:
+        scan.base = "first"
+        lines.add(
+            "if not 0 <= turn <= end - at:", '    raise short("", at, end, turn)', "resume = end", "end = at + turn"
+        )
+    scan.sequence()
+    if each:
+        lines.add("at = end", "end = resume")
+
+
+def _element(scan: Scan, type: Type, reader: str, upward: list[str], sized: bool) -> list[str]:
+    """Statements that read one element as an object; `sized`: the type's size is that of the row."""
+    foreign = type.root.model.foreign
+    if foreign and type.raw.get("-sized"):
+        out = ["        at, stop = self.at[index], self.at[index] + self._each"]
+        out += [f"        io = {scan.module.helper('Stream')}(self.view, at, stop)"]
+        given = ["self.view", "at", "stop", "io", *(f"self.{name}" for name in upward), "run=self._run"]
+        return [*out, f"        value, io.at = {reader}({', '.join(given)})", "        return value"]
+    given = ["self.view", "self.at[index]", f"self.at[index] + {type_size(type)}" if sized else "self.end"]
+    if scan.needs.stream and not (foreign and not sized):
+        given.append("None" if foreign else "self.at[index]")
+    given += [f"self.{name}" for name in upward]
+    given += ["run=self._run"] if foreign else []
+    if foreign and not sized and type.root.model.moving is not None:  # the stream stays where it is
+        out = ["        at = self.io.at", f"        value = {reader}({', '.join(given)})[0]"]
+        return [*out, "        self.io.at = at", "        return value"]
+    return [f"        return {reader}({', '.join(given)})[0]"]
 
 
 PROBLEM = ["        self.problem: LayoutError | None = None", '        """What does not fit; None when all does."""']
@@ -333,7 +358,7 @@ def _opening(type: Type) -> list[str]:
     about = f"The `{type.where}` from `at` to `end`, or `count` of them, as columns; does not raise, see `problem`."
     given, begin = "view: View, at: int, end: int, count: int | None = None", []
     if type.root.model.foreign:
-        given += ", run: Run | None = None"
+        given += ", run: Run | None = None" + (", each: int = 0" if type.raw.get("-sized") else "")
         begin = ["    if run is None:", "        run = Run(end - at)"]
     return [f"def {reader}({given}) -> {type.class_name}Columns:", *written_doc(about), *begin]
 
@@ -366,12 +391,17 @@ def _filled(scan: Scan, type: Type) -> tuple[list[str], list[str]]:
     columns = scan.columns
     scan.module.arrays = True
     run = ", run" if type.root.model.foreign else ""
-    made = ["", f"    def __init__(self, view: View, end: int{run and ', run: Run'}) -> None:"]
+    more = (run and ", run: Run") + (", each: int" if run and type.raw.get("-sized") else "")
+    made = ["", f"    def __init__(self, view: View, end: int{more}) -> None:"]
     made += ["        self.view = view", "        self.end = end"]
     made += ['        self.at = array("q")', BEGINS, *PROBLEM, "        self.resume_at = end", RESUME]
     made += [f'        self.{column} = array("{code}")' for column, code, _ in columns]
+    each = bool(run and type.raw.get("-sized"))
+    made += ["        self._each = each"] if each else []
     head = Lines()
-    head.add(f"columns = {type.class_name}Columns(view, end{run})")
+    head.add(f"columns = {type.class_name}Columns(view, end{run}{', each' if each else ''})")
+    if each:
+        head.add("turn = each")
     bind = Lines()
     bind.add("add_at = columns.at.append", *(f"add_{column} = columns.{column}.append" for column, _, _ in columns))
     if not type.root.model.foreign and covered(type) is not None:

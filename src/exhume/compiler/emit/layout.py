@@ -403,10 +403,17 @@ def attach(native: Any, plan: Any, layout: Any, modules: Any, given: Any) -> Non
         python = getattr(modules[id], name)
         readers[python] = native.reader(number, python, names)
         setattr(modules[id], name, readers[python])
+    for id, owner, name in plan["rows"]:
+        getattr(modules[id], owner).__iter__ = _over(native.rows, vars(modules[id])[name])
     for module in modules.values():
         for one in vars(module).values():
             if isinstance(one, type) and issubclass(one, Structure) and one._reader in readers:
                 one._native = readers[one._reader]
+
+
+def _over(rows: Any, reader: Any) -> Any:
+    """The method of columns that iterates over their elements as objects."""
+    return lambda columns: rows(reader, columns)
 
 
 def read_outside(read: Any, view: View, at: int, end: int, *arguments: Any) -> tuple[Any, int]:

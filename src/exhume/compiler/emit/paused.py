@@ -46,12 +46,16 @@ class PausedReader(Reader):
     def _rows(self, field: Field) -> bool:
         """Statements for the function that reads many elements as columns, where that can be; says whether it can."""
         type, lines = columned(field), self.lines
-        own = {"size", "size-eos", "terminator", "pad-right", "process"}.isdisjoint(field.raw)
-        if type is None or not own or field.repeat == "until":
+        own = {"size-eos", "terminator", "pad-right", "process"}.isdisjoint(field.raw)
+        if type is None or not own or field.repeat == "until" or (field.size is None) == bool(type.raw.get("-sized")):
             return False
+        size = ""
+        if field.size is not None:
+            lines.add(f"each = {self.code(field.size)}")
+            size = ", each"
         scan, needs = self.module.name_of(type, type.reader_name.replace("read_", "scan_", 1)), self.module.needs[type]
         with lines.block("def rows(at: int, count: int) -> object:"):
-            lines.add(f"found = {scan}(view, at, end, count, run)", "found.io = io")
+            lines.add(f"found = {scan}(view, at, end, count, run{size})", *([] if size else ["found.io = io"]))
             if needs.parent:
                 lines.add(f"found.parent = {self._parent_of(field, type)}")
             if needs.root and type.inside:

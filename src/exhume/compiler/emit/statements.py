@@ -148,7 +148,8 @@ class Statements(Values):
         if type is None:
             return False
         count = field.expr("repeat-expr")
-        whole = field.size is None or field.size == ex.Literal(type_size(type))
+        each = bool(type.raw.get("-sized"))
+        whole = each or field.size is None or field.size == ex.Literal(type_size(type))
         own = {"size-eos", "terminator", "pad-right", "process", "valid"}.isdisjoint(field.raw)
         if self.module.foreign and not (whole and own and field.repeat != "until"):
             return False
@@ -159,7 +160,9 @@ class Statements(Values):
         lines = self.lines
         many = "" if count is None else f", {self._count(count)}"
         if self.module.foreign:
-            many = f"{many or ', None'}, run"
+            many = f"{many or ', None'}, run" + (
+                f", {self.code(field.size)}" if each and field.size is not None else ""
+            )
         scan = self.module.name_of(type, type.reader_name.replace("read_", "scan_", 1))
         lines.add(f"{into} = {scan}(view, at, end{many})")
         with lines.block(f"if {into}.problem is not None:"):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from exhume.compiler.emit.extension.calls import CALLS
@@ -63,6 +63,7 @@ def extension(texts: Mapping[str, str]) -> Extension:
         one.readers = found
         out += ["", "", *one.compiled(name, key in circles)]
         plan["readers"].append((*key, len(plan["readers"]), tuple(one.arguments_[3:])))
+    plan["rows"] = list(_rows(every, found))
     number = 0
     for id, source in every.items():
         for cls in source.classes.values():
@@ -88,6 +89,14 @@ def extension(texts: Mapping[str, str]) -> Extension:
     plan["source"] = [(digest,)]
     support = (SUPPORT + CALLS).replace("<readers>", str(len(found) + 1)).replace("<getters>", str(number + 1))
     return Extension(support + body, plan, tuple(left))
+
+
+def _rows(every: dict[str, Source], found: dict[tuple[str, str], str]) -> Iterator[tuple[object, ...]]:
+    """The classes of columns, each with the compiled reader of its elements, by module and name."""
+    for id, source in every.items():
+        for cls in source.classes.values():
+            if cls.element and (id, cls.element) in found:
+                yield id, cls.name, cls.element
 
 
 def _uncovered(every: dict[str, Source], found: dict[tuple[str, str], str]) -> dict[tuple[str, str], str]:

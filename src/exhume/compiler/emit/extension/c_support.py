@@ -75,9 +75,18 @@ static int bytes_of(PyObject *view, const uint8_t **p, Py_ssize_t *n) {
     }
     return 0;
 }
+/* Past the bytes below 128, eight at a time. */
+static inline const uint8_t *past_ascii(const uint8_t *p, const uint8_t *end) {
+    uint64_t word;
+    for (; end - p >= 8; p += 8) {
+        memcpy(&word, p, 8);
+        if (word & 0x8080808080808080u) break;
+    }
+    return p;
+}
 /* Whether bytes are text in UTF-8, as Python decodes it: no surrogates, nothing longer than it has to be. */
 static int is_utf8(const uint8_t *p, const uint8_t *end) {
-    while (p < end) {
+    while ((p = past_ascii(p, end)) < end) {
         uint8_t one = *p;
         if (one < 0x80) { p++; continue; }
         if (one < 0xC2 || one > 0xF4) return 0;
@@ -97,7 +106,7 @@ static int is_utf8(const uint8_t *p, const uint8_t *end) {
     return 1;
 }
 static int is_ascii(const uint8_t *p, const uint8_t *end) {
-    for (; p < end; p++) if (*p > 127) return 0;
+    for (p = past_ascii(p, end); p < end; p++) if (*p > 127) return 0;
     return 1;
 }
 static PyObject *decoded(const uint8_t *p, Py_ssize_t n, int how, PyObject *encoding) {

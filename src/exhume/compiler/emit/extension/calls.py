@@ -224,6 +224,58 @@ cdef class Getter:
         return interpreted(self.fget, (value,), {})
 
 
+@cython.final
+cdef class Rows:
+    """The elements of columns as objects, one after the other."""
+
+    cdef Reader reader
+    cdef object columns, at, view, parent, root, run
+    cdef Stream io
+    cdef int64_t end, each
+    cdef Py_ssize_t index
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        cdef Call call
+        cdef const uint8_t *p = NULL
+        cdef Py_ssize_t n = 0, after = 0
+        cdef int64_t at, end = self.end
+        cdef Stream io = self.io
+        if self.index >= len(self.at):
+            raise StopIteration
+        at = place(self.at[self.index])
+        self.index += 1
+        if self.each >= 0:
+            end = at + self.each
+            io = stream_of(self.view, at, end)
+        if type(self.run) is Run and enter(&call, self.view, &p, &n, io, self.run):
+            try:
+                found = self.reader.function(
+                    self.view, p, n, at, end, io, self.parent, self.root, False, <Run> self.run, None, &after
+                )
+                if self.each >= 0:
+                    io.at = after
+                leave(&call)
+                return found
+            except BaseException as error:
+                fail(&call, io, self.run, error)
+        return self.columns[self.index - 1]
+
+
+def rows(Reader reader, columns):
+    """What iterates over columns whose elements a compiled reader reads."""
+    cdef Rows made = Rows.__new__(Rows)
+    made.reader, made.columns, made.at, made.view = reader, columns, columns.at, columns.view
+    made.end, made.run = place(columns.end), columns._run
+    made.each = place(getattr(columns, "_each", -1))
+    made.parent, made.root = getattr(columns, "parent", None), getattr(columns, "root", None)
+    io = getattr(columns, "io", None)
+    made.io = <Stream> io if type(io) is Stream else stream_of(columns.view, 0, place(columns.end))
+    return made
+
+
 def reader(int number, python, tuple names):
     """A compiled reader by its number, with the interpreted one and its arguments."""
     cdef Reader made = Reader.__new__(Reader)

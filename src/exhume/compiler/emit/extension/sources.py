@@ -18,6 +18,8 @@ class Class:
     properties: dict[str, ast.FunctionDef] = field(default_factory=dict)
     codes: dict[str, str] = field(default_factory=dict)
     structure: bool = False
+    element: str = ""
+    """The reader of one element, of columns."""
 
 
 @dataclass
@@ -70,9 +72,21 @@ def _class(node: ast.ClassDef) -> Class:
                 found.slots = tuple(ast.literal_eval(value))
             case ast.FunctionDef(name=name, decorator_list=[ast.Name(id="property")]):
                 found.properties[name] = one
+            case ast.FunctionDef(name="__getitem__"):
+                found.element = _element(one)
             case ast.FunctionDef(name="__init__", body=body):
                 found.codes = {column: code for line in body for column, code in _array(line)}
     return found
+
+
+def _element(node: ast.FunctionDef) -> str:
+    """The reader of one element; none where reading it moves the stream back."""
+    match node.body[1:]:
+        case [ast.Return(ast.Subscript(ast.Call(ast.Name(name))))]:
+            return name
+        case [_, _, ast.Assign(value=ast.Call(ast.Name(name))), ast.Return()]:
+            return name
+    return ""
 
 
 def _array(line: ast.stmt) -> list[tuple[str, str]]:
