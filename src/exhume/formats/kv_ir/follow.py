@@ -15,7 +15,7 @@ from exhume.formats.kv_ir.stream import FIRST_STEP, Stream, UnitError, Units, ne
 from exhume.io.growing import GrowingFile
 
 if TYPE_CHECKING:
-    from exhume.formats.kv_ir.reader import StreamArchive
+    from exhume.formats.kv_ir.model import OpenStream
 
 
 class Chunks(Protocol):
@@ -39,7 +39,7 @@ class Printer(Protocol):
         """Print a line on standard error."""
 
 
-def path_of(archive: StreamArchive) -> str:
+def path_of(archive: OpenStream) -> str:
     """The path of a stream that can be followed: a local file, all of it.  Raises `SourceError` for another."""
     source = archive.source
     path = source.location
@@ -58,7 +58,7 @@ class GrowingStream(Stream):
 
     live = True
 
-    def __init__(self, archive: StreamArchive, rules: StreamRules) -> None:
+    def __init__(self, archive: OpenStream, rules: StreamRules) -> None:
         super().__init__(archive.source, rules)
         self.file = GrowingFile(path_of(archive))
         self.idle: Callable[[], object] = lambda: None
@@ -112,7 +112,7 @@ class GrowingStream(Stream):
 
 
 def follow(
-    run: Printer, archive: StreamArchive, rules: StreamRules, begin: Callable[[GrowingStream], Units], how: int
+    run: Printer, archive: OpenStream, rules: StreamRules, begin: Callable[[GrowingStream], Units], how: int
 ) -> None:
     """Prints what the decoder makes of a stream, until it ends.
 
@@ -148,7 +148,7 @@ class _QuietError(Exception):
 
 
 def followed(
-    archive: StreamArchive, rules: StreamRules, begin: Callable[[GrowingStream], Units], quiet_s: float | None
+    archive: OpenStream, rules: StreamRules, begin: Callable[[GrowingStream], Units], quiet_s: float | None
 ) -> Iterator[Any]:
     """The events of a stream one by one, as they are written, until it ends or `quiet_s` seconds bring nothing new.
 
