@@ -12,7 +12,7 @@ OWN = ROOT / "tests" / "samples"
 
 def own_archives() -> list[Path]:
     """The project's own valid samples: files and directories right below `tests/samples/<format>/`."""
-    others = ("flips", "ksy", "real")
+    others = ("cases", "flips", "ksy", "real")
     folders = [folder for folder in sorted(OWN.iterdir()) if folder.is_dir() and folder.name not in others]
     return [path for folder in folders for path in sorted(folder.iterdir()) if _is_archive(path)]
 

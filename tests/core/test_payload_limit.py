@@ -23,6 +23,7 @@ from exhume.formats.leveldb.table_writer import write_database
 from tests.archives import label, own_archives, real_archives
 from tests.conftest import Ran
 from tests.leveldb.make_samples import PUT, build_database, write_files
+from tests.real import REAL
 
 VERBS: dict[str, tuple[str, ...]] = {
     "info": ("--stats",), "list": ("--sections",), "cat": (), "verify": (), "explain": (), "search": ("a",),
@@ -102,6 +103,15 @@ def test_samples(target: Path, run: Callable[..., Result]) -> None:
 @pytest.mark.parametrize("target", real_archives(), ids=label)
 def test_samples_of_other_producers(target: Path, run: Callable[..., Result]) -> None:
     check(run, target, (64 << 10, 1 << 20))
+
+
+@pytest.mark.parametrize("limit", [0, 1, 7, 8, 9, 10, 17, 100])
+def test_a_stream_that_is_stored_in_more_bytes_than_it_has(limit: int, run: Callable[..., Result]) -> None:
+    """A record of eight bytes in a frame of 17: salvage reads both whatever the limit."""
+    target = REAL.path("clp_s", "0.5.1", "single-empty-object", "archive.clps")
+    for verb in ("cat", "verify", "salvage"):
+        limited = run(verb, target, "--limit", f"payload_size={limit}")
+        assert wrong(verb, run(verb, target), limited) == "", (verb, limit)
 
 
 def _text(chance: random.Random, size: int) -> str:

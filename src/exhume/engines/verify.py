@@ -92,7 +92,7 @@ class Verification(Iterator[Finding]):
         if self.unchecked:
             return f"without the {', '.join(self.unchecked)}: --quick"
         if get_format(self.format).has_checksums:
-            return ""
+            return "payloads were not examined: --quick" if self._options["quick"] else ""
         return f"payloads were not read: --quick; {NO_CHECKSUMS}" if self._options["quick"] else STRUCTURE_ONLY
 
     def summary(self) -> str:

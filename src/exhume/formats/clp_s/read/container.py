@@ -55,6 +55,9 @@ DICTIONARY_START = 1 << 16
 WORTHWHILE = 4
 """How many times as large the rest is, for its beginning to be read alone."""
 
+FRAME_ROOM = 64
+"""Bytes that the headers of a small frame can add to its content."""
+
 SMALL_DICTIONARY = 64 << 10
 """Stored bytes up to which a dictionary comes along with another one from a remote archive."""
 
@@ -283,7 +286,7 @@ class Container(RecordArchive):
                 return frames.take()
         if frames is not None and frames.size > max_size:
             raise self.too_large(place, limit, frames.size)
-        if place.size > 2 * max_size:  # compressed bytes are hardly ever more than what they become
+        if place.size > 2 * max_size + FRAME_ROOM:  # compressed bytes are hardly ever more than what they become
             raise self.too_large(place, limit)
         stored = self.fetched(place)
         if size is not None and size <= max_size:

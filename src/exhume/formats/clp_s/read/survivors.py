@@ -148,7 +148,8 @@ class Streams:
         start = self._base + stream.offset
         last = number + 1 == len(self._streams)
         end = self._end if last else self._base + self._streams[number + 1].offset
-        if stream.size > limits.payload_size:
+        most = stream.size + WINDOW  # what is stored is hardly larger than what it holds
+        if max(stream.size, min(end - start, most)) > limits.payload_size:
             return self._read_large(number, start, end)
         if stream.size >= MEASURED:
             found = self._intact(number, start, end)
@@ -157,7 +158,6 @@ class Streams:
         parts: list[bytes] = []
         data, used, intact = b"", 0, False
         if start < source.size:
-            most = min(limits.payload_size, stream.size + WINDOW)  # what is stored is hardly larger than what it holds
             data = source.read_up_to(start, min(max(0, end - start), most))
             for used, part, intact in zstd_survivors(data, max_size=most):  # noqa: B007 - those of the last are needed
                 parts.append(part)
