@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import NamedTuple
 
 from exhume.codecs.checksums import crc32c
@@ -69,7 +69,7 @@ class Content:
         """The findings about records, in their order, by `jobs` threads; `proven` is complete afterwards."""
         keep_freed_memory()
         number, done, crc = -1, 0, 0  # the file that reaches beyond a window: the part of it seen so far
-        for seen in map_ordered(self._look, self._stretches(), jobs):
+        for seen in self._seen(jobs):
             yield seen.findings
             self.proven.update(id(self._rows[place]) for place in seen.proven)
             for place, offset, part in seen.parts:
@@ -83,6 +83,40 @@ class Content:
                     self.proven.add(id(self._rows[place]))
             del seen  # with the bytes of its parts
 
+    def _seen(self, jobs: int) -> Iterator[_ExtentResult]:
+        """What each window shows, in order; a large record is a window for each chunk of it."""
+        for large, stretches in groupby(
+            self._stretches(), lambda one: len(one.records) == 1 and self._is_large(one.records[0])
+        ):
+            if large:
+                for stretch in stretches:
+                    yield from self._look_through(stretch)
+            else:
+                yield from map_ordered(self._look, stretches, jobs)
+
+    def _is_large(self, index: int) -> bool:
+        """Whether a record is decompressed in chunks; the files in the last one state how much it contains at least."""
+        end = self._ends[-1] if self._ends and index + 1 == len(self._shard.starts) else 0
+        return self._shard.is_large(index, 1 << 64, end - self._shard.starts[index])
+
+    def _look_through(self, stretch: _Extent) -> Iterator[_ExtentResult]:
+        (index,) = stretch.records
+        place = self._shard.places[index]
+        assert place is not None
+        if not self._shard.header.data_offset <= place <= self._shard.bounds[index]:
+            return  # reported together with its place
+        at = stretch.start
+        try:
+            record = self._shard.stream(index)
+            for chunk in record:
+                part = _Extent(at, at + len(chunk))
+                yield self._sum(part, [], [(at, memoryview(chunk))])
+                at += len(chunk)
+        except ExhumeError as error:
+            yield _ExtentResult([Finding.from_error(error)], [], [])
+            return
+        yield _ExtentResult(check_fill(self._shard, index, record.end), [], [])
+
     def _stretches(self) -> Iterator[_Extent]:
         shard = self._shard
         if shard.is_flat:
@@ -92,9 +126,17 @@ class Content:
             return
         starts = shard.starts
         edges = [0]
+        was_large = False
         for index, start in enumerate(starts):
-            if start - starts[edges[-1]] >= STRETCH or index - edges[-1] >= MOST_RECORDS:
+            large = self._is_large(index)
+            first = edges[-1]
+            if (
+                start - starts[first] >= STRETCH
+                or index - first >= MOST_RECORDS
+                or (first < index and large | was_large)
+            ):
                 edges.append(index)
+            was_large = large
         for first, stop in pairwise([*edges, len(starts)]):
             yield _Extent(starts[first], starts[stop] if stop < len(starts) else 1 << 64, range(first, stop))
 
@@ -154,18 +196,21 @@ def check_record(shard: Shard, index: int) -> tuple[list[Finding], bytes | None]
         data, end, after = shard.decode(index)
     except ExhumeError as error:
         return [Finding.from_error(error)], None
+    return check_fill(shard, index, end, after), data
+
+
+def check_fill(shard: Shard, index: int, end: int, after: bytes = b"") -> list[Finding]:
+    """The findings of the bytes from the `end` of a record to the next; `after` are those that were read already."""
     size, alignment = shard.source.size, max(1, shard.header.record_alignment)
     if shard.bounds[index] == size and size % alignment:
         where = shard.source.span(end, size)
-        return [
-            checks.RECORD_FILL.finding("it is cut", span=where, expected=f"a multiple of {alignment}", actual=size)
-        ], data
+        return [checks.RECORD_FILL.finding("it is cut", span=where, expected=f"a multiple of {alignment}", actual=size)]
     room = shard.bounds[index] - end
     fill = [(end, after[:room])] if room <= min(len(after), STREAM_CHUNK) else pieces(shard.source, end, end + room)
     for at, chunk in fill:
         if chunk.count(0) != len(chunk):
-            return [checks.RECORD_FILL.finding(span=shard.source.span(at, at + len(chunk)))], data
-    return [], data
+            return [checks.RECORD_FILL.finding(span=shard.source.span(at, at + len(chunk)))]
+    return []
 
 
 def pieces(source: Source, start: int, end: int) -> Iterator[tuple[int, bytes]]:

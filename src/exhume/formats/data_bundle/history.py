@@ -124,7 +124,7 @@ class History:
             if shard.places[index] is None:
                 continue
             try:
-                yield start, start + len(shard.decode(index).data)
+                yield start, start + shard.measure(index)[0]
             except ExhumeError:
                 continue
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from exhume.archive import Progress, no_progress
 from exhume.errors import ExhumeError
+from exhume.findings import NOT_CHECKED
 from exhume.formats.data_bundle.history import FileVersion, History
 from exhume.formats.data_bundle.names import shard_name
 from exhume.formats.data_bundle.reader import open_archive
@@ -82,7 +83,7 @@ def choose(found: list[FileVersion], report: SalvageReport, *, include_deleted: 
     """
     best: dict[str, FileVersion] = {}
     gone: set[str] = set()
-    wanted: set[str] = set()
+    wanted: dict[str, ExhumeError | None] = {}
     newest = sorted(found, key=lambda f: -f.version.sequence)
     for entry in (f for f in newest if f.version.checksum != Verdict.BAD):
         path = entry.path
@@ -92,15 +93,17 @@ def choose(found: list[FileVersion], report: SalvageReport, *, include_deleted: 
             continue
         if path in gone and not include_deleted:
             continue
-        wanted.add(path)
+        wanted.setdefault(path, entry.error)
         if path in best or entry.checksum_status != "good":
             continue
         best[path] = entry
         if entry.version.status is not Status.LIVE:
             report.notes.append(f"{path}: an older version (sequence {entry.version.sequence}) was taken")
-    for path in sorted(wanted - set(best)):
+    for path in sorted(wanted.keys() - best.keys()):
+        problem = wanted[path]
+        why = f": {problem}" if isinstance(problem, NOT_CHECKED) else ""
         report.add_lost("files")
-        report.notes.append(f"{path}: no version can be read")
+        report.notes.append(f"{path}: no version can be read{why}")
     _choose_unproven([f for f in newest if f.version.checksum == Verdict.BAD], best, report)
     return best
 
@@ -284,7 +287,7 @@ def _account(tree: Tree, history: History, ranges: Ranges, report: SalvageReport
 def _problem(shard: Shard, index: int) -> ExhumeError | None:
     """Why a record cannot be decoded; None where it can."""
     try:
-        shard.decode(index)
+        shard.measure(index)
     except ExhumeError as error:
         return error
     return None

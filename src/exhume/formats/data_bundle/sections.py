@@ -81,8 +81,7 @@ def _record_sections(shard: Shard, index: int, place: int) -> tuple[Section, Sec
     name, source, bound = shard.source.name, shard.source, shard.bounds[index]
     size: int | None
     try:
-        found = shard.decode(index)
-        size, end, note = len(found.data), found.end, ""
+        (size, end), note = shard.measure(index), ""
     except ExhumeError as error:
         size, end, note = None, bound, str(error)
     record = Section(

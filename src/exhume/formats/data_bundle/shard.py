@@ -10,12 +10,14 @@ from __future__ import annotations
 import threading
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
+from itertools import groupby
 from typing import NamedTuple
 
 from exhume.codecs import decompress_prefix
-from exhume.errors import CodecError, LimitExceededError, Span, UnsupportedFeatureError
+from exhume.errors import CodecError, ExhumeError, LimitExceededError, Span, UnsupportedFeatureError
 from exhume.formats.data_bundle import checks, layout
 from exhume.formats.data_bundle.index import RecordRow
+from exhume.formats.data_bundle.large import LARGE, LargeReader, RecordStream
 from exhume.formats.data_bundle.messages import Compression, ShardHeader, compression_name
 from exhume.io.lru import Lru
 from exhume.io.parallel import map_ordered
@@ -75,6 +77,9 @@ class Shard:
         self.header = read_header(source, limits)
         self.rows = rows
         self._cache = cache
+        self._large = LargeReader()
+        self._measured: dict[int, tuple[int, int]] = {}
+        self._least = min(LARGE, limits.payload_size)
         if self.header.shard_index != number:
             raise checks.SHARD_NUMBER.error(
                 span=source.span(0, layout.FIXED_HEADER), expected=number, actual=self.header.shard_index
@@ -138,7 +143,8 @@ class Shard:
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def iter_range(self, start: int, stop: int, chunk: int = 1 << 20, jobs: int = 1) -> Iterator[bytes]:
-        """Bytes `[start, stop)` of the stream in chunks: whole records, or `chunk` bytes of a flat shard.
+        """Bytes `[start, stop)` of the stream in chunks: whole records, parts of large ones, or `chunk` bytes of a flat
+        shard.
 
         Records are decoded by `jobs` threads (0: one per core).  Raises the rule for a range that the records do not
         cover, and as `decode` does.
@@ -148,7 +154,13 @@ class Shard:
         if self.is_flat:
             yield from self._read_flat(start, stop, chunk)
             return
-        yield from map_ordered(lambda place: self._slice(*place), self._slices(start, stop), jobs, leave=True)
+        slices = self._slices(start, stop)
+        for large, places in groupby(slices, lambda place: self.is_large(place[0], place[2] - place[1], place[2])):
+            if large:
+                for place in places:
+                    yield from self._large_slice(*place)
+            else:
+                yield from map_ordered(lambda place: self._slice(*place), places, jobs, leave=True)
 
     def _slices(self, start: int, stop: int) -> Iterator[tuple[int, int, int]]:
         """The records that cover a range, each with its part `[start, end)` inside the range."""
@@ -184,15 +196,44 @@ class Shard:
         if self.places[index] is None:
             self._check_zeros(index, stop)
             return bytes(stop - start)
-        data = self.record(index)
+        try:
+            data = self.record(index)
+        except LimitExceededError:
+            if self.known_length(index) is not None:
+                raise
+            return b"".join(self._large_slice(index, start, stop))  # nothing stated how large it is
         if len(data) < stop:
-            raise checks.RECORD_LENGTH.error(
-                "the last record is too short",
-                span=self.record_span(index),
-                expected=f"at least {stop}",
-                actual=len(data),
-            )
+            raise self._too_short(index, stop, len(data))
         return data if start == 0 and stop == len(data) else data[start:stop]
+
+    def _too_short(self, index: int, stop: int, size: int) -> ExhumeError:
+        return checks.RECORD_LENGTH.error(
+            "the last record is too short", span=self.record_span(index), expected=f"at least {stop}", actual=size
+        )
+
+    def is_large(self, index: int, wanted: int = 0, least_size: int = 0) -> bool:
+        """Whether a stored record is decompressed in chunks to get `wanted` bytes of it.
+
+        It is if it is larger than the limit `payload_size`, or if much of a record above `LARGE` is wanted.
+        `least_size` is the least size of its content that is known from elsewhere.
+        """
+        place, length = self.places[index], self.known_length(index)
+        if place is None:
+            return False
+        stored = max(0, self.bounds[index] - place)
+        if length is not None:
+            stored = min(stored, length)  # the rest is padding
+        size = max(stored, length or least_size)
+        return size > self._least and (size > self.limits.payload_size or wanted > self._least)
+
+    def _large_slice(self, index: int, start: int, stop: int) -> Iterator[bytes]:
+        """Bytes `[start, stop)` of a large record in chunks."""
+        at = start
+        for part in self._large.read(index, self.stream(index), start, stop, self.known_length(index)):
+            at += len(part)
+            yield part
+        if at < stop:
+            raise self._too_short(index, stop, at)
 
     def _check_zeros(self, index: int, stop: int) -> None:
         """Limits a record of zeros to the size of a record, because claiming one costs no stored bytes."""
@@ -213,13 +254,44 @@ class Shard:
                     self._cache.put(key, found, len(found))
         return found
 
-    def decode(self, index: int) -> Record:
-        """A stored record decompressed.
+    def stream(self, index: int) -> RecordStream:
+        """The content of a stored record in chunks.
 
-        Raises the rules for its place, order, codec and length, `LimitExceededError` when it is too large, and
-        `ValueError` for a record of zeros, which stores nothing.
+        Raises the rules for its place, order and codec; and `ValueError` for a record of zeros, which stores nothing.
         """
-        place, bound, length = self.places[index], self.bounds[index], self.known_length(index)
+        place, bound = self._stored_place(index)
+        span, method = self.source.span(place, bound), self.header.compression
+        if method not in (Compression.NONE, Compression.SNAPPY, Compression.ZLIB):
+            raise checks.COMPRESSION.error(span=self.source.span(0, layout.FIXED_HEADER), actual=method)
+        return RecordStream(
+            self.source, place, bound, compression_name(method), length=self.known_length(index),
+            most=self.limits.expansion_budget(bound - place), where=span,
+        )  # fmt: skip
+
+    def measure(self, index: int) -> tuple[int, int]:
+        """The size of a stored record's content, and the end of its stored bytes; raises as `decode` does, but for the
+        limit `payload_size`.
+        """
+        found = self._measured.get(index)
+        if found is None:
+            found = self._measure(index)
+            if self.known_length(index) is None or self.is_large(index, 1 << 64):
+                self._measured[index] = found
+        return found
+
+    def _measure(self, index: int) -> tuple[int, int]:
+        if not self.is_large(index, 1 << 64):
+            try:
+                record = self.decode(index)
+                return len(record.data), record.end
+            except LimitExceededError:
+                pass  # its size is not known in advance
+        stream = self.stream(index)
+        return stream.measure(), stream.end
+
+    def _stored_place(self, index: int) -> tuple[int, int]:
+        """Where the stored bytes of a record start, and end at the latest."""
+        place, bound = self.places[index], self.bounds[index]
         if place is None:
             raise ValueError("a record of zeros stores nothing")
         if place < self.header.data_offset or place > self.source.size:
@@ -231,6 +303,15 @@ class Shard:
             raise checks.RECORD_ORDER.error(
                 span=self.source.span(place, place), expected=f"before {bound}", actual=place
             )
+        return place, bound
+
+    def decode(self, index: int) -> Record:
+        """A stored record decompressed.
+
+        Raises the rules for its place, order, codec and length, `LimitExceededError` when it is too large, and
+        `ValueError` for a record of zeros, which stores nothing.
+        """
+        (place, bound), length = self._stored_place(index), self.known_length(index)
         span = self.source.span(place, bound)
         method = self.header.compression
         if length is not None:

@@ -357,7 +357,7 @@ def _last_size(shard: Shard) -> int | None:
     if shard.places[index] is None:
         return max(shard.header.record_size, DEFAULT_RECORD_SIZE)
     try:
-        return len(shard.record(index))
+        return shard.measure(index)[0]
     except SourceError:
         raise
     except ExhumeError:

@@ -87,8 +87,7 @@ def verify_database(
         if file.kind == "blob" and file.size is not None:
             blobs = _verify_blobs(database, file, quick=quick)
             yield from blobs if file.role is Role.LIVE else _as_warnings(blobs)
-    if not quick:
-        yield from _unresolved(database, jobs)
+    yield from () if quick else _unresolved(database, jobs)
 
 
 def _verify_blobs(database: Database, file: DbFile, *, quick: bool) -> list[Finding]:
