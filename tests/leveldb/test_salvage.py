@@ -17,12 +17,13 @@ from exhume.formats.leveldb.layout_facts import BATCH
 from exhume.formats.leveldb.log import LogReader, build_batch, build_log
 from exhume.formats.leveldb.salvage import salvage
 from exhume.formats.leveldb.wire import InternalKey, build_bytes
+from exhume.io.local import LocalTree
 from exhume.io.source import BytesSource
 from exhume.io.tree import MemoryTree
 from exhume.limits import Limits
 from exhume.recovery import SalvageMode, SalvageReport, VerifiedBy
 from exhume.testing.corrupt import flip
-from tests.leveldb.make_samples import DELETE, PUT, build_database, edit, write_files
+from tests.leveldb.make_samples import DELETE, PUT, build_database, build_table, edit, write_files
 from tests.leveldb.test_damage import CASES, KEY, LIVE, Files, drop, retable, table_of
 from tests.leveldb.test_ranges import files_of
 from tests.oracles import need
@@ -262,3 +263,26 @@ def test_a_directory_that_was_moved_has_its_logs(tmp_path: Path) -> None:
     del files[LOG]
     write_files(tmp_path / "db", files)
     assert [f.code for f in exhume.verify(tmp_path / "db") if f.is_problem] == ["LDB-310"]
+
+
+@pytest.mark.parametrize("count", [1, 2, 60])
+@pytest.mark.parametrize("damage", ["a byte more", "a damaged block", "all blocks damaged"])
+def test_an_index_is_never_taken_for_data(count: int, damage: str, tmp_path: Path) -> None:
+    """Its values are places of blocks, but blocks can have moved, and can be damaged."""
+    rows = [(b"key %05d" % number, number + 1, PUT, b"value %d " % number * 9) for number in range(count)]
+    table, _ = build_table(rows)
+    data = bytearray(table[:-8])  # no footer leads to the index
+    if damage == "a byte more":
+        data[:0] = b"?"
+    else:
+        for at in range(20, 21 if damage == "a damaged block" else data.index(b"key", len(data) * 3 // 5), 40):
+            data[at] ^= 1
+    target = MemoryTree({"000005.ldb": bytes(data)})
+    report = exhume.salvage(target, tmp_path / "out", format="leveldb")
+    values = {value for _, _, _, value in rows}
+    found = dict(Database(LocalTree(tmp_path / "out")).scan()) if (tmp_path / "out").exists() else {}
+    assert set(found.values()) <= values
+    if damage == "a byte more":
+        assert len(found) == count
+    else:
+        assert not report.complete

@@ -9,7 +9,7 @@ from typing import Any
 
 from exhume.archive import Progress, no_progress
 from exhume.errors import ExhumeError
-from exhume.findings import NOT_CHECKED
+from exhume.findings import NOT_CHECKED, Severity
 from exhume.formats.data_bundle.history import FileVersion, History
 from exhume.formats.data_bundle.names import shard_name
 from exhume.formats.data_bundle.reader import open_archive
@@ -65,6 +65,9 @@ def salvage(
                 _write_members(history, chosen, pieces, output, mode, limits, report, progress, jobs)
             if not history.versions:
                 report.add_lost("indexes")
+            # Rows of directories and of empty files leave no trace in a shard, nor does any row of a missing shard.
+            elif broken := sum(finding.severity is Severity.ERROR for finding in history.problems):
+                report.add_lost("parts of the index", broken)
             _account(archive.tree, history, _in_stream(found, pieces), report, jobs)
         finally:
             history.close()

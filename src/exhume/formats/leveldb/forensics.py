@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import pairwise
 from typing import NamedTuple
 
 from exhume.errors import ExhumeError
@@ -21,6 +22,11 @@ from exhume.formats.leveldb.table_blocks import TableBlock
 from exhume.formats.leveldb.table_index import BlockIndex, Handles
 from exhume.formats.leveldb.wire import Handle
 from exhume.native import kernel
+
+SMALLEST = 8
+"""Bytes of a block without entries: a restart point, and how many there are."""
+
+PAGE = 4096
 
 
 class Survey(NamedTuple):
@@ -115,12 +121,32 @@ def find_data_blocks(table: Table) -> Iterator[TableBlock]:
     """
     found = list(find_blocks(table))
     places = {block.handle for block in found}
-    for block in found:
-        if is_entries(table, block) and not _is_index(table, block, places):
+    with_entries = [block for block in found if is_entries(table, block)]
+    for block in with_entries:
+        if not _is_index(table, block, places, is_last=block is with_entries[-1]):
             yield block
 
 
-def _is_index(table: Table, block: TableBlock, places: set[Handle]) -> bool:
-    """Whether the values of a block are the places of other blocks."""
+def _is_index(table: Table, block: TableBlock, places: set[Handle], *, is_last: bool) -> bool:
+    """Whether the values of a block are the places of other blocks: of those that were found; or, if blocks are damaged
+    or have moved, of blocks that follow each other.
+    """
     items, _, _, _ = kernel.internal_entries(block.data, block.tail.end, table.limits.structure_size, 0, None)
-    return all(layout.leading_handle(item[4]) in places for item in items)
+    handles = [layout.leading_handle(item[4]) for item in items]
+    known = [handle for handle in handles if handle is not None]
+    if len(known) < len(handles):
+        return False
+    if all(handle in places for handle in known):
+        return True
+    if len(known) > 1:
+        return all(_follows(one, other) for one, other in pairwise(known))
+    (only,) = known
+    if any(only.size == place.size for place in places if place != block.handle):
+        return True
+    return is_last and layout.whole_handle(items[0][4]) is not None and SMALLEST <= only.size <= table.source.size
+
+
+def _follows(one: Handle, other: Handle) -> bool:
+    """Whether a block starts where another ends, or at the next page (`block_align` of RocksDB)."""
+    gap = other.offset - one.stop
+    return gap == 0 or (0 < gap < PAGE and other.offset % PAGE == 0)
