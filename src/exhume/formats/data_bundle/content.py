@@ -11,7 +11,7 @@ from itertools import groupby, pairwise
 from typing import NamedTuple
 
 from exhume.codecs.checksums import crc32c
-from exhume.errors import ExhumeError
+from exhume.errors import ExhumeError, LimitExceededError
 from exhume.findings import Finding
 from exhume.formats.data_bundle import checks
 from exhume.formats.data_bundle.index import FileRow
@@ -194,9 +194,21 @@ def check_record(shard: Shard, index: int) -> tuple[list[Finding], bytes | None]
         return [], None  # reported together with its place
     try:
         data, end, after = shard.decode(index)
+    except LimitExceededError as error:
+        return _check_in_chunks(shard, index, error), None
     except ExhumeError as error:
         return [Finding.from_error(error)], None
     return check_fill(shard, index, end, after), data
+
+
+def _check_in_chunks(shard: Shard, index: int, problem: ExhumeError) -> list[Finding]:
+    """The findings of a record above the limit, if nothing stated its size; its files are then read one by one."""
+    if shard.known_length(index) is not None:
+        return [Finding.from_error(problem)]
+    try:
+        return check_fill(shard, index, shard.measure(index)[1])
+    except ExhumeError as error:
+        return [Finding.from_error(error)]
 
 
 def check_fill(shard: Shard, index: int, end: int, after: bytes = b"") -> list[Finding]:

@@ -65,10 +65,11 @@ def salvage(
                 _write_members(history, chosen, pieces, output, mode, limits, report, progress, jobs)
             if not history.versions:
                 report.add_lost("indexes")
-            # Rows of directories and of empty files leave no trace in a shard, nor does any row of a missing shard.
-            elif broken := sum(finding.severity is Severity.ERROR for finding in history.problems):
-                report.add_lost("parts of the index", broken)
             _account(archive.tree, history, _in_stream(found, pieces), report, jobs)
+            # Rows of directories and of empty files leave no trace in a shard, nor does any row of a missing shard.
+            broken = sum(finding.severity is Severity.ERROR for finding in history.problems)
+            if broken and not report.lost:
+                report.add_lost("parts of the index", broken)
         finally:
             history.close()
     return report
