@@ -24,8 +24,8 @@ class RecordStream:
     """The content of a stored record in chunks.  `end` is where its stored bytes end, once it has been iterated.
 
     Its stored bytes start at `start` and end at `bound` at the latest; `length` is the size of its content, None if
-    nothing states it.  Iterating raises DBND-202 for damage, DBND-313 for another length, and `LimitExceededError` beyond
-    `most` bytes.
+    nothing states it.  Iterating raises DBND-202 for damage, DBND-313 for another length, and `LimitExceededError`
+    beyond `most` bytes.
     """
 
     def __init__(
