@@ -57,11 +57,13 @@ $(BIN)/python:
 # exhume itself with the extras that the demo shows, and nothing else.  The install compiles the kernel in place.
 $(STAMP): $(BIN)/python pyproject.toml setup.py $(PYX)
 	@rm -f src/exhume/native/_kernel.*.so generated/exhume_ksy/fast/_native.*.so
+	@echo "setup: installing exhume and compiling its kernel, which takes two to four minutes"
 	PYTHONWARNINGS=ignore $(PIP) install --editable '.[arrow,mcap]'
 	@touch $@
 
 # Tools are compiled as they are imported: most of their modules never are.
 $(TOOLS): pyproject.toml | $(STAMP)
+	@echo "setup: installing what tests and linters need, which takes a minute or two"
 	$(PIP) install --no-compile "setuptools>=77" --group test --group lint --group oracles
 	@touch $@
 

@@ -168,7 +168,7 @@ def usage(command: click.Command, context: click.Context, path: str) -> str:
         words.append("[OPTIONS]")
     for parameter in command.params:
         if isinstance(parameter, click.Argument):
-            name = re.sub(r"[\[\].]", "", parameter.metavar or str(parameter.name).upper())
+            name = re.sub(r"[\[\]]|\.\.\.", "", parameter.metavar or str(parameter.name).upper())
             dots = "..." if parameter.nargs == -1 else ""
             words.append(f"{name}{dots}" if parameter.required else f"[{name}]{dots}")
     if isinstance(command, click.Group):

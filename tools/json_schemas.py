@@ -636,7 +636,13 @@ FORMS: dict[str, list[Form]] = {
     "search": [
         {"format": "text", "query": "any", "matches!": [MATCH]},
         {**MATCH, "format": "text", "query": "any"},
-        {"target": "text", "format": "text", "query": "any", "count!": "int"},
+        {
+            "target": "text",
+            "format": "text",
+            "query": "any",
+            "count!": "int",
+            "targets": [{"target!": "text", "count!": "int"}],
+        },
         {"format": "text", "query": "any", "interval_ms!": "number", "counts!": "any"},
         {"format": "text", "query": "any", "plans!": ["object"]},
         {"format": "text", "query": "any", "aggregate!": "text", "field!": "text", "values!": [ANSWER]},

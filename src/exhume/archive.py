@@ -6,7 +6,7 @@ import abc
 import functools
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, NamedTuple, NoReturn, Self
 
 from exhume.choices import check_keywords, hint
 from exhume.errors import EntryNotFoundError, Span, UnsupportedOperationError, shorten
@@ -94,6 +94,13 @@ class Info(abc.ABC):
         return ()
 
 
+COMMON = (
+    "close", "entries", "format", "info", "limits", "name", "partitions", "sections", "source", "stats", "to_arrow",
+    "to_dataset", "verify",
+)  # fmt: skip
+"""What every archive offers."""
+
+
 class Archive(abc.ABC):
     """An open archive, as `exhume.open` returns it; a context manager.
 
@@ -114,6 +121,9 @@ class Archive(abc.ABC):
     """
 
     format: str
+    _offered: ClassVar[tuple[str, ...]] = ()
+    """Names of a format that completion offers next to `COMMON`; all public names if it is empty."""
+    _closed = False
 
     def __init__(self, source: Source | Tree, *, limits: Limits = DEFAULT_LIMITS) -> None:
         self.source = source
@@ -255,6 +265,7 @@ class Archive(abc.ABC):
 
     def close(self) -> None:
         """Closes the source."""
+        self._closed = True
         self.source.close()
 
     def __enter__(self) -> Self:
@@ -264,7 +275,15 @@ class Archive(abc.ABC):
         self.close()
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.name!r}>"
+        return f"<{type(self).__name__} {self.name!r}{', closed' if self._closed else ''}>"
+
+    def __dir__(self) -> list[str]:
+        known = super().__dir__()
+        return [name for name in known if name[0] == "_" or not self._offered or name in (*COMMON, *self._offered)]
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        """Raises `TypeError`: files and locks do not travel to another process."""
+        raise TypeError(f"cannot pickle an open archive ({self.name}): pass its path, or use its partitions()")
 
 
 class MemberArchive(Archive):

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from exhume.cli.params import BYTES
-from exhume.cli.render import human_size, key_values, printable, table
+from exhume.cli.render import human_size, printable, table
+from exhume.cli.terminal.values import key_values
 from exhume.io.jsonout import dumps
 
 Cli = Callable[..., Any]

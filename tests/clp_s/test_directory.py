@@ -372,7 +372,7 @@ def test_a_folder_of_archives(tmp_path: Path, exhume_cli: Cli) -> None:
         assert "--recursive takes each" in refused.err
     assert exhume_cli("cat", "--recursive", tmp_path).out == build.DEMO_TEXT * 2
     found = exhume_cli("search", "--recursive", tmp_path, "n: *", "--count")
-    assert found.out == b"4\n"
+    assert found.text == f"{tmp_path}/one: 2\n{tmp_path}/two: 2\ntotal: 4\n"
     assert f"2 archives, {2 * len(WHOLE)} files that belong to them, 1 file not recognised" in found.err
     (tmp_path / "two" / "schema_tree").write_bytes(b"")
     assert exhume_cli("cat", "-r", tmp_path).code == 1

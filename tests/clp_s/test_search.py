@@ -326,7 +326,7 @@ def test_several_archives(real_samples: RealSamples, exhume_cli: Callable[..., A
         if query["query"] == "level: ERROR"
         for line in query["stdout"]
     ]
-    assert exhume_cli("search", *archives, "level: ERROR").text.splitlines() == expected
+    assert exhume_cli("search", "-h", *archives, "level: ERROR").text.splitlines() == expected
 
 
 def test_arrays_are_looked_through_before_they_are_parsed(tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ class Answer:
 
 @contextmanager
 def asking(target: Path | str, **how: Any) -> Iterator[Asked]:
-    run = Run(quiet=True, colour=False)
+    run = Run(quiet=True, color="never")
     options = {"verifies": False, "image": False, "ksy": None, "imports": ()} | how
     shown = explored(run, str(target), **options)
     try:
@@ -308,7 +308,7 @@ def serving(target: Path, **how: Any) -> Iterator[str]:
     pytest.importorskip("waitress")
     from exhume.view.server import Server
 
-    run = Run(quiet=True, colour=False)
+    run = Run(quiet=True, color="never")
     shown = explored(run, str(target), **{"verifies": True, "image": False, "ksy": None, "imports": ()} | how)
     try:
         with Server(shown, opener(run, shown)) as server:

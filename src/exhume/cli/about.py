@@ -25,7 +25,7 @@ KERNELS = {
 
 PACKAGES = (
     "cramjam", "deflate", "fastcrc", "imagecodecs", "isal", "kaitaistruct", "msgpack", "numpy", "pyarrow", "pyperscan",
-    "xxhash", "zstandard",
+    "textual", "xxhash", "zstandard",
 )  # fmt: skip
 
 

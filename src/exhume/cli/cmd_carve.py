@@ -15,7 +15,7 @@ from exhume.cli.many import Many, Targets, many_options
 from exhume.cli.outputs import OutputNames, prepare_directory
 from exhume.cli.params import BYTE_RANGE, FORMAT, SIZE, Verb
 from exhume.cli.playback import say_failed, worst
-from exhume.cli.render import printable, table
+from exhume.cli.render import printable
 from exhume.cli.runtime import Run, common_options
 from exhume.errors import ExhumeError
 from exhume.findings import Severity
@@ -205,13 +205,13 @@ def _say(run: Run, image: str, found: list[CarvedArchive], folder: Path | None) 
         ]
         for c in found
     )
-    run.print_lines(
-        table(rows, ["offset", "length", "format", "verdict", "verified by", "intact bytes", "confidence", "nested in"])
+    run.print_table(
+        rows, ["offset", "length", "format", "verdict", "verified by", "intact bytes", "confidence", "nested in"]
     )
     for carved in found:
         for finding in carved.findings:
             if run.verbose or finding.severity is Severity.UNCHECKED:
-                run.print(f"  {carved.offset}: {run.severity(finding.severity)}: {printable(str(finding))}")
+                run.print(f"  {carved.offset}: {run.screen.word(finding.severity)}: {printable(str(finding))}")
     for format, note in dict.fromkeys((carved.format, carved.note) for carved in found if carved.note):
         run.print(f"{format}: {note}")
     run.note(f"{len(found)} found" + (f", written to {folder}" if folder else ""))

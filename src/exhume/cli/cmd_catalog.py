@@ -12,7 +12,7 @@ import click
 from exhume.cli.exit_code import ExitCode
 from exhume.cli.many import Many, many_options
 from exhume.cli.params import Group, Verb
-from exhume.cli.render import cell, shown, table
+from exhume.cli.render import cell, shown
 from exhume.cli.runtime import Run, common_options
 from exhume.counts import counted
 from exhume.redaction import redact, redact_all
@@ -111,7 +111,8 @@ def find(
         run.items("catalog", {"catalog": database}, "locations", items)
     else:
         rows = [[place.start_byte, place.size, redact(place.location), place.file_path] for place in found]
-        run.print_lines(table(rows, ["offset", "size", "chunk", "path"]) if rows else ())
+        if rows:
+            run.print_table(rows, ["offset", "size", "chunk", "path"])
     return ExitCode.NO if exit_code and not found else ExitCode.DONE
 
 

@@ -45,6 +45,7 @@ WITHOUT_EFFECT = {"coverage_": (*_CHOSEN, "html"), "at": ("span", "depth", "whol
 @click.option("--coverage", "coverage_", is_flag=True, help="Only totals: claimed, padding, gap, overlap, unexplained.")
 @click.option("--html", "html", metavar="FILE", help="Write one self-contained page: hex, fields, verdicts, map.")
 @click.option("--overwrite", is_flag=True, help="Replace an existing page.")
+@click.option("--hex/--no-hex", "hex_", default=None, help="With --at or --range: a hex dump (default: on a terminal).")
 @click.option("--no-verify", is_flag=True, help="Compute no checksum and look for no finding.")
 @click.option("--ksy", "ksy", metavar="SPEC.ksy", help="TARGET is any file, and this is the specification of it.")
 @click.option("--import", "imports", multiple=True, metavar="DIR", help="Where --ksy finds what it imports, too.")
@@ -62,6 +63,7 @@ def command(
     coverage_: bool,
     html: str | None,
     overwrite: bool,
+    hex_: bool | None,
     no_verify: bool,
     ksy: str | None,
     imports: tuple[str, ...],
@@ -79,14 +81,15 @@ def command(
 
     With --ksy, any file is explained by a Kaitai Struct specification (extra: ksy).
     """
-    from exhume.cli.explained import tell_byte, tell_fields, tell_sections
+    from exhume.cli.explained import tell_byte, tell_sections
     from exhume.engines.explain import UNBOUNDED, Selection, explain_archive
 
-    _refuse_without_effect(ksy)
+    _refuse_without_effect(run, ksy)
     asked = any(one is not None for one in (at, span, section, source, depth, ksy)) or whole
     selection = Selection(
         section=section, source=source, whole=whole, fields=asked, payloads=at is None, stream=html is None
     )
+    dumping = _dumping(run, hex_)
     if at is not None:
         selection.start, selection.end = at, at + 1
     if span is not None:
@@ -108,7 +111,8 @@ def command(
         explained = explain_archive(archive, selection, findings or (), unchecked="--no-verify" if no_verify else "")
         outcome = run.report_problems(archive)
         if at is not None:
-            return tell_byte(run, target, list(explained), at) or outcome
+            found = archive.sections() if dumping else None
+            return tell_byte(run, target, list(explained), at, found=found) or outcome
         first = next(explained, None)
         if first is None and span is not None:
             outcome = ExitCode.NO
@@ -119,20 +123,35 @@ def command(
         elif outcome is ExitCode.NO:
             run.print("the range is outside the archive")
         elif asked:
-            told: set[str] = set()
-            for item in seen:
-                tell_fields(run, item, depth, selection, told)
+            _say_fields(run, archive, seen, depth, selection, dumping)
         else:
             tell_sections(run, seen)
             run.note("fields: --section NAME, --at OFFSET, --range A:B, --depth N, or --all")
     return outcome if seen.complete else ExitCode.LOSS
 
 
-def _refuse_without_effect(ksy: str | None) -> None:
+def _say_fields(run: Run, archive: Any, seen: _Seen, depth: int | None, selection: Selection, dumping: bool) -> None:
+    from exhume.cli.explained import tell_bytes, tell_fields
+
+    told: set[str] = set()
+    for item in seen:
+        if dumping:
+            tell_bytes(run, archive.sections(), item, selection)
+        tell_fields(run, item, depth, selection, told)
+
+
+def _dumping(run: Run, hex: bool | None) -> bool:
+    """Whether bytes are shown as a hex dump."""
+    return run.screen.width is not None if hex is None else hex
+
+
+def _refuse_without_effect(run: Run, ksy: str | None) -> None:
     """Raises a usage error for options that make other given options pointless."""
     given = given_options(click.get_current_context())
     for option, others in WITHOUT_EFFECT.items():
         refuse_beside(given, option, others)
+    if "hex_" in given and (run.machine or not given & {"at", "span"}):
+        raise click.UsageError("--hex and --no-hex are for --at and --range, in text")
     if "imports" in given and ksy is None:
         raise click.UsageError("--import is for --ksy")
     if not given & {"recursive", "coverage_"}:

@@ -147,15 +147,23 @@ def command(
     if not chosen.several:
         values["jobs"] = many.jobs
         return _export(run, chosen.only, output, overwrite=overwrite, **options)
+    _refuse_file(output, to)
     folder = prepare_directory(output, overwrite=overwrite)
     chosen = chosen.with_outputs(f".{_SUFFIXES.get(to, to)}", keep_extension=False)
     with made_together(folder, local=many.cluster is None, overwrite=overwrite) as together:
         try:
             options |= {"folder": str(folder), "overwrite": overwrite, "together": together}
-            outcomes = each_target(run, many, "export", export_one, chosen, **options)
+            outcomes = each_target(run, many, "export", export_one, chosen, closing="exported", **options)
         finally:
             sweep(folder)
     return worst(outcomes)
+
+
+def _refuse_file(output: str, to: str) -> None:
+    """Raises `click.UsageError` for an output that is named like a file where several targets need a directory."""
+    stem, dot, ending = output.rpartition(".")
+    if dot and ending in (to, *_SUFFIXES.values()) and not Path(output).is_dir():
+        raise click.UsageError(f"several targets make a file each: name a directory, -o {stem or 'DIR'}/")
 
 
 def export_one(

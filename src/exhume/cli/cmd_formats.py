@@ -6,7 +6,6 @@ import click
 
 from exhume.cli.about import about
 from exhume.cli.params import Verb
-from exhume.cli.render import table
 from exhume.cli.runtime import Run, plain_options
 from exhume.registry import formats
 
@@ -35,12 +34,8 @@ def command(run: Run) -> None:
     if run.machine:
         run.items("formats", {} if run.ndjson else {"installation": here.to_dict()}, "formats", rows)
         return
-    run.print_lines(
-        table(
-            ([row[k] for k in ("id", "title", "capabilities", "codecs")] for row in rows),
-            ["id", "title", "capabilities", "codecs"],
-        )
-    )
+    keys = ["id", "title", "capabilities", "codecs"]
+    run.print_table(([row[key] for key in keys] for row in rows), keys)
     for row in rows:
         for limitation in row["limitations"]:
             run.print(f"{row['id']}: {limitation}")

@@ -12,21 +12,21 @@ from exhume.cli.container import check_container
 from exhume.cli.exit_code import ExitCode
 from exhume.cli.formatcli import FormatCommand, given_options, recognised_format, split_options
 from exhume.cli.many import Many, recursive_options
-from exhume.cli.render import key_values
+from exhume.cli.playback import one_or_several
 from exhume.cli.runtime import Run, common_options
 from exhume.cli.specified import ksy_options, refuse_others, refuse_without_ksy
 from exhume.redaction import redact
 
 
 @click.command("info", cls=FormatCommand, verb="info")
-@click.argument("target", metavar="TARGET")
+@click.argument("targets", nargs=-1, required=True, metavar="TARGET...")
 @click.option("--stats", is_flag=True, help="Also scan the archive for counts and sizes that its header does not hold.")
 @ksy_options
 @partial(recursive_options, also="With --stats also without it, of a zs, databundle or leveldb.")
 @common_options
 def command(
     run: Run,
-    target: str,
+    targets: tuple[str, ...],
     stats: bool,
     ksy: str | None,
     imports: tuple[str, ...],
@@ -46,7 +46,9 @@ def command(
         from exhume.cli.specified import info_specified
 
         refuse_others(given, frozenset())
-        return info_specified(run, target, ksy, imports)
+        if len(targets) != 1:
+            raise click.UsageError("--ksy takes one file")
+        return info_specified(run, targets[0], ksy, imports)
     refuse_without_ksy(given)
     if jobs is not None and not stats:
         raise click.UsageError("--jobs is for --recursive and --stats", click.get_current_context(silent=True))
@@ -54,8 +56,9 @@ def command(
     if recursive is not None:
         from exhume.cli.recursive import each_archive
 
-        return each_archive(run, recursive, "info", info_one, [target], heading=True, **options)
-    return info_one(run, target, jobs=1 if jobs is None else jobs, **options)
+        return each_archive(run, recursive, "info", info_one, targets, heading=True, **options)
+    options["jobs"] = 1 if jobs is None else jobs
+    return one_or_several(run, "info", info_one, targets, **options)
 
 
 def info_one(
@@ -75,8 +78,7 @@ def info_one(
     else:
         body.pop("findings", None)  # printed as text
         body.pop("verdict", None)
-        for line in key_values(body):
-            run.print(line)
+        run.print_values(body)
         if info.omitted:
             run.note(info.omitted)
     return outcome

@@ -21,7 +21,8 @@ from exhume.cli.formatcli import (
     split_options,
 )
 from exhume.cli.many import Many, recursive_options
-from exhume.cli.render import aligned, printable, table
+from exhume.cli.playback import one_or_several
+from exhume.cli.render import printable
 from exhume.cli.runtime import Run, common_options
 from exhume.layout.sections import Section, SectionKind, SectionMap
 from exhume.registry import get_format
@@ -31,13 +32,13 @@ if TYPE_CHECKING:
 
 
 @click.command("list", cls=FormatCommand, verb="list")
-@click.argument("target", metavar="TARGET")
+@click.argument("targets", nargs=-1, required=True, metavar="TARGET...")
 @click.option("-l", "--long", "long", is_flag=True, help="Also offsets, sizes and the format's own columns.")
 @click.option("--glob", metavar="PATTERN", help="Only entries whose name matches.")
 @click.option("--sections", is_flag=True, help="List the sections of the file instead: what every byte is for.")
 @partial(recursive_options, also="With --sections also without it, and of a leveldb.")
 @common_options
-def command(run: Run, target: str, recursive: Many | None, **options: Any) -> ExitCode:
+def command(run: Run, targets: tuple[str, ...], recursive: Many | None, **options: Any) -> ExitCode:
     """List members, blocks, channels or tables of an archive.
 
     The sections of a damaged archive are listed as far as they can be determined, the rest as unread; exit code 3.
@@ -47,8 +48,8 @@ def command(run: Run, target: str, recursive: Many | None, **options: Any) -> Ex
     if recursive is not None:
         from exhume.cli.recursive import each_archive
 
-        return each_archive(run, recursive, "list", list_one, [target], heading=True, **shown)
-    return list_one(run, target, **shown)
+        return each_archive(run, recursive, "list", list_one, targets, heading=True, **shown)
+    return one_or_several(run, "list", list_one, targets, **shown)
 
 
 def list_one(
@@ -65,6 +66,7 @@ def list_one(
     described = recognised_format(run, target)
     cli = format_cli(described)
     printer = getattr(cli, "listed", None)
+    values = dict(values)  # of all targets
     jobs = values.pop("jobs", None) if sections or printer is None else None
     if jobs is not None and not sections:
         raise click.UsageError("--jobs is for --recursive and --sections", click.get_current_context(silent=True))
@@ -121,7 +123,7 @@ def _list_long(run: Run, found: Iterator[Entry]) -> None:
         ]
         for entry in entries
     )
-    run.print_lines(table(rows, header))
+    run.print_table(rows, header, sizes=True)
 
 
 def _list_sections(run: Run, target: str, archive: Inspection, jobs: int) -> ExitCode:
@@ -130,7 +132,7 @@ def _list_sections(run: Run, target: str, archive: Inspection, jobs: int) -> Exi
     if run.machine:
         run.items("sections", {"target": target, "format": archive.format}, "sections", (s.to_dict() for s in found))
     else:
-        run.print_lines(aligned(_section_columns(found), SECTION_COLUMNS))
+        run.print_lines(run.screen.columns(_section_columns(found), SECTION_COLUMNS))
     return ExitCode.LOSS if any(s.kind is SectionKind.UNREAD for s, *_ in found.sums()) else outcome
 
 

@@ -72,7 +72,7 @@ def command(
     with made_together(folder, local=many.cluster is None) as together:
         try:
             options |= {"folder": str(folder), "together": together}
-            outcomes = each_target(run, many, "salvage", salvage_one, chosen, **options)
+            outcomes = each_target(run, many, "salvage", salvage_one, chosen, closing="salvaged", **options)
         finally:
             sweep(folder)
     return worst(outcomes)

@@ -26,9 +26,7 @@ def command(run: Run, specification: str | None, bundle: bool) -> None:
         if run.machine:
             run.items("schema", {}, "schemas", found)
         else:
-            from exhume.cli.render import table
-
-            run.print_lines(table(([one["name"], one["title"]] for one in found), ["name", "title"]))
+            run.print_table(([one["name"], one["title"]] for one in found), ["name", "title"])
         return
     text = text_of(specification, bundle=bundle)
     if run.machine:

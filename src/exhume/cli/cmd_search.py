@@ -10,8 +10,13 @@ from exhume.cli.exit_code import ExitCode
 from exhume.cli.formatcli import FormatCommand, format_cli, given_options, recognised_format, split_options
 from exhume.cli.many import Many, Targets, many_options, recursive_option
 from exhume.cli.playback import Player, each_target, worst
+from exhume.cli.render import shown
 from exhume.cli.runtime import Run, common_options
+from exhume.counts import counted
+from exhume.redaction import redact
 from exhume.registry import Format, get_format
+
+MOST_HINTS = 3
 
 PRECHECKED = 64
 """Up to this many local targets, the formats are compared before the first answer is printed."""
@@ -20,24 +25,40 @@ PRECHECKED = 64
 @click.command("search", cls=FormatCommand, verb="search")
 @click.argument("targets", nargs=-1, metavar="TARGET...")
 @click.argument("query", metavar="QUERY")
+@click.option(
+    "-H", "--with-filename", "named", flag_value=True, default=None, help="Print each match after its target."
+)
+@click.option("-h", "--no-filename", "named", flag_value=False, help="Print no names of targets (default for one).")
 @click.option("--exit-code", is_flag=True, help="Exit code 4 when nothing matches.")
 @recursive_option
 @many_options
 @common_options
 def command(
-    run: Run, targets: tuple[str, ...], query: str, many: Many, recursive: bool, exit_code: bool, **values: Any
+    run: Run,
+    targets: tuple[str, ...],
+    query: str,
+    many: Many,
+    recursive: bool,
+    named: bool | None,
+    exit_code: bool,
+    **values: Any,
 ) -> ExitCode | None:
     """Print the records that match QUERY.
 
     clp-s takes KQL, zs a prefix, ark a topic pattern, leveldb a key prefix.  Several targets must have one format; one
     that cannot be read is reported on standard error, and the exit code is 1.
+
+    Matches in several targets follow the name of their target; counts are printed for each target and as a total.
     """
     ctx = click.get_current_context()
     given = given_options(ctx)
+    if "named" in given and run.machine:
+        raise click.UsageError("-H and -h are for text: in JSON each match has its target", ctx)
     chosen = many.targets(run, targets)
+    values["named"] = named
     if recursive:
         outcomes = _search_below(run, many, chosen, query, values, given)
-    elif not chosen.several:
+    elif not chosen.several and not named:
         if "jobs" in given:
             values["jobs"] = many.jobs
         outcome = search_one(run, chosen.only, query=query, values=values, given=given, expected=None)
@@ -124,16 +145,17 @@ def search_one(
         raise _mixed(sorted((described.id, expected)))
     cli = format_cli(described)
     searcher = getattr(cli, "search", None)
+    values = {name: value for name, value in values.items() if name != "named"}
+    given -= {"named"}
     if searcher is None:
         raise click.UsageError(f"{described.id} archives cannot be searched", click.get_current_context(silent=True))
     mine, opening = split_options(click.Context(command), "search", described, values, given)
-    merges = run.several and getattr(cli, "merges", None)
     asked = run.json, run.ndjson
     with run.open(target, **opening) as archive:
         if run.several:
             run.document("format", {"format": described.id})
-        if merges and merges(mine, run.machine):
-            run.json, run.ndjson = True, False
+            if _merges(cli, mine, run.machine):
+                run.json, run.ndjson = True, False
         try:
             outcome: ExitCode | None = searcher(run, [archive], query, mine)
         finally:
@@ -141,39 +163,111 @@ def search_one(
     return outcome
 
 
+def _merges(cli: Any, options: dict[str, Any], machine: bool) -> bool:
+    """Whether the answers of several targets are combined: counts, and those that the format combines."""
+    merges = getattr(cli, "merges", None)
+    return bool(options.get("count") or (merges and merges(options, machine)))
+
+
 class _Answers(Player):
-    """Plays back the answers of several targets; answers that make up a common one are kept for the format to merge."""
+    """Plays back the answers of several targets; those that make up a common one are kept and merged at the end."""
 
     def __init__(
         self, run: Run, query: str, values: dict[str, Any], given: frozenset[str], described: Format | None
     ) -> None:
         super().__init__(run)
-        self._query, self._values, self._given = query, values, given
+        self._query, self._given = query, given - {"named"}
+        self._named: bool | None = values.get("named")
+        self._values = {name: value for name, value in values.items() if name != "named"}
         self._described = described
         self._merging = False
+        self._prefix: bytes | None = None
+        self._counts: list[tuple[str, int]] = []
+        self._at_line_start = True
+
+    def start(self, target: Any) -> None:
+        """Notes whose output follows; a line that the target before did not end is not continued."""
+        super().start(target)
+        self._prefix, self._at_line_start = None, True
 
     def play(self, event: tuple[Any, ...]) -> None:
+        """Plays one event, or keeps the answer that it has."""
         if event[0] == "document" and event[1] == "format":
             self._meet(get_format(event[2]["format"]))
         elif event[0] == "document" and self._merging:
+            if "count" in event[2]:
+                self._counts.append((self.target, int(event[2]["count"])))
             self.documents.append(event[2])
         else:
             super().play(event)
+
+    def named(self, text: bytes) -> bytes:
+        """Lines of matches, each after the name of its target."""
+        if self._prefix is None:
+            self._prefix = self._name() if self._named is not False else b""
+        if not self._prefix or not text:
+            return text
+        lead = self._prefix if self._at_line_start else b""
+        self._at_line_start = text.endswith(b"\n")
+        last = b"\n" if self._at_line_start else b""
+        return lead + text.removesuffix(b"\n").replace(b"\n", b"\n" + self._prefix) + last
+
+    def _name(self) -> bytes:
+        """What precedes a line; nothing for answers that are not lines of matches.
+
+        Raises `click.UsageError` for -H with records that do not end with a line end.
+        """
+        options = {name: value for name, value in self._values.items() if name in self._given}
+        if any(options.get(name) not in (None, False, b"\n") for name in ("terminator", "length_prefixed")):
+            if self._named:
+                raise click.UsageError("-H takes records that end with a line end", click.get_current_context())
+            return b""
+        if any(options.get(name) not in (None, False) for name in ("explain_plan", "count_by_time")):
+            return b""
+        return self._run.screen.paint(shown(self.target), "target").encode("utf-8", "surrogateescape") + b":"
 
     def _meet(self, described: Format) -> None:
         if self._described is not None and described.id != self._described.id:
             raise _mixed(sorted((described.id, self._described.id)))
         self._described = described
-        merges = getattr(format_cli(described), "merges", None)
-        self._merging = bool(merges and merges(self._options(described), self._run.machine))
+        self._merging = _merges(format_cli(described), self._options(described), self._run.machine)
 
     def _options(self, described: Format) -> dict[str, Any]:
         return split_options(click.Context(command), "search", described, self._values, self._given)[0]
 
     def merged(self, outcomes: list[ExitCode]) -> list[ExitCode]:
-        """The outcomes, after printing the common answer, if there is one."""
+        """The outcomes, after printing the common answer, if there is one, and a line about all targets."""
         if self._merging and self._described is not None:
-            merge = format_cli(self._described).merge
-            answer: ExitCode = merge(self._run, self.documents, self._query, self._options(self._described))
-            return [*(one for one in outcomes if one is ExitCode.FAILED), answer]
+            if self._values.get("count"):
+                answer = self._say_counts(self._described.id)
+            else:
+                merge = format_cli(self._described).merge
+                answer = merge(self._run, self.documents, self._query, self._options(self._described))
+            outcomes = [*(one for one in outcomes if one is ExitCode.FAILED), answer]
+        self._sum_up()
         return outcomes
+
+    def _say_counts(self, format: str) -> ExitCode:
+        total = sum(count for _, count in self._counts)
+        if self._run.machine:
+            targets = [{"target": redact(target), "count": count} for target, count in self._counts]
+            body = {"format": format, "query": self._query, "count": total, "targets": targets}
+            self._run.document("search", body)
+            return ExitCode.DONE if total else ExitCode.NO
+        for target, count in self._counts:
+            name = f"{self._run.screen.paint(shown(target), 'target')}: " if self._named is not False else ""
+            self._run.print(f"{name}{count}")
+        if self._named is not False and len(self._counts) > 1:
+            self._run.print(f"total: {total}")
+        return ExitCode.DONE if total else ExitCode.NO
+
+    def _sum_up(self) -> None:
+        """Says how many targets have matches, and, if none has, what may be wrong with the query."""
+        matched, without = self.outcomes[ExitCode.DONE] + self.outcomes[ExitCode.LOSS], self.outcomes[ExitCode.NO]
+        if not matched and not self._run.verbose:
+            for text, count in self.hints.most_common(MOST_HINTS):
+                self._run.note(text if count == 1 else f"{text} ({counted(count, 'targets')})")
+        failed = self.outcomes[ExitCode.FAILED]
+        if self.outcomes.total() > 1 and not self._run.machine and not self._merging:
+            lost = f", {failed} not read" if failed else ""
+            self._run.note(f"{matched} of {counted(matched + without + failed, 'targets')} with matches{lost}")

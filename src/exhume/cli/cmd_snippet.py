@@ -5,14 +5,14 @@ from __future__ import annotations
 import click
 
 from exhume.cli.formatcli import require_format
-from exhume.cli.params import SIZE, Verb
+from exhume.cli.params import NS, Verb
 from exhume.cli.runtime import Run, common_options
 
 
 @click.command("snippet", cls=Verb)
 @click.argument("target", metavar="TARGET")
-@click.option("--start-ns", "start_ns", type=SIZE, help="First time, nanoseconds of the log's clock.")
-@click.option("--stop-ns", "stop_ns", type=SIZE, help="Time to stop before, nanoseconds.")
+@click.option("--start-ns", "start_ns", type=NS, help="First time, nanoseconds of the log's clock.")
+@click.option("--stop-ns", "stop_ns", type=NS, help="Time to stop before, nanoseconds.")
 @click.option("--topic", "topic", multiple=True, metavar="NAME", help="Only this channel: name or regular expression.")
 @click.option("--hide", "hide", multiple=True, metavar="NAME", help="Not this channel: name or regular expression.")
 @click.option("--name", "name", help="Name of the new log (default: that of the old one).")

@@ -49,7 +49,8 @@ def command(run: Run, targets: tuple[str, ...], many: Many, quick: bool, fail_on
             run.document("verify", {"target": target, "format": None, **verdict, "findings": [finding.to_dict()]})
         else:
             _say(run, finding)
-            run.print(f"{shown(target)}: {Verdict.of([finding])} (not read)")
+            verdict_of = Verdict.of([finding])
+            run.print(f"{shown(target)}: {run.screen.verdict(verdict_of, f'{verdict_of} (not read)')}")
 
     if recursive:
         from exhume.cli.recursive import each_archive
@@ -87,7 +88,7 @@ def verify_one(run: Run, target: str, *, quick: bool, fail_on: str, jobs: int = 
         run.document("verify", {"target": target, "format": verification.format, **result, "findings": kept})
     elif not run.ndjson:
         lead = f"{shown(target)}: {verification.format}" if verification.format else shown(target)
-        run.print(f"{lead}: {verification.summary()}")
+        run.print(f"{lead}: {run.screen.verdict(verdict, verification.summary())}")
     if not sound:
         return ExitCode.FAILED
     warned = fail_on == "warning" and verification.counts[Severity.WARNING]
@@ -101,6 +102,8 @@ def _say(run: Run, finding: Finding) -> None:
 
     options = {option for param in command.params for option in param.opts}
     where = "" if finding.span is None else finding.span.source
-    run.print(f"{run.severity(finding.severity)}: {printable(str(finding))}{advice_on(finding.code, options, where)}")
+    run.print(
+        f"{run.screen.word(finding.severity)}: {printable(str(finding))}{advice_on(finding.code, options, where)}"
+    )
     if run.verbose and finding.spec_ref:
         run.print(f"  rule: {finding.spec_ref}")

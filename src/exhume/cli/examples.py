@@ -9,6 +9,7 @@ from __future__ import annotations
 
 EXAMPLES: dict[str, tuple[str, ...]] = {
     "audit": ("exhume verify words.zs --audit case.jsonl && exhume audit case.jsonl",),
+    "browse": ("exhume browse words.zs",),
     "carve": ("exhume carve image.dd", "exhume carve image.dd --only zs -o found"),
     "cat": (
         "exhume cat words.zs --prefix ap",

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from exhume.cli.exit_code import ExitCode
-from exhume.cli.render import cell, printable, table
+from exhume.cli.render import cell, printable
 from exhume.cli.run import Run
+from exhume.cli.terminal.hexdump import MOST, around, hex_lines
 from exhume.counts import counted
 from exhume.errors import shorten
 from exhume.layout.described import documented
+
+if TYPE_CHECKING:
+    from exhume.engines.explain import Selection
+    from exhume.layout.schema import Field
+    from exhume.layout.sections import SectionMap
 
 LONGEST_MEANING = 700
 """The most characters of a meaning in the table: other people's specifications may hold whole licences."""
@@ -39,7 +45,7 @@ def tell_sections(run: Run, items: Iterable[Any]) -> None:
             damaged.append(item)
     several = len({row[0] for row in rows}) > 1
     header = ["file", "offset", "size", "kind", "codec", "section", "what it is"]
-    run.print_lines(table((row if several else row[1:] for row in rows), header if several else header[1:]))
+    run.print_table((row if several else row[1:] for row in rows), header if several else header[1:])
     printed: set[str] = set()
     for item in damaged:
         run.print()
@@ -68,13 +74,16 @@ def _size(node: Any) -> str:
     return str(node.span.size)
 
 
-def _value(node: Any) -> str:
+def field_value(node: Any) -> str:
+    """The value of a field in text of at most 70 characters; numbers that identify a format in hexadecimal."""
     if node.value is None:
         return ""
     text = cell(node.value) if not isinstance(node.value, (bytes, bytearray)) else node.value[:24].hex(" ")
     if isinstance(node.value, (bytes, bytearray)) and len(node.value) > 24:
         text += " …"
     if isinstance(node.value, int) and not isinstance(node.value, bool) and abs(node.value) > 9999:
+        if "magic" in node.name and node.value >= 0:
+            return f"0x{node.value:x}"
         text += f" (0x{node.value:x})" if node.value >= 0 else ""
     return shorten(text, 70)
 
@@ -100,7 +109,10 @@ def tell_fields(run: Run, item: Any, depth: int | None, selection: Any, told: se
     place = f"{section.span.start}..{section.span.end}"
     codec = f", {section.codec}" if section.codec else ""
     size = f"{counted(section.span.size, 'bytes')}{codec}"
-    run.print(f"== {printable(section.name)}  {place}  ({size}, {section.kind}) {printable(section.span.source)}")
+    title = run.screen.paint(f"== {printable(section.name)}", "heading")
+    run.print(
+        f"{title}  {run.screen.paint(place, 'offset')}  ({size}, {section.kind}) {printable(section.span.source)}"
+    )
     if item.skipped:
         more = f": {printable(item.note)}" if item.note else ""
         run.print(f"   … {counted(item.skipped, 'such sections')} summed up (--all shows them){more}")
@@ -110,14 +122,15 @@ def tell_fields(run: Run, item: Any, depth: int | None, selection: Any, told: se
     for finding in item.findings:
         if (text := str(finding)) not in told:
             told.add(text)
-            run.print(f"   ! {printable(text)}")
+            run.print(run.screen.paint(f"   ! {printable(text)}", str(finding.severity)))
     for tree, title in ((item.stored, ""), (item.payload, "decompressed payload")):
         if tree is None:
             continue
         if title:
             run.print(f"-- {title} of {printable(section.name)}: +offset counts from its start")
         rows = list(_rows(tree, depth, selection, told))
-        run.print_lines(table(rows, ["offset", "size", "field", "type", "value", "meaning"])[0 if not title else 1 :])
+        lines = run.screen.table(rows, ["offset", "size", "field", "type", "value", "meaning"], prose=True)
+        run.print_lines(lines[1:] if title else lines)
 
 
 def _rows(tree: Any, depth: int | None, selection: Any, told: set[str]) -> Iterator[list[str]]:
@@ -126,7 +139,7 @@ def _rows(tree: Any, depth: int | None, selection: Any, told: set[str]) -> Itera
         if selection is not None and selection.start is not None and not _touches(node, selection):
             continue
         name = "  " * level + node.name
-        yield [_offset(node), _size(node), name, node.type, _value(node), _meaning(node, told)]
+        yield [_offset(node), _size(node), name, node.type, field_value(node), _meaning(node, told)]
         if node.omitted and (selection is None or selection.window is None or node.span.payload is not None):
             yield ["", "", "  " * (level + 1) + f"… {node.omitted} more", "", "", ""]
 
@@ -143,8 +156,37 @@ def _touches(node: Any, selection: Any) -> bool:
     return node.span is None or (node.span.start < selection.end and node.span.end > selection.start)
 
 
-def tell_byte(run: Run, target: str, explained: Sequence[Any], offset: int) -> ExitCode:
-    """Prints or documents what one byte is, innermost field first."""
+def tell_bytes(run: Run, found: SectionMap, item: Any, selection: Selection) -> None:
+    """Prints the bytes of a section that are in a range as a hex dump, each in the color of its field."""
+    span = item.section.span
+    if selection.start is None or selection.end is None or item.section.parent is not None or item.skipped:
+        return
+    start, stop = max(selection.start, span.start), min(selection.end, span.end)
+    last = stop if selection.whole else min(stop, start + MOST)
+    run.print_lines(list(hex_lines(run.screen, _reader(found, span.source), start, last, item.trees())))
+    if last < stop:
+        run.print(f"… {counted(stop - last, 'more bytes')} (--all shows them)")
+
+
+def _reader(found: SectionMap, name: str) -> Callable[[int, int], bytes]:
+    source = found.sources[name]
+    return lambda start, stop: source.read_at(start - source.origin, stop - start)
+
+
+def _tell_around(run: Run, found: SectionMap, explained: Sequence[Any], chain: Sequence[Field], offset: int) -> None:
+    """Prints the bytes around one byte."""
+    source = found.sources[explained[0].section.span.source]
+    start, stop = around(chain, offset, source.origin + source.size)
+    trees = [tree for item in explained for tree in item.trees()]
+    run.print_lines(
+        list(hex_lines(run.screen, _reader(found, source.name), max(start, source.origin), stop, trees, marked=offset))
+    )
+
+
+def tell_byte(
+    run: Run, target: str, explained: Sequence[Any], offset: int, *, found: SectionMap | None = None
+) -> ExitCode:
+    """Prints or documents what one byte is, innermost field first; with a map also the bytes around it."""
     from exhume.engines.explain import innermost, neighbours
     from exhume.engines.explained import field_to_dict
 
@@ -162,19 +204,21 @@ def tell_byte(run: Run, target: str, explained: Sequence[Any], offset: int) -> E
     if not sections:
         run.print(f"offset {offset} is outside the archive")
         return ExitCode.NO
+    if found is not None:
+        _tell_around(run, found, explained, chain, offset)
     for node in reversed(chain):
         size = _size(node)
-        what = f"{size} {'byte' if size == '1' else 'bytes'}  {node.path}  {node.type}  {_value(node)}"
-        run.print(f"{_offset(node)}  {what}".rstrip())
+        what = f"{size} {'byte' if size == '1' else 'bytes'}  {node.path}  {node.type}  {field_value(node)}"
+        run.print(f"{run.screen.paint(_offset(node), 'offset')}  {what}".rstrip())
         if text := _meaning(node):
-            run.print(f"    {text}")
+            run.print_lines(run.screen.wrap(f"    {text}", 4))
         if node.doc_ref:
             run.print(f"    see {printable(node.doc_ref)}")
     if len(chain) > 1:
         before, after = neighbours(chain[-2], chain[-1])
         for label, near in (("before", before), ("after", after)):
             if near is not None:
-                run.print(f"{label}: {_offset(near)}  {near.path}  {_value(near)}".rstrip())
+                run.print(f"{label}: {_offset(near)}  {near.path}  {field_value(near)}".rstrip())
     for section in reversed(sections):
         run.print(f"in section {printable(section.name)} ({section.kind}), {section.span.start}..{section.span.end}")
         if section.note:

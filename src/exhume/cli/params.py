@@ -73,6 +73,15 @@ class FormatId(_TextType):
 FORMAT = FormatId()
 
 
+class Nanoseconds(Size):
+    """A time in nanoseconds, a whole number; the suffixes of sizes multiply it as there."""
+
+    name = "ns"
+
+
+NS = Nanoseconds()
+
+
 class Choice(click.Choice):  # type: ignore[type-arg, unused-ignore]  # generic only in newer click
     """click's choice, which suggests the most similar value for a wrong one."""
 
@@ -95,6 +104,10 @@ class Jobs(click.Option):
 class Verb(click.Command):
     """click's command, whose help ends with examples (`exhume.cli.examples`)."""
 
+    def get_short_help_str(self, limit: int = 45) -> str:
+        """The first sentence of the help, whatever its length: shells show it next to the name."""
+        return _first_sentence(self)
+
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         from exhume.cli.examples import EXAMPLES
 
@@ -106,6 +119,10 @@ class Verb(click.Command):
 
 class Group(click.Group):
     """click's group, which suggests the most similar command for an unknown one, and says of each a whole sentence."""
+
+    def get_short_help_str(self, limit: int = 45) -> str:
+        """The first sentence of the help, as for `Verb`."""
+        return _first_sentence(self)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The commands, each with the first sentence of its help."""

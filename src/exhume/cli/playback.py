@@ -8,7 +8,8 @@ does not depend on where the work was done.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -20,6 +21,7 @@ from exhume.cli.many import Many, Targets
 from exhume.cli.render import printable, shown
 from exhume.cli.run import ProgressBar
 from exhume.cli.runtime import Run
+from exhume.counts import counted
 from exhume.errors import ExhumeError, QueryError
 from exhume.findings import Verdict
 from exhume.redaction import redact
@@ -57,6 +59,9 @@ class Recorder(Run):
     def note(self, text: str) -> None:
         if not self.quiet:
             self._tell(("note", text))
+
+    def hint(self, text: str) -> None:
+        self._tell(("hint", text))
 
     def tally(self, verdict: Verdict) -> None:
         self._tell(("verdict", verdict))
@@ -159,6 +164,12 @@ class Player:
         self._run = run
         self._open: tuple[str, dict[str, Any], str] | None = None
         self._first = True
+        self.target = ""
+        """The target whose output is played."""
+        self.hints: Counter[str] = Counter()
+        """Hints, each with the number of targets that have it."""
+        self.outcomes: Counter[ExitCode] = Counter()
+        """How many targets have each outcome."""
         self.documents: list[dict[str, Any]] = []
         """Documents kept instead of printed, by those who do so."""
 
@@ -172,6 +183,10 @@ class Player:
             self._begin(*event[1:])
         elif kind == "note":
             self._run.note(event[1])
+        elif kind == "hint":
+            self.hints[event[1]] += 1
+            if self._run.verbose:
+                self._run.note(f"{shown(self.target)}: {event[1]}")
         elif kind == "verdict":
             self._run.tally(event[1])
         elif kind == "document":
@@ -179,10 +194,18 @@ class Player:
             self._run.document(*event[1:])
         elif event[2]:
             self.end()
-            self._run.out.text(event[1].decode("utf-8", "surrogatepass"))
+            self._run.out.text(self.named(event[1]).decode("utf-8", "surrogatepass"))
         else:
             self.end()
-            self._run.out.write(event[1])
+            self._run.out.write(self.named(event[1]))
+
+    def named(self, text: bytes) -> bytes:
+        """Text of the current target as it is printed: unchanged here."""
+        return text
+
+    def start(self, target: Any) -> None:
+        """Notes whose output follows: a target, or a tuple that begins with its name."""
+        self.target = target if isinstance(target, str) else str(target[0])
 
     def _begin(self, verb: str, head: dict[str, Any], key: str) -> None:
         if self._open == (verb, head, key):
@@ -209,31 +232,43 @@ def each_target(
     *,
     failed: Callable[[str, ExhumeError], None] | None = None,
     player: Player | None = None,
+    closing: str = "",
     **options: Any,
 ) -> list[ExitCode]:
     """Runs `one` on each target and plays back its output, in order; returns the set of outcomes.
 
     A target that fails is passed to `failed` (default: an error line, JSON with --json, on standard error) and counts
     as `ExitCode.FAILED`; the others continue.  Errors that every target would raise end the run: raises
-    `click.UsageError` and `QueryError`.
+    `click.UsageError` and `QueryError`.  With `closing`, such as "exported", a last line on standard error has the
+    number of targets that were.
     """
-    found: set[ExitCode] = set()
     player = player or Player(run)
+    found = player.outcomes
     with run.progress(verb) as progress:
         for name, got in _parts(run, many, one, targets, options, player, progress):
             if isinstance(got, QueryError):
                 raise got
             if isinstance(got, ExhumeError):
                 (failed or partial(say_failed, run))(name if isinstance(name, str) else name[0], got)
-                found.add(ExitCode.FAILED)
+                found[ExitCode.FAILED] += 1
                 continue
             if got.usage is not None:
                 raise click.UsageError(got.usage, click.get_current_context(silent=True))
             for event in got.events:
                 player.play(event)
-            found.add(got.outcome)
+            found[got.outcome] += 1
     player.end()
+    if closing and found.total() > 1 and not run.machine:
+        _close(run, found, closing)
     return sorted(found)
+
+
+def _close(run: Run, outcomes: Mapping[ExitCode, int], closing: str) -> None:
+    """Prints how many targets are done, and how many of those with losses."""
+    lost = outcomes.get(ExitCode.LOSS, 0)
+    more = f", {lost} of them with losses" if lost else ""
+    done, total = lost + outcomes.get(ExitCode.DONE, 0), sum(outcomes.values())
+    run.note(f"{done} of {counted(total, 'targets')} {closing}{more}")
 
 
 def _parts(
@@ -243,6 +278,7 @@ def _parts(
     if many.is_local:  # as it comes: nothing is held back, whatever its size
         for done, name in enumerate(targets.names):
             progress(done, targets.total, "targets")
+            player.start(name)
             try:
                 got: TargetOutput | ExhumeError = _part(
                     one, Recorder(run.arguments, terminal, player.play), name, options
@@ -253,7 +289,27 @@ def _parts(
         return
     function = partial(record, one, run.arguments, terminal, options)
     for result in many.run(function, targets.names, progress=progress, total=targets.total, unit="targets"):
+        player.start(result.unit)
         yield result.unit, result.error or result.value
+
+
+def one_or_several(run: Run, verb: str, one: One, names: Sequence[str], **options: Any) -> ExitCode:
+    """Runs `one` on one target, or on each of several, whose answers in text follow their names."""
+    many = Many()
+    chosen = many.targets(run, names)
+    if not chosen.several:
+        return one(run, chosen.only, **options) or ExitCode.DONE
+    return worst(each_target(run, many, verb, _headed, chosen, verb_of=one, options=options))
+
+
+def _headed(run: Run, target: str, *, verb_of: One, options: dict[str, Any]) -> ExitCode | None:
+    run.format_of(target)  # a target that cannot be read has no heading
+    if not run.machine:
+        run.print(f"{run.screen.paint(shown(target), 'target')}:")
+    outcome = verb_of(run, target, **options)
+    if not run.machine:
+        run.print()
+    return outcome
 
 
 def say_failed(run: Run, target: str, error: ExhumeError) -> None:

@@ -1,4 +1,4 @@
-"""Text for people: aligned tables and key/value lists, sizes, printable names."""
+"""Text for people: aligned tables, sizes, printable names."""
 
 from __future__ import annotations
 
@@ -80,34 +80,3 @@ def _texts(values: Sequence[Any], types: set[type]) -> Iterable[str]:
     if all(issubclass(one, str) or one is type(None) for one in types):
         return map({value: cell(value) for value in set(values)}.__getitem__, values)
     return map(cell, values)
-
-
-def key_values(data: Mapping[str, Any], indent: str = "") -> list[str]:
-    """A nested mapping as aligned `key  value` lines; lists of mappings become tables."""
-    lines: list[str] = []
-    width = max((len(_label(key)) for key, value in data.items() if not _nested(value)), default=0)
-    for key, value in data.items():
-        if not _nested(value):
-            shown = cell(value)
-            if key.endswith("size") and isinstance(value, int) and value >= 10_000:
-                shown += f"  ({human_size(value)})"
-            lines.append(f"{indent}{_label(key).ljust(width)}  {shown}".rstrip())
-            continue
-        lines.append(f"{indent}{_label(key)}:")
-        if isinstance(value, Mapping):
-            lines += key_values(value, indent + "  ")
-        else:
-            header = list(dict.fromkeys(name for item in value for name in item))
-            rows = ([item.get(name) for name in header] for item in value)
-            lines += [f"{indent}  {line}" for line in table(rows, [_label(name) for name in header])]
-    return lines
-
-
-def _label(key: str) -> str:
-    return printable(str(key).replace("_", " "))
-
-
-def _nested(value: Any) -> bool:
-    if isinstance(value, Mapping):
-        return bool(value)
-    return isinstance(value, list) and bool(value) and all(isinstance(item, Mapping) for item in value)

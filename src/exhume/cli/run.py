@@ -14,6 +14,7 @@ from click import UsageError
 
 from exhume.archive import Archive, Progress, no_progress
 from exhume.cli.render import human_size
+from exhume.cli.terminal.screen import Screen, terminal_width, wants_color
 from exhume.counts import counting
 from exhume.errors import WriterError
 from exhume.findings import Verdict
@@ -23,7 +24,6 @@ from exhume.redaction import redact
 if TYPE_CHECKING:
     from exhume.cli.exit_code import ExitCode
     from exhume.engines.inspect import Inspection
-    from exhume.findings import Severity
     from exhume.io.source import Source
     from exhume.io.tree import Tree
 
@@ -48,14 +48,17 @@ class Run:
         storage: Sequence[str] = (),
         quiet: bool = False,
         verbose: int = 0,
-        colour: bool | None = None,
+        color: str = "auto",
+        screen: Screen | None = None,
     ) -> None:
         self.arguments: dict[str, Any] = {
             "json": json, "ndjson": ndjson, "as_format": as_format, "offset": offset, "length": length,
             "limit": tuple(limit), "allow_full_download": allow_full_download, "follow_redirects": follow_redirects,
             "storage": tuple(storage), "quiet": quiet, "verbose": verbose,
-            "colour": wants_colour() if colour is None else colour,
         }  # fmt: skip
+        self.screen = Screen() if json or ndjson else screen or Screen(terminal_width(), wants_color(color))
+        """Width and colors of the terminal; neither for JSON."""
+        self.arguments["screen"] = self.screen
         self.several = False
         """Whether this is one target of several: names then belong to what is said of it."""
         self.json = json
@@ -94,8 +97,8 @@ class Run:
         if self.machine:
             self.document("total", {"targets": self.verdicts.total(), "verdict": verdict, "verdicts": counts})
         else:
-            told = ", ".join(f"{count} {one}" for one, count in counts.items() if count)
-            self.print(f"total: {verdict} ({told})")
+            told = ", ".join(f"{count} {self.screen.word(one)}" for one, count in counts.items() if count)
+            self.print(f"total: {self.screen.word(verdict)} ({told})")
 
     def take_source(self, target: str, *, is_image: bool = False) -> Source | Tree:
         """The target for a caller who will close it; see `open_target` for images."""
@@ -115,7 +118,7 @@ class Run:
         known = self._sources.get(target)
         if known is None:
             known = self._sources[target] = open_target(
-                standard_input() if target == "-" else target,
+                standard_input() if target == "-" else piped(target) or target,
                 storage_options=self.storage_options,
                 offset=self.offset,
                 length=self.length,
@@ -212,17 +215,19 @@ class Run:
                 self.out.text(piece)
         self.out.text("]}\n")
 
-    def severity(self, severity: Severity) -> str:
-        """The word of a severity, in its colour where a person reads it on a terminal."""
-        if not self.arguments["colour"] or self.machine:
-            return str(severity)
-        from click import style
-
-        return style(str(severity), fg=COLOURS[str(severity)], bold=True)
-
     def print(self, text: str = "") -> None:
         """Prints a line of the answer, for people."""
         self.out.text(text + "\n")
+
+    def print_table(self, rows: Iterable[Sequence[Any]], header: Sequence[str], *, sizes: bool = False) -> None:
+        """Prints a table for people, see `Screen.table`."""
+        self.print_lines(self.screen.table(rows, header, sizes=sizes))
+
+    def print_values(self, values: Mapping[str, Any]) -> None:
+        """Prints nested values for people, see `key_values`."""
+        from exhume.cli.terminal.values import key_values
+
+        self.print_lines(key_values(values, self.screen))
 
     def print_lines(self, lines: Sequence[str]) -> None:
         """Prints lines of the answer, some thousands at a time."""
@@ -234,6 +239,13 @@ class Run:
         if not self.quiet:
             print(f"exhume: {redact(text)}", file=sys.stderr, flush=True)
 
+    def hint(self, text: str) -> None:
+        """Prints a line about why a query may have no match, such as a misspelled name, on standard error.
+
+        With several targets, hints of targets without a match are printed at the end, each once, if none has a match.
+        """
+        self.note(text)
+
     def progress(self, label: str) -> ProgressBar:
         """A progress bar on standard error for work that lasts over a second, on a terminal only."""
         return ProgressBar(label, shown=not self.quiet and sys.stderr.isatty())
@@ -244,14 +256,6 @@ def _pieces(item: Any) -> Iterable[str]:
     from exhume.io.jsonout import dumps
 
     return item.json_pieces() if hasattr(item, "json_pieces") else (dumps(item),)
-
-
-COLOURS = {"error": "red", "unchecked": "magenta", "warning": "yellow", "note": "blue"}
-
-
-def wants_colour() -> bool:
-    """Whether standard output is a terminal whose user has not asked for no colours (`NO_COLOR`, see no-color.org)."""
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 class ProgressBar:
@@ -291,7 +295,8 @@ class ProgressBar:
             )
             self._bar.start()
             self._task = self._bar.add_task(self._label, total=total, told="")
-        self._bar.update(self._task, completed=done, total=total, told=format_progress(done, total, unit))
+        text = f"{format_progress(done, total, unit)}, {rate(done, now - self._start, unit)}"
+        self._bar.update(self._task, completed=done, total=total, told=text)
 
 
 def format_progress(done: int, total: int | None, unit: str) -> str:
@@ -301,6 +306,14 @@ def format_progress(done: int, total: int | None, unit: str) -> str:
         parts = [human_size(one) for one in (done, total) if one is not None]
         return " of ".join(parts) + (f" {rest}" if rest else "")
     return f"{done:,} {counting(unit, done)}" if total is None else f"{done:,} of {total:,} {counting(unit, total)}"
+
+
+def rate(done: int, seconds: float, unit: str) -> str:
+    """How fast work proceeds: `12.0 MiB/s`, `3.5 splits/s`, `1,024 records/s`."""
+    per_second = done / seconds
+    if unit.partition(" ")[0] == "bytes":
+        return f"{human_size(round(per_second))}/s"
+    return f"{per_second:,.0f} {unit}/s" if per_second >= 10 else f"{per_second:.1f} {unit}/s"
 
 
 def towards(progress: Progress, *names: str) -> Progress:
@@ -340,6 +353,29 @@ def standard_input() -> Source:
     file = scratch_file()
     shutil.copyfileobj(sys.stdin.buffer, file)
     return OwnFileSource(file, "-")
+
+
+def piped(target: str) -> Source | None:
+    """The content of a named pipe, such as that of `<(command)`, kept as standard input is; None for anything else.
+
+    Raises `SourceError` where it cannot be kept.
+    """
+    import stat
+
+    try:
+        if not stat.S_ISFIFO(os.stat(target).st_mode):  # noqa: PTH116 - the import of pathlib costs more
+            return None
+    except (OSError, ValueError):
+        return None
+    import shutil
+
+    from exhume.io.local import OwnFileSource
+    from exhume.io.output.scratch import scratch_file
+
+    file = scratch_file()
+    with open(target, "rb") as pipe:  # noqa: PTH123 - as above
+        shutil.copyfileobj(pipe, file)
+    return OwnFileSource(file, target)
 
 
 class Output:

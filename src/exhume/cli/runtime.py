@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
-from exhume.cli.params import FORMAT, SIZE
+from exhume.cli.params import FORMAT, SIZE, Choice
 from exhume.cli.run import Output, Run, is_binary
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -35,12 +35,15 @@ _COMMON_OPTIONS: dict[str, Callable[[Any], Any]] = {
         "--storage", multiple=True, metavar="KEY=VALUE", help="Remote targets: an option for fsspec."
     ),
     "audit": click.option("--audit", metavar="FILE", help="Add a record of this run to FILE (see exhume audit)."),
+    "color": click.option(
+        "--color", type=Choice(["auto", "always", "never"]), default="auto", show_default=True, help="Colors in text."
+    ),
     "quiet": click.option("-q", "--quiet", is_flag=True, help="Only errors on standard error."),
     "verbose": click.option("-v", "--verbose", count=True, help="Say more."),
 }
 
 
-_PLAIN = ("json", "ndjson", "audit", "quiet", "verbose")
+_PLAIN = ("json", "ndjson", "audit", "color", "quiet", "verbose")
 """Those of a verb that reads no archive."""
 
 

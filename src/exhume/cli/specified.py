@@ -51,7 +51,7 @@ def refuse_others(given: frozenset[str], taken: frozenset[str]) -> None:
 
 
 COMMON = frozenset(
-    ("json", "ndjson", "quiet", "verbose", "colour", "as_format", "offset", "length", "storage", "limits", "limit")
+    ("json", "ndjson", "quiet", "verbose", "color", "as_format", "offset", "length", "storage", "limits", "limit")
 )
 
 
@@ -190,7 +190,6 @@ def cat_specified(run: Run, target: str, ksy: str, imports: tuple[str, ...], pat
 
 def info_specified(run: Run, target: str, ksy: str, imports: tuple[str, ...]) -> ExitCode:
     """Says what a file has by its specification: single values, and lists with the numbers of their elements."""
-    from exhume.cli.render import key_values
     from exhume.layout.foreign_values import described
     from exhume.layout.ksy_files import one_file
 
@@ -205,6 +204,5 @@ def info_specified(run: Run, target: str, ksy: str, imports: tuple[str, ...]) ->
     if run.machine:
         run.document("info", body)
     else:
-        for line in key_values(body):
-            run.print(line)
+        run.print_values(body)
     return ExitCode.DONE

@@ -121,6 +121,10 @@ class Specification:
     specs: Mapping[str, Mapping[str, Any]]
     texts: Mapping[str, str]
     given: Given = field(default_factory=Given)
+
+    def __repr__(self) -> str:
+        return f"<Specification {self.id!r}>"
+
     outside: Outside = field(default_factory=Outside)
     native: tuple[Extension, Path] | None = None
     """The extension module that the readers are, and where it lies; None for readers in Python."""

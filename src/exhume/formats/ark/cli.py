@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exhume.cli.exit_code import ExitCode
-from exhume.cli.params import SIZE, Choice, Jobs
+from exhume.cli.params import NS, Choice, Jobs
 
 if TYPE_CHECKING:
     from exhume.cli.runtime import Run
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 _TOPIC = click.Option(
     ["--topic", "topic"], multiple=True, metavar="NAME", help="Channel name, glob or regular expression (repeatable)."
 )
-_FROM = click.Option(["--start-ns", "start_ns"], type=SIZE, help="First time, nanoseconds of the log's clock.")
-_TO = click.Option(["--stop-ns", "stop_ns"], type=SIZE, help="Time to stop before, nanoseconds.")
+_FROM = click.Option(["--start-ns", "start_ns"], type=NS, help="First time, nanoseconds of the log's clock.")
+_TO = click.Option(["--stop-ns", "stop_ns"], type=NS, help="Time to stop before, nanoseconds.")
 
 _NO_LATCHED = click.Option(["--no-latched", "no_latched"], is_flag=True, help="Do not replay latched messages first.")
 _SKIP = click.Option(["--skip-damaged", "skip_damaged"], is_flag=True, help="Go on after damaged messages (exit 3).")
@@ -55,7 +55,7 @@ OPTIONS = {
         Jobs(),
     ],
     "salvage": [click.Option(["--log", "log"], metavar="GUID", help="Which log of a directory that holds several.")],
-    "search": [_FROM, _TO, click.Option(["--count"], is_flag=True, help="Print how many messages match."), Jobs()],
+    "search": [_FROM, _TO, click.Option(["--count"], is_flag=True, help="Print the number of matches."), Jobs()],
     "export": [
         _TOPIC,
         _FROM,
@@ -149,7 +149,7 @@ def say_unmatched(run: Run, archive: Any, topics: list[str] | None) -> None:
     from exhume.formats.ark.filters import unmatched
 
     if said := unmatched(topics, [channel.name for channel in archive.channels()]):
-        run.note(said)
+        run.hint(said)
 
 
 def missing_outcome(run: Run, archive: Any) -> ExitCode | None:

@@ -31,7 +31,7 @@ OPTIONS: dict[str, list[click.Option]] = {
         click.Option(["--whole"], is_flag=True, help="QUERY has to match a whole message, line end included."),
         click.Option(["--tge"], type=int, metavar="MS", help="Events at or after this time (epoch milliseconds)."),
         click.Option(["--tle"], type=int, metavar="MS", help="Events at or before this time (epoch milliseconds)."),
-        click.Option(["--count"], is_flag=True, help="Print how many events match, not the events."),
+        click.Option(["--count"], is_flag=True, help="Print the number of matches."),
         click.Option(
             ["--count-by-time"],
             type=click.IntRange(1),
@@ -152,12 +152,12 @@ def _count(run: Run, archives: list[ClpIrArchive], query: str, choice: Choice, o
             spans.update(archive.count_by_time(options["count_by_time"], choice))
         rows = [{"timestamp": start, "count": count} for start, count in spans.items()]
         return merge(run, [{"counts": rows}], query, options)
-    return merge(run, [{"count": sum(archive.count(choice) for archive in archives)}], query, options)
+    return cli_search.say_count(run, query, sum(archive.count(choice) for archive in archives), "clp-ir")
 
 
 def merges(options: dict[str, Any], machine: bool) -> bool:
-    """Whether the answers of several streams are combined into one: counts."""
-    return bool(options["count"] or options["count_by_time"])
+    """Whether the answers of several streams are combined into one: counts by time."""
+    return bool(options["count_by_time"])
 
 
 def merge(run: Run, documents: Sequence[dict[str, Any]], query: str, options: dict[str, Any]) -> ExitCode:

@@ -34,7 +34,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Unpack
 
 from exhume.errors import ExhumeError
 from exhume.formats.clp_s.layout import COLUMN_TYPES, NodeType
@@ -48,6 +48,7 @@ from exhume.tabular import wide
 from exhume.tabular.arrow import BATCH_ROWS, check_rows, choose, import_pyarrow
 
 if TYPE_CHECKING:
+    from exhume.formats.clp_s.query.options import QueryOptions
     from exhume.formats.clp_s.query.search import Search
     from exhume.formats.clp_s.reader import ClpSArchive
 
@@ -90,7 +91,7 @@ def to_arrow(
     losses: Counter[str] | None = None,
     jobs: int = 1,
     widest: int | None = None,
-    **options: Any,
+    **options: Unpack[QueryOptions],
 ) -> Any:
     """A streaming `pyarrow.RecordBatchReader` over all tables, in table order; see the module for the types.
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from exhume.choices import LOOKED_AT, hint
 from exhume.cli.exit_code import ExitCode
 from exhume.counts import counted
-from exhume.errors import QueryError
+from exhume.errors import EntryNotFoundError, QueryError, Span
 from exhume.formats.clp_s.layout import NodeType
 from exhume.formats.clp_s.query import kql
 from exhume.formats.clp_s.query.aggregate import AGGREGATES, Distinct, Value, check_field, extreme, unique
@@ -48,7 +48,7 @@ def search(
     if options["count_by_time"]:
         return _count_by_time(run, query, searches, options["count_by_time"], format)
     if options["count"]:
-        return _say_count(run, query, sum(one.count(jobs=jobs) for one in searches), format)
+        return say_count(run, query, sum(one.count(jobs=jobs) for one in searches), format)
     if asked is not None:
         return _aggregate(run, query, searches, asked, options[asked], format)
     found = False
@@ -72,7 +72,7 @@ def search(
 def merges(options: dict[str, Any], machine: bool) -> bool:
     """Whether the answers of several archives are combined into one: counts, and plans in one document."""
     asked = any(options.get(name) is not None for name in AGGREGATES)
-    return bool(asked or options["count"] or options["count_by_time"] or (options["explain_plan"] and machine))
+    return bool(asked or options["count_by_time"] or (options["explain_plan"] and machine))
 
 
 def merge(
@@ -100,7 +100,7 @@ def merge(
             numbers = [value for value in found if not isinstance(value, str)]
             best = [max(numbers) if name == "max" else min(numbers)] if numbers else []
             return _say_values(run, query, name, options[name], best, format)
-    return _say_count(run, query, sum(int(document["count"]) for document in documents), format)
+    raise AssertionError("nothing to combine")
 
 
 def _aggregate(run: Any, query: str, searches: _Searches, name: str, field: str, format: str) -> ExitCode:
@@ -137,7 +137,8 @@ def _value(row: Mapping[str, Any]) -> Value:
     return int(value) if row["type"] == "integer" else float(value) if row["type"] == "float" else value
 
 
-def _say_count(run: Any, query: str, total: int, format: str) -> ExitCode:
+def say_count(run: Any, query: str, total: int, format: str) -> ExitCode:
+    """Answers --count for one archive."""
     if run.machine:
         run.document("search", {"format": format, "query": query, "count": total})
     else:
@@ -153,13 +154,24 @@ def near(archive: ClpSArchive, column: str) -> str:
 
 
 def _chunks(run: Any, searches: _Searches, options: dict[str, Any]) -> Iterator[tuple[str, bytes]]:
-    """Archive names and pieces of the matching lines."""
+    """Archive names and pieces of the matching lines.
+
+    Raises `EntryNotFoundError` if a single archive has none of the requested columns; of several, it is passed over.
+    """
     columns, roots = options["projection"], options.get("roots", ())
     for one in searches:
         nodes = resolve_projection(one.archive, columns) if columns else None
-        for column in columns:
-            if not resolve_projection(one.archive, [column]):
-                run.note(f"{one.archive.name}: no record has a column {column}{near(one.archive, column)}")
+        missing = [
+            f"no record has a column {column}{near(one.archive, column)}"
+            for column in columns
+            if not resolve_projection(one.archive, [column])
+        ]
+        if columns and not nodes and not run.several:  # each match would be `{}`
+            raise EntryNotFoundError("; ".join(missing), span=Span(one.archive.name, 0, 0))
+        for text in missing:
+            run.hint(text)
+        if columns and not nodes:
+            continue
         for chunk in (
             one.ordered_chunks(nodes, roots) if options["ordered"] else one.chunks(nodes, jobs=options.get("jobs", 1))
         ):
@@ -188,13 +200,10 @@ class _Searches:
             one = Search(
                 archive, self.query, self.how, printing=self.printing, projection=self.projection, jobs=self.jobs
             )
-            name = f"{archive.name}: " if len(self.archives) > 1 or self.run.several else ""
             for column in one.plan.unknown:
-                self.run.note(
-                    f"{name}no record has a column {column} that this value could match{near(archive, column)}"
-                )
-            if one.plan.reason:
-                self.run.note(f"{name}nothing to read: {one.plan.reason}")
+                self.run.hint(f"no record has a column {column} that this value could match{near(archive, column)}")
+            if one.plan.reason and self.run.verbose:
+                self.run.hint(f"nothing to read: {one.plan.reason}")
             yield one
 
 
@@ -268,4 +277,4 @@ def times(one: Search, hits: Hits) -> Iterator[int]:
         yield int(values[row] // scale)
 
 
-__all__ = ["merge", "merges", "plan_lines", "search", "times"]
+__all__ = ["merge", "merges", "plan_lines", "say_count", "search", "times"]

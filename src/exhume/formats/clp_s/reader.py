@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from exhume.archive import Entry, Progress, no_progress
 from exhume.choices import check_keywords
@@ -50,6 +50,7 @@ from exhume.limits import DEFAULT_LIMITS, Limits
 if TYPE_CHECKING:
     from exhume.findings import Finding
     from exhume.formats.clp_s.info import ClpSInfo
+    from exhume.formats.clp_s.query.options import QueryOptions
     from exhume.formats.clp_s.query.search import Search
     from exhume.formats.clp_s.read.timestamps import PatternSet
     from exhume.layout.sections import SectionMap
@@ -76,6 +77,10 @@ class ClpSArchive(Container):
     """A clp-s archive in its own nouns: schema tree, schemas, tables, dictionaries, records."""
 
     wide_tables = True
+    _offered = (
+        "events", "json_chunks", "json_lines", "num_messages", "range_index", "schema_tree", "schemas", "search",
+        "tables", "timestamp_ranges",
+    )  # fmt: skip
 
     def __init__(self, source: Source | Tree, *, limits: Limits = DEFAULT_LIMITS) -> None:
         super().__init__(source, limits=limits)
@@ -401,21 +406,21 @@ class ClpSArchive(Container):
 
     # -- records ------------------------------------------------------------------------------------------------
 
-    def search(self, query: str, **options: Any) -> Search:
+    def search(self, query: str, **options: Unpack[QueryOptions]) -> Search:
         """The records that a KQL query matches; options are those of `search.Options` (`ignore_case`, time bounds).
 
         Raises `QueryError`.
         """
         return self._search(query, options, 1)
 
-    def _search(self, query: str, options: dict[str, Any], jobs: int) -> Search:
+    def _search(self, query: str, options: QueryOptions, jobs: int) -> Search:
         from exhume.formats.clp_s.query.options import Options
         from exhume.formats.clp_s.query.search import Search
 
         check_keywords("search()", options, Options)
         return Search(self, query, Options(**options), jobs=jobs)
 
-    def chosen(self, query: str | None, options: dict[str, Any], jobs: int = 1) -> Search:
+    def chosen(self, query: str | None, options: QueryOptions, jobs: int = 1) -> Search:
         """The records that a query, or without one the options of a query, choose; raises `QueryError`."""
         if query is None and "ignore_case" in options:
             raise QueryError("ignore_case has no effect without a query")
@@ -447,7 +452,7 @@ class ClpSArchive(Container):
         *,
         ordered: bool = False,
         complete: bool = False,
-        **options: Any,
+        **options: Unpack[QueryOptions],
     ) -> Iterator[bytes]:
         """One record at a time, each with its newline; see `json_chunks`, which is faster.
 
@@ -460,7 +465,12 @@ class ClpSArchive(Container):
         return records.json_lines(self, ordered=ordered, complete=complete)
 
     def events(
-        self, query: str | None = None, *, ordered: bool = False, with_source: bool = False, **options: Any
+        self,
+        query: str | None = None,
+        *,
+        ordered: bool = False,
+        with_source: bool = False,
+        **options: Unpack[QueryOptions],
     ) -> Iterator[Any]:
         """Records as Python objects, with everything that the archive holds.
 

@@ -48,6 +48,7 @@ OPTIONS: dict[str, list[click.Option]] = {
     ],
     "search": [
         _ALL,
+        click.Option(["--count"], is_flag=True, help="Print the number of matches."),
         click.Option(["--values"], is_flag=True, help="Look inside values instead of at the start of keys."),
         Jobs(),
     ],
@@ -215,7 +216,14 @@ def search(run: Run, archives: list[LevelDbArchive], query: str, options: dict[s
                 count += number
                 yield archive, made
 
-    if run.machine:
+    if options.get("count"):
+        for _ in found(lambda rows: None):
+            pass
+        if run.machine:
+            run.document("search", {"target": archives[0].name, "format": "leveldb", "query": query, "count": count})
+        else:
+            run.print(str(count))
+    elif run.machine:
         matches = (
             {
                 "target": archive.name,

@@ -27,7 +27,7 @@ _LENGTH_PREFIXED = click.Option(
     type=Choice(["uleb128", "u64le"]),
     help="Precede each record by its length instead.",
 )
-_COUNT = click.Option(["--count"], is_flag=True, help="Print how many records match, not the records.")
+_COUNT = click.Option(["--count"], is_flag=True, help="Print the number of matches.")
 
 _RECORD_FORMAT = click.Option(
     ["--record-format"],
@@ -92,7 +92,7 @@ def search(run: Run, archives: list[ZsArchive], query: str, options: dict[str, A
             if run.machine:
                 run.document("search", {"target": archive.name, "format": archive.format, "count": number})
             else:
-                run.print(str(number) if len(archives) == 1 and not run.several else f"{archive.name}: {number}")
+                run.print(str(number))
         else:
             found |= _print(run, archive, {"prefix": prefix}, options)
     return ExitCode.DONE if found else ExitCode.NO

@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypedDict
 
 from exhume.errors import QueryError
+
+
+class QueryOptions(TypedDict, total=False):
+    """The keyword arguments that become `Options`."""
+
+    ignore_case: bool
+    begin_ms: int | None
+    end_ms: int | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,186 @@
+"""The bytes of a file or payload as a widget that reads only the lines on the screen."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.binding import Binding
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+if TYPE_CHECKING:
+    from exhume.layout.schema import Field
+
+WIDE, NARROW = 16, 8  # bytes per line
+FIXED = 12  # columns besides four for each byte
+BLOCK = 64 << 10  # bytes per read
+
+FAINT = Style(dim=True)
+OFFSET = Style(color="cyan")
+FIELDS = [Style(color=name) for name in ("green", "yellow", "blue", "magenta", "bright_cyan", "bright_yellow")]
+"""Styles of neighboring fields, which repeat."""
+CHOSEN = Style(bgcolor="grey35", bold=True)
+DAMAGED = Style(color="bright_red", bold=True)
+CURSOR = Style(reverse=True)
+
+
+class HexView(ScrollView, can_focus=True):
+    """Offset, 16 bytes and their characters per line; arrow keys move a cursor."""
+
+    BINDINGS: ClassVar = [
+        Binding("left", "move(-1)", show=False),
+        Binding("right", "move(1)", show=False),
+        Binding("up", "line(-1)", show=False),
+        Binding("down", "line(1)", show=False),
+        Binding("pageup", "page(-1)", show=False),
+        Binding("pagedown", "page(1)", show=False),
+        Binding("home", "edge(0)", show=False),
+        Binding("end", "edge(1)", show=False),
+        Binding("enter", "choose", "Show field"),
+    ]
+
+    class Chosen(Message):
+        """Enter was pressed on a byte."""
+
+        def __init__(self, offset: int) -> None:
+            super().__init__()
+            self.offset = offset
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._read: Callable[[int, int], bytes] = lambda start, size: b""
+        self.base = 0
+        self.length = 0
+        self.row = WIDE
+        self.cursor = 0
+        self.chosen = (0, 0)
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+        self._damage: list[tuple[int, int]] = []
+        self._block: tuple[int, bytes] = (-1, b"")
+
+    def show(self, read: Callable[[int, int], bytes], base: int, length: int) -> None:
+        """Show other bytes; `read(start, size)` counts from their first byte, which is shown as `base`."""
+        self._read, self.base, self.length = read, base, length
+        self._block = (-1, b"")
+        self._starts, self._ends, self._damage, self.chosen = [], [], [], (base, base)
+        self.cursor = base
+        self._lay_out()
+        self.scroll_to(0, 0, animate=False)
+
+    def _lay_out(self) -> None:
+        self.row = WIDE if self.size.width >= self._digits() - 8 + FIXED + WIDE * 4 else NARROW
+        self.virtual_size = Size(self._digits() - 8 + FIXED + self.row * 4, max(1, -(-self.length // self.row)))
+        self.refresh()
+
+    def _digits(self) -> int:
+        return max(8, len(f"{self.base + self.length:x}"))
+
+    def on_resize(self) -> None:
+        """Shows as many bytes in a line as fit."""
+        self._lay_out()
+        self._follow()
+
+    def color(self, trees: Iterable[Field], *, payload: bool) -> None:
+        """Give each innermost field of some trees a color."""
+        found = []
+        for tree in trees:
+            for _, node in tree.walk():
+                if node.span is None or (node.children and not node.omitted):
+                    continue
+                place = node.span.payload if payload else (node.span.start, node.span.end)
+                if place is not None and (payload or node.span.payload is None) and place[0] < place[1]:
+                    found.append(place)
+        found.sort()
+        self._starts, self._ends = [start for start, _ in found], [end for _, end in found]
+        self.refresh()
+
+    def mark(self, damage: list[tuple[int, int]]) -> None:
+        """Show these ranges as damaged."""
+        self._damage = damage
+        self.refresh()
+
+    def choose(self, start: int, end: int) -> None:
+        """Highlight the bytes `[start, end)` and scroll to them."""
+        self.chosen = (start, end)
+        self.cursor = start
+        self._follow()
+
+    def _follow(self) -> None:
+        line = (self.cursor - self.base) // self.row
+        self.scroll_to_region(Region(0, line, 1, 1), animate=False, force=True)
+        self.refresh()
+
+    def action_move(self, by: int) -> None:
+        """Move the cursor by bytes."""
+        last = self.base + max(0, self.length - 1)
+        self.cursor = min(last, max(self.base, self.cursor + by))
+        self._follow()
+
+    def action_line(self, by: int) -> None:
+        """Move the cursor by lines."""
+        self.action_move(by * self.row)
+
+    def action_page(self, by: int) -> None:
+        """Move the cursor by screens."""
+        self.action_move(by * max(1, self.size.height - 1) * self.row)
+
+    def action_edge(self, end: int) -> None:
+        """Move the cursor to the first or the last byte."""
+        self.action_move(self.length if end else -self.length)
+
+    def action_choose(self) -> None:
+        """Report the byte at the cursor."""
+        self.post_message(self.Chosen(self.cursor))
+
+    def _line(self, at: int) -> bytes:
+        """The bytes of a line, from a block that is kept; nothing where they cannot be read."""
+        from exhume.errors import ExhumeError
+
+        first = at - at % BLOCK
+        if self._block[0] != first:
+            try:
+                self._block = first, self._read(first, min(BLOCK, self.length - first))
+            except ExhumeError:
+                self._block = first, b""
+        return self._block[1][at - first : at - first + self.row]
+
+    def render_line(self, y: int) -> Strip:
+        """One line of the screen."""
+        line = y + self.scroll_offset.y
+        at = line * self.row
+        if at >= self.length:
+            return Strip.blank(self.size.width)
+        digits = self._digits()
+        pairs = [Segment(f"{self.base + at:0{digits}x}  ", OFFSET)]
+        chars: list[Segment] = [Segment(" ")]
+        data = self._line(at)
+        for number in range(self.row):
+            if number >= len(data):
+                pairs.append(Segment("   "))
+                continue
+            style = self._style(self.base + at + number)
+            byte = data[number]
+            pairs += [Segment(f"{byte:02x}", style), Segment("  " if number == self.row // 2 - 1 else " ")]
+            chars.append(Segment(chr(byte) if 32 <= byte < 127 else ".", style))
+        if len(data) <= self.row // 2 - 1:
+            pairs.append(Segment(" "))
+        strip = Strip([*pairs, *chars])
+        return strip.crop(self.scroll_offset.x, self.scroll_offset.x + self.size.width).extend_cell_length(
+            self.size.width
+        )
+
+    def _style(self, offset: int) -> Style:
+        at = bisect_right(self._starts, offset) - 1
+        style = FIELDS[at % len(FIELDS)] if at >= 0 and offset < self._ends[at] else FAINT
+        if any(start <= offset < end for start, end in self._damage):
+            style = DAMAGED
+        if self.chosen[0] <= offset < self.chosen[1]:
+            style += CHOSEN
+        return style + CURSOR if offset == self.cursor else style

@@ -1,0 +1,260 @@
+"""The tree that the terminal browser shows: files, sections and fields, each made when it is unfolded.
+
+A map of a million sections is folded into groups of `GROUP`, whose labels need only the two sections at their ends, so
+that the time and memory of a view do not depend on the size of the archive.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from exhume.cli.explained import field_value
+from exhume.cli.render import printable
+from exhume.counts import counted
+from exhume.engines.explained import Explained, check_fields, explain_section
+from exhume.errors import Span, shorten
+from exhume.findings import CheckOutcome
+from exhume.io.source import Source
+from exhume.layout.schema import Field
+from exhume.layout.sections import Section, SectionMap, SectionRun
+
+GROUP = 128
+"""The most children of a node."""
+
+WINDOW = 1 << 20
+"""Bytes that a search reads at a time."""
+
+MOST_FILES = 128
+"""With more files, sections are grouped by number, not by file."""
+
+
+@dataclass(slots=True)
+class Item:
+    """A node of the tree; `make` returns its children and may read, decompress and parse."""
+
+    label: str
+    kind: str  # "file", "group", "section", "payload", "field" or "note"
+    span: Span | None = None
+    section: Section | None = None
+    field: Field | None = None
+    make: Callable[[], list[Item]] | None = None
+    first: int = 0  # number of the first section in it
+    bad: bool = False
+
+    @property
+    def place(self) -> tuple[int, int] | None:
+        """The bytes `[start, end)`, in the payload for a field of one."""
+        if self.span is None:
+            return None
+        return self.span.payload if self.span.payload is not None else (self.span.start, self.span.end)
+
+
+class Outline:
+    """An archive as a tree of items, and where each byte is in it.
+
+    Sections are explained one at a time; the last `KEPT` of them are kept.  Not thread-safe: one thread unfolds.
+    """
+
+    KEPT = 32
+
+    def __init__(self, found: SectionMap) -> None:
+        self.found = found
+        self.sources: dict[str, Source] = found.sources
+        self._explained: dict[int, Explained] = {}
+        self._firsts: list[int] = []
+        self._files: list[tuple[str, int, int]] = []
+        at = 0
+        for part in found.parts:
+            self._firsts.append(at)
+            if not self._files or self._files[-1][0] != part.span.source:
+                self._files.append((part.span.source, at, at))
+            at += len(part) if isinstance(part, SectionRun) else 1
+            name, first, _ = self._files[-1]
+            self._files[-1] = name, first, at
+
+    def roots(self) -> list[Item]:
+        """The items at the top: files, or the sections of the only one."""
+        if 1 < len(self._files) <= MOST_FILES:
+            return [self._file(*one) for one in self._files]
+        return self._sections(0, len(self.found))
+
+    def _file(self, name: str, first: int, last: int) -> Item:
+        source = self.sources[name]
+        return Item(
+            printable(name), "file", source.span(0, source.size), make=lambda: self._sections(first, last), first=first
+        )
+
+    def _sections(self, first: int, last: int) -> list[Item]:
+        """The sections `[first, last)`, or groups of them."""
+        step = _step(last - first)
+        if step == 1:
+            return [self._section(number) for number in range(first, last)]
+        return [self._group(at, min(at + step, last)) for at in range(first, last, step)]
+
+    def _group(self, first: int, last: int) -> Item:
+        begin, end = self.found[first], self.found[last - 1]
+        label = f"{counted(last - first, 'sections')}: {begin.name} to {end.name}"
+        span = begin.span._replace(end=max(begin.span.end, end.span.end))
+        return Item(printable(label), "group", span, make=lambda: self._sections(first, last), first=first)
+
+    def _section(self, number: int) -> Item:
+        section = self.found[number]
+        codec = f", {section.codec}" if section.codec else ""
+        label = f"{'  ' if section.parent else ''}{section.name}  ({section.kind}{codec})"
+        return Item(
+            printable(label),
+            "section",
+            section.span,
+            section=section,
+            make=lambda: self._content(number),
+            first=number,
+            bad=str(section.kind) in ("unread", "gap"),
+        )
+
+    def explain(self, number: int) -> Explained:
+        """The fields of a section, with its checksums computed.  Raises `SourceError` if reading fails."""
+        known = self._explained.pop(number, None)
+        if known is None:
+            section = self.found[number]
+            known = explain_section(self.found, section, stream=True)
+            for tree in known.trees():
+                check_fields(section, tree, [], "")
+        self._explained[number] = known
+        while len(self._explained) > self.KEPT:
+            del self._explained[next(iter(self._explained))]
+        return known
+
+    def _content(self, number: int) -> list[Item]:
+        explained = self.explain(number)
+        out = [Item(printable(text), "note", bad=not explained.complete) for text in _notes(explained)]
+        if explained.stored is not None:
+            out += _fields(explained.section, [explained.stored])
+        if explained.payload is not None:
+            payload = explained.payload
+            out.append(
+                Item(
+                    f"payload  ({counted(len(explained.data), 'bytes')} decompressed)",
+                    "payload",
+                    payload.span,
+                    section=explained.section,
+                    field=payload,
+                    make=lambda: _fields(explained.section, payload.children, payload.omitted),
+                    bad=_is_bad(payload),
+                )
+            )
+        return out
+
+    def path_to(self, offset: int, source: str | None) -> tuple[list[int], int] | None:
+        """Which child to unfold at each level to get to the innermost section of a byte, and its number."""
+        number = None
+        for first, part in zip(self._firsts, self.found.parts, strict=True):
+            if part.span.start <= offset < part.span.end and source in (None, part.span.source):
+                number = first + (bisect_right(part.bounds, offset) - 1 if isinstance(part, SectionRun) else 0)
+        return None if number is None else (self.path_of(number), number)
+
+    def path_of(self, number: int) -> list[int]:
+        """Which child to unfold at each level to get to the section of a number."""
+        path: list[int] = []
+        first, last = 0, len(self.found)
+        if 1 < len(self._files) <= MOST_FILES:
+            at = next(at for at, (_, begin, end) in enumerate(self._files) if begin <= number < end)
+            path.append(at)
+            _, first, last = self._files[at]
+        while (step := _step(last - first)) > 1:
+            path.append((number - first) // step)
+            first += path[-1] * step
+            last = min(first + step, last)
+        return [*path, number - first]
+
+    def named(self, text: str, after: int) -> int | None:
+        """The number of the next section after one whose name contains the text, ignoring case; None without any."""
+        folded, before = text.casefold(), None
+        for number, name in enumerate(self.found.names()):
+            if folded in name.casefold():
+                if number > after:
+                    return number
+                before = number if before is None else before
+        return before
+
+
+def _step(count: int) -> int:
+    """How many sections a child stands for: a power of `GROUP`."""
+    step = 1
+    while count > GROUP * step:
+        step *= GROUP
+    return step
+
+
+def _notes(explained: Explained) -> Iterator[str]:
+    if explained.note:
+        yield explained.note
+    yield from map(str, explained.findings)
+
+
+def _fields(section: Section, fields: Sequence[Field], omitted: int = 0, first: int = 0, end: int = -1) -> list[Item]:
+    """Items of fields `[first, end)`, in groups if there are many: elements are made when they are shown."""
+    end = len(fields) if end < 0 else end
+    step = _step(end - first)
+    if step > 1:
+        return [
+            Item(
+                f"[{at}] to [{min(at + step, end) - 1}]",
+                "group",
+                fields[at].span,
+                section=section,
+                make=lambda at=at: _fields(section, fields, 0, at, min(at + step, end)),  # type: ignore[misc]
+            )
+            for at in range(first, end, step)
+        ]
+    out = [_field(section, fields[at]) for at in range(first, end)]
+    if omitted:
+        out.append(Item(f"… {omitted:,} more", "note"))
+    return out
+
+
+def _field(section: Section, field: Field) -> Item:
+    value = field_value(field)
+    label = f"{field.name}: {shorten(value, 48)}" if value else field.name
+    make = (lambda: _fields(section, field.children, field.omitted)) if field.children or field.omitted else None
+    return Item(printable(label), "field", field.span, section=section, field=field, make=make, bad=_is_bad(field))
+
+
+def _is_bad(field: Field) -> bool:
+    return bool(field.note) or (field.check is not None and field.check.outcome is CheckOutcome.MISMATCH)
+
+
+def details(item: Item) -> list[tuple[str, str]]:
+    """What is known about an item, as names and texts."""
+    rows: list[tuple[str, Any]] = []
+    if item.span is not None and item.place is not None:
+        start, end = item.place
+        payload = item.span.payload is not None
+        rows.append(("payload offset" if payload else "offset", f"{start} (0x{start:x})"))
+        rows.append(("size", f"{end - start:,}"))
+        rows.append(("file", item.span.source))
+    if item.field is not None:
+        field = item.field
+        rows += [("field", field.path), ("type", field.type), ("value", field_value(field))]
+        rows += [("meaning", field.meaning or field.doc), ("specification", field.doc_ref), ("damage", field.note)]
+        if field.check is not None:
+            rows.append(("checksum", f"{field.checksum}: {field.check}"))
+    elif item.section is not None:
+        section = item.section
+        rows += [("section", section.name), ("kind", section.kind), ("codec", section.codec), ("note", section.note)]
+    return [(name, printable(str(text))) for name, text in rows if text not in (None, "")]
+
+
+def find_bytes(source: Source, wanted: bytes, start: int) -> int | None:
+    """The offset of bytes in a file, searched from an offset on, then from the beginning; None without any.
+
+    Reads `WINDOW` bytes at a time.  Raises `SourceError` if reading fails.
+    """
+    for first in (max(0, start - source.origin), 0):
+        for at in range(first, source.size, WINDOW):
+            data = source.read_at(at, min(WINDOW + len(wanted) - 1, source.size - at))
+            if (found := data.find(wanted)) >= 0:
+                return source.origin + at + found
+    return None

@@ -1,0 +1,330 @@
+"""The screen that a person reads: its width, its colors, and tables laid out for both.
+
+Without a terminal, a table is as wide as its content and has no colors, so that piped output does not depend on the
+size of a window.  Nothing here imports rich: most commands print a few lines and should start quickly.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from exhume.cli.render import aligned, cell, human_size, table
+
+STYLES = {
+    "error": "1;31",
+    "unchecked": "1;35",
+    "warning": "1;33",
+    "note": "1;34",
+    "damaged": "1;31",
+    "incomplete": "1;35",
+    "partial": "1;33",
+    "ok": "1;32",
+    "whole": "1;32",
+    "complete": "1;32",
+    "heading": "1",
+    "offset": "36",
+    "type": "33",
+    "target": "35",
+    "faint": "2",
+}
+"""Codes of "select graphic rendition" (ECMA-48, 8.3.117) by what text is; the eight basic colors suit any theme."""
+
+FIELD_COLORS = ("32", "33", "34", "35", "36", "91", "92", "93", "94", "95", "96")
+"""Codes of neighboring fields in a hex dump, which repeat."""
+
+_COLUMN_STYLES = {"offset": "offset", "type": "type", "kind": "type", "target": "target", "meaning": "faint"}
+_BY_VALUE = frozenset(("verdict", "severity"))
+_SIZES = frozenset(("size", "stored", "stored size", "length", "intact", "intact bytes"))
+
+EMPTY = ("", "-")
+"""Cells that say nothing."""
+
+GAP = 2  # spaces between two columns
+PROSE = 40  # columns; sentences in a narrower column are hard to read
+INDENT = 8  # columns, of sentences that follow a row
+UNBROKEN = 1 << 30
+LONGEST = 40  # columns; a longer word, such as a path, may be broken where a table would not fit otherwise
+SHORTEST = 20  # columns; the same for a table that is followed by sentences
+NARROWEST = 40  # columns; a narrower window gets the tables of this width
+
+
+def wants_color(choice: str = "auto") -> bool:
+    """Whether standard output gets colors: `always`, `never`, or `auto`: on a terminal without `NO_COLOR`."""
+    if choice != "auto":
+        return choice == "always"
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def terminal_width() -> int | None:
+    """Columns of the terminal that standard output is; None for anything else."""
+    return max(NARROWEST, shutil.get_terminal_size().columns) if sys.stdout.isatty() else None
+
+
+def paint(text: str, code: str) -> str:
+    """Text between the escape sequences of a style."""
+    return f"\x1b[{code}m{text}\x1b[0m" if code and text else text
+
+
+def text_width(text: str) -> int:
+    """Columns that a terminal needs for text without control characters."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
+class Screen(NamedTuple):
+    """Where text for people goes: its width in columns (None: not a terminal), and whether it has colors."""
+
+    width: int | None = None
+    color: bool = False
+
+    def paint(self, text: str, style: str) -> str:
+        """Text in a style of `STYLES`; unchanged without colors."""
+        return paint(text, STYLES.get(style, "")) if self.color else text
+
+    def word(self, text: str) -> str:
+        """A verdict or severity in its own color."""
+        return self.paint(text, text)
+
+    def verdict(self, verdict: str, text: str) -> str:
+        """Text that begins with a verdict, with the color of the verdict there."""
+        return self.word(verdict) + text.removeprefix(verdict) if text.startswith(verdict) else text
+
+    def table(
+        self, rows: Iterable[Sequence[Any]], header: Sequence[str], *, sizes: bool = False, prose: bool = False
+    ) -> list[str]:
+        """The lines of a table; on a terminal no line is wider than it if that is possible between words.
+
+        Cells wrap between words.  Where even the longest words do not fit next to each other, each row is printed as a
+        block, one column per line.  With `sizes`, a terminal shows columns of sizes as `1.5 MiB`.  With `prose`, the
+        last column consists of sentences: they follow each row where they would be a narrow column.
+        """
+        if self.width is None and not self.color:
+            return table(rows, header)
+        known = list(rows)
+        if sizes and self.width is not None:
+            chosen = [at for at, name in enumerate(header) if name in _SIZES]
+            known = [[_human(value) if at in chosen else value for at, value in enumerate(row)] for row in known]
+        return _Layout(self, known, header, prose=prose).lines()
+
+    def columns(self, columns: Sequence[Sequence[Any]], header: Sequence[str]) -> list[str]:
+        """The lines of a table that is given by its columns, each with at least one value."""
+        if self == PLAIN:
+            return aligned(columns, header)
+        return self.table(zip(*columns, strict=True), header, sizes=True)
+
+    def narrower(self, columns: int) -> Screen:
+        """The same screen next to an indentation."""
+        return self if self.width is None else self._replace(width=max(NARROWEST, self.width - columns))
+
+    def wrap(self, text: str, indent: int) -> list[str]:
+        """Text in lines that fit, between words; all lines but the first start after `indent` spaces."""
+        if self.width is None or text_width(text) <= self.width:
+            return [text]
+        return [lead + line for lead, line in _wrapped(text, self.width, indent)]
+
+
+PLAIN = Screen()
+"""No terminal: any width, no colors."""
+
+
+class _Size(str):
+    """A size in human form, which is aligned like a number."""
+
+    __slots__ = ()
+
+
+def _human(value: Any) -> Any:
+    return _Size(human_size(value)) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+class _Layout:
+    """One table on a terminal."""
+
+    def __init__(self, screen: Screen, rows: list[Sequence[Any]], header: Sequence[str], *, prose: bool) -> None:
+        self._screen = screen
+        self._header = list(header)
+        self._cells = [[cell(value) for value in row] for row in rows]
+        columns = [[row[at] for row in rows] for at in range(len(header))]
+        self._right = [any(values) and all(map(_is_number, values)) for values in columns]
+        self._prose = prose
+
+    def lines(self) -> list[str]:
+        """The lines with their colors."""
+        widths = self._widths()
+        if self._prose and self._screen.width is not None and (widths is None or widths[-1] < self._least_prose()):
+            return self._with_prose(self._screen.width)
+        lines: list[str] = []
+        if widths is None and len(self._cells) > 1:
+            lines = self._hoisted()
+            widths = self._widths()
+        widths = widths or self._widths(LONGEST)
+        if widths is None:
+            return [*lines, *([""] if lines else []), *self._blocks()]
+        lines += self._row(self._header, widths, ["heading"] * len(widths))
+        for row in self._cells:
+            lines += self._row(row, widths, list(map(_style_of, self._header, row)))
+        return lines
+
+    def _widths(self, longest: int = UNBROKEN) -> list[int] | None:
+        """Widths of the columns that fit if no word is broken that is at most `longest` columns wide."""
+        natural = [max([text_width(name), *map(text_width, column)]) for name, column in self._columns()]
+        return natural if self._screen.width is None else self._fitted(natural, self._screen.width, longest)
+
+    def _least_prose(self) -> int:
+        return min(PROSE, max((text_width(row[-1]) for row in self._cells), default=0))
+
+    def _with_prose(self, width: int) -> list[str]:
+        """The table without its last column, whose text follows each row."""
+        texts, name = [row.pop() for row in self._cells], self._header.pop()
+        self._right.pop()
+        widths = self._widths() or self._widths(LONGEST) or self._widths(SHORTEST)
+        if widths is None:
+            for row, text in zip(self._cells, texts, strict=True):
+                row.append(text)
+            self._header.append(name)
+            return self._blocks()
+        lines = self._row(self._header, widths, ["heading"] * len(widths))
+        for row, text in zip(self._cells, texts, strict=True):
+            lines += self._row(row, widths, list(map(_style_of, self._header, row)))
+            if text not in EMPTY:
+                parts = _cell_lines(text, width - INDENT)
+                lines += [" " * INDENT + self._screen.paint(part, _style_of(name, text)) for part in parts]
+        return lines
+
+    def _columns(self) -> Iterator[tuple[str, list[str]]]:
+        for at, name in enumerate(self._header):
+            yield name, [row[at] for row in self._cells]
+
+    def _hoisted(self) -> list[str]:
+        """Take away the columns that say the same of every row; returns a line for each that is not empty."""
+        alike = [at for at in range(len(self._header)) if len({row[at] for row in self._cells}) == 1]
+        first = self._cells[0]
+        lines = []
+        for name, text in ((self._header[at], first[at]) for at in alike):
+            if text not in EMPTY:
+                first_line, *more = self._screen.wrap(f"{name}: {text}", INDENT)
+                value = self._screen.paint(first_line.removeprefix(name), _style_of(name, text))
+                lines += [self._screen.paint(name, "heading") + value, *more]
+        kept = [at for at in range(len(self._header)) if at not in alike]
+        self._header = [self._header[at] for at in kept]
+        self._right = [self._right[at] for at in kept]
+        self._cells = [[row[at] for at in kept] for row in self._cells]
+        return lines
+
+    def _fitted(self, natural: list[int], width: int, longest: int) -> list[int] | None:
+        """Widths whose sum fits: the widest columns of text become narrower, at most to their longest word."""
+        room = width - GAP * (len(natural) - 1)
+        if sum(natural) <= room:
+            return natural
+        least = [
+            natural[at] if self._right[at] else min(longest, max(map(_longest_word, [name, *column])))
+            for at, (name, column) in enumerate(self._columns())
+        ]
+        if sum(least) > room:
+            return None
+        low, high = 0, max(natural)  # the largest limit under which all fit
+        while low < high:
+            middle = (low + high + 1) // 2
+            if sum(map(max, least, (min(middle, one) for one in natural))) <= room:
+                low = middle
+            else:
+                high = middle - 1
+        return [max(small, min(low, one)) for small, one in zip(least, natural, strict=True)]
+
+    def _row(self, texts: Sequence[str], widths: list[int], styles: Sequence[str]) -> list[str]:
+        """The lines of one row: as many as its highest cell has."""
+        cells = [_cell_lines(text, width) for text, width in zip(texts, widths, strict=True)]
+        out = []
+        for number in range(max(map(len, cells), default=0)):
+            line, pending = "", 0  # spaces that only precede further text
+            for at, parts in enumerate(cells):
+                text = parts[number] if number < len(parts) else ""
+                space = widths[at] - text_width(text)
+                if text:
+                    before = space if self._right[at] else 0
+                    line += " " * (pending + before) + self._screen.paint(text, styles[at])
+                    pending = space - before + GAP
+                else:
+                    pending += space + GAP
+            out.append(line)
+        return out
+
+    def _blocks(self) -> list[str]:
+        """Each row as a block of lines, `column  value`, for tables that do not fit."""
+        label = max(map(text_width, self._header))
+        out: list[str] = []
+        for row in self._cells:
+            if out:
+                out.append("")
+            for name, text in zip(self._header, row, strict=True):
+                if text in EMPTY:
+                    continue
+                lead = self._screen.paint(name, "heading") + " " * (label - text_width(name) + GAP)
+                parts = _cell_lines(text.strip(), max(1, (self._screen.width or NARROWEST) - label - GAP))
+                style = _style_of(name, text)
+                out.append(lead + self._screen.paint(parts[0], style))
+                out += [" " * (label + GAP) + self._screen.paint(part, style) for part in parts[1:]]
+        return out
+
+
+def _style_of(name: str, text: str) -> str:
+    return text if name in _BY_VALUE else _COLUMN_STYLES.get(name, "")
+
+
+def _is_number(value: Any) -> bool:
+    """Whether a value is aligned as a number; an offset in a payload is text such as `+16`."""
+    if isinstance(value, str):
+        return isinstance(value, _Size) or not value or value.removeprefix("+").isdigit()
+    return value is None or (isinstance(value, (int, float)) and not isinstance(value, bool))
+
+
+def _longest_word(text: str) -> int:
+    indent = len(text) - len(text.lstrip(" "))
+    return indent + max(map(text_width, text.split()), default=0)
+
+
+def _cell_lines(text: str, width: int) -> list[str]:
+    if text_width(text) <= width:
+        return [text]
+    indent = len(text) - len(text.lstrip(" "))
+    return [lead + line for lead, line in _wrapped(text, width, indent)]
+
+
+def _wrapped(text: str, width: int, indent: int) -> list[tuple[str, str]]:
+    """Lead and text of each line, broken between words; only a word that is longer than a line is broken itself."""
+    lead = " " * (len(text) - len(text.lstrip(" ")))
+    out: list[tuple[str, str]] = []
+    line, used = "", len(lead)
+    for word in text.split():
+        size = text_width(word)
+        while indent + size > width > indent:
+            if line:
+                out.append((lead, line))
+                lead, line = " " * indent, ""
+            part = _part(word, width - indent)
+            out.append((lead, part))
+            word = word[len(part) :]
+            lead, used, size = " " * indent, indent, text_width(word)
+        if line and used + 1 + size > width:
+            out.append((lead, line))
+            lead = " " * indent
+            line, used = word, indent + size
+        else:
+            used += size + (1 if line else 0)
+            line = f"{line} {word}" if line else word
+    out.append((lead, line))
+    return out
+
+
+def _part(word: str, width: int) -> str:
+    """The beginning of a word that fits: to its last separator, else as many characters as fit."""
+    end = width if word.isascii() else next(n for n in range(len(word), 0, -1) if text_width(word[:n]) <= width)
+    at = max(word.rfind(mark, width // 2, end) for mark in "/._-:,=")
+    return word[: at + 1] if at > 0 else word[: max(1, end)]

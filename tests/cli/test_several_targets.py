@@ -1,0 +1,130 @@
+"""Several targets: names before matches, counts with a total, one line at the end, and quiet where nothing matches."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Cli = Callable[..., Any]
+
+QUERIES = {
+    "clp_s/demo.clps": ("name: *", 3),
+    "zs/words-none.zs": ("late", 5),
+    "ark/log": ("*", None),
+    "kv_ir/small.clp": ("*", 4),
+    "clp_ir/small.clp": ("*", 5),
+    "leveldb/small": ("", 3),
+}
+
+
+@pytest.fixture(params=sorted(QUERIES))
+def pair(request: Any, samples: Path, tmp_path: Path) -> tuple[list[Path], str, int]:
+    """Two copies of an archive, a query, and how many matches it has in each."""
+    sample = samples / request.param
+    query, count = QUERIES[request.param]
+    targets = [tmp_path / f"one-{sample.name}", tmp_path / f"two-{sample.name}"]
+    for target in targets:
+        (shutil.copytree if sample.is_dir() else shutil.copyfile)(sample, target)
+    return targets, query, count or -1
+
+
+def test_matches_follow_the_names_of_their_targets(pair: tuple[list[Path], str, int], exhume_cli: Cli) -> None:
+    targets, query, _ = pair
+    alone = [exhume_cli("search", target, query).text.splitlines() for target in targets]
+    assert alone[0]
+    assert alone[0] == alone[1]
+    expected = [f"{target}:{line}" for target, lines in zip(targets, alone, strict=True) for line in lines]
+    both = exhume_cli("search", *targets, query)
+    assert both.text.splitlines() == expected
+    assert both.err.endswith("2 of 2 targets with matches\n")
+    assert exhume_cli("search", "-h", *targets, query).text.splitlines() == alone[0] * 2
+    assert exhume_cli("search", "--with-filename", targets[1], query).text.splitlines() == expected[len(alone[0]) :]
+
+
+def test_counts_are_for_each_target_with_a_total(pair: tuple[list[Path], str, int], exhume_cli: Cli) -> None:
+    targets, query, count = pair
+    alone = int(exhume_cli("search", targets[0], query, "--count").text)
+    assert count in (-1, alone)
+    lines = [f"{targets[0]}: {alone}", f"{targets[1]}: {alone}", f"total: {alone * 2}"]
+    assert exhume_cli("search", *targets, query, "--count").text.splitlines() == lines
+    document = json.loads(exhume_cli("search", *targets, query, "--count", "--json").out)
+    assert document["count"] == alone * 2
+    assert document["targets"] == [{"target": str(target), "count": alone} for target in targets]
+
+
+def test_names_do_not_depend_on_the_number_of_jobs(samples: Path, exhume_cli: Cli) -> None:
+    words = [samples / "zs/words-none.zs", samples / "zs/words-none.zs"]
+    for more in ([], ["--count"]):
+        alone, both = (exhume_cli("search", *words, "late", *more, "--jobs", jobs) for jobs in ("1", "2"))
+        assert (alone.code, alone.out, alone.err) == (both.code, both.out, both.err)
+
+
+def test_targets_without_a_match_are_silent(samples: Path, tmp_path: Path, exhume_cli: Cli) -> None:
+    targets = [samples / "clp_s/demo.clps", samples / "clp_s/tiny.clps"]
+    ran = exhume_cli("search", *targets, "nam: plain")
+    assert ran.text == ""
+    assert ran.err.count("\n") == 3
+    assert "no record has a column nam" in ran.err
+    assert "0 of 2 targets with matches" in ran.err
+    assert exhume_cli("search", *targets, "a: 1").err == "exhume: 1 of 2 targets with matches\n"
+    loud = exhume_cli("search", *targets, "a: 1", "-v").err
+    assert f"{targets[0]}: no record has a column a" in loud
+    assert exhume_cli("search", targets[0], "name: absent").err == ""
+    assert "nothing to read" in exhume_cli("search", targets[0], "name: absent", "-v").err
+
+
+def test_a_column_that_no_record_has_is_not_an_empty_object(samples: Path, exhume_cli: Cli) -> None:
+    demo, tiny = samples / "clp_s/demo.clps", samples / "clp_s/tiny.clps"
+    ran = exhume_cli("search", demo, "*", "--projection", "nam")
+    assert (ran.code, ran.text) == (1, "")
+    assert "no record has a column nam (did you mean 'name'?)" in ran.err
+    ran = exhume_cli("search", demo, tiny, "*", "--projection", "a", "-q")
+    assert ran.text == f'{tiny}:{{"a":1}}\n{tiny}:{{"a":2}}\n'
+    assert "no record has a column nam" in exhume_cli("search", demo, "*", "--projection", "nam,name").err
+
+
+def test_names_are_only_before_lines(samples: Path, exhume_cli: Cli) -> None:
+    words = [samples / "zs/words-none.zs", samples / "zs/words-none.zs"]
+    assert str(words[0]) not in exhume_cli("search", *words, "late", "--terminator", "\\0").text
+    assert exhume_cli("search", "-H", *words, "late", "--terminator", "\\0").code == 2
+    assert exhume_cli("search", "-H", *words, "late", "--json").code == 2
+    assert len(exhume_cli("search", *words, "late", "--terminator", "\\n").text.splitlines()) == 10
+
+
+@pytest.mark.parametrize("verb", ["info", "list"])
+def test_info_and_list_take_several_targets(verb: str, samples: Path, exhume_cli: Cli) -> None:
+    targets = [samples / "zs/words-none.zs", samples / "clp_s/tiny.clps"]
+    alone = [exhume_cli(verb, target).text for target in targets]
+    text = "".join(f"{target}:\n{one}\n" for target, one in zip(targets, alone, strict=True))
+    ran = exhume_cli(verb, targets[0], "absent", targets[1])
+    assert (ran.code, ran.text) == (1, text)
+    assert "absent" in ran.err
+    documents = exhume_cli(verb, *targets, "--json").text
+    decoder, found = json.JSONDecoder(), []
+    while documents.strip():
+        document, end = decoder.raw_decode(documents)
+        found.append(document["target"])
+        documents = documents[end:].lstrip()
+    assert found == list(map(str, targets))
+    assert exhume_cli(verb).code == 2
+
+
+def test_several_targets_are_not_exported_to_a_file(samples: Path, tmp_path: Path, exhume_cli: Cli) -> None:
+    words = samples / "zs/words-none.zs"
+    ran = exhume_cli("export", words, words, "--to", "csv", "-o", tmp_path / "one.csv")
+    assert ran.code == 2
+    assert f"-o {tmp_path}/one/" in ran.err.replace("\n", "")
+    assert not (tmp_path / "one.csv").exists()
+    ran = exhume_cli("export", words, words, "--to", "csv", "-o", tmp_path / "one")
+    assert "2 of 2 targets exported" in ran.err
+    assert len(list((tmp_path / "one").iterdir())) == 2
+
+
+def test_verify_ends_with_a_total(samples: Path, exhume_cli: Cli) -> None:
+    words = samples / "zs/words-none.zs"
+    assert exhume_cli("verify", words, words).text.splitlines()[-1] == "total: ok (2 ok)"

@@ -1,0 +1,71 @@
+"""Named pipes as targets, whole sentences in completion, and what archives say of themselves in a Python session."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import exhume
+from exhume.cli.completing import completions
+from exhume.cli.main import main
+
+Cli = Callable[..., Any]
+
+
+def test_the_output_of_a_command_is_a_target(samples: Path) -> None:
+    words = samples / "zs/words-none.zs"
+    line = f'"{sys.executable}" -m exhume verify <(cat "{words}")'
+    ran = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    assert ": zs: ok" in ran.stdout
+
+
+def test_a_named_pipe_is_read_once(samples: Path, tmp_path: Path, exhume_cli: Cli) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with subprocess.Popen(["cp", samples / "zs/words-none.zs", pipe]):
+        assert exhume_cli("info", pipe, "--json").code == 0
+
+
+def test_completion_shows_whole_sentences() -> None:
+    texts = {value: text for _, value, text in completions(main, [], "")}
+    assert len(texts) > 20
+    assert not [text for text in texts.values() if not text.endswith(".")]
+    assert not [text for text in texts.values() if text.endswith("...")]
+
+
+def test_completion_of_an_archive_offers_what_users_call(samples: Path) -> None:
+    with exhume.open(samples / "clp_s/demo.clps") as archive:
+        offered = [name for name in dir(archive) if name[0] != "_"]
+        assert all(hasattr(archive, name) for name in offered)
+    assert {"events", "search", "to_arrow", "verify", "sections"} <= set(offered)
+    assert len(offered) < 25
+
+
+@pytest.mark.parametrize(
+    "sample", ["clp_s/demo.clps", "zs/words-none.zs", "ark/log", "data_bundle/zlib", "caf/empty.caf"]
+)
+def test_an_archive_says_whether_it_is_closed_and_does_not_pickle(sample: str, samples: Path) -> None:
+    with exhume.open(samples / sample) as archive:
+        assert "closed" not in repr(archive)
+        with pytest.raises(TypeError, match=r"cannot pickle an open archive .*: pass its path"):
+            pickle.dumps(archive)
+    assert repr(archive).endswith(", closed>")
+
+
+def test_a_specification_is_shown_by_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "pair.ksy"
+    path.write_text("meta: {id: pair}\nseq: [{id: first, type: u1}]\n")
+    assert repr(exhume.compile_ksy(path)) == "<Specification 'pair'>"
+
+
+def test_the_truth_of_a_verification_is_not_its_verdict(samples: Path) -> None:
+    with pytest.raises(TypeError, match="verdict"):
+        bool(exhume.verify(samples / "zs/words-none.zs"))
