@@ -8,7 +8,7 @@ from libc.string cimport memchr, memcmp, memcpy, memset
 
 from exhume.native.types import OVERLONG, Scan, malformed_records
 
-VERSION = 43
+VERSION = 44
 
 cdef extern from *:
     """
@@ -406,3 +406,4 @@ def next_block(const unsigned char[::1] data not None, int64_t start, int64_t st
 
 
 include "../formats/leveldb/native.pxi"
+include "../formats/leveldb/logs.pxi"

@@ -10,13 +10,11 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Iterator
-from pathlib import PurePath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from exhume.errors import ExhumeError, Span
 from exhume.findings import Finding
 from exhume.formats.leveldb import checks
-from exhume.formats.leveldb.blobs import BlobStore
 from exhume.formats.leveldb.checks import Report
 from exhume.formats.leveldb.comparators import Comparator, comparator_of
 from exhume.formats.leveldb.files import DbFile, list_files, load_manifest, named_manifest, old_manifests
@@ -32,6 +30,9 @@ from exhume.io.cached import cached_property
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
+
+if TYPE_CHECKING:
+    from exhume.formats.leveldb.blobs import BlobStore
 
 MOST_UNREAD = 100
 LOOKED_AT = 16
@@ -105,6 +106,8 @@ class DatabaseDirectory:
         self.missing_log = f"{self.manifest.log_number:06d}.log"
         span = Span(self.missing_log, 0, 0)
         folder = log_folder(self._options())
+        from pathlib import PurePath
+
         if folder and PurePath(folder).name != PurePath(self.tree.name).name:  # it may have been moved, not renamed
             report(checks.LOGS_ELSEWHERE, span=span, actual=folder)
         else:
@@ -197,6 +200,8 @@ class DatabaseDirectory:
     @cached_property
     def blobs(self) -> BlobStore:
         """The blob files."""
+        from exhume.formats.leveldb.blobs import BlobStore
+
         names = {file.number: file.name for file in self.files if file.kind == "blob" and file.size is not None}
         return BlobStore(names, self.source, self.limits)
 

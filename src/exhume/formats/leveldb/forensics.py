@@ -13,7 +13,6 @@ from typing import NamedTuple
 from exhume.errors import ExhumeError
 from exhume.formats.leveldb import checks, layout
 from exhume.formats.leveldb.checks import Report
-from exhume.formats.leveldb.finder import find_blocks, is_entries
 from exhume.formats.leveldb.kernel import LeveldbRows
 from exhume.formats.leveldb.large import LargeBlock
 from exhume.formats.leveldb.ranges import PIECE
@@ -119,6 +118,8 @@ def find_data_blocks(table: Table) -> Iterator[TableBlock]:
 
     Index, metaindex and property blocks are recognised and left out.
     """
+    from exhume.formats.leveldb.finder import find_blocks, is_entries
+
     found = list(find_blocks(table))
     places = {block.handle for block in found}
     with_entries = [block for block in found if is_entries(table, block)]

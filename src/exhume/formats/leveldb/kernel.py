@@ -16,6 +16,15 @@ block_codecs = _implementation.block_codecs
 block_handles = _implementation.block_handles
 filled_blocks = _implementation.filled_blocks
 number_range = _implementation.number_range
+single_writes = _implementation.single_writes
 table_blocks = _implementation.table_blocks
 
-__all__ = ["LeveldbRows", "block_codecs", "block_handles", "filled_blocks", "number_range", "table_blocks"]
+__all__ = [
+    "LeveldbRows",
+    "block_codecs",
+    "block_handles",
+    "filled_blocks",
+    "number_range",
+    "single_writes",
+    "table_blocks",
+]

@@ -6,11 +6,9 @@ Spec: LevelDB doc/table_format.md.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from exhume.codecs.blocks import snappy_size
 from exhume.codecs.checksums import RunningChecksum
-from exhume.codecs.passing import SEQUENTIAL, Forward, StoredContent
 from exhume.errors import CodecError, LimitExceededError, Span, UnsupportedFeatureError
 from exhume.formats.leveldb import checks, layout
 from exhume.formats.leveldb.blocks import block_codec, codec_name, context_modifier, sealed_checksum
@@ -24,6 +22,9 @@ from exhume.io.values import LargeValue
 from exhume.layout.measured import note_payload
 from exhume.limits import Limits
 from exhume.native.kernel import BLOCK_BOMB, BLOCK_FINE, BLOCK_LENGTHS, BLOCK_SHARED, BLOCK_SHORT_KEY
+
+if TYPE_CHECKING:
+    from exhume.codecs.passing import StoredContent
 
 
 class BlockOwner(Protocol):
@@ -99,6 +100,8 @@ class LargeBlock:
     def entries(self, rank: int, place: Any) -> tuple[list[tuple[Any, ...]], int, int, int]:
         """The entries as `kernel.internal_entries` returns them; values above `LONG` bytes, or
         the limit `payload_size`, are `LargeValue`."""
+        from exhume.codecs.passing import Forward
+
         forward = Forward(self._content.pieces(0, self.end))
         out: list[tuple[Any, ...]] = []
         self.starts = set()
@@ -156,6 +159,9 @@ def read_large(
 
     A wrong checksum is reported, unless the block is `forced`: then it was read before, and was too large.
     """
+    from exhume.codecs.blocks import snappy_size
+    from exhume.codecs.passing import SEQUENTIAL, StoredContent
+
     _, family, version, _, _ = file.rules
     source, (offset, size) = file.source, handle
     trailer = source.read_at(offset + size, handle.stop - offset - size)

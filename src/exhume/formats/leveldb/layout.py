@@ -9,16 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from exhume_ksy.facts.leveldb_blob_index import Kinds as BlobKinds
 from exhume_ksy.facts.leveldb_filter import LeveldbFilter
 from exhume_ksy.facts.leveldb_footer import ChecksumTypes
 from exhume_ksy.facts.leveldb_version_edit import AttributeTags
 from exhume_ksy.facts.leveldb_write_batch import OperationTypes as OperationTypes
 from exhume_ksy.fast import leveldb_version_edit as edits
 from exhume_ksy.fast._layout import LayoutError as LayoutError
-from exhume_ksy.fast.leveldb_blob_file import read_file_footer as read_blob_footer
-from exhume_ksy.fast.leveldb_blob_file import read_file_header as read_blob_header
-from exhume_ksy.fast.leveldb_blob_index import read_leveldb_blob_index
 from exhume_ksy.fast.leveldb_block import read_leveldb_block, scan_entry
 from exhume_ksy.fast.leveldb_block_handle import LeveldbBlockHandle, flat_leveldb_block_handle
 from exhume_ksy.fast.leveldb_bytes import LeveldbBytes
@@ -29,7 +25,7 @@ from exhume_ksy.fast.leveldb_log import FragmentData, read_fragment_data
 from exhume_ksy.fast.leveldb_log import flat_fragment as flat_fragment
 from exhume_ksy.fast.leveldb_table import flat_block_trailer as flat_block_trailer
 from exhume_ksy.fast.leveldb_varint import read_leveldb_varint as read_leveldb_varint
-from exhume_ksy.fast.leveldb_write_batch import flat_operation
+from exhume_ksy.fast.leveldb_write_batch import flat_operation as flat_operation
 
 from exhume.codecs.checksums import masked_crc32c
 from exhume.counts import counted
@@ -344,14 +340,18 @@ class BlobIndex(NamedTuple):
 
 def parse_blob_header(data: bytes, where: Span) -> BlobHeader:
     """The header at the start of a blob file at `where`; raises LDB-341."""
-    raw, _ = read(read_blob_header, data, where, checks.BLOB_FILE)
+    from exhume_ksy.fast.leveldb_blob_file import read_file_header
+
+    raw, _ = read(read_file_header, data, where, checks.BLOB_FILE)
     return BlobHeader(raw.column_family, raw.compression, raw.flags)
 
 
 def parse_blob_footer(data: bytes) -> BlobFooter | None:
     """The footer of a blob file; None for other bytes, such as the end of a value."""
+    from exhume_ksy.fast.leveldb_blob_file import read_file_footer
+
     try:
-        raw, _ = read_blob_footer(data, 0, len(data))
+        raw, _ = read_file_footer(data, 0, len(data))
     except LayoutError:
         return None
     return BlobFooter(raw.num_blobs) if masked_crc32c(data[:BLOB_FOOTER_CHECKED]) == raw.checksum else None
@@ -359,7 +359,9 @@ def parse_blob_footer(data: bytes) -> BlobFooter | None:
 
 def blob_footer_checksum(data: bytes) -> int:
     """The checksum that a footer has."""
-    return read_blob_footer(data, 0, len(data))[0].checksum
+    from exhume_ksy.fast.leveldb_blob_file import read_file_footer
+
+    return read_file_footer(data, 0, len(data))[0].checksum
 
 
 def parse_blob_head(data: bytes) -> BlobHead:
@@ -369,14 +371,17 @@ def parse_blob_head(data: bytes) -> BlobHead:
 
 def parse_blob_index(stored: bytes) -> BlobIndex:
     """A reference to a value; raises LDB-123 for the forms of the old BlobDB, and LDB-342."""
+    from exhume_ksy.facts.leveldb_blob_index import Kinds
+    from exhume_ksy.fast.leveldb_blob_index import read_leveldb_blob_index
+
     try:
         raw, end = read_leveldb_blob_index(stored, 0, len(stored))
     except LayoutError as error:
         raise checks.VALUE.error(
             str(error.path), field_path=error.path, expected=error.expected, actual=error.found
         ) from error
-    if raw.kind != BlobKinds.BLOB:
-        raise checks.VALUE_FORM.error("a value that expires", actual=BlobKinds(raw.kind).name.lower())
+    if raw.kind != Kinds.BLOB:
+        raise checks.VALUE_FORM.error("a value that expires", actual=Kinds(raw.kind).name.lower())
     if not raw.file_number:
         raise checks.VALUE_FORM.error("a value in the table itself, outside its blocks")
     if end != len(stored):

@@ -9,7 +9,7 @@ Spec: LevelDB doc/log_format.md, db/write_batch.cc; RocksDB db/log_format.h.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -103,6 +103,13 @@ class LogReader:
     """What was reported since then and may be about an earlier use of the file, each with the bytes it took."""
     remains: int | None = None
     """Where in the file an earlier use of it begins, after iteration; None if there is none."""
+    take: Callable[[bytes, int, int], int] | None = None
+    """Takes the single writes of a block from an offset on, which are then no records, and returns where they end; the
+    third argument is the absolute offset of the block."""
+    _open: bool = False
+    """Whether the last fragment is not the last of its record."""
+    _taken: bool = False
+    """Whether anything was taken."""
     about: list[tuple[int, int]] = field(default_factory=list)
     """The ranges of fragments that are about the log itself, so far; offsets in the file."""
 
@@ -112,9 +119,9 @@ class LogReader:
         total = records = 0
         everything = self.source.span(0, self.source.size)
         for fragment, data in self._fragments():
-            kind = fragment.kind
+            kind, self._open = fragment.kind, bool(fragments)
             if kind not in RECORDS:
-                if not self._take_note(fragment, data, records > 0 or bool(fragments)):
+                if not self._take_note(fragment, data, records > 0 or self._open or self._taken):
                     return
                 continue
             if kind == FULL and not fragments and not fragment.earlier and self._codec is None and not self._headless:
@@ -132,6 +139,7 @@ class LogReader:
             if kind in (MIDDLE, LAST) and not fragments:
                 self._drop([fragment], "a continuation without its first fragment")
                 continue
+            self._open = kind not in (FULL, LAST)
             parts.append(data)
             fragments.append(fragment)
             total += len(data)
@@ -249,7 +257,7 @@ class LogReader:
         origin = self.source.origin
         last = base + BLOCK > self.source.size  # the file ends in this block
         at, end = 0, len(data)
-        while end - at >= HEADER:
+        while end - (at := self._pass_writes(data, at, origin + base)) >= HEADER:
             try:
                 stop, stored, size, kind, number, start, _ = flat_fragment(data, at, end)
             except LayoutError as error:
@@ -299,6 +307,14 @@ class LogReader:
         if any(data[at:]):
             rule = checks.LOG_TAIL if last else checks.LOG_FILL
             self._tell(rule, span=self.source.span(base + at, base + end), lost=end - at)
+
+    def _pass_writes(self, data: bytes, at: int, base: int) -> int:
+        """Has single writes taken where a whole fragment is a whole record of this log, as it is stored."""
+        if self.take is None or self._open or self._codec is not None or self._headless or self.remains is not None:
+            return at
+        stop = self.take(data, at, base) if self.limits.payload_size >= BLOCK else at
+        self._taken = self._taken or stop > at
+        return stop
 
     def _is_earlier(self, kind: int, number: int, at: int, intact: bool) -> bool:
         """Whether the fragment at `at` is from an earlier use of the file."""

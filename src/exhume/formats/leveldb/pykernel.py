@@ -11,12 +11,21 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
+from exhume.codecs.checksums import masked_crc32c
 from exhume.formats.leveldb.blocks import build_block
 from exhume.formats.leveldb.keys import key_text
-from exhume.formats.leveldb.layout import BLOCK_TRAILER, fills_block, flat_block_trailer
-from exhume.formats.leveldb.layout_facts import Compressions
+from exhume.formats.leveldb.layout import (
+    BLOCK_TRAILER,
+    LayoutError,
+    OperationTypes,
+    fills_block,
+    flat_block_trailer,
+    flat_fragment,
+    flat_operation,
+)
+from exhume.formats.leveldb.layout_facts import BATCH, CHECKED, Compressions, FragmentTypes
 from exhume.formats.leveldb.model import DELETIONS, ValueTypes
-from exhume.formats.leveldb.wire import InternalKey
+from exhume.formats.leveldb.wire import MAX_SEQUENCE, InternalKey
 from exhume.io.jsonout import dump_bytes
 
 if TYPE_CHECKING:
@@ -348,3 +357,44 @@ def filled_blocks(stored: bytes, begin: int, offsets: memoryview, sizes: memoryv
             return 0
         found += 1
     return found
+
+
+def single_writes(
+    block: bytes, at: int, base: int, rank: int, made: type, place: tuple[str, int, Any, bool, tuple[int, ...]]
+) -> tuple[list[tuple[bytes, int, int, int, bytes, Any]], int, int, int, int]:
+    """The writes of a log that each have a batch and a fragment of their own, from the fragment at `at` of a block on.
+
+    Returns the items (see `table.Item`) of the first ones that are intact puts or deletions in the column family 0,
+    and where the fragment after them begins; the first of their sequence numbers (-1 without one), the highest, and a
+    bit for each of their types.  `base` is the offset of the block in the file, `rank` that of the first item; those
+    of the others are 2 higher each.  `place` has the constant fields of their places, which are instances of `made`:
+    file, number, checksum, referenced and operations.  Raises `ValueError` for a negative `at`.
+    """
+    name, number, sound, referenced, operations = place
+    out: list[tuple[bytes, int, int, int, bytes, Any]] = []
+    end, first, highest, kinds = len(block), -1, 0, 0
+    if at < 0:
+        raise ValueError("an offset outside the block")
+    while at < end:
+        try:
+            stop, stored, _, kind, _, begin, _ = flat_fragment(block, at, end)
+            if kind != FragmentTypes.FULL or stop - begin <= BATCH.size:
+                break
+            sequence, count = BATCH.unpack_from(block, begin)
+            if count != 1 or sequence > MAX_SEQUENCE:
+                break
+            done, kind, _, key, key_end, value, value_end, _, _, _, _ = flat_operation(block, begin + BATCH.size, stop)
+        except LayoutError:
+            break
+        if done != stop or kind not in (OperationTypes.VALUE, OperationTypes.DELETION):
+            break
+        if masked_crc32c(block[at + CHECKED : stop]) != stored:
+            break
+        where = made(
+            name, number, None, base + at, base + stop, sound, referenced, None, sequence, 1, 0, operations
+        )  # fmt: skip
+        inverted = _TOP - (sequence << 8 | kind)
+        out.append((block[key:key_end], inverted, rank, BATCH.size, block[value:value_end], where))
+        first = sequence if first < 0 else first
+        highest, kinds, rank, at = max(highest, sequence), kinds | 1 << kind, rank + 2, stop
+    return out, at, first, highest, kinds

@@ -5,7 +5,6 @@ Spec: LevelDB doc/impl.md.
 
 from __future__ import annotations
 
-import json
 from array import array
 from bisect import bisect_left
 from collections import Counter
@@ -23,10 +22,8 @@ from exhume.formats.leveldb.keys import key_text
 from exhume.formats.leveldb.large import LONG
 from exhume.formats.leveldb.merge import RangeDeletion, merge_runs, whole_keys
 from exhume.formats.leveldb.model import ELSEWHERE, PUTS, Extra, Place, Role, Status, ValueTypes, Version, type_name
-from exhume.formats.leveldb.pykernel import judge
 from exhume.formats.leveldb.table import Item, Table
 from exhume.formats.leveldb.values import Resolver, entity_columns
-from exhume.io.jsonout import dump_bytes, dump_pieces
 from exhume.io.parallel import map_ordered
 from exhume.io.values import LargeValue, whole
 from exhume.native.kernel import COMPILED
@@ -187,6 +184,8 @@ def json_parts(rows: LeveldbRows) -> Iterable[bytes]:
 
 
 def _json_parts(found: list[Version]) -> Iterator[bytes]:
+    from exhume.io.jsonout import dump_bytes, dump_pieces
+
     for one in found:
         if one.extra is None or one.extra.large is None:
             yield _json_lines([one])
@@ -197,6 +196,10 @@ def _json_parts(found: list[Version]) -> Iterator[bytes]:
 
 
 def _json_lines(found: list[Version]) -> bytes:
+    import json
+
+    from exhume.io.jsonout import dump_bytes
+
     lines = []
     for one in found:
         shown = "null" if one.status is Status.UNRESOLVED else dump_bytes(one.value)
@@ -293,6 +296,8 @@ def ordered_rows(
 
     A range deletion reaches over keys as the comparator orders them.
     """
+    from exhume.formats.leveldb.pykernel import judge
+
     keyed = [(order.sort_key(item[0]), item) for item in items]
     keyed.sort(key=lambda pair: (pair[0], pair[1][1:4]))
     judged: list[list[Any]] = [[key[:2], b"", item[1], 0, 0, 0, -1] for key, item in keyed]

@@ -16,6 +16,7 @@ from exhume.errors import ExhumeError, LimitExceededError, MissingDependencyErro
 from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.checks import Recorder, Report
 from exhume.formats.leveldb.files import DbFile
+from exhume.formats.leveldb.kernel import single_writes
 from exhume.formats.leveldb.layout import Batch, Mark, Operation, OperationTypes, parse_batch, parse_write
 from exhume.formats.leveldb.layout_facts import BATCH
 from exhume.formats.leveldb.log import LogReader
@@ -50,6 +51,18 @@ class Pending(NamedTuple):
     batch: LogBatch
     log: int
     sequence: int
+
+
+class Writes(NamedTuple):
+    """Batches of one write each, as items in the order of the log: puts and deletions in the column family 0."""
+
+    items: list[Item]
+    sequence: int
+    """The sequence number of the first."""
+    highest: int
+    kinds: frozenset[int]
+    stated: int = 1
+    marks: tuple[Mark, ...] = ()
 
 
 Unused = tuple[Status, int, list[Item]]
@@ -105,19 +118,25 @@ class Replay:
         """Reads the next log to its end, or as far as the limits allow."""
         log = LoadedLog(file.number)
         batches, earlier, timestamps = self._read(source, file, log)
-        log.records = len(batches)
+        log.records = sum(len(one.items) if isinstance(one, Writes) else 1 for one in batches)
         log.rule, log.evidence = self._rule or SequenceRule.PER_OPERATION, "given"
         if self._rule is None:
-            log.rule, log.evidence = _rule_of([one.batch for one in batches], self._is_dacha)
+            log.rule, log.evidence = _rule_of(
+                [one if isinstance(one, Writes) else one.batch for one in batches], self._is_dacha
+            )
         run = _Run(self._manifest, self._prepared, log, file.number, timestamps)
         batches.reverse()
         while batches:  # of which only the items are kept
-            run.apply(batches.pop())
+            one = batches.pop()
+            if isinstance(one, Writes):
+                run.take(one)
+            else:
+                run.apply(one)
         old: dict[int, list[Item]] = {}
-        for one in earlier:
-            for number, operation in enumerate(one.batch.operations):
+        for before in earlier:
+            for number, operation in enumerate(before.batch.operations):
                 old.setdefault(operation.column_family, []).append(
-                    _item(operation, one, one.batch.sequence + number, operation.key, operation.value)
+                    _item(operation, before, before.batch.sequence + number, operation.key, operation.value)
                 )
         log.unused += [(Status.UNREFERENCED, family, items) for family, items in old.items()]
         for items in (*log.items.values(), *(items for _, _, items in log.unused)):
@@ -131,14 +150,29 @@ class Replay:
 
     def _read(
         self, source: Source, file: DbFile, log: LoadedLog
-    ) -> tuple[list[LogBatch], list[LogBatch], dict[int, int]]:
+    ) -> tuple[list[LogBatch | Writes], list[LogBatch], dict[int, int]]:
         """The batches of a log, and those of an earlier use of its file that are complete."""
-        batches: list[LogBatch] = []
+        batches: list[LogBatch | Writes] = []
         earlier: list[LogBatch] = []
         report = log.recorded
         reader = LogReader(source, report, self._limits, file.number)
+        ordinals = itertools.count()
+        place_of = (source.name, file.number, Verdict.GOOD, file.role is Role.LIVE, _ALONE)
+
+        def take(block: bytes, at: int, base: int) -> int:
+            nonlocal ordinals
+            ordinal = next(ordinals)
+            rank = (file.number << 33) + 2 * ordinal + 1
+            items, at, first, highest, kinds = single_writes(block, at, base, rank, Place, place_of)
+            ordinals = itertools.count(ordinal + len(items))
+            if items:
+                batches.append(Writes(items, first, highest, frozenset(n for n in range(8) if kinds >> n & 1)))
+            return at
+
+        reader.take = take
         try:
-            for ordinal, record in enumerate(reader):
+            for record in reader:
+                ordinal = next(ordinals)
                 batch, offsets = parse_write(record.payload), _ALONE
                 if batch is None:
                     span = source.span(record.offset - source.origin, record.end - source.origin)
@@ -231,6 +265,22 @@ class _Run:
         if self._section:  # it was never ended, so it was never prepared
             self._log.unused += _unused(Status.PREPARED, self._section)
 
+    def take(self, writes: Writes) -> None:
+        """The same as `apply` for batches of one write each."""
+        log, items = self._log, writes.items
+        if self._timestamps.get(0):
+            items = [self._without_timestamp(item) for item in items]
+        log.last_sequence = max(log.last_sequence, writes.highest)
+        if not self._is_applied(0):
+            self._stale_items(0).extend(items)
+            return
+        log.kinds |= writes.kinds
+        log.items.setdefault(0, []).extend(items)
+
+    def _without_timestamp(self, item: Item) -> Item:
+        key, inverted, rank, at, value, place = item
+        return self._plain(Operation((_TOP - inverted) & 0xFF, key, value, at, 0))[0], inverted, rank, at, value, place
+
     def _begin(self, sequence: int) -> None:
         self._sequence, self._section, self._empty = sequence, None, True
         self._written.clear()
@@ -299,20 +349,22 @@ class _Run:
         log.last_sequence = max(log.last_sequence, sequence)
         key, value = self._plain(operation)
         item = _item(operation, one, sequence, key, value)
-        applies = self._applies.get(family)
-        if applies is None:
-            applies = self._manifest is None or self._manifest.is_live_log(self._number, family)
-            self._applies[family] = applies
-            if not applies:
-                self._stale[family] = []
-                log.unused.append((Status.UNREFERENCED, family, self._stale[family]))
-        if not applies or (number != self._number and not self._is_live(number, family)):
+        if not self._is_applied(family) or (number != self._number and not self._is_live(number, family)):
             self._stale_items(family).append(item)
             return
         log.kinds.add(operation.value_type)
         if operation.value_type == _RANGE:
             log.ranges.append(RangeDeletion(key, value, sequence, family))
         log.items.setdefault(family, []).append(item)
+
+    def _is_applied(self, family: int) -> bool:
+        """Whether the state takes operations of this log in a column family."""
+        applies = self._applies.get(family)
+        if applies is None:
+            applies = self._applies[family] = self._is_live(self._number, family)
+            if not applies:
+                self._stale_items(family)
+        return applies
 
     def _is_live(self, number: int, family: int) -> bool:
         return self._manifest is None or self._manifest.is_live_log(number, family)
@@ -335,9 +387,9 @@ class _Run:
         return operation.key[:-size], value
 
 
-def _rule_of(batches: list[Batch], is_dacha: Callable[[], bool]) -> tuple[SequenceRule, str]:
+def _rule_of(batches: list[Batch | Writes], is_dacha: Callable[[], bool]) -> tuple[SequenceRule, str]:
     """The sequence rule that a log follows, and the reason for that conclusion."""
-    if any(_writes_before_commit(batch) for batch in batches):
+    if any(isinstance(batch, Batch) and _writes_before_commit(batch) for batch in batches):
         return SequenceRule.PER_SUB_BATCH, "transactions are written before they are committed"
     per_operation = per_batch = 0
     for one, following in itertools.pairwise(batches):

@@ -20,7 +20,6 @@ from exhume.formats.leveldb.checks import Report
 from exhume.formats.leveldb.comparators import comparator_of
 from exhume.formats.leveldb.kernel import block_handles
 from exhume.formats.leveldb.layout_facts import user_key
-from exhume.formats.leveldb.layout_index import parse_index_delta, parse_index_first_key
 from exhume.formats.leveldb.model import Verdict
 from exhume.formats.leveldb.table_blocks import BlockFile, TableBlock, rule_of
 from exhume.formats.leveldb.wire import Handle
@@ -338,6 +337,8 @@ class IndexedFile(BlockFile):
             return BlockIndex.of(())
         cut = bytes if shape.has_user_keys else user_key
         if shape.is_delta:
+            from exhume.formats.leveldb.layout_index import parse_index_delta, parse_index_first_key
+
             parse = parse_index_first_key if shape.kind == FIRST_KEYS else parse_index_delta
             try:
                 return BlockIndex.of((cut(k), h) for k, h in parse(block.data, block.payload_span))
