@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -102,6 +103,34 @@ def test_any_byte_can_be_asked_for(path: Path, exhume_cli: Cli) -> None:
                 assert outer.span is not None
                 assert inner.span is not None
                 assert outer.span.start <= inner.span.start <= at < inner.span.end <= outer.span.end
+
+
+def test_a_byte_is_checked_without_the_rest(exhume_cli: Cli, samples: Path, tmp_path: Path) -> None:
+    """`--at` and `--range` note checksums that do not match where they are, and read nothing else."""
+    data = bytearray((samples / "zs" / "words-deflate.zs").read_bytes())
+    with exhume.open(bytes(data)) as archive:
+        blocks = [one for one in archive.sections().tiles() if one.name.startswith("data-")]
+    damaged, sound = blocks[0].span, blocks[-1].span
+    assert damaged != sound
+    data[damaged.start + 40] ^= 1
+    (tmp_path / "a.zs").write_bytes(data)
+    for where in (["--at", damaged.start + 40], ["--range", f"{damaged.start}:{damaged.start + 9}"]):
+        for text in (
+            exhume_cli("explain", *where, tmp_path / "a.zs"),
+            exhume_cli("explain", *where, tmp_path / "a.zs", "--json"),
+        ):
+            assert "crc: CRC-64/XZ: MISMATCH, stored 0x" in text.text
+        assert "only checksums of what is shown are checked; --verify" in text.err
+        verified = exhume_cli("explain", *where, tmp_path / "a.zs", "--verify")
+        assert "! ZS-202: " in verified.text
+        assert "MISMATCH" not in verified.text.replace("[CRC-64/XZ: MISMATCH", "")
+        assert verified.err == ""
+        assert "MISMATCH" not in exhume_cli("explain", *where, tmp_path / "a.zs", "--no-verify").text
+    other = exhume_cli("explain", "--at", sound.start + 9, tmp_path / "a.zs")
+    assert (other.code, "MISMATCH" in other.text) == (0, False)
+    with mock.patch("exhume.formats.zs.reader.ZsArchive.verify", side_effect=AssertionError):
+        assert exhume_cli("explain", "--at", sound.start + 9, tmp_path / "a.zs").code == 0
+        assert exhume_cli("explain", "--range", "0:9", tmp_path / "a.zs").code == 0
 
 
 def test_usage_errors(exhume_cli: Cli) -> None:

@@ -12,10 +12,10 @@ import click
 from exhume.archive import MemberArchive
 from exhume.cli.exit_code import ExitCode
 from exhume.cli.formatcli import FormatCommand, format_cli, given_options, recognised_format, split_options
+from exhume.cli.ksy_options import ksy_options, refuse_others, refuse_without_ksy
 from exhume.cli.many import Many, Targets, recursive_option
 from exhume.cli.params import BYTE_RANGE
 from exhume.cli.runtime import Run, common_options
-from exhume.cli.specified import ksy_options, refuse_others, refuse_without_ksy
 from exhume.io.source import STREAM_CHUNK
 
 

@@ -24,7 +24,11 @@ if TYPE_CHECKING:
 
 
 _CHOSEN = ("at", "span", "section", "source", "depth", "whole")
-WITHOUT_EFFECT = {"coverage_": (*_CHOSEN, "html"), "at": ("span", "depth", "whole")}
+WITHOUT_EFFECT = {
+    "coverage_": (*_CHOSEN, "html", "verify"),
+    "at": ("span", "depth", "whole"),
+    "no_verify": ("verify",),
+}
 """By the names of parameters: each option with those that have no effect with it."""
 
 
@@ -46,6 +50,7 @@ WITHOUT_EFFECT = {"coverage_": (*_CHOSEN, "html"), "at": ("span", "depth", "whol
 @click.option("--html", "html", metavar="FILE", help="Write one self-contained page: hex, fields, verdicts, map.")
 @click.option("--overwrite", is_flag=True, help="Replace an existing page.")
 @click.option("--hex/--no-hex", "hex_", default=None, help="With --at or --range: a hex dump (default: on a terminal).")
+@click.option("--verify", is_flag=True, help="With --at or --range: verify all of the archive, and note findings.")
 @click.option("--no-verify", is_flag=True, help="Compute no checksum and look for no finding.")
 @click.option("--ksy", "ksy", metavar="SPEC.ksy", help="TARGET is any file, and this is the specification of it.")
 @click.option("--import", "imports", multiple=True, metavar="DIR", help="Where --ksy finds what it imports, too.")
@@ -64,6 +69,7 @@ def command(
     html: str | None,
     overwrite: bool,
     hex_: bool | None,
+    verify: bool,
     no_verify: bool,
     ksy: str | None,
     imports: tuple[str, ...],
@@ -78,6 +84,9 @@ def command(
 
     Decompressed payloads are shown as address spaces of their own ("+offset").  A damaged archive is explained as far
     as it can be read, decoded and parsed, the rest as bytes; exit code 3.
+
+    --at and --range read only what they show: checksums there are computed, and nothing else is verified unless
+    --verify is given.
 
     With --ksy, any file is explained by a Kaitai Struct specification (extra: ksy).
     """
@@ -104,11 +113,14 @@ def command(
     if coverage_:
         return _coverage(run, target, opened, 1 if jobs is None else jobs)
     with opened as archive:
-        findings = None if no_verify or ksy is not None else _findings(run, archive, 1 if jobs is None else jobs)
+        narrow = selection.start is not None and html is None and not verify
+        unverified = no_verify or ksy is not None
+        findings = None if narrow or unverified else _findings(run, archive, 1 if jobs is None else jobs)
         if html is not None:
             outcome = _page(run, target, archive, findings, html, overwrite, selection)
             return run.report_problems(archive) or outcome
-        explained = explain_archive(archive, selection, findings or (), unchecked="--no-verify" if no_verify else "")
+        explained = explain_archive(archive, selection, findings, unchecked="--no-verify" if no_verify else "")
+        _say_unverified(run, narrow and not unverified)
         outcome = run.report_problems(archive)
         if at is not None:
             found = archive.sections() if dumping else None
@@ -155,7 +167,7 @@ def _refuse_without_effect(run: Run, ksy: str | None) -> None:
     if "imports" in given and ksy is None:
         raise click.UsageError("--import is for --ksy")
     if not given & {"recursive", "coverage_"}:
-        for option in ("no_verify", "ksy"):
+        for option in ("no_verify", "ksy", *(() if given & {"verify", "html"} else ("at", "span"))):
             refuse_beside(given, option, ["jobs"])
 
 
@@ -173,6 +185,12 @@ def _specified(run: Run, target: str, ksy: str, imports: tuple[str, ...]) -> Any
 
     specification = compile_ksy(ksy, imports=imports)
     return SpecifiedFile(one_file(run.take_source(target)), specification)
+
+
+def _say_unverified(run: Run, unverified: bool) -> None:
+    """Says on standard error that only a part of the archive is looked at."""
+    if unverified:
+        run.note("only checksums of what is shown are checked; --verify notes every finding")
 
 
 def _findings(run: Run, archive: Any, jobs: int) -> list[Any]:

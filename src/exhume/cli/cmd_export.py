@@ -17,12 +17,12 @@ from exhume import export as _targets
 from exhume.choices import hint
 from exhume.cli.exit_code import ExitCode
 from exhume.cli.formatcli import FormatCommand, format_cli, given_options, recognised_format, split_options
+from exhume.cli.ksy_options import ksy_options, refuse_others, refuse_without_ksy
 from exhume.cli.many import Many, many_options
 from exhume.cli.outputs import made_together, prepare_directory, sweep
 from exhume.cli.playback import each_target, worst
 from exhume.cli.render import shown
 from exhume.cli.runtime import Run, common_options
-from exhume.cli.specified import ksy_options, refuse_others, refuse_without_ksy
 from exhume.counts import counted
 from exhume.registry import Format, formats, resolve
 from exhume.tabular.report import refuse_options

@@ -153,11 +153,17 @@ def _explain_specified(target: Target, ksy: Specification, selection: Selection)
 
 
 def explain_archive(
-    archive: Archive | SpecifiedFile, selection: Selection, findings: Iterable[Finding] = (), *, unchecked: str = ""
+    archive: Archive | SpecifiedFile,
+    selection: Selection,
+    findings: Iterable[Finding] | None = (),
+    *,
+    unchecked: str = "",
 ) -> Iterator[Explained]:
     """Explains every section that `selection` includes, in file order, with `findings` at the fields they concern.
 
     Each checksum is computed when its field is shown; a reason in `unchecked` means that checksums are not computed.
+    With None as `findings` nothing has looked for any: a checksum that does not match is then noted where a finding
+    would be.
     Raises `EntryNotFoundError` if no section has the requested name or is in the requested file.
     """
     found = archive.sections()
@@ -169,11 +175,12 @@ def explain_archive(
             span=Span(archive.name, 0, 0),
             actual=shorten(selection.source),
         )
-    return _explain(found, selection, [f for f in findings if f.span is not None], unchecked)
+    note = findings is None
+    return _explain(found, selection, [f for f in findings or () if f.span is not None], unchecked, note)
 
 
 def _explain(
-    found: SectionMap, selection: Selection, findings: Sequence[Finding], unchecked: str
+    found: SectionMap, selection: Selection, findings: Sequence[Finding], unchecked: str, note: bool
 ) -> Iterator[Explained]:
     noted = _Noted(findings)
     shown: Counter[tuple[object, ...]] = Counter()
@@ -202,7 +209,7 @@ def _explain(
             unchecked=unchecked,
         )
         left[bool(near)] -= explained.parsed
-        _judge(explained, schemas, near, unchecked)
+        _judge(explained, schemas, near, unchecked, note)
         if not selection.fields:
             only_damage(explained)
         begun.add(section.span.source)
@@ -239,12 +246,14 @@ def _schemas(found: SectionMap) -> Counter[str | None]:
     return schemas
 
 
-def _judge(explained: Explained, schemas: Mapping[str | None, int], near: _Near, unchecked: str) -> None:
+def _judge(
+    explained: Explained, schemas: Mapping[str | None, int], near: _Near, unchecked: str, note: bool = False
+) -> None:
     """Computes the checksums of a section, and notes at its fields what was found."""
     section = explained.section
     explained.complete = explained.complete and section.kind is not SectionKind.UNREAD and parsed_whole(explained)
     for tree in explained.trees():
-        check_fields(section, tree, [], unchecked)
+        check_fields(section, tree, [], unchecked, note)
         _count_elsewhere(tree, schemas)
     _place(explained, near)
 

@@ -232,16 +232,22 @@ def parsed_whole(item: Explained) -> bool:
     return not any(node.note for tree in item.trees() for node in held(tree))
 
 
-def check_fields(section: Section, node: Field, around: list[Field], unchecked: str) -> None:
-    """Sets the result of checking every checksum at and below a field."""
+def check_fields(section: Section, node: Field, around: list[Field], unchecked: str, note: bool = False) -> None:
+    """Sets the result of checking every checksum at and below a field.
+
+    With `note`, a mismatch is noted at the field around the checksum as well: no finding will be placed there.
+    """
     chain = [*around, node]
     if node.checksum:
         node.check = _checked(section, chain, unchecked)
         node.checksum = node.check.algorithm or node.checksum
+        if note and around and node.check.outcome is CheckOutcome.MISMATCH:
+            text = f"{node.name}: {node.checksum}: {node.check}"
+            around[-1].note = f"{around[-1].note}; {text}" if around[-1].note else text
     if isinstance(node.children, Trees):  # each is checked when it is made
         return
     for child in node.children:
-        check_fields(section, child, chain, unchecked)
+        check_fields(section, child, chain, unchecked, note)
 
 
 def _checked(section: Section, chain: Sequence[Field], unchecked: str) -> Check:
