@@ -336,6 +336,19 @@ def small_groups(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return tmp_path / "x.zs"
 
 
+@pytest.mark.parametrize(("size", "has_statistics"), [(9, True), (parquet.LONG_ROW + 9, False)])
+def test_long_values_have_no_statistics(size: int, has_statistics: bool, tmp_path: Path, exhume_cli: Run) -> None:
+    from pyarrow import parquet as pq
+
+    with exhume.create(tmp_path / "x.zs", "zs") as writer:
+        lines: Any = writer
+        lines.add_records(b"%03d" % number + b"x" * size for number in range(3))
+    assert exhume_cli("export", tmp_path / "x.zs", "--to", "parquet", "-o", tmp_path / "x.parquet").code == 0
+    column = pq.ParquetFile(tmp_path / "x.parquet").metadata.row_group(0).column(0)
+    assert (column.is_stats_set, column.has_dictionary_page) == (has_statistics, has_statistics)
+    assert pq.read_table(tmp_path / "x.parquet").column(0).to_pylist()[2] == b"002" + b"x" * size
+
+
 @pytest.mark.parametrize("kind", [parquet, arrow])
 def test_files_do_not_depend_on_what_is_written_beside(kind: Any, small_groups: Path, tmp_path: Path) -> None:
     written = []

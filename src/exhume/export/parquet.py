@@ -17,6 +17,13 @@ GROUP_BYTES = 64 << 20
 With several jobs one group is written in parallel with the making of the next."""
 
 
+LONG_ROW = 32 << 10
+"""Bytes of a row, on average over the first group, above which a file has neither dictionaries nor statistics.
+
+To make them, the writer copies values several times; it then stores no dictionary above 1 MiB, and no statistics of
+values above 4 KiB."""
+
+
 class ParquetFile(TableFile):
     """A Parquet file; the Arrow types are kept in its metadata."""
 
@@ -26,9 +33,7 @@ class ParquetFile(TableFile):
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        from pyarrow.parquet import ParquetWriter
-
-        self._writer = ParquetWriter(self.file, self.schema, compression="zstd")
+        self._writer: Any = None
         self._held: list[Any] = []
         self._rows = self.gathered = 0
 
@@ -44,13 +49,23 @@ class ParquetFile(TableFile):
             self.background.submit(self._put, self.pa.Table.from_batches(self._held, self.schema))
         self._held, self._rows, self.gathered = [], 0, 0
 
+    def _open(self, *, is_long: bool) -> None:
+        from pyarrow.parquet import ParquetWriter
+
+        more = {"use_dictionary": False, "write_statistics": False} if is_long else {}
+        self._writer = ParquetWriter(self.file, self.schema, compression="zstd", **more)
+
     def _put(self, part: Any) -> None:
+        if self._writer is None:
+            self._open(is_long=part.nbytes > LONG_ROW * part.num_rows)
         self._writer.write_table(part, row_group_size=part.num_rows)
 
     def close(self) -> None:
         if self.file.is_open:
             self.flush()
         self.background.wait()
+        if self._writer is None:
+            self._open(is_long=False)
         self._writer.close()
 
 
