@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import unquote_plus
 
 HIDDEN = "***"
 
@@ -48,6 +47,8 @@ _OPTIONS = frozenset(
 
 def is_secret(name: str) -> bool:
     """Whether a query parameter, option, header or element of that name contains a secret."""
+    from urllib.parse import unquote_plus
+
     plain = re.sub(r"[^a-z0-9]", "", unquote_plus(name).lower())
     return plain in _WORDS or re.search(_PARTS, plain) is not None
 

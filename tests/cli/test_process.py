@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import shlex
+import site
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from exhume.native.kernel import COMPILED
 
 DEMO = "tests/samples/clp_s/demo.clps"
 
@@ -56,6 +60,58 @@ def test_nothing_heavy_is_imported(format: str) -> None:
     assert f"exhume.formats.{format.replace('-', '_').replace('databundle', 'data_bundle')}.reader" in loaded
     found = {one for one in HEAVY if any(name == one or name.startswith(f"{one}.") for name in loaded)}
     assert found == set(needed)
+
+
+COUNTING = """
+import sys
+from exhume.cli.main import invoke
+invoke(sys.argv[1:])
+print(*sorted(sys.modules), file=sys.stderr)
+"""
+COUNTED = {
+    "zs": ("zs/words-deflate.zs", {"identify": 75, "info": 108, "cat": 104, "verify": 93}),
+    "clp-s": ("clp_s/tiny.clps", {"identify": 94, "info": 119, "cat": 123, "verify": 114}),
+    "ark": ("ark/log", {"identify": 88, "info": 124, "cat": 137, "verify": 122}),
+    "caf": ("caf/sorted.caf", {"identify": 84, "info": 97, "cat": 112, "verify": 85}),
+    "databundle": ("data_bundle/zlib", {"identify": 75, "info": 165, "cat": 175, "verify": 166}),
+    "leveldb": ("leveldb/small", {"identify": 75, "info": 141, "cat": 138, "verify": 137}),
+    "kv-ir": ("kv_ir/small.clp", {"identify": 92, "info": 92, "cat": 87, "verify": 79}),
+    "clp-ir": ("clp_ir/small.clp", {"identify": 97, "info": 103, "cat": 100, "verify": 88}),
+}
+"""The most modules of exhume that a verb imports for a small archive: what it took when this was written, and 7 more.
+
+Each takes 0.1 to 0.5 ms.  A verb that needs more should import them where they are used.
+"""
+
+TWINS = 20
+"""Modules that stand in for the compiled kernel where there is none, at most."""
+
+SHARED = {"databundle": ("leveldb",), "clp-ir": ("kv_ir",)}
+"""The other formats whose modules a format uses."""
+
+LIGHT = ("assumptions", "cli", "layout_facts", "names", "probe")
+"""Modules of formats that archives of other formats are looked at with, or that add options to verbs."""
+
+
+@pytest.mark.parametrize("verb", ["identify", "info", "cat", "verify"])
+@pytest.mark.parametrize("format", COUNTED)
+def test_few_modules_are_imported(format: str, verb: str) -> None:
+    name, most = COUNTED[format]
+    paths = ["src", "generated", *site.getsitepackages()]
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join(paths)
+    }  # hooks of an editable installation import modules, too
+    command = [sys.executable, "-S", "-c", COUNTING, verb, f"tests/samples/{name}"]
+    done = subprocess.run(command, capture_output=True, check=True, env=environment)
+    loaded = done.stderr.decode().splitlines()[-1].split()
+    ours = [one for one in loaded if one.startswith(("exhume.", "exhume_ksy."))]
+    assert len(ours) <= most[verb] + (0 if COMPILED else TWINS), ours
+    own = (format.replace("-", "_").replace("databundle", "data_bundle"), *SHARED.get(format, ()))
+    parts = [one.split(".") for one in loaded if one.startswith("exhume.formats.") and one.count(".") > 2]
+    others = {".".join(words) for words in parts if words[2] not in own and words[3] not in LIGHT}
+    assert others <= {"exhume.formats.caf.layout"}
+    if format in ("zs", "clp-s", "leveldb", "kv-ir", "clp-ir") and verb != "verify":
+        assert not {"pathlib", "urllib.parse", "urllib.request"} & set(loaded)
 
 
 @pytest.mark.parametrize("closed", [">&-", "2>&-", "| head -c 1"])

@@ -9,7 +9,6 @@ from typing import Any, BinaryIO
 from exhume.errors import SourceError, Span
 from exhume.io.local import FileObjectSource, FileSource, open_path
 from exhume.io.source import BytesSource, Source
-from exhume.io.split import SplitSource, split_set
 from exhume.io.tree import Tree
 
 Target = str | os.PathLike[str] | bytes | bytearray | memoryview | BinaryIO | Source | Tree
@@ -46,7 +45,11 @@ def open_target(
 
 def _joined(target: Target) -> Target:
     """The split image that a local path begins, else the target."""
-    if isinstance(target, (str, os.PathLike)) and (pieces := split_set(os.fspath(target)).pieces):
+    if not isinstance(target, (str, os.PathLike)):
+        return target
+    from exhume.io.split import SplitSource, split_set
+
+    if pieces := split_set(os.fspath(target)).pieces:
         return SplitSource(pieces)
     return target
 

@@ -11,7 +11,6 @@ import click
 from exhume.cli.exit_code import ExitCode
 from exhume.cli.params import Choice as ChoiceType
 from exhume.cli.runtime import Run
-from exhume.formats.clp_s import cli_search
 from exhume.formats.kv_ir.cli import FOLLOW, refuse_with_follow
 
 if TYPE_CHECKING:
@@ -162,4 +161,6 @@ def merges(options: dict[str, Any], machine: bool) -> bool:
 
 def merge(run: Run, documents: Sequence[dict[str, Any]], query: str, options: dict[str, Any]) -> ExitCode:
     """One answer of those of several streams, each searched by itself."""
+    from exhume.formats.clp_s import cli_search
+
     return cli_search.merge(run, documents, query, {"explain_plan": False, **options}, "clp-ir")

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+from exhume.errors import Span
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.registry import Identification
+
+if TYPE_CHECKING:
+    from exhume.formats.kv_ir.layout import Preamble
 
 
 def probe(source: Source | Tree) -> Identification | None:
     """Looks at the magic number, of the content of a zstd frame where the file begins with one, and at the metadata:
     KV-IR streams begin with the same bytes.
     """
-    from exhume.formats.clp_ir.layout import parse_metadata
     from exhume.formats.kv_ir.probe import probe_stream
 
-    return probe_stream("clp-ir", source, parse_metadata, of_text=True)
+    return probe_stream("clp-ir", source, _parse, of_text=True)
+
+
+def _parse(preamble: Preamble, where: Span) -> dict[str, Any]:
+    """The metadata, by a module that is only imported for files that begin as streams do."""
+    from exhume.formats.clp_ir.layout import parse_metadata
+
+    return parse_metadata(preamble, where)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from exhume.errors import ExhumeError, Span
 from exhume.formats.kv_ir import FORMAT
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.registry import Identification
+
+if TYPE_CHECKING:
+    from exhume.formats.kv_ir.layout import Preamble
 
 UNTOLD = 0.2
 """How sure a zstd frame makes that does not tell what is in it."""
@@ -25,9 +28,14 @@ def is_of_text(head: bytes) -> bool:
 
 def probe(source: Source | Tree) -> Identification | None:
     """Looks at the magic number, of what lies in a zstd frame where the file begins with one, and at the metadata."""
+    return probe_stream("kv-ir", source, _parse, of_text=False)
+
+
+def _parse(preamble: Preamble, where: Span) -> dict[str, Any]:
+    """The metadata, by a module that is only imported for files that begin as streams do."""
     from exhume.formats.kv_ir.layout import parse_metadata
 
-    return probe_stream("kv-ir", source, parse_metadata, of_text=False)
+    return parse_metadata(preamble, where)
 
 
 def probe_stream(
