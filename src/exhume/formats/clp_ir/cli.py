@@ -151,6 +151,8 @@ def _count(run: Run, archives: list[ClpIrArchive], query: str, choice: Choice, o
             spans.update(archive.count_by_time(options["count_by_time"], choice))
         rows = [{"timestamp": start, "count": count} for start, count in spans.items()]
         return merge(run, [{"counts": rows}], query, options)
+    from exhume.formats.clp_s import cli_search
+
     return cli_search.say_count(run, query, sum(archive.count(choice) for archive in archives), "clp-ir")
 
 
