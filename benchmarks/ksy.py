@@ -4,7 +4,7 @@
 
 makes a file of each format, reads all of it into objects, and prints medians of CPU and wall seconds
 and how many times as fast as Kaitai's class that is.  `columns` is the time until the rows are typed arrays; it is only
-told where the specification has such rows that are asked for.  construct (compiled) and dissect.cstruct read the
+printed if such rows of the specification are requested.  construct (compiled) and dissect.cstruct read the
 formats that they have a definition for below, if they are installed (`pip install construct dissect.cstruct`).
 """
 
@@ -51,13 +51,13 @@ SPECS = {
     "msgpack": "serialization/msgpack",
 }
 MANY_FILES = {"dns": 60, "java_class": 200_000}
-"""Formats of small files, of which many are read: bytes of one."""
+"""Formats of small files, many of them in a run: bytes of one file."""
 ASKED: dict[str, Callable[[Any], Any]] = {
     "utmp": lambda value: value.records,
     "elf": lambda value: value.header.section_headers[1].body.entries,
     "gettext_mo": lambda value: [one.str for one in (*value.mo.originals, *value.mo.translations)],
 }
-"""What is asked for, of specifications that read everything only then, or in columns of which objects are made."""
+"""The value to request, for specifications that are read lazily, or in columns that are turned into objects."""
 
 
 def _flat(file: Path, folder: Path, out: Path) -> None:

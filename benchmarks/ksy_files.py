@@ -119,7 +119,7 @@ def dns(draw: random.Random, size: int) -> bytes:
 
 
 def python_pickle(draw: random.Random, size: int) -> bytes:
-    """Small numbers, texts and tuples."""
+    """Small numbers, strings and tuples."""
     return pickle.dumps([(draw.randrange(2**30), _word(draw).decode(), 5) for _ in range(size // 30)], protocol=2)
 
 

@@ -17,7 +17,7 @@ def _construct(name: str) -> Work:
     )
     vector = c.Struct("x" / c.Float32l, "y" / c.Float32l, "z" / c.Float32l)
     triangle = c.Struct("normal" / vector, "vertices" / c.Array(3, vector), "abr" / c.Int16ul)
-    text: Any = c.Bytes  # its texts are decoded one by one, which takes longer
+    text: Any = c.Bytes  # its strings are decoded one by one, which takes longer
     login = c.Struct(
         "type" / c.Int32sl, "pid" / c.Int32sl, "line" / text(32), "id" / text(4), "user" / text(32), "host" / text(256),
         "exit" / c.Int32ul, "session" / c.Int32sl, "sec" / c.Int32ul, "usec" / c.Int32sl, "addr" / text(16),

@@ -100,7 +100,7 @@ def raised(node: ast.AST) -> Iterator[ast.expr]:
 
 def missing(found: Callable) -> list[str]:
     """What a callable raises although its docstring does not say so, in the order of the code."""
-    says = re.search(r"\brais(e|es|ed)\b", found.docstring, re.IGNORECASE) is not None
+    says = re.search(r"\b(rais(e|es|ed)|propagates)\b", found.docstring, re.IGNORECASE) is not None
     absent = []
     for raising in raised(found.node):
         made = raising.func if isinstance(raising, ast.Call) else raising

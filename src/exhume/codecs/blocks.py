@@ -111,8 +111,8 @@ _LZ4_REACH = (1 << 16) - 1
 def primed_lz4(dictionary: bytes) -> Decoder:
     """A decoder of raw LZ4 blocks that refer back into a dictionary.
 
-    A block may start with any number of literals.  So one that has the end of the dictionary in front of its first
-    literals decodes to the dictionary and the content.
+    A block may start with any number of literals.  So one that starts with the end of the dictionary, before its own
+    first literals decodes to the dictionary and the content.
     """
     prefix = dictionary[-_LZ4_REACH:]
 

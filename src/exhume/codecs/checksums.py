@@ -85,7 +85,7 @@ def xxh3_64(data: bytes | bytearray | memoryview) -> int:
 
 
 class RunningChecksum:
-    """A checksum of bytes that come in pieces: `crc32c`, `xxhash32`, `xxhash64`, `xxh3`, or `none`, which is 0."""
+    """A checksum of bytes that come in chunks: `crc32c`, `xxhash32`, `xxhash64`, `xxh3`, or `none`, which is 0."""
 
     def __init__(self, kind: str) -> None:
         self._crc: int | None = 0

@@ -27,7 +27,7 @@ def _zlib_family(name: str, wbits: int, dictionary: bytes = b"") -> Decoder:
     def decode(data: Buffer, max_size: int, size: int | None) -> Decoded:
         engine = zlib.decompressobj(wbits, zdict=dictionary) if dictionary else zlib.decompressobj(wbits)
         try:
-            out = engine.decompress(data, max_size + 1)  # one byte past the budget tells "full" from "too much"
+            out = engine.decompress(data, max_size + 1)  # one byte past the budget distinguishes "full" from "too much"
         except zlib.error as error:
             raise CodecError(f"{name}: corrupt stream", actual=str(error)) from error
         return _ended(name, engine, data, out, max_size)
@@ -54,9 +54,9 @@ def _igzip_family(name: str, wbits: int, flag: str) -> Decoder:
         if igzip is None:
             return fallback(data, max_size, size)
         engine = igzip.IgzipDecompressor(getattr(igzip, flag))
-        # The engine takes a buffer of the limit's size at once, and gives it back when it is large: fresh pages for
+        # The engine takes a buffer of the limit's size at once, and releases it when it is large: fresh pages for
         # every block.  So the first step is one that most payloads fit in and the allocator keeps.
-        most = max_size + 1  # one byte past the budget tells "full" from "too much"
+        most = max_size + 1  # one byte past the budget distinguishes "full" from "too much"
         first = min(most, max(INFLATE_FIRST, 4 * len(data)) if size is None else size + 1)
         try:
             out = engine.decompress(data, first)

@@ -20,7 +20,7 @@ from exhume.errors import CodecError, LimitExceededError, UnsupportedFeatureErro
 from exhume.native.compiled import pick
 
 Reading = Callable[[int, int], Buffer]
-"""Gives the stored bytes from an offset to another."""
+"""Returns the stored bytes `[start, stop)`."""
 
 FRAME_WINDOWS = (1 << 18, 1 << 19, 1 << 20, 1 << 21)
 """Stored bytes in which the next frames are looked for: more where no frame ends in them."""
@@ -30,10 +30,10 @@ PASSING_MOST = 4 << 20
 
 
 class FrameIndex:
-    """Where the frames of a payload lie, and what of the payload each becomes; looked for as far as anybody asks.
+    """Index of the frames of a payload: their positions, and the range of the payload in each.  Built as far as needed.
 
-    Where the payload's `size` is not told, all of them are looked for at once.  `max_size` bounds the bytes that are in
-    memory at once, and so each frame; `most` bounds all of them together.
+    If the payload's `size` is not given, all frames are located at once.  `max_size` limits the bytes that are in
+    memory at once, and so each frame; `most` limits all of them together.
     """
 
     def __init__(
@@ -47,9 +47,9 @@ class FrameIndex:
     ) -> None:
         self.read = read
         self.stored: list[tuple[int, int]] = []
-        """Where each lies."""
+        """Stored range of each frame."""
         self.ends = [0]
-        """Frame `n` becomes what lies between the `n`th of these and the next."""
+        """Frame `n` decompresses to the payload bytes between the `n`th of these and the next."""
         self.max_size = max_size
         """Bytes that may be in memory at once."""
         self._left, self._windows = stored, windows
@@ -68,8 +68,8 @@ class FrameIndex:
         return not self._left
 
     def within(self, start: int, stop: int) -> range:
-        """Which frames the bytes `[start, stop)` lie in.  Raises `CodecError` where something else is stored, and what
-        reading raises.
+        """Numbers of the frames with the bytes `[start, stop)`.  Raises `CodecError` if something else is stored, and
+        propagates errors from `read`.
         """
         while self.ends[-1] < stop:
             with self._lock:
@@ -95,7 +95,8 @@ class FrameIndex:
         stop = found[-1][1]
         if size is not None and (ends[-1] > size or (ends[-1] == size) != (stop == self._left)):
             raise CodecError("zstd: wrong decompressed size", expected=size, actual=ends[-1])
-        self.stored += [(self._at + start, self._at + end) for start, end in found]  # before the ends that tell of them
+        # Added before `ends`, which makes them visible.
+        self.stored += [(self._at + start, self._at + end) for start, end in found]
         self.ends += ends
         self._at += stop
         self._left -= stop
@@ -104,8 +105,8 @@ class FrameIndex:
 class FramedPayload:
     """The payload of such frames.
 
-    Several threads that ask for the same bytes share the work: each goes on with a frame that nobody has begun.  What
-    was not asked for takes no memory, only addresses.
+    Several threads that request the same bytes share the work: each takes a frame that no other has begun.  Unrequested
+    bytes take no memory, only addresses.
     """
 
     def __init__(self, places: FrameIndex) -> None:
@@ -126,7 +127,7 @@ class FramedPayload:
 
     @property
     def places(self) -> FrameIndex | None:
-        """Where its frames lie; None where all of it was taken already."""
+        """Index of its frames; None if all of it was taken already."""
         return self._places
 
     def take(self, start: int = 0, stop: int | None = None) -> memoryview:
@@ -138,7 +139,7 @@ class FramedPayload:
         return self.view[start:stop]
 
     def steps(self) -> Iterator[int]:
-        """Takes all, and tells where frames end, one after the other, while those behind may still be missing.
+        """Take all frames; yields the end of each in order, while later ones may still be missing.
 
         Raises `CodecError` as `take` does.
         """
@@ -177,8 +178,8 @@ class FramedPayload:
 class FrameCache:
     """The payload of such frames for threads that go through it, each at several places at the same time.
 
-    Frames that nobody needs just now are kept as long as they are among those that were used last, and their memory is
-    used again: to touch memory that is new to the process takes as long as to decompress what goes into it.
+    Frames that no thread needs now are kept as long as they are among the most recently used ones, and their memory is
+    reused: touching memory that is new to the process takes as long as decompressing into it.
     """
 
     def __init__(self, places: FrameIndex) -> None:
@@ -186,7 +187,7 @@ class FrameCache:
         self._places = places
         self._locks: dict[int, threading.Lock] = {}
         self._seen: set[int] = set()  # all that were ever decompressed
-        self._made: dict[int, bytearray] = {}  # read without the lock: what somebody uses stays in it
+        self._made: dict[int, bytearray] = {}  # lock-free reads are safe: a frame in use is never evicted
         self._recent: dict[int, None] = {}  # those, in the order of their last use
         self._users: Counter[int] = Counter()
         self._most = 0  # frames that one stop needed
@@ -215,7 +216,7 @@ class FrameCache:
                     self._rooms += here.buffers
 
     def finish(self, start: int, stop: int) -> None:
-        """Decompress the frames of these bytes that nobody requested.  Raises `CodecError` as `FramedPayload.take`."""
+        """Decompress the frames of these bytes not requested yet.  Raises `CodecError` (see `FramedPayload.take`)."""
         for number in self._places.within(start, stop):
             if number not in self._seen:
                 begin = self._places.ends[number]
@@ -239,7 +240,7 @@ class FrameCache:
         self._copy(buffer, parts)
 
     def _following(self, ranges: Iterable[tuple[int, int, int]], here: PinnedFrames) -> Iterator[int]:
-        """Frames that nobody needed yet, and that whoever goes on behind the ranges will need next."""
+        """Frames after the ranges that were not needed yet, and will be needed next by a sequential reader."""
         size = self._places.size
         for start, stop, _ in ranges:
             for number in self._places.within(stop, min(2 * stop - start, size)):
@@ -253,7 +254,7 @@ class FrameCache:
             here.frames |= numbers
 
     def buffer(self, size: int) -> bytearray:
-        """So many bytes or more, with anything in them: one that is no longer used, if there is one."""
+        """A buffer of at least `size` bytes with undefined content, reused if possible."""
         with self._lock:
             fitting = [one for one in self._rooms if size <= len(one) <= 2 * size]
             if fitting:
@@ -272,7 +273,7 @@ class FrameCache:
 
 
 class PinnedFrames:
-    """A place in a passage; see `FrameCache.stop`."""
+    """Frames in use by one thread; see `FrameCache.stop`."""
 
     def __init__(self, passage: FrameCache) -> None:
         self._passage = passage
@@ -280,14 +281,14 @@ class PinnedFrames:
         self.buffers: list[bytearray] = []
 
     def gather(self, ranges: Iterable[tuple[int, int, int]], buffer: memoryview) -> None:
-        """Copies what lies at each range, its start and stop in the payload, into the buffer, at the third number.
+        """Copy each range, `(start, stop, target)` with positions in the payload, to `target` in the buffer `buffer`.
 
         Threads that need the same frames share the work.  Raises `CodecError` as `FramedPayload.take` does.
         """
         self._passage.gather(ranges, buffer, self)
 
     def buffer(self, size: int) -> memoryview:
-        """So many bytes, with anything in them, until the end of the stop."""
+        """A buffer of `size` bytes with undefined content, valid until the stop ends."""
         self.buffers.append(self._passage.buffer(size))
         return memoryview(self.buffers[-1])[:size]
 
@@ -324,10 +325,10 @@ def decompress_shared(
 
 
 def decompress(stored: Buffer, buffer: memoryview) -> None:
-    """Fills the buffer with what a frame becomes.  Raises `CodecError` where that is less."""
+    """Decompress a frame into a buffer.  Raises `CodecError` if it does not fill the buffer."""
     engine = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW_MAX)
     try:
-        with engine.stream_reader(stored) as reader:  # in one go: it sees that there is room for all
+        with engine.stream_reader(stored) as reader:  # in one go: the output is known to fit
             size = reader.readinto(buffer)
     except zstandard.ZstdError as error:
         raise CodecError("zstd: corrupt frame", actual=str(error)) from error
@@ -350,11 +351,11 @@ def frames_at(
     windows: Sequence[int] = FRAME_WINDOWS,
     most: int | None = None,
 ) -> FramedPayload | None:
-    """The same of so many `stored` bytes, of which `read` gives those from an offset to another: a window at a time to
-    find the frames, and then each frame when it is decompressed.  None where a frame is larger than all of the windows,
-    too.  Where the `size` of the payload is told, frames are looked for no further than somebody asks for bytes.
+    """The payload of `stored` bytes, which `read` returns by range: a window at a time to find frames, and then each
+    frame when it is decompressed.  None if a frame is larger than all of the windows, too.  If the `size` of the
+    payload is given, frames are located only as far as bytes are requested.
 
-    Raises what reading raises.
+    Propagates errors from `read`.
     """
     try:
         places = FrameIndex(read, stored, max_size, windows, size, most)
@@ -367,7 +368,7 @@ def frames_at(
 
 
 def reserve(size: int) -> memoryview:
-    """So many bytes, which take memory from when they are written on; a `bytearray` would be cleared first."""
+    """A buffer whose memory is only committed when it is written to; a `bytearray` would be cleared first."""
     buffer = mmap.mmap(-1, size, access=mmap.ACCESS_COPY)
     if hasattr(mmap, "MADV_HUGEPAGE"):  # Linux: filling it takes a fraction of the time, as there are fewer pages
         with suppress(OSError):  # of a kernel that has none

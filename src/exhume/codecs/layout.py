@@ -50,7 +50,7 @@ def frame_end(data: Buffer) -> int | None:
 
 
 def frame_places(data: Buffer) -> list[tuple[int, int]]:
-    """Start and end of each frame in front of what is none, is to be skipped or is cut short."""
+    """Start and end of each frame, up to the first skippable, truncated or invalid one."""
     found = scan_frame(memoryview(data), 0, len(data))
     to_skip = (number for number, kind in enumerate(found.magic) if kind != FrameKind.ZSTANDARD)
     return list(pairwise([*found.at, found.resume_at]))[: next(to_skip, None)]

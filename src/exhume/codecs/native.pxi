@@ -1,5 +1,5 @@
 # CRC-32C and raw Snappy blocks without the interpreter: many small blocks are checked and decompressed in one call.  Their
-# twins are `checksums.crc32c` and `blocks.snappy`, which also say what is wrong with a block.
+# fallbacks are `checksums.crc32c` and `blocks.snappy`, which also report the fault of a block.
 
 cdef extern from *:
     """
@@ -56,7 +56,7 @@ cdef extern from *:
 crc32c_prepare()
 
 cdef enum:
-    SNAPPY_SLACK = 64  # bytes behind the output that may be written: copies are made in whole words
+    SNAPPY_SLACK = 64  # bytes after the output that may be written: copies are made in whole words
 
 
 cdef inline uint32_t masked_crc32c_of(const uint8_t* p, size_t size) noexcept nogil:
@@ -65,7 +65,7 @@ cdef inline uint32_t masked_crc32c_of(const uint8_t* p, size_t size) noexcept no
 
 
 cdef inline int64_t snappy_size(const uint8_t* p, int64_t* at, int64_t end) noexcept nogil:
-    """The decompressed size in front of a raw Snappy block, and `at` behind it; -1 when there is none."""
+    """The decompressed size that starts a raw Snappy block; moves `at` past it; -1 if it is invalid."""
     cdef int64_t size = 0
     cdef int shift = 0
     while at[0] < end and shift < 35:

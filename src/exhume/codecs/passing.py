@@ -139,7 +139,7 @@ class PayloadStream:
 
 
 class StoredContent:
-    """The content of a payload in memory of its own, decompressed anew for each use.
+    """The content of a payload in memory of its own, decompressed again for each use.
 
     `chunks` yields the stored bytes from an offset to another, of `stored` in all.
     """

@@ -46,7 +46,7 @@ class Cursor:
         self._at = 0
 
     def fill(self, start: int, buffer: memoryview) -> None:
-        """Copies the bytes from `start` on into the buffer.  Raises `CodecError` where there are fewer, or damage."""
+        """Fill the buffer with the bytes from `start` on.  Raises `CodecError` if there are fewer, or for damage."""
         if start < self._at:
             self._restart()
         while self._at < start:
@@ -68,9 +68,10 @@ class Cursor:
 
 
 class Serial:
-    """The payload of such frames: `stored` bytes, of which `read` gives those from an offset to another.
+    """The payload of such frames: `stored` bytes, which `read` returns by range.
 
-    `max_size` bounds the bytes that are in memory at once.  Each use of a passage decompresses all that comes before.
+    `max_size` bounds the bytes that are in memory at once.  Each use decompresses everything before the requested
+    range.
     """
 
     is_small = False
@@ -119,7 +120,7 @@ class LeanFrameCache(abc.ABC):
 
 
 class FramePassage(LeanFrameCache):
-    """Decompresses each frame in which a range lies, each time."""
+    """Decompresses each frame that contains a part of a range, each time."""
 
     def __init__(self, places: FrameIndex) -> None:
         self._places = places
@@ -162,13 +163,13 @@ class SerialPassage(LeanFrameCache):
 
 
 class LeanPinnedFrames:
-    """A place in such a passage."""
+    """One use of such a payload."""
 
     def __init__(self, passage: LeanFrameCache) -> None:
         self._passage = passage
 
     def gather(self, ranges: Iterable[tuple[int, int, int]], buffer: memoryview) -> None:
-        """Copies the bytes of each range, its start and stop in the payload, into the buffer, at the third number.
+        """Copy each range, `(start, stop, target)` with positions in the payload, to `target` in the buffer `buffer`.
 
         Raises `CodecError`.
         """

@@ -13,7 +13,7 @@ from exhume.errors import CodecError
 class Stepwise:
     """Decodes a payload a step at a time, for readers that may not need all of it.
 
-    The output is the same as that of `decompress_prefix`; damage behind the decoded part is not noticed.
+    The output is the same as that of `decompress_prefix`; damage after the decoded part is not noticed.
     """
 
     def __init__(self, codec: str, data: Buffer) -> None:

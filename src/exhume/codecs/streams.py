@@ -12,7 +12,7 @@ from exhume.errors import CodecError
 
 
 def inflate_file(file: BinaryIO, name: str, size: int = 1 << 20) -> Iterator[bytes]:
-    """The content of a file in pieces of at most `size` bytes; gzip and zstd are recognised and decompressed.
+    """The content of a file in chunks of at most `size` bytes; gzip and zstd are recognised and decompressed.
 
     Concatenated gzip members and zstd frames are one content.  Raises `CodecError` for damage, and whatever `file`
     raises.
@@ -44,7 +44,7 @@ STEP = 1 << 10
 
 
 def _zstd(file: BinaryIO, name: str, size: int) -> Iterator[bytes]:
-    """The content of zstd frames.  The library's own reader ends without a word where the last frame is cut short."""
+    """The content of zstd frames.  The library's own reader silently accepts a truncated last frame."""
     import zstandard
 
     engine: Any = None

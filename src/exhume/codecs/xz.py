@@ -21,7 +21,7 @@ from exhume.native.kernel import build_uleb128
 ZS_LZMA2_DICTIONARY: Final = 1 << 20
 
 WORTHWHILE: Final = 32 << 20
-"""Bytes that the standard library decodes before a newer liblzma is loaded; loading takes a tenth of a second."""
+"""Bytes that the standard library decodes before a newer liblzma is loaded; loading takes 0.1 s."""
 
 REDUNDANCY_SAMPLE: Final = 32 << 10
 """Bytes from the middle of a payload that show how similar its records are."""
@@ -34,7 +34,7 @@ def _family(name: str, make: Callable[[], Any]) -> Decoder:
     def decode(data: Buffer, max_size: int, size: int | None) -> Decoded:
         import lzma
 
-        # One byte past what may come tells "full" from "too much".  A known size keeps the engine from taking a
+        # One byte past what may come distinguishes "full" from "too much".  A known size keeps the engine from taking a
         # buffer of 1 MiB for the last piece, most of it unused.
         most = max_size if size is None else size
         engine = make()
@@ -133,7 +133,7 @@ _newer = NewerLiblzma()
 
 
 def lzma2(data: Buffer, max_size: int, size: int | None) -> Decoded:
-    """Raw LZMA2 with a dictionary of 1 MiB.  A newer liblzma gives the same result as the standard library's, faster.
+    """Raw LZMA2 with a dictionary of 1 MiB.  A newer liblzma returns the same result as the standard library's, faster.
 
     Raises `CodecError`, or `LimitExceededError` beyond `max_size`.
     """

@@ -1,4 +1,4 @@
-"""zstd: one frame, all frames of a section, or what is left of a damaged frame."""
+"""zstd: one frame, all frames of a section, or the readable start of a damaged frame."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ AT_ONCE = 1 << 20
 def zstd_frame_size(data: Buffer, max_size: int, dictionary: int = 0) -> int | None:
     """The decompressed size in bytes that a zstd frame states, or None, after a check of its header.
 
-    Raises `CodecError` when this is not a frame, `UnsupportedFeatureError` when it needs another dictionary than that
+    Raises `CodecError` when this is not a frame, `UnsupportedFeatureError` when it needs a dictionary other than that
     of the given number, and `LimitExceededError` when its size or window is too large.
     """
     try:
@@ -55,7 +55,7 @@ def primed_zstd(dictionary: bytes) -> Decoder:
 def zstd_one(
     data: Buffer, max_size: int, size: int | None, dictionary: zstandard.ZstdCompressionDict | None = None
 ) -> Decoded:
-    """One zstd frame (skippable frames in front of it are passed over).
+    """One zstd frame (skippable frames before it are skipped).
 
     Raises `CodecError` for damage, `LimitExceededError` beyond `max_size`, and as `zstd_frame_size` does.
     """
@@ -85,13 +85,13 @@ def zstd_one(
         at += len(piece)
         if engine.eof:
             return Decoded(b"".join(parts) if len(parts) != 1 else parts[0], at - len(engine.unused_data))
-        # A frame of constant bytes grows 2^14-fold and more; go on in small steps when little room is left.
+        # A frame of constant bytes grows 2^14-fold and more; continue in small steps when little space is left.
         step = max(1024, min(1 << 16, (max_size - total) // 8192))
     raise CodecError("zstd: the frame is cut short", actual=f"{counted(len(data), 'bytes')} without an end")
 
 
 def is_plausible(size: int, stored: int) -> bool:
-    """Whether memory for `size` decompressed bytes may be had in advance on the word of whoever stored these."""
+    """Whether the stated size is plausible enough to allocate `size` bytes in advance."""
     return size <= (1 << 20) + 256 * stored
 
 
@@ -129,7 +129,7 @@ def zstd_whole(data: Buffer, *, max_size: int) -> bytes | None:
     """The single zstd frame that fills `data`, decoded in one call where that is safe; None otherwise.
 
     Other threads can run during the whole call, while `zstd_frames` takes the interpreter back for every piece.  The
-    decoder writes into one buffer of 16 times the stored size, of which only the used pages occupy memory.
+    decoder writes into one buffer of 16 times the stored size; only its used pages occupy memory.
     """
     room = min(max_size, (1 << 16) + 16 * len(data))
     if frame_end(data) != len(data):  # the decoder reports this only for frames that state their size
@@ -264,8 +264,8 @@ def zstd_all(data: Buffer, max_size: int, size: int | None) -> Decoded:
 def zstd_frame(data: Buffer, level: int) -> bytes:
     """One frame that states its size, compressed as if that were not known.
 
-    What zstd chooses for up to 256 KiB makes dictionaries larger, by up to a tenth.
+    What zstd chooses for up to 256 KiB makes dictionaries larger, by up to 10 %.
     """
     how = zstandard.ZstdCompressionParameters.from_level(level, write_content_size=True)
     made = zstandard.ZstdCompressor(compression_params=how).compress(data)
-    return bytes(memoryview(made))  # what it gives keeps the room that was there for the worst case
+    return bytes(memoryview(made))  # its result keeps the memory reserved for the worst case

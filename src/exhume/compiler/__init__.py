@@ -33,7 +33,7 @@ from exhume.compiler.refusal import UnsupportedError
 __all__ = ["Given", "UnsupportedError", "compile_foreign", "compile_specs"]
 
 Specs = Mapping[str, Mapping[str, Any]]
-"""Specifications by their ids, as YAML gives them."""
+"""Specifications by their ids, as parsed from YAML."""
 
 
 def compile_specs(specs: Specs) -> dict[str, str]:
@@ -41,7 +41,7 @@ def compile_specs(specs: Specs) -> dict[str, str]:
 
     `facts/_tiling.py` names the structures that leave no byte out.
 
-    Raises `UnsupportedError` naming the field and what is not covered.
+    Raises `UnsupportedError` naming the field and what is not supported.
     """
     for id, spec in specs.items():
         _exact(spec, id)
@@ -76,7 +76,7 @@ def compile_foreign(specs: Specs, given: Given | None = None) -> dict[str, str]:
     """The readers of specifications of unknown origin, by path: `<id>.py` each, and `_layout.py` that they share.
 
     No part of a specification becomes code unless it was parsed and found to be a name or a constant, and the code is
-    looked at once more (`exhume.compiler.audit`).  Raises `UnsupportedError` naming the field and what is not covered.
+    checked again (`exhume.compiler.audit`).  Raises `UnsupportedError` naming the field and what is not supported.
     """
     for id, spec in specs.items():
         validate(spec, id)
@@ -96,7 +96,7 @@ def compile_foreign(specs: Specs, given: Given | None = None) -> dict[str, str]:
 def paused_texts(
     specs: Specs, given: Given | None, id: str, steps: list[str], texts: Mapping[str, str]
 ) -> dict[str, str] | None:
-    """The readers of `texts`, compiled of the same specifications, of which one stops at a list (`compiler.paused`).
+    """The readers of `texts`, compiled from the same specifications, with one that stops at a list (`compiler.paused`).
 
     None where the list that the fields `steps` lead to is read at once.
     """
@@ -115,7 +115,7 @@ def paused_texts(
 def with_columns(specs: Specs, given: Given | None = None) -> Specs:
     """The specifications of others with `-columns: true` on the types whose rows become columns.
 
-    Those are types whose fields are numbers, bits, bytes, texts and structures of these, and are always present; an
+    Those are types whose fields are numbers, bits, bytes, strings and structures of these, and are always present; an
     instance, which is read only when it is asked for, would be read again for each access to a row.
     """
     specs = copy.deepcopy(specs)

@@ -37,7 +37,7 @@ BUILTINS = frozenset({
 """The names of Python that generated code uses, and nothing else is there when it runs."""
 
 ANNOTATIONS = frozenset(("dict",))
-"""Names of Python that only say of which type something is, which nothing evaluates."""
+"""Names of Python that only occur in annotations, which nothing evaluates."""
 
 HELPERS = frozenset({
     "FAILURES", "Lazily", "LayoutError", "Paused", "Run", "Stream", "Structure", "Traced", "View", "all_taken", "bits",
@@ -56,7 +56,7 @@ METHODS = frozenset((
 """Methods that generated code calls, of whatever."""
 
 TAKEN = frozenset(("append", "get", "unpack_from"))
-"""Methods that it gives a name, which it calls then."""
+"""Methods that it assigns to a name, and then calls."""
 
 ATTRIBUTES = frozenset({
     "PARTIALS", "PLACES", "Struct", "_accepts", "_big", "_each", "_fields", "_inside", "_io", "_parent", "_reader",
@@ -74,7 +74,7 @@ IMPORTS |= {"enum": {"IntEnum"}}
 
 
 GIVEN = frozenset(("PROCESS", "TYPES"))
-"""Tables of what the caller gives."""
+"""Tables of the caller's objects."""
 
 BASES = frozenset(("Traced", "_IntEnum", "_Structure"))
 """What classes are made from."""
@@ -113,7 +113,7 @@ def classes(model: Model) -> frozenset[str]:
 def audited(texts: Mapping[str, str], model: Model) -> None:
     """Raises `UnsupportedError` for readers of a package, by path, that are not made of what readers are.
 
-    The module that they share, and that of the package, are texts of ours.
+    The module that they share, and that of the package, are constants of ours.
     """
     names, readers = declared(model), classes(model)
     modules = frozenset(path.removesuffix(".py") for path in texts)
@@ -129,7 +129,7 @@ def audited(texts: Mapping[str, str], model: Model) -> None:
 def audit(text: str, names: frozenset[str], readers: frozenset[str], modules: frozenset[str]) -> None:
     """Raises `UnsupportedError` for generated code that has anything that the compiler does not write.
 
-    `names` are those of fields, `readers` those of classes and functions, `modules` those that are beside it.
+    `names` are those of fields, `readers` those of classes and functions, `modules` those next to it.
     """
     try:
         _Audit(ast.parse(text), names, readers, modules).run()
@@ -290,7 +290,7 @@ class _Audit:
         return name in self.attributes
 
     def _is_module(self, name: str) -> bool:
-        """Whether a name is that of a module beside this one."""
+        """Whether a name is that of a sibling module."""
         return any(name.startswith(lead) and name.removeprefix(lead) in self.modules for lead in (PLAIN, "_"))
 
     def _is_called(self, function: ast.expr) -> bool:

@@ -1,4 +1,4 @@
-"""What a specification of somebody else may cost, in one place.
+"""The budgets of third-party specifications, in one place. prose: ok
 
 Two budgets hold for a whole reading of a file, whatever the specification makes of it, and for what is asked of the
 result later: `STEPS` and `HELD`, each with a share for every byte of the file.  The others bound the specification
@@ -8,8 +8,9 @@ itself.  Specifications of exhume's own have no budgets.
 from __future__ import annotations
 
 STEPS = 50_000
-"""Structures, elements and instances that reading a file may take, beside a share for each byte; what is long to do (a
-long expression, a type of many fields) counts for several, and where positions are remembered each field is a step."""
+"""Structures, elements and instances that reading a file may take, in addition to a share for each byte; slow
+operations (a long expression, a type of many fields) count for several, and where positions are remembered each field
+is a step."""
 
 STEPS_PER_BYTE = 4
 """Steps that each byte of a file adds, and each byte that decompression makes of it up to `INFLATED` times its size."""
@@ -17,7 +18,7 @@ STEPS_PER_BYTE = 4
 INFLATED = 4
 
 HELD = 32 << 20
-"""Bytes that reading may copy, decode, inflate, put together or compare, beside a share for each byte of the file."""
+"""Bytes that reading may copy, decode, inflate, join or compare, in addition to a share for each byte of the file."""
 
 HELD_PER_BYTE = 8
 """Bytes that each byte of a file adds."""
@@ -29,16 +30,16 @@ BITS = 1 << 13
 """Bits of a number that an expression makes; Kaitai's own have 64."""
 
 DIGITS = 1 << 11
-"""Characters of a text that is taken for a number."""
+"""Characters of a string that is taken for a number."""
 
 TEXT = 1 << 24
 """Characters or bytes that an expression puts together."""
 
 SIZE = 1 << 20
-"""Bytes of a specification and of what it imports; the largest of the public collection has a sixth of that."""
+"""Bytes of a specification and of what it imports; the largest of the public collection has 17 % of that."""
 
 NODES = 50_000
-"""Keys and values in their YAML; the largest of the public collection has a sixth."""
+"""Keys and values in their YAML; the largest of the public collection has 17 % of that."""
 
 FILES = 500
 """Specifications that one may import, directly and indirectly."""
@@ -47,10 +48,10 @@ DEPTH = 100
 """Levels of lists and mappings in their YAML."""
 
 TYPES = 500
-"""Types; the largest of the public collection has a fifth."""
+"""Types; the largest of the public collection has 20 % of that."""
 
 FIELDS = 2_000
-"""Fields, instances and parameters; the largest of the public collection has a sixth."""
+"""Fields, instances and parameters; the largest of the public collection has 17 % of that."""
 
 FIELDS_OF_ONE = 1_000
 """Fields, instances and parameters of one type; the largest of the public collection has a fourteenth."""

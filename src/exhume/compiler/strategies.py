@@ -50,7 +50,7 @@ class InvalidInstance:
 
 
 class _Drawing:
-    """Chance as Hypothesis gives it."""
+    """Randomness from Hypothesis."""
 
     def __init__(self, draw: st.DrawFn) -> None:
         self.draw = draw

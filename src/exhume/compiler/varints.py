@@ -10,12 +10,12 @@ from exhume.compiler.front.model import Field, Type
 
 
 def scalar_of(kind: Kind) -> Type | None:
-    """The type behind a kind that is read as one of its instances."""
+    """The type of a kind that is read as one of its instances."""
     return kind.type if isinstance(kind, Structure) and kind.type.scalar is not None else None
 
 
 def number_of(kind: Kind) -> Kind:
-    """The stored number behind a kind that stands for its only field; every other kind as it is."""
+    """The stored number of a kind that stands for its only field; every other kind as it is."""
     type = scalar_of(kind)
     if type is None or len(type.seq) != 1 or type.seq[0].id != type.scalar:
         return kind
@@ -26,7 +26,7 @@ def number_of(kind: Kind) -> Kind:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """One byte of a variable-length integer: what tells that it is the last (None: it always is), and the value."""
+    """One byte of a variable-length integer: the condition for the last byte (None: always), and the value."""
 
     field: Field
     last: ex.Expr | None
@@ -66,7 +66,7 @@ def varint(type: Type) -> list[Group]:
 
 
 def one_byte(type: Type) -> tuple[str, ex.Expr] | None:
-    """How the first byte of a variable-length integer tells that it is all of it; None for other types."""
+    """The condition for a variable-length integer of one byte; None for other types."""
     groups = varint(type)
     if not groups or "valid" in groups[0].field.raw:
         return None

@@ -32,7 +32,7 @@ PART_BYTES = 16 << 20
 """Largest batch from which a process makes a part of a file; the caller handles larger ones."""
 
 MANY = 64
-"""Tables of which each has a pass over the archive by itself; more share passes."""
+"""Up to this many tables, each has a pass over the archive of its own; more share passes."""
 
 GATHERED = 256 << 20
 """Bytes that tables which share a pass gather together; the largest is then written."""
@@ -53,7 +53,7 @@ class TableFile(ABC):
     at_once: ClassVar[int] = 1
     """Number of tables that may be written in parallel: each keeps a batch, or the data that the target gathers."""
     many_at_once: ClassVar[int] = 256
-    """The same where there are more than `MANY` tables: a pass over the archive for each would read all of it anew."""
+    """The same where there are more than `MANY` tables: a pass over the archive for each would read all of it again."""
     render: ClassVar[Any] = None
     """Makes the part of a file that a batch becomes, where that depends on nothing else: processes can do it then."""
 

@@ -51,7 +51,7 @@ class Places(Sequence[dict[str, Any]]):
         self.ends = array("q")
         """Where each element ends that is not even."""
         self._even = 0
-        self._open = False  # whether there is one more element of which only a part could be read
+        self._open = False  # whether there is one more element, read in part
 
     @property
     def hidden(self) -> bool:
@@ -97,7 +97,7 @@ class Places(Sequence[dict[str, Any]]):
 
 
 class Elements(Sequence[Any]):
-    """An array of which each element is parsed when it is looked at."""
+    """An array whose elements are parsed when they are accessed."""
 
     def __init__(self, stream: Any, make: Make, width: int, size: Callable[[], int] | None) -> None:
         self.places = Places(stream, int(stream.pos()), width)

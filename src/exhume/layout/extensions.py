@@ -1,7 +1,7 @@
 """Extension modules of specifications: built with the user's C compiler, kept by what they are made of, and loaded.
 
 The folder is that of the environment variable `EXHUME_CACHE`, else `exhume` in the user's own folder for such files.
-It belongs to the user alone: one that others can write to, or that somebody else owns, is not used.  What is in it is
+It belongs to the user alone: one that others can write to, or that another user owns, is not used.  Its files are
 named by the SHA-256 of everything that it is made of: the text in Cython, the versions of exhume, Cython and Python,
 the machine, and the compiler's options.
 """
@@ -26,14 +26,14 @@ from typing import Any
 from exhume.compiler.emit.extension import Extension
 
 VERSION = 1
-"""Incremented whenever what is kept, or how it is built, becomes another."""
+"""Incremented whenever the kept files, or the way to build them, change."""
 SECONDS = 300
 """For one run of the compiler."""
 SUFFIX = str(sysconfig.get_config_var("EXT_SUFFIX") or ".so")
 
 
 class NotBuiltError(Exception):
-    """There is no extension module, and why, in words that fit behind 'interpreted readers: '."""
+    """There is no extension module, and why, in words that fit after 'interpreted readers: '."""
 
 
 def cache_folder() -> Path:
@@ -55,7 +55,7 @@ def cache_folder() -> Path:
 
 
 def is_own(found: os.stat_result) -> bool:
-    """Whether a file or folder is the user's, and nobody else can write to it."""
+    """Whether a file or folder is the user's, and no other user can write to it."""
     if not hasattr(os, "getuid"):
         return True
     return (

@@ -32,7 +32,7 @@ RAISED = (*FAILURES, ValueError, ArithmeticError, LookupError, NameError, Memory
 def read(
     reader: Callable[[View, int, int], tuple[T, int]], data: View, where: Span, rule: Rule | None = None
 ) -> tuple[T, int]:
-    """The structure at the start of `data`, which lies at `where`, and the offset in `data` at which it ends.
+    """The structure at the start of `data`, which is at `where`, and the offset in `data` at which it ends.
 
     Raises the error of `rule`; without one, `TruncatedError` when the bytes end too early and `StructureError` when
     they break the layout in any other way.  The error has the absolute offset and the path of the field.

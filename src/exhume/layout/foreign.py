@@ -55,7 +55,8 @@ def compile_ksy(
         types: What reads the opaque types of the specification (`ks-opaque-types`), by their names: a compiled
             specification, or a function that takes the bytes up to the end of the stream, and the arguments of the
             type, and returns a value and how many bytes it took.
-        process: Custom `process` routines by their names, each a class as Kaitai's: called with the arguments, it gives
+        process: Custom `process` routines by their names, each a class as Kaitai's: called with the arguments, it
+        returns
             an object whose `decode` turns bytes into bytes.
         native: Whether the readers are an extension module, built with the C compiler of this machine (extra `native`)
             and kept for the next time.  Where that is not possible, a `NativeWarning` says why, and the readers are in
@@ -102,7 +103,7 @@ def compile_ksy(
 
 
 def native_readers(texts: Mapping[str, str]) -> tuple[Extension, Path] | None:
-    """The extension module of compiled readers and where it lies; None, with a `NativeWarning`, where there is none."""
+    """The extension module of compiled readers and its path; None, with a `NativeWarning`, if there is none."""
     from exhume.layout import extensions
 
     made = extension(texts)
@@ -127,7 +128,7 @@ class Specification:
 
     outside: Outside = field(default_factory=Outside)
     native: tuple[Extension, Path] | None = None
-    """The extension module that the readers are, and where it lies; None for readers in Python."""
+    """The extension module of the readers and its path; None for readers in Python."""
     kept: kept.Kept | None = None
     """What an earlier compilation of the same files kept."""
 
@@ -181,7 +182,8 @@ class Specification:
 
     @cached_property
     def traced(self) -> Callable[[View], Any]:
-        """The reader of the root that notes where each field lies; elements of lists are read where they are shown."""
+        """The reader of the root that records the position of each field; list elements are read when they are
+        shown."""
         return self._traced(self._traced_texts)
 
     @cached_property

@@ -37,7 +37,7 @@ returns a value and how many bytes it took."""
 
 @dataclass(frozen=True, eq=False)
 class Outside:
-    """What the caller gives for opaque types and `process` routines, by name."""
+    """What the caller provides for opaque types and `process` routines, by name."""
 
     types: Mapping[str, Reader] = field(default_factory=dict)
     process: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
@@ -86,7 +86,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         if name == "_layout":  # what they raise is what exhume catches
             vars(module).update(LayoutError=LayoutError, View=View, numbers=numbers, short=short)
             vars(module).update(FAILURES=RAISED, Paused=Paused)
-            exec(FOREIGN, vars(module))  # noqa: S102 - a text of ours
+            exec(FOREIGN, vars(module))  # noqa: S102 - a constant of ours
             if package in _NATIVE:
                 _NATIVE[package].begin(module)
             return
@@ -130,7 +130,7 @@ def load(
 
     `plain` is the package of the fast readers of readers that take notes.  Code that was kept (`codes`) was audited
     before that; then `model` is None.
-    The same texts, with the same objects of the caller's, give the same module.
+    The same sources, with the same objects of the caller, return the same module.
 
     Raises `SpecificationError` for code that is too large for Python, or is not what the compiler writes.
     """

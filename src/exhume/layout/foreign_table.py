@@ -1,6 +1,6 @@
 """Repeated fields of a specification as tables: Arrow batches made of columns or of objects.
 
-Each field is a column with its name and width.  Bytes and texts are kept as they are; a value of an enum becomes its
+Each field is a column with its name and width.  Bytes and strings are kept as they are; a value of an enum becomes its
 name (or its number as text, if it has none), a structure becomes a struct, everything repeated a list.  A field that is
 one of several (`switch-on`) becomes a struct with a field for each of them, null but for the one that it is; numbers of
 different widths share one.  Computed instances are columns, too.  What has no column is in `Tabulator.omitted`.
@@ -31,7 +31,7 @@ DEEPEST = 16
 """Levels of structures, lists and choices within each other that get columns."""
 
 MOST_VALUES = 300_000
-"""Values of a table beside a share for each byte of the file."""
+"""Values of a table, in addition to a share for each byte of the file."""
 
 VALUES_PER_BYTE = 20
 """Values that each byte of a file adds."""
@@ -39,7 +39,7 @@ VALUES_PER_BYTE = 20
 
 @dataclass(slots=True)
 class _Room:
-    """What a table may still hold: values, and bytes of texts and bytes; rows may share one, but columns do not."""
+    """The remaining budget of a table: values, and bytes of strings and byte arrays; shared by rows, not by columns."""
 
     size: int
     values: int = 0

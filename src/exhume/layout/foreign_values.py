@@ -20,7 +20,7 @@ SHOWN = 200
 
 
 def json_pieces(specification: Specification, value: Any, omitted: dict[str, str], path: str = "") -> Iterator[str]:
-    """The text of a value in JSON, in pieces: fields and computed instances; enums by name, lists as arrays.
+    """The text of a value in JSON, in chunks: fields and computed instances; enums by name, lists as arrays.
 
     `omitted` gets the instances that are read from elsewhere, by their path.  Raises what instances raise.
     """

@@ -33,7 +33,7 @@ FAILURES = (
 
 
 def parse(cls: type[T], data: bytes | memoryview | BinaryIO, where: Span, *args: Any) -> T:
-    """Parses `data`, which lies at `where`, with the generated class `cls` (`args`: the schema's parameters).
+    """Parses `data`, which is at `where`, with the generated class `cls` (`args`: the schema's parameters).
 
     Raises `TruncatedError` when the bytes end too early and `StructureError` for every other way to fail; both carry
     the absolute offset and the ksy path of the field.

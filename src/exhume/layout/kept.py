@@ -1,7 +1,7 @@
 """What a compilation to an extension module made, for the next time: readers as code, and what the module is given.
 
 It is one file in the folder of extension modules (`extensions`), under the SHA-256 of the path of the specification,
-the folders of imports, the versions of Python and Cython, and the files of the compiler itself.  It says which files
+the folders of imports, the versions of Python and Cython, and the files of the compiler itself.  It lists which files
 were read, with their SHA-256, and where imports were looked for and not found: only while all of that is so is it used.
 """
 
@@ -85,7 +85,7 @@ def _digest(path: Path) -> str:
 
 
 def found(path: Path, folders: Sequence[Path]) -> Kept | None:
-    """What was kept of a specification; None where nothing was, or where it is not of these files as they are."""
+    """The kept result for a specification; None if there is none, or if it does not match the current files."""
     try:
         place = _place(path, folders)
         if not extensions.is_own(place.lstat()):

@@ -30,14 +30,14 @@ def measuring() -> Iterator[Sizes]:
 
 
 def note_payload(stored: Span, size: int) -> None:
-    """Says that what is stored there takes `size` bytes decompressed."""
+    """Record that the payload stored at a span has `size` bytes decompressed."""
     found = _sizes.get()
     if found is not None:
         found[stored.source, stored.start] = size
 
 
 def note_payloads(source: str, starts: Iterable[int], sizes: Iterable[int]) -> None:
-    """The same of what is stored at several places of a file."""
+    """The same for payloads at several places of a file."""
     found = _sizes.get()
     if found is not None:
         found.update(zip(((source, start) for start in starts), sizes, strict=True))

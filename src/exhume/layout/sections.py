@@ -37,10 +37,10 @@ class Section(NamedTuple):
 
     `schema` is the ksy id (optionally `id::type`) of the *stored* bytes, `payload_schema` of the decompressed ones,
     with `schema_args` / `payload_args` as parameters.  `load()` returns the decompressed payload.  `parent` names an
-    enclosing section: only sections without one take part in the tiling.  `check` takes a chain of nested fields, of
-    which the last is a checksum, computes it and compares.  `parse` gives the field tree of stored bytes that no schema
-    of exhume describes; `parse_lazily` says that it costs little for a large section.  `claims` tells without a field
-    tree whether every stored byte belongs to a field; False says nothing.
+    enclosing section: only sections without one take part in the tiling.  `check` takes a chain of nested fields whose
+    last one is a checksum, computes it and compares.  `parse` returns the field tree of stored bytes that no schema
+    of exhume describes; `parse_lazily` means that it costs little for a large section.  `claims` determines without a
+    field tree whether every stored byte belongs to a field; False says nothing.
     """
 
     name: str
@@ -84,11 +84,11 @@ class Section(NamedTuple):
 
 
 class SectionRun(Sequence[Section]):
-    """Many sections of a file that lie one behind the other, each of which is made when it is looked at.
+    """Many consecutive sections of a file, each created when it is accessed.
 
     None of them is a gap, unread, or nested, and none has others nested in it.  `bounds` says where each begins, and
     where the last ends; those with one number in `sorts` differ only in name and place.  `make` makes the section of a
-    number, `names` tells the names of all without making them, and `claims(first, last)` whether every byte of the
+    number, `names` returns the names of all without making them, and `claims(first, last)` whether every byte of the
     sections `[first, last)` whose stored bytes have a schema belongs to a field; False says nothing.
     """
 
@@ -126,11 +126,12 @@ class SectionRun(Sequence[Section]):
 
     @cached_property
     def forms(self) -> dict[int, Section]:
-        """The first section of each sort."""
+        """The first section of each kind."""
         return {sort: self[self.sorts.index(sort)] for sort in sorted(set(self.sorts))}
 
     def sums(self, first: int = 0, last: int | None = None) -> Iterator[tuple[Section, int, int]]:
-        """Of the sections `[first, last)`, one of each sort, how many are like it, and their bytes."""
+        """For each kind among the sections `[first, last)`: one section, the number of such sections, and their
+        bytes."""
         sorts = self.sorts[first:last]
         counts, sums = Counter(sorts), dict.fromkeys(self.forms, 0)
         for sort, size in zip(sorts, self.sizes(first, last), strict=True):
@@ -270,7 +271,8 @@ class SectionMap(Sequence[Section]):
         return (section for section in self if section.parent is None)
 
     def sums(self) -> Iterator[tuple[Section, int, int]]:
-        """One of each sort of sections in every run, how many are like it, and their bytes; all others one by one."""
+        """For each kind of section in every run: one section, the number of such sections, and their bytes; all others
+        singly."""
         runs = (part.sums() if isinstance(part, SectionRun) else ((part, 1, part.span.size),) for part in self.parts)
         return chain.from_iterable(runs)
 

@@ -78,7 +78,7 @@ def _yaml(value: Any) -> str:
         raise MissingDependencyError("specifications are YAML, which needs PyYAML: pip install 'exhume[ksy]'") from None
 
     class Dumper(yaml.SafeDumper):  # type: ignore[misc, unused-ignore]  # PyYAML may have no types
-        """Writes equal values out in full wherever they occur, and texts of several lines as block scalars."""
+        """Writes equal values out in full wherever they occur, and strings of several lines as block scalars."""
 
         def ignore_aliases(self, data: Any) -> bool:
             return True

@@ -67,7 +67,7 @@ def summary_of(value: Any, made: Field, representation: str) -> Any:
             return found.value
         return _represented(made, whole[1], whole[2])
     if representation:
-        # Parameters lie nowhere and are no children.
+        # Parameters have no position and do not count as children.
         if isinstance(value, Traced):
             known = {one.id: getattr(value, slot(one.id), None) for one in type_of(value).params}
         else:

@@ -1,4 +1,4 @@
-"""Whether a structure claims all of its bytes, as its fast reader tells: without a field tree."""
+"""Whether a structure claims all of its bytes, according to its fast reader and without a field tree."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from exhume.layout.fast import FAILURES
 def claimed(schema: str, size: int, most: int, read: Callable[[], bytes]) -> bool:
     """Whether fields of a schema claim every one of the `size` bytes that `read` returns.
 
-    False is no verdict: the schema may leave bytes out, the bytes may not fit it, or there may be too many of them.
+    False is not a verdict: the schema may leave bytes out, the bytes may not fit it, or there may be too many of them.
     """
     if schema in ROWS:
         return size % ROWS[schema] == 0

@@ -1,4 +1,4 @@
-"""The run-time support of readers that remember where each field lies (`exhume.compiler.emit.traced`)."""
+"""The run-time support of readers that record the position of each field (`exhume.compiler.emit.traced`)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Traced:
 
 
 class Named(int):
-    """A number with the name that an enum gives it."""
+    """A number with its name in an enum."""
 
     name: str
 
@@ -59,7 +59,7 @@ RELEASED = 32 << 20
 
 
 class Lazily(Sequence[Any]):
-    """A list of structures of which only the beginnings are kept; `read` reads one that is shown, with notes.
+    """A list of structures that keeps only their start positions; `read` reads one that is shown, with notes.
 
     Where expressions ask for elements, they are held as the fast readers give them: what is shown is read again.
     """
@@ -68,7 +68,7 @@ class Lazily(Sequence[Any]):
         self.starts = array("q")
         self.stop = at
         self.partial: Any = None
-        """What was read of one more that broke off."""
+        """The readable part of one more element, which could not be read completely."""
         self.places = Beginnings(self)
         self._view = view
         self._released = at
@@ -108,7 +108,7 @@ class Lazily(Sequence[Any]):
             self._release()
 
     def add_rows(self, starts: Sequence[int], end: int) -> None:
-        """Many are there, one after the other."""
+        """Add many consecutive elements."""
         self.starts.extend(starts)
         self.stop = end
         self._release()
@@ -120,7 +120,7 @@ class Lazily(Sequence[Any]):
 
 
 class Beginnings(Sequence[tuple[int, int | None]]):
-    """Where each element of a list lies; None as the end of one that did not end."""
+    """Start and end of each element of a list; the end is None for one that was not read completely."""
 
     def __init__(self, of: Lazily) -> None:
         self._of = of
@@ -168,7 +168,8 @@ def named(value: Any, type: Type, id: str) -> Any:
 
 
 def keep(value: Traced, error: Exception) -> None:
-    """Keeps what was read of a field before reading failed, and passes the structure on to the enclosing one."""
+    """Keep the part of a field that was read before reading failed, and passes the structure on to the enclosing
+    one."""
     places, partials = value.PLACES, value.PARTIALS
     open_ = (id for id, place in reversed(places.items()) if place[2] is None or id in partials)
     id = next(open_, None)

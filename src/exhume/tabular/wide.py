@@ -91,7 +91,7 @@ def batches(rows: Iterable[Iterable[Pair]], batch_rows: int, losses: Counter[str
     """Rows as record batches of `schema()`; each has at most `batch_rows` rows, and ends with the row that makes it 16
     MiB.  An error of `rows` is raised after a batch of the rows before it.
 
-    Texts that Arrow cannot store as they are, because they are not UTF-8, are counted in `losses`.
+    Strings that Arrow cannot store as they are, because they are not UTF-8, are counted in `losses`.
     """
     pa = import_pyarrow()
     made, held, found = schema(), _Rows(), iter(rows)

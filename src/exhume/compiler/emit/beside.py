@@ -34,7 +34,7 @@ class Beside:
 
 
 def beside_of(model: Model, texts: Mapping[str, str]) -> Beside:
-    """What is known of the readers of a model whose modules are these texts."""
+    """What is known of the readers of a model whose modules have this source."""
     columned = {name for text in texts.values() for name in _SCANS.findall(text)}
     return Beside(frozenset(columned), _mentioned(model), _passes_on(model))
 

@@ -36,7 +36,7 @@ BYTES_OF_A_STEP = 64
 """Bytes of a row in columns that are one more step of the budget."""
 
 MOST_LINES = 2_000
-"""Lines that read one row of a specification of somebody else, structures within it included."""
+"""Lines that read one row of an external specification, structures within it included."""
 
 
 class Scan(Reader):
@@ -49,7 +49,7 @@ class Scan(Reader):
         self.inner: dict[str, Scan] = {}
         self.byte_fields: list[str] = []
         self.number_fields: dict[str, tuple[str, str]] = {}
-        """What gives the numbers of one element, and of which type they are, by the name of the column."""
+        """The expression of the numbers of one element, and their type, by the name of the column."""
         self.base = ""
         """Where its stream begins, when that is known."""
         if of is not None:
@@ -107,7 +107,7 @@ class Scan(Reader):
         return found | {size.of.id for size in sizes if isinstance(size, ex.Member) and isinstance(size.of, ex.Name)}
 
     def read_bytes(self, field: Field, into: str, path: str) -> None:
-        """Where bytes lie, without copying them. Raises `UnsupportedError` for most that end with a terminator."""
+        """Positions of bytes, without copying them. Raises `UnsupportedError` for most that end with a terminator."""
         lines = self.lines
         if ends_with_a_byte(field) and not self.module.foreign:
             stop, after = self.find_mark(field, path, bytes([field.raw["terminator"]]))
@@ -175,7 +175,7 @@ class Scan(Reader):
         self.bounded = ""
 
     def _up_to_last(self, field: Field) -> None:
-        """Where structures up to one that is the last lie."""
+        """Positions of structures up to the last one."""
         kind, lines, into = field.one, self.lines, self.local(field)
         last = field.last
         if self.module.foreign or last is None or not isinstance(kind, Structure):
@@ -196,7 +196,7 @@ class Scan(Reader):
         self.bounded = ""
 
     def _numbers(self, field: Field) -> None:
-        """Where numbers of one width lie, as many as another field says, without copying them."""
+        """Positions of numbers of one width, counted by another field, without copying them."""
         many = None if self.module.foreign or field.repeat != "expr" else numbers_of(field)
         if many is None or field.condition is not None:
             raise UnsupportedError("what is repeated inside has no column")
@@ -353,7 +353,7 @@ BEGINS = '        """Where each element begins."""'
 
 
 def _opening(type: Type) -> list[str]:
-    """How the function that gives columns begins."""
+    """The start of the function that returns columns."""
     reader = type.reader_name.replace("read_", "scan_", 1)
     about = f"The `{type.where}` from `at` to `end`, or `count` of them, as columns; does not raise, see `problem`."
     given, begin = "view: View, at: int, end: int, count: int | None = None", []
@@ -364,7 +364,7 @@ def _opening(type: Type) -> list[str]:
 
 
 def _taken(scan: Scan, type: Type) -> tuple[list[str], list[str]]:
-    """What makes columns of single numbers, which are the bytes as they are, and the function that gives them."""
+    """Statements for columns of single numbers, which are the bytes as they are, and the function that returns them."""
     alone = only_number(type)
     assert alone is not None
     size, name = alone.size, alone.name
@@ -413,7 +413,7 @@ def _filled(scan: Scan, type: Type) -> tuple[list[str], list[str]]:
     head.lines += bind.lines
     tail = Lines()
     tail.depth = 3
-    if run:  # a row is a step, and another for each so many bytes
+    if run:  # a row is a step, and more for long rows
         held = sum(array(code).itemsize for _, code, _ in columns)
         tail.add(f"run.steps -= {1 + held // BYTES_OF_A_STEP}", "if run.steps < 0:", "    raise run.over(first)")
     tail.add("add_at(first)", *(f"add_{column}({value})" for column, _, value in columns))

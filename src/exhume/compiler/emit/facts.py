@@ -1,9 +1,9 @@
-"""What a specification says that needs no data: enums, magics, sizes, and where fixed fields lie.
+"""Facts of a specification that need no data: enums, magics, sizes, and positions of fixed fields.
 
 One module per specification: an `IntEnum` for each enum, and for each type a class with
 
 - `size`: its bytes, where that is fixed, or `most` where only what is absent makes it shorter;
-- `at.<field>`: start and end of a field that lies at a fixed place from the start of the type;
+- `at.<field>`: start and end of a field at a fixed place from the start of the type;
 - `shift.<field>`: how far a bit field, or an instance that is some bits of the type's only number, is shifted in that
   number;
 - `<instance>(word)`: for a type that is one number, the value that an instance derives from that number;

@@ -1,4 +1,4 @@
-"""One structure without objects: for a type with `-element: true` a function that gives its fields as a plain tuple.
+"""One structure without objects: for a type with `-element: true` a function that returns its fields as a plain tuple.
 
     flat_block(view, at, end) -> (after, ...)
 

@@ -87,9 +87,9 @@ ACCEPTED = {
 
 
 def module_texts(model: Model, *, traced: bool = False, plain: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Every module by the id of its specification; `traced` readers remember where each field lies.
+    """Every module by the id of its specification; `traced` readers record the position of each field.
 
-    With `plain`, the texts of the readers that do not, they read lists by those, and elements only where they are
+    With `plain`, the source of the readers that do not, they read lists by those, and elements only where they are
     shown.
     """
     needs = find_needs(model)

@@ -54,7 +54,7 @@ cdef bint grow(void **column, size_t size, size_t room) noexcept nogil:
 
 
 def native_text(model: Model, source: str) -> str:
-    """The whole module; `source` tells what it was made from.  Types that compiled code does not cover are left out."""
+    """The whole module; `source` names its input.  Types that compiled code does not cover are left out."""
     parts = []
     for type in element_types(model):
         if (element := covered(type)) is not None:
@@ -103,7 +103,7 @@ def _scan(element: Element) -> str:
 
 
 def _flat(element: Element) -> str:
-    """The function that gives one element as a tuple."""
+    """The function that returns one element as a tuple."""
     name = unique_name(element.type)
     lines = Lines()
     lines.add('"""Where the element at `at` ends, and its fields; None when it does not fit."""')

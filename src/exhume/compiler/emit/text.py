@@ -163,7 +163,7 @@ def members(values: list[int]) -> str:
 
 
 def written_doc(text: str) -> list[str]:
-    """A text as a doc string in lines: wrapped first and escaped then, so that no escape is torn apart."""
+    """A string as a doc string in lines: wrapped first and escaped then, so that no escape is torn apart."""
     lines: list[str] = []
     for number, part in enumerate(text[: budgets.DOC].strip().split("\n\n")):
         lines += ([""] if number else []) + textwrap.wrap(" ".join(part.split()), 112)

@@ -5,7 +5,7 @@
     ROWS["ark_split::entry_list"] == 18
 
 When a structure that is named here was read to the end of its bytes, each byte belongs to a field, whichever it is.
-Fields of `seq` stand one behind another, so only bytes that have a size of their own may be left over: those of a
+Fields of `seq` are consecutive, so only bytes that have a size of their own may be left over: those of a
 structure that does not take all that it is given.  A structure that is nothing but a list from its first byte to the
 end (`pos: 0`, `repeat: eos`) is read when that list is.  `SIZES` has the sizes of structures of numbers without rules,
 and `ROWS` those of the elements of lists of such structures that extend to the end: their bytes need not even be read.
@@ -56,8 +56,8 @@ def _number(kind: Kind) -> bool:
 
 
 def _tiles(type: Type, inside: frozenset[Type]) -> bool:
-    """Whether a type that was read claims all bytes up to its end."""
-    if type in inside:  # what it holds decides
+    """Whether a type that was read claims all of its bytes."""
+    if type in inside:  # its content decides
         return True
     inside |= {type}
     if type.seq:

@@ -1,12 +1,12 @@
-"""Readers for `explain`, which remember where each field lies and keep what was read before a failure.
+"""Readers for `explain`, which record the position of each field and keep the fields read before a failure.
 
 They have the statements of the fast readers, field by field, and statements that take notes in between. A value has
 
 - `PLACES`: by field the view, where it starts and ends there (None: it did not end), the same for each element, and,
   of one that does not fit, why;
-- `PARTIALS`: by field what was read of a value before it broke off.
+- `PARTIALS`: by field, the part of a value that was read before an error.
 
-Lists of structures are read by the fast readers beside these, and an element is read again, with notes, where it is
+Lists of structures are read by the fast readers, and an element is read again, with notes, where it is
 shown: what a list costs is where each element begins.
 
 The generated code's run-time support is in `exhume.layout.tracing`.

@@ -38,13 +38,13 @@ _ROLES: dict[str, tuple[frozenset[str], str]] = {
 }
 
 _NUMBERS = frozenset(("integer", "enum", "float", "bool"))
-"""Kinds of which one can be taken as another without a look at the value."""
+"""Kinds that can be converted to each other without examining the value."""
 
 PROCESS = re.compile(r"(\w+)\s*(?:\((.*)\))?", re.DOTALL | re.ASCII)
 
 
 def check(model: Model) -> None:
-    """Raises `UnsupportedError` for the first expression of a model that is none."""
+    """Raises `UnsupportedError` for the first invalid expression of a model."""
     for type in model.types():
         if type.decides is not None:
             with _place(type.where):
@@ -63,7 +63,7 @@ def _place(where: str) -> Iterator[None]:
 
 
 def kind(expr: ex.Expr, here: Type, item: Kind = UNKNOWN) -> Kind:
-    """What an expression gives, once every part of it was looked at, those within casts too."""
+    """The kind of an expression, after checking every part of it, those within casts too."""
     found = here.kind_of(expr, item)
     for node in nodes(expr):
         if isinstance(node, ex.Cast):
@@ -76,7 +76,7 @@ def kind(expr: ex.Expr, here: Type, item: Kind = UNKNOWN) -> Kind:
 def takes(given: Kind, wanted: Kind, what: str) -> bool:
     """Whether what is of one kind is always of another; raises `UnsupportedError` where it never is.
 
-    Of what is unknown or one of several that has to be seen when it is there.
+    An unknown kind, or one of several, has to be checked on the value.
     """
     given, wanted = combined(given), combined(wanted)
     one, other = family(given), family(wanted)

@@ -19,7 +19,7 @@ def text_encoding(found: object) -> str:
             known = codecs.lookup(found)
         except LookupError:
             known = None
-    if known is None or known.name.replace("-", "_") in _STRANGE or not known._is_text_encoding:  # noqa: SLF001 - nothing else tells
+    if known is None or known.name.replace("-", "_") in _STRANGE or not known._is_text_encoding:  # noqa: SLF001
         raise UnsupportedError(f"encoding {found!r:.60} is not known")
     assert isinstance(found, str)
     return found

@@ -1,4 +1,4 @@
-"""What a field or an expression is: numbers, bits, bytes, texts, structures, many of the same, or one of several."""
+"""What a field or an expression is: numbers, bits, bytes, strings, structures, many of the same, or one of several."""
 
 from __future__ import annotations
 

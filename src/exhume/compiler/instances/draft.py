@@ -77,7 +77,7 @@ class Draft(Solver):
     # Corrections.
 
     def apply(self, found: Solution) -> None:
-        """Gives values what a solution says, from now on and where they are already."""
+        """Set values to those of a solution, existing ones and later ones."""
         for key, value in found.items():
             what, path = key
             if what == "size":
@@ -97,7 +97,7 @@ class Draft(Solver):
         self.forget()
 
     def resize(self, path: str, size: int) -> None:
-        """Gives a stream another size in the next pass."""
+        """Change the size of a stream in the next pass."""
         if self.sizes.get(path) != size:
             self.sizes[path] = size
             self.changed = True
@@ -168,7 +168,7 @@ class Draft(Solver):
     # Extents.
 
     def touch(self, stream: Stream, start: int, stop: int) -> None:
-        """Notes that something lies there."""
+        """Note that a range is used."""
         first, last = start - stream.base, stop - stream.base
         tail = self.tails.get(stream.path, 0)
         if first > OPEN - FAR:
@@ -177,11 +177,11 @@ class Draft(Solver):
             stream.high = max(stream.high, last)
 
     def natural(self, stream: Stream) -> int:
-        """The size that what lies in a stream asks for."""
+        """The size that a stream's content needs."""
         return stream.high + self.tails.get(stream.path, 0)
 
     def room(self, stream: Stream, at: int, size: int) -> bool:
-        """Whether so many bytes are there; a stream that is too short is asked to grow.
+        """Whether `size` bytes are available; a stream that is too short is asked to grow.
 
         Raises `RetryError` when it cannot.
         """

@@ -1,7 +1,7 @@
 """Draws instances of a specification: bytes that it describes from the first to the last.
 
 The specification is walked as if the bytes were there, and each value is drawn when the walk comes to it.  What is
-only known later (a length that stands before what it measures, a place, the size of a stream) is put right afterwards
+only known later (a length before the data that it measures, a position, the size of a stream) is put right afterwards
 by solving the expression that uses it, and the walk starts again with all that has been drawn; a few passes, and
 nothing changes any more.  What comes out is read once more, and is an instance only when that finds nothing.
 """
@@ -25,7 +25,7 @@ PASSES = 60
 """Walks for one instance."""
 
 ATTEMPTS = 12
-"""Instances begun anew before none is given."""
+"""Attempts before drawing fails."""
 
 
 class NoneDrawnError(Exception):

@@ -1,4 +1,4 @@
-"""The value of an expression over what was read."""
+"""The value of an expression over parsed data."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from exhume.compiler.instances.tree import BrokenError, Node, Raw, Scope, Stream
 
 
 class Evaluator(ABC):
-    """Computes expressions over `data`; whoever reads says what a field is (`get`)."""
+    """Computes expressions over `data`; the reader supplies the values of fields (`get`)."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data

@@ -59,7 +59,7 @@ class Numbers(Draft):
     def any_number(self, use: Use, near: list[int], low: int, high: int, before: int) -> int:
         """A number between bounds, small where it counts, near constants where it decides.
 
-        What numbers an element is at most `before`, the one before that in which it stands.
+        What numbers an element is at most `before`, the one before that which contains it.
         """
         mode = 0 if self.small else self.chance.integer(0, 15)
         if use.roles & {"size", "count"}:

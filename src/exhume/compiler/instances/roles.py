@@ -50,7 +50,7 @@ def reached(root: Type) -> set[Type]:
 
 
 def uses_of(root: Type) -> dict[Field, Use]:
-    """The use of every field that a type reaches, as far as what lies below that type says."""
+    """The use of every field that a type reaches, as far as the types below it determine it."""
     every = sorted(reached(root), key=lambda each: each.where)
     found = {one: Use() for type in root.model.types() for one in (*type.fields(), *type.params)}
     flows: list[tuple[Field, Field, bool]] = []

@@ -15,7 +15,7 @@ from exhume.compiler.instances.walk import Walk
 from exhume.compiler.refusal import UnsupportedError
 
 Checksums = Mapping[str, Callable[[bytes], int | bytes]]
-"""Algorithms by the names that `-checksum` uses: a number for what is stored as one, else bytes as they are stored."""
+"""Algorithms by the names that `-checksum` uses: a number if the checksum is stored as one, else its stored bytes."""
 
 KNOWN: Checksums = {
     "CRC-32": zlib.crc32,
@@ -27,7 +27,7 @@ KNOWN: Checksums = {
 """Those of the standard library."""
 
 ROUNDS = 8
-"""Passes over all checksums; one may lie in what another is over."""
+"""Passes over all checksums; one may be in the data that another covers."""
 
 
 def seal(type: Type, drawn: Drawn, checksums: Checksums) -> Drawn:

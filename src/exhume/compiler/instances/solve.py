@@ -14,7 +14,7 @@ from exhume.compiler.instances.tree import Node, Raw, Scope, Stream, UnknownErro
 from exhume.compiler.instances.walk import Walk
 
 Key = tuple[str, str]
-"""What is free: `value`, `bytes` or `count` of the field at a path, or the `size` of the stream that it holds."""
+"""What is free: `value`, `bytes` or `count` of the field at a path, or the `size` of its stream."""
 
 Solution = dict[Key, Any]
 
@@ -41,7 +41,7 @@ class Solver(Walk):
     def __init__(self, data: bytes) -> None:
         super().__init__(data)
         self.known: dict[str, tuple[Node, str]] = {}
-        """Where the values lie that were read, by their paths."""
+        """Positions of the values that were read, by their paths."""
         self.streams: dict[str, Stream] = {}
         self.computed: list[tuple[Node, str]] = []
 

@@ -1,4 +1,4 @@
-"""What is drawn for the bytes of a field: numbers, bits, bytes and text, unless something lies there already."""
+"""Drawing the bytes of a field: numbers, bits, bytes and text, unless the bytes are already decided."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from exhume.compiler.instances.tree import Node, Raw, Scope, Stream
 
 
 class StoredValues(Numbers):
-    """Draws what is stored, and keeps it by its place."""
+    """Draws stored values, and keeps them by their position."""
 
     def store(self, at: int, data: bytes) -> None:
         """Puts bytes where none are yet."""
@@ -80,7 +80,7 @@ class StoredValues(Numbers):
         return Raw(scope.at, len(wanted), scope.path, one, scope), scope.at + len(wanted)
 
     def stored(self, one: Field, kind: Kind, scope: Scope, stream: Stream) -> tuple[Any, int]:
-        """Draws bytes or text. Raises `RetryError` when the size is none."""
+        """Draw bytes or text. Raises `RetryError` when the size is invalid."""
         at, path = scope.at, scope.path
         if "terminator" in one.raw or one.raw.get("type") == "strz":
             raw, after = self.terminated(one, scope, stream)
@@ -134,7 +134,7 @@ class StoredValues(Numbers):
         return self.memo(scope.path, "valid", lambda: self.chance.choice(wanted)) if wanted else None
 
     def claim(self, raw: Raw) -> None:
-        """Stores bytes that are already decided; others stay open for what else may lie there."""
+        """Stores bytes that are already decided; others stay open for other fields."""
         self.raws[raw.path] = raw
         self.owners.setdefault((raw.start, raw.size), raw.path)
         special = self.special(raw.field, raw.scope, raw.size)
@@ -174,7 +174,7 @@ class StoredValues(Numbers):
         return self.cells[at]
 
     def some_text(self, encoding: str, size: int) -> bytes:
-        """So many bytes of text."""
+        """Text of `size` bytes."""
         out = b""
         while len(out) < size:
             letter = self.chance.choice("ab0 ./\x00\x7fé日\U0001f600")
@@ -186,7 +186,7 @@ class StoredValues(Numbers):
         return out
 
     def text(self, one: Field, raw: Raw, scope: Scope) -> str:
-        """Bytes that are text in an encoding. Raises `RetryError` when they are none."""
+        """Bytes that are text in an encoding. Raises `RetryError` when they are not."""
         try:
             return str(self.held(raw), encoding_of(one))
         except UnicodeDecodeError:
@@ -214,7 +214,7 @@ class StoredValues(Numbers):
         return found.replace(bytes([mark]), b"")
 
     def filled(self, size: int) -> bytes:
-        """All bytes, with those that nobody asked for drawn."""
+        """All bytes; those without a value are drawn."""
         missing = [at for at in range(size) if at not in self.cells]
         if missing:
             for at, byte in zip(missing, self.chance.data(len(missing)), strict=True):

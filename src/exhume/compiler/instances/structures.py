@@ -69,7 +69,7 @@ class Structures(StoredValues):
         return super().structure(kind, scope, stream, at)
 
     def sized(self, one: Field, kind: Kind, scope: Scope, stream: Stream) -> tuple[Any, int]:
-        """Draws a structure or bytes in a stream of their own. Raises `RetryError` when the size is none."""
+        """Draws a structure or bytes in a stream of their own. Raises `RetryError` when the size is invalid."""
         at, path = scope.at, scope.path
         if one.size is None:
             return self.to_end(one, kind, scope, stream)
@@ -174,7 +174,7 @@ class Structures(StoredValues):
         return at + len(data)
 
     def groups_there(self, node: Node, at: int) -> int:
-        """Reads a number of variable length where bytes are. Raises `RetryError` when they hold none."""
+        """Reads a number of variable length where bytes are. Raises `RetryError` when they contain none."""
         for group in node.type.seq:
             node.values[group.id] = None
         for step in varint(node.type):
@@ -199,7 +199,7 @@ class Structures(StoredValues):
     # Instances and repetition.
 
     def placed(self, place: ex.Expr, one: Field, stream: Stream, scope: Scope) -> int:
-        """Draws an instance at its place. Raises `RetryError` when the place is none."""
+        """Draws an instance at its place. Raises `RetryError` when the position is invalid."""
         at = self.ask(place, one, scope)
         held = isinstance(one.one, (Structure, Switch))
         keys = [key for key in self.variables(place, scope) if key[0] == "value" and self.can_change(key)]
@@ -220,7 +220,7 @@ class Structures(StoredValues):
         return stream.base + at
 
     def chosen_place(self, one: Field, stream: Stream, scope: Scope) -> int:
-        """Where what can lie anywhere shall lie: where its like lies already, or behind all else."""
+        """A position for an instance without a fixed one: that of a similar instance, or after everything else."""
         kind = one.one
         starts = self.starts.get((stream.path, kind.type.where), []) if isinstance(kind, Structure) else []
         if starts and not one.repeat:
@@ -229,7 +229,7 @@ class Structures(StoredValues):
         return stream.high
 
     def elements(self, one: Field, node: Node, stream: Stream, values: list[Any]) -> Iterator[int]:
-        """Draws what is repeated. Raises `RetryError` when the count is none."""
+        """Draws what is repeated. Raises `RetryError` when the count is invalid."""
         path = node.below(one.id)
         start = Scope(node, self.place, path=path)
         if one.repeat == "expr":
@@ -284,7 +284,7 @@ class Structures(StoredValues):
         return self.chance.integer(0, self.most(path, 4))
 
     def most(self, path: str, many: int) -> int:
-        """How many elements there may be; fewer the deeper they lie."""
+        """How many elements there may be; fewer the deeper they are nested."""
         return 1 if self.small or self.read > 200 else max(1, many >> path.count("["))
 
 

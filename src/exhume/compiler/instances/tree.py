@@ -1,4 +1,4 @@
-"""What a walk over data leaves: structures with their values, streams, and what kept it from going on."""
+"""The result of a walk over data: structures with their values, streams, and the reason why it stopped."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Stream:
     pinned: bool = False
     """Whether nothing can change its size."""
     high: int = 0
-    """Where what lies at its beginning ends."""
+    """End of the content at its beginning."""
 
     @property
     def length(self) -> int:
@@ -71,7 +71,7 @@ class Node:
 
 @dataclass(eq=False, repr=False, slots=True)
 class Raw:
-    """Bytes by their place; what they are is looked up when somebody asks."""
+    """Bytes by their position; the content is looked up on request."""
 
     start: int
     size: int
@@ -82,7 +82,7 @@ class Raw:
 
 @dataclass(frozen=True, eq=False, repr=False, slots=True)
 class Scope:
-    """Where an expression stands: in which structure, at which position, and what `_` and `_index` are."""
+    """The context of an expression: structure, position, and the values of `_` and `_index`."""
 
     node: Node
     at: int = 0
@@ -107,7 +107,7 @@ class Rule:
 
 @dataclass(frozen=True, repr=False, slots=True)
 class Sum:
-    """A checksum that was read: where it lies, and the pieces of the data that it is over, one after the other."""
+    """A checksum that was read: its position, and the ranges of the data that it covers, in sequence."""
 
     path: str
     field: Field

@@ -167,7 +167,7 @@ class Split:
             )
 
     def check_index(self) -> None:
-        """Raises the error of rule ARK-322 when the index reaches outside the file."""
+        """Raises the error of rule ARK-322 if the index reaches outside the file."""
         header, size = self.header, self.source.size
         if header.index_offset > size or (header.item_count and header.index_offset < header.size):
             raise INDEX_OUTSIDE.error(

@@ -1,5 +1,5 @@
 # Units of IR streams of text messages, included by _kernel.pyx.  `exhume.formats.clp_ir.pykernel` is the pure-Python
-# twin and holds the documentation.
+# implementation and has the documentation.
 
 cdef enum:
     CI_TEXT = 1
@@ -9,7 +9,7 @@ cdef enum:
     CI_LENIENT = 32
     CI_KEYED = 64
     CI_DAY = 86400000
-    # What stands at a place of a timestamp; the same numbers as in patterns.py.
+    # The kind of a timestamp's character position; the same numbers as in patterns.py.
     CI_LITERAL = 0
     CI_YEAR = 1
     CI_YEAR_2 = 2
@@ -63,7 +63,7 @@ cdef void ci_fill() noexcept:
 
 ci_fill()
 
-cdef struct CiSegment:      # of a wildcard pattern: what stands between two asterisks
+cdef struct CiSegment:      # of a wildcard pattern: the part between two asterisks
     Py_ssize_t start
     Py_ssize_t size
 
@@ -215,7 +215,7 @@ cdef class ClpIrDecoder:
 
     cdef int walk(self, const uint8_t* p, int64_t at, int64_t end, int64_t base, int how, int64_t target,
                   IrStop* stop) except -2 nogil:
-        """Takes units until something stops it, which `stop` tells then."""
+        """Takes units until something stops it, which is then reported in `stop`."""
         cdef ClpIrToken token
         cdef IrLeaf leaf
         cdef IrVariable variable
@@ -385,7 +385,7 @@ cdef class ClpIrDecoder:
 
     cdef inline Py_ssize_t find(self, CiSegment* segment, const uint8_t* text, Py_ssize_t at, Py_ssize_t stop,
                                 bint fold) noexcept nogil:
-        """Where a segment stands first, from `at` to `stop`; -1 where it does not."""
+        """First position of a segment from `at` to `stop`; -1 if there is none."""
         cdef uint8_t first = self.letters.p[segment.start]
         cdef const uint8_t* found
         stop -= segment.size
@@ -407,7 +407,7 @@ cdef class ClpIrDecoder:
         return -1
 
     cdef inline bint stands(self, CiSegment* segment, const uint8_t* text, bint fold) noexcept nogil:
-        """Whether a segment stands there, where there is room for it."""
+        """Whether a segment matches there; the caller has checked that it fits."""
         cdef const uint8_t* letter = self.letters.p + segment.start
         cdef const uint8_t* mark = self.marks.p + segment.start
         cdef Py_ssize_t i

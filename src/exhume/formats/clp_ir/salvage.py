@@ -89,7 +89,7 @@ class _Salvage:
         self.source, self.limits, self.report, self.progress = source, limits, report, progress
         self.stream = begin(source)
         self.early = False
-        """Whether times are those of differences some of which are lost."""
+        """Whether times are sums of deltas that are partly lost."""
 
     def write(self, file: BinaryIO, *, lines: bool) -> bool:
         """Writes everything that survives and accounts for each byte; returns False when there is nothing to write."""

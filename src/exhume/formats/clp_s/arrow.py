@@ -17,10 +17,10 @@ One Arrow column per key path (dots in keys escaped), in the order of the schema
 Auto-generated keys have columns that start with `@`.  Records that lack a path hold null there, and so do those whose
 value is an empty object.
 
-Tables are small where records have many shapes (hundreds of shapes for one log), and most of what a record batch costs
-is cost per column and not per row: so the rows of many tables go into one batch, each column of which is made once.
+Tables are small where records have many shapes (hundreds of shapes for one log), and most of the cost of a record batch
+is per column, not per row: so the rows of many tables go into one batch, which makes each column once.
 
-Counted as lost (see `exhume.tabular.arrow`): texts that are not UTF-8, whose bad bytes are replaced; integers that
+Counted as lost (see `exhume.tabular.arrow`): strings that are not UTF-8, whose bad bytes are replaced; integers that
 float64 cannot hold; floats whose text is not a number (null); values of mixed columns that are not strings; all but the
 last value of a key that a record has twice.
 """
@@ -55,8 +55,8 @@ if TYPE_CHECKING:
     Group = list[tuple["Source", RowNumbers]]
 
 GROUP_BYTES: Final = 64 << 20
-"""Decompressed bytes of tables of which a batch is made, and bytes of its records as text, by their average: they are
-held until it is."""
+"""Limit in bytes of the decompressed tables that form one batch, and of its records as text, estimated from their
+average size.  They are kept until the batch is complete."""
 
 MOST_CELLS: Final = 16 << 20
 """Rows times columns of a batch at most: a wide one has fewer rows than were asked for."""
@@ -177,7 +177,7 @@ def _is_mixed(pa: Any, item: ArrowField) -> bool:
 
 
 def comparable(archive: ClpSArchive) -> dict[str, str]:
-    """The columns that KQL compares as their Arrow values compare, and what they hold.
+    """The columns that KQL compares as their Arrow values compare, and the types of these values.
 
     That is `integer`, `float`, `boolean`, `text` or `time` (nanoseconds since 1970); columns of mixed types, arrays and
     the date strings of old archives are not among them.
@@ -236,7 +236,7 @@ def _batches(
                 return made, error
         return made, None
 
-    # Beside the first table the dictionary is read, if most of it will be needed.
+    # The dictionary is read in parallel with the first table, if most of it will be needed.
     first: list[None] = [None] if jobs != 1 and _used(fields) & WHOLE_DICTIONARY else []
     for made, error in map_ordered(make, chain(first, groups), jobs):
         for batch, counts in made:
@@ -254,7 +254,7 @@ class Makers:
         self._field_of = {node: place for place, item in enumerate(fields) for node in item.nodes}
 
     def batch(self, group: Group) -> tuple[Any, Counter[str]]:
-        """The rows of a group, and what is lost in them."""
+        """The rows of a group, and the losses in them."""
         pa, losses = self._pa, Counter[str]()
         with ExitStack() as stack:
             parts = [source.part(stack, rows) for source, rows in group]
@@ -291,7 +291,7 @@ class Makers:
 
 def _groups(tables: Iterator[tuple[int, Source, RowNumbers]], batch_rows: int) -> Iterator[Group | ExhumeError]:
     """The rows of the tables in groups of `batch_rows` (fewer where `GROUP_BYTES` are held), and the error of a table
-    that cannot be read, behind the rows before it."""
+    that cannot be read, after the rows before it."""
     held: Group = []
     room, size = batch_rows, 0
     failure: ExhumeError | None = None

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class ColumnsOption(click.Option):
-    """An option that also takes all words behind its value, once the verb has its own arguments (as `clp-s` does)."""
+    """An option that also takes all words after its value, once the verb has its own arguments (as `clp-s` does)."""
 
     def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
         super().add_to_parser(parser, ctx)
@@ -158,7 +158,7 @@ def table_options(options: dict[str, Any]) -> dict[str, Any]:
 def cat(run: Any, archive: Any, names: tuple[str, ...], options: dict[str, Any]) -> None:
     """Prints the records of the archive and of further archives given as NAMES; see `Dataset` for their order.
 
-    Raises `click.UsageError` for a JSON document of a text log.
+    Raises `click.UsageError` for a JSON document of a plain-text log.
     """
     from contextlib import ExitStack
 

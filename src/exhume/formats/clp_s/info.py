@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class ClpSInfo(Info):
     """Versions, sizes, counts, time ranges and ingestion units of one archive.
 
-    `damage` is what could not be read; the counts behind it are None then.
+    `damage` lists the parts that could not be read; counts that depend on them are None.
     """
 
     version: str
@@ -86,7 +86,7 @@ def collect(archive: ClpSArchive) -> ClpSInfo:
             return default
 
     header = archive.header
-    with contextlib.suppress(ExhumeError):  # told below
+    with contextlib.suppress(ExhumeError):  # reported below
         problems += map(Finding.from_error, archive.section_problems.values())
     packets = attempt(lambda: [packet.name for packet in archive.packets], [])
     metadata = attempt(lambda: archive.table_metadata) if packets else None

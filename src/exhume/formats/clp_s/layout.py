@@ -46,13 +46,13 @@ from exhume.layout.fast import read
 MAGIC: Final = FileHeader.magic
 HEADER_SIZE: Final = FileHeader.size
 HEADER_FIELDS: Final = FileHeader.at
-"""Where the fields of the header lie in the file."""
+"""Offsets of the header's fields in the file."""
 
 HEADER_PACKED: Final = FileHeader.packed
 STREAM_SIZE: Final = Stream.size
 STREAMS_AT: Final = ClpSTableMetadata.at.num_streams[1]
 DICTIONARY_HEAD: Final = ClpSDictionary.at.num_entries[1]
-"""Bytes of a dictionary section in front of its compressed entries: their number."""
+"""Size in bytes of the entry count that precedes the compressed entries of a dictionary section."""
 
 Version = tuple[int, int, int]
 
@@ -124,7 +124,7 @@ class Packet(NamedTuple):
 
 
 def parse_packets(data: bytes, where: Span) -> tuple[list[Packet], int]:
-    """Metadata packets from the decompressed metadata section, and the offset behind the last one.
+    """Metadata packets from the decompressed metadata section, and the offset after the last one.
 
     Raises CLPS-305.  Spec: Metadata section.
     """
@@ -198,7 +198,7 @@ def parse_dictionary(data: Buffer, count: int) -> tuple[list[bytes], int, Layout
 
 
 def measure_dictionary(data: Buffer, count: int) -> tuple[int, int]:
-    """How many entries `parse_dictionary` gives and where they end, without a copy of each."""
+    """The number of entries that `parse_dictionary` returns, and where they end, without a copy of each."""
     from exhume_ksy.fast.clp_s_dictionary_entries import scan_entry  # no search needs it
 
     found = scan_entry(memoryview(data), 0, len(data), count)

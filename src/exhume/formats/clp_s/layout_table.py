@@ -1,7 +1,7 @@
 """Bytes to columns of a table: the results of the generated readers in the terms of the format.
 
 Which columns a table has follows from its schema and is determined by `template`; the specification says how long each
-is and what it holds.
+is and what it contains.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ WIDTHS: Final = {kind: _widths(kind) for kind in CLP_S_TABLE_COLUMNS}
 """The arrays that a column of each type begins with: how many bytes of each a row takes."""
 
 SIZED_INSIDE: Final = frozenset({NodeType.CLP_STRING, NodeType.UNSTRUCTURED_ARRAY})
-"""Types of columns whose size is told among their bytes, behind their array: how many variables follow."""
+"""Types of columns that store, after their array, the number of variables that follow."""
 
 
 def located_columns(
@@ -62,8 +62,8 @@ def located_columns(
 ) -> list[int] | None:
     """Where each column of these types ends; None where too much does not fit.
 
-    `take` fetches a range of the table's bytes, which then are in `data`, and is asked for what tells how long columns
-    are.  Spec: Table segments.
+    `take` fetches a range of the table's bytes, which then are in `data`.  It is called for the bytes that determine
+    the lengths of the columns.  Spec: Table segments.
     """
     size = len(data)
     try:
@@ -112,7 +112,7 @@ def complete_columns(types: bytes, rows: int, data: memoryview) -> list[int]:
 
 
 def column_ends(data: memoryview, layout: SchemaLayout, rows: int, place: Callable[[], Span]) -> list[int]:
-    """Where each column of a table ends in its bytes, which lie at `place()`; the first begins with them.
+    """Where each column of a table ends in its bytes, which start at `place()`; the first column starts there.
 
     Raises CLPS-348 when the columns take more or fewer bytes than there are.  Spec: Table segments.
     """

@@ -17,7 +17,7 @@ from exhume.recovery import LARGE, CarvedArchive, CarveVerdict, VerifiedBy
 def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: int = 1) -> CarvedArchive | None:
     """The archive whose magic number is at `hit`; None when the bytes after it are not a header.
 
-    The header tells the size; an archive that reaches past the end of the source is partial, one that does not verify
+    The header states the size; an archive that reaches past the end of the source is partial, one that does not verify
     is damaged.  A header whose metadata cannot be read is reported with low confidence, and only if the metadata
     section at least starts like a zstd frame.
     """

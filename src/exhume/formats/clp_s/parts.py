@@ -36,7 +36,7 @@ def items(archive: ClpSArchive, part: Selection, options: dict[str, Any]) -> Ite
 
 
 def table(archive: ClpSArchive, part: Selection, options: dict[str, Any]) -> Any:
-    """The events as `to_arrow` gives them."""
+    """The events as `to_arrow` returns them."""
     _restrict(archive, part)
     return archive.to_arrow(**options)
 

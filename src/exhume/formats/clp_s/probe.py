@@ -19,7 +19,7 @@ TELLING = FILES - {HEADER_FILE, TIMESTAMP_FILE, *TABLES}
 def probe(source: Source | Tree) -> Identification | None:
     """The confidence that `source` starts with a clp-s archive: four bytes of magic, then a plausible header.
 
-    A directory has the header in a file of its own; without it, the names of the others tell what it was.
+    A directory has the header in a file of its own; without it, it is recognized by the names of the others.
     """
     if isinstance(source, Source):
         return _probe_header(source, None)
@@ -45,7 +45,7 @@ def owns(name: str) -> bool:
 
 
 def _probe_header(source: Source, is_whole: bool | None) -> Identification | None:
-    """What a header says; `is_whole`: whether the other files of a directory are there, None for a single file."""
+    """Identify by the header; `is_whole`: whether a directory has its other files, None for a single file."""
     head = source.read_up_to(0, FileHeader.size)
     if not head.startswith(FileHeader.magic):
         return None

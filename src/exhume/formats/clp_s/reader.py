@@ -56,13 +56,13 @@ if TYPE_CHECKING:
     from exhume.layout.sections import SectionMap
 
 STREAM_CACHE = 4
-"""Decompressed streams kept: tables of one stream are read one after the other, `jobs` threads work on few streams."""
+"""Decompressed streams kept: tables of one stream are read in sequence, `jobs` threads work on few streams."""
 
 LAYOUTS = 1024
 """Layouts of schemas kept."""
 
 PASSED = 8 << 20
-"""Decompressed bytes of a stream from which on whoever needs all of it goes through its frames."""
+"""Decompressed bytes of a stream from which on a caller that needs all of it reads it frame by frame."""
 
 PARTS_LEAST = 1 << 20
 """Decompressed bytes of a stream below which it is not worth while to leave out any."""
@@ -114,7 +114,7 @@ class ClpSArchive(Container):
         return info.table_entries(self)
 
     def content_digest(self) -> str:
-        """SHA-256 over version, metadata and payloads, wherever they lie and however they are compressed."""
+        """SHA-256 over version, metadata and payloads, independent of their position and compression."""
         from exhume.formats.clp_s.recode import content_digest
 
         return content_digest(self)
@@ -234,7 +234,7 @@ class ClpSArchive(Container):
         return found
 
     def stream_place(self, stream_id: int) -> Place:
-        """Where a packed stream lies.  Raises CLPS-342, CLPS-343."""
+        """Location of a packed stream.  Raises CLPS-342, CLPS-343."""
         section = self.file_entry("/0")
         streams = self.table_metadata.streams
         if stream_id >= len(streams):
@@ -265,7 +265,7 @@ class ClpSArchive(Container):
         """
         parts = self.stream_parts(stream_id, whole=True)
         if parts is not None and parts.is_small:
-            with suppress(CodecError):  # which is told where one thread decompresses one frame after the other
+            with suppress(CodecError):  # reported when one thread decompresses all frames
                 return parts.take()
         with self.lock_of(stream_id):
             found = self._streams.get(stream_id)
@@ -275,8 +275,8 @@ class ClpSArchive(Container):
         return found
 
     def stream_parts(self, stream_id: int, *, whole: bool = False) -> FramedPayload | PayloadPrefix | Serial | None:
-        """A packed stream of which no more is decompressed than is taken; None where all of it is to be decompressed:
-        it was already, little would be saved, or something is wrong.  `whole`: all of it is needed.
+        """A packed stream that is decompressed only as far as it is read.  None if all of it should be decompressed: it
+        already was, little would be saved, or it has an error.  `whole`: all of it is needed.
         """
         with self.lock_of(stream_id):
             found = self._streams.get(stream_id)
@@ -290,14 +290,14 @@ class ClpSArchive(Container):
         return found if isinstance(found, FramedPayload) else None
 
     def _parted(self, stream_id: int) -> tuple[Place, int] | None:
-        """Where a stream lies, and the size that is told of it, if these allow to decompress parts of it."""
+        """Location and stated size of a stream, if these allow decompressing parts of it."""
         place, size = self.stream_place(stream_id), self.table_metadata.streams[stream_id].size
         if place.is_cut or size < min(PARTS_LEAST, self.limits.payload_size):
             return None
         return (place, size) if size <= self.limits.expansion_budget(place.size) else None
 
     def stream_frames(self, stream_id: int, *, whole: bool = False) -> FramedPayload | None:
-        """A packed stream, opened anew, of which each frame can be decompressed alone; None where that cannot be."""
+        """A newly opened packed stream whose frames can be decompressed separately; None if they cannot."""
         parted = self._parted(stream_id)
         if parted is None:
             return None
@@ -427,7 +427,7 @@ class ClpSArchive(Container):
         return self._search("*" if query is None else query, options, jobs)
 
     def json_chunks(self, *, ordered: bool = False, complete: bool = False, jobs: int = 1) -> Iterator[bytes]:
-        """The exact text of `clp-s x` (`ordered`: of `clp-s x --ordered`) in pieces of whole records.
+        """The exact text of `clp-s x` (`ordered`: of `clp-s x --ordered`) in chunks of whole records.
 
         `complete` also prints what upstream does not: root arrays, auto-generated keys, empty keys of containers
         inside arrays.  `jobs` threads decode and print tables.  Where a table is damaged, what comes before the damage
@@ -472,7 +472,7 @@ class ClpSArchive(Container):
         with_source: bool = False,
         **options: Unpack[QueryOptions],
     ) -> Iterator[Any]:
-        """Records as Python objects, with everything that the archive holds.
+        """Records as Python objects, with all their values.
 
         With a KQL query, the matching records; further options are those of `search`.
 

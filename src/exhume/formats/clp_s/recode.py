@@ -1,4 +1,4 @@
-"""Recoding: the same sections and streams, compressed anew or stored in raw zstd blocks, or moved as they are."""
+"""Recoding: the same sections and streams, recompressed or stored in raw zstd blocks, or moved as they are."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def recode(
     directory: bool | None = None,
     jobs: int = 1,
 ) -> None:
-    """Writes every section anew at zstd `level` (1 to 22, default 3), or `stored` in raw blocks.
+    """Write every section at zstd `level` (1 to 22, default 3), or `stored` in raw blocks.
 
     `directory` chooses the form: a directory (True), a single file (False), or what the archive is (None).  A form that
     is asked for without `level` or `stored` keeps all stored bytes.  Packets and sections of unknown kinds are kept as
@@ -157,7 +157,7 @@ def _dictionary(archive: ClpSArchive, entry: Place) -> Payload:
 
 
 def with_stream_offsets(payload: bytes, sizes: Sequence[int]) -> bytes:
-    """A table metadata payload whose streams lie back to back with these stored sizes."""
+    """A table metadata payload whose streams are back to back with these stored sizes."""
     out = bytearray(payload)
     offset = 0
     for number, size in enumerate(sizes):

@@ -1,8 +1,8 @@
 """Rebuilding a damaged archive: whole tables are kept as they are, everything around them is rebuilt.
 
 Tables are independent of each other, but not of the schema tree, the schema map and the table metadata: without these,
-no table can be read.  Lost dictionary entries become texts that say so, so that no record shows another one's value;
-where they stand for numbers or arrays, these are strings and arrays of JSON, so that records stay JSON.
+no table can be read.  Lost dictionary entries become strings that say so, so that no record shows another one's
+value; in place of numbers or arrays, these are JSON strings and arrays, so that records stay JSON.
 The format has no checksums: damage that still decodes to something well-formed cannot be told from data.
 """
 
@@ -122,7 +122,7 @@ def _ignore_others(tree: Tree, report: SalvageReport) -> None:
 
 
 class _KeptStream(NamedTuple):
-    """Tables of one stream that are kept, and where the stream lies in the scratch file."""
+    """Tables of one stream that are kept, and the stream's position in the scratch file."""
 
     tables: list[TableEntry]
     at: int
@@ -173,7 +173,7 @@ class _Kept:
         return b"".join(self.chunks(stream))
 
     def chunks(self, stream: _KeptStream) -> Iterator[bytes]:
-        """The same in pieces."""
+        """The same in chunks."""
         for at in range(0, stream.stored_size, STREAM_CHUNK):
             self._file.seek(stream.at + at)
             yield self._file.read(min(STREAM_CHUNK, stream.stored_size - at))
@@ -274,7 +274,7 @@ PACKET_RULES = {
     PacketType.TIMESTAMP_DICTIONARY: {"CLPS-406", "CLPS-408", "CLPS-412", "CLPS-417"},
     PacketType.RANGE_INDEX: {"CLPS-409", "CLPS-410"},
 }
-"""Findings that blame a packet: it is made anew then, for its content cannot be relied on."""
+"""Findings that mark a packet as unreliable: it is rebuilt then."""
 
 
 def _findings(draft: Path, limits: Limits, jobs: int) -> set[tuple[str, Severity]]:
@@ -327,7 +327,7 @@ def _faulty(draft: Path, limits: Limits, report: SalvageReport, jobs: int) -> se
 
 
 def _count(draft: Path, limits: Limits, report: SalvageReport, found: Fragments) -> None:
-    """Counts what is kept and, where the log order was recorded, says which records are missing."""
+    """Count the kept records and, if the log order was recorded, report the missing ones."""
     with FileSource(draft) as source:
         archive = ClpSArchive(source, limits=limits)
         report.add_recovered("tables", len(archive.tables))
@@ -352,7 +352,7 @@ def _count(draft: Path, limits: Limits, report: SalvageReport, found: Fragments)
 
 
 def _tell_partial(report: SalvageReport, found: list[Partial], kept: _Kept, written: bool) -> None:
-    """Counts the records of which only some columns are kept, or says that there are such records."""
+    """Count the records with only some of their columns, or report that there are such records."""
     ends = {(table.stream_id, table.start, table.end) for stream in kept.streams for table in stream.tables}
     if written:
         found = [one for one in found if (one.table.stream_id, one.table.start, one.end) in ends]

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 
 AHEAD = 256
-"""Tasks for each thread that are begun before the first of them is done; what they hold is a few findings."""
+"""Tasks started per thread before the first result is taken; each result is a few findings."""
 
 LARGE_DICTIONARY = 1 << 20
 """Stored bytes from which on the entries of a dictionary are checked in parts."""
@@ -121,7 +121,7 @@ def _section_tasks(archive: ClpSArchive, files: Sequence[Place], quick: bool) ->
 
 
 def _stream_tasks(archive: ClpSArchive, tables: Sequence[Table], passing: WindowedCheck, quick: bool) -> Iterator[Task]:
-    """What is left to check of streams, and of the tables in them."""
+    """The remaining checks of streams and of the tables in them."""
     done = passing.done()
     streams = range(len(archive.table_metadata.streams))
     for index in streams:
@@ -191,7 +191,7 @@ def _frames(archive: ClpSArchive, place: Place, quick: bool = False) -> Iterator
         archive.dictionary_head(archive.file_entry(name))  # comes with the rest, over a network
     frames = archive.shared_frames(place) if name in DICTIONARIES and not quick else archive.frames(place)
     if frames is not None and frames.is_small:
-        with suppress(CodecError):  # told below
+        with suppress(CodecError):  # reported below
             frames.take()
             return
     if frames is None and place.size <= archive.limits.payload_size:
@@ -205,7 +205,7 @@ def _frames(archive: ClpSArchive, place: Place, quick: bool = False) -> Iterator
 
 
 def _structures(archive: ClpSArchive) -> Iterator[Finding]:
-    """Schema tree, schema map, table metadata: parsed to their end."""
+    """Schema tree, schema map, table metadata: parsed completely."""
     for check in (_schema_tree, _schema_map, _table_metadata):
         try:
             yield from check(archive)
@@ -292,7 +292,7 @@ class _Dictionary:
     def __init__(self, archive: ClpSArchive, name: str, jobs: int) -> None:
         self._archive, self._name = archive, name
         self._parts = 1
-        with suppress(ExhumeError):  # told by the first part
+        with suppress(ExhumeError):  # reported by the first part
             self._parts = DICTIONARY_PARTS if archive.file_entry(name).size >= LARGE_DICTIONARY else 1
         self._shares = min(jobs or cpu_count(), self._parts)
         share = archive.share_variables if name == "/var.dict" else tuple
@@ -306,7 +306,7 @@ class _Dictionary:
         return (Task(partial(self._part, number)) for number in range(self._parts))
 
     def shares(self) -> Iterator[Task]:
-        """What to do when all parts are done; what is found is told by the last."""
+        """Tasks for when all parts are done; the last one reports the findings."""
         return (Task(partial(self._share, number)) for number in range(self._shares))
 
     def _load(self) -> tuple[ClpsStrings, ClpsRepeated]:
@@ -335,7 +335,7 @@ class _Dictionary:
     def _share(self, number: int) -> Iterator[Finding]:
         try:
             found, repeated = self._loaded.take()
-        except ExhumeError:  # told by the first part
+        except ExhumeError:  # reported by the first part
             return
         first = repeated.first(number, self._shares)
         with self._lock:

@@ -1,4 +1,4 @@
-"""What `verify` says of streams and tables, in tasks that can be done beside each other.
+"""The checks of `verify` for streams and tables, as tasks that can run in parallel.
 
 Spec: clp_s.txt, Files section; the rules are in `checks`.
 """
@@ -54,7 +54,7 @@ CHECKED = frozenset(
 
 
 class Task(NamedTuple):
-    """A piece of the work that others can be done beside, and the records that are done with it."""
+    """A unit of work that can run in parallel with others, and the number of records it completes."""
 
     work: Callable[[], Iterable[Finding]]
     records: int = 0
@@ -86,7 +86,7 @@ def check_stream(archive: ClpSArchive, index: int, quick: bool) -> Iterator[Find
             return
         parts = archive.stream_parts(index, whole=True)
         if parts is not None and parts.is_small:
-            with suppress(CodecError):  # told below
+            with suppress(CodecError):  # reported below
                 parts.take()
                 return
         if place.size <= archive.limits.payload_size and stream.size <= archive.limits.payload_size:
@@ -107,7 +107,7 @@ def check_stream(archive: ClpSArchive, index: int, quick: bool) -> Iterator[Find
 
 
 def check_frames(name: str, place: Place, limits: Limits) -> Generator[Finding, None, int | None]:
-    """What is wrong with the zstd frames stored at a place: the first that does not decode, or what is none.
+    """Check the zstd frames stored at a place, up to the first that does not decode.
 
     Returns the decompressed size of those before it; None when there are none, or more than the limit.
     """
@@ -208,7 +208,7 @@ class _Windows:
 
         Called once for each of the blocks, unless one of them is not sound.
         """
-        # With the row in front of them, for the order of records.
+        # With the row before them, for the order of records.
         sound = False
         with suppress(ExhumeError):  # of a table that is too large to be read as a whole
             sound = bool(self._windowed.call(_is_sound, max(0, start - 1), stop))
@@ -230,7 +230,7 @@ def _is_sound(rows: WindowRows) -> bool:
 
 
 def _has_frames(archive: ClpSArchive, index: int) -> bool:
-    with suppress(ExhumeError):  # told of the stream
+    with suppress(ExhumeError):  # reported for the stream
         return archive.stream_frames(index) is not None
     return False
 
@@ -249,10 +249,10 @@ def _large_tables(tables: Sequence[Table]) -> dict[int, list[Table]]:
 
 
 class WindowedCheck:
-    """Streams of large tables of which a window of rows is checked at a time, and which are done when all is well.
+    """Streams of large tables, checked in windows of rows.  A stream is done if all its windows pass.
 
-    Where something is not, they are checked as a whole, which tells what and where.  Streams of remote archives are:
-    they are fetched one after the other.
+    Otherwise it is checked as a whole, which locates the fault.  So are streams of remote archives, which are fetched
+    in sequence.
     """
 
     def __init__(self, archive: ClpSArchive, tables: Sequence[Table]) -> None:
@@ -325,7 +325,7 @@ def _in_windows(table: Table) -> Iterator[Finding]:
     for start, stop in windowed.blocks():
         first = max(0, start - 1)
         window = windowed.call(partial(_window_faults, first=first), first, stop)
-        if window is None:  # its columns do not fit the table: only the whole could tell which
+        if window is None:  # its columns do not fit the table: check the whole to find out which
             try:
                 table.load()
             except ExhumeError as error:
@@ -371,14 +371,14 @@ def faults(data: TableData) -> Iterator[Finding]:
 
 
 def _order(data: TableData, first: int = 0) -> Iterator[Finding]:
-    """Whether records, of which the first here is the `first` of its table, are in the order of the input."""
+    """Check that records are in the order of the input; the first one here is row `first` of its table."""
     idx = data.log_event_idx
     if idx is not None and (row := clps_disorder(idx)) >= 0:
         yield checks.LOG_ORDER.finding(f"row {first + row}", span=data.table.span, actual=idx[row])
 
 
 def _bounds(data: TableData) -> Iterator[Finding]:
-    """Whether the timestamps of a table lie within the range that the timestamp dictionary records for their node.
+    """Check that the timestamps of a table are within the range that the timestamp dictionary records for their node.
 
     The unit of the bounds is milliseconds from 0.5.0 on and that of the values before.
     """

@@ -90,7 +90,7 @@ class ClpSWriter(Writer):
         return self._series.losses
 
     def unit(self, name: str, properties: Mapping[str, Any] | None = None) -> None:
-        """Begins an ingestion unit: what is written from now on has this `_filename` and these properties.
+        """Begin an ingestion unit: all later records have this `_filename` and these properties.
 
         Raises `WriterError` for properties that cannot be stored.
         """
@@ -166,9 +166,9 @@ class ClpSWriter(Writer):
     def add_files(self, sources: Iterable[Input], *, progress: Progress = no_progress) -> None:
         """Adds files, each as one ingestion unit named as given (`-` is standard input).
 
-        Each holds JSON objects, one per line or otherwise separated by white space or nothing, a text log, or one KV-IR
-        stream, plain or compressed with gzip or zstd; the content determines which, if the option `input` does not.
-        With `jobs` above 1 they are read, decompressed and encoded in so many threads; the archive is the same.
+        Each holds JSON objects, one per line or otherwise separated by white space or nothing, a plain-text log, or one
+        KV-IR stream, plain or compressed with gzip or zstd; the content determines which, if the option `input` does
+        not. With `jobs` above 1 they are read, decompressed and encoded in so many threads; the archive is the same.
 
         Raises `BadRecordError` for a bad record (or skips it), `WriterError` for an input that is none of these, and
         `SourceError` and `CodecError` for the file.
@@ -227,7 +227,7 @@ class ClpSWriter(Writer):
         self._line, self._offset = self._events.events, self._events.at
 
     def _pieces(self, sources: Iterable[Input]) -> Generator[bytes | None]:
-        """The content of the sources in pieces, with None behind each."""
+        """The content of the sources in chunks, with None after each source."""
         jobs, as_is = self.options.jobs, self.options.input in ("text", "json")
         if jobs == 1:
             for source in sources:
@@ -301,7 +301,7 @@ class ClpSWriter(Writer):
         return part.encoder.feed(data, at, final, target, False)
 
     def _recognise(self, lead: bytes, final: bool) -> InputKind | None:
-        """What kind of input the unit is that begins with these bytes; None while that cannot be told."""
+        """What kind of input the unit is that begins with these bytes; None while that cannot be determined."""
         try:
             return recognise(lead, InputKind(self.options.input), final=final)
         except WriterError as error:

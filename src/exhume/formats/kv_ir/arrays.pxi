@@ -5,16 +5,17 @@ cdef enum:
     IR_PRINT_LEVELS = 64    # arrays and objects within each other
     IR_PRINT_MEMBERS = 32   # of an object
     IR_PRINT_DIGITS = 18    # of an integer
-    IR_PRINT_EXACT = 15     # digits that a double holds, so that one division gives the one that is meant
+    IR_PRINT_EXACT = 15     # digits that a double can store, so that one division is exact
 
 cdef struct IrPrint:
     const uint8_t* p
     const uint8_t* end
-    Out* out                # which has room for all that is printed
+    Out* out                # with space for the whole output
 
 
 cdef inline int ir_print_next(IrPrint* w) noexcept nogil:
-    """The next byte that is no blank, -1 for none.  Breaks of lines are no blanks: arrays must not have them."""
+    """The next byte that is not a blank, -1 at the end.  Line breaks do not count as blanks: arrays must not have
+    them."""
     while w.p < w.end and (w.p[0] == c" " or w.p[0] == c"\t"):
         w.p += 1
     return w.p[0] if w.p < w.end else -1
@@ -46,7 +47,7 @@ cdef bint ir_print_string(IrPrint* w) noexcept nogil:
 
 
 cdef inline int ir_print_digits(IrPrint* w, uint64_t* value) noexcept nogil:
-    """How many digits follow; `value` gets them behind those that it has, as long as there are few."""
+    """The number of digits that follow; they are appended to `value`, as long as there are few."""
     cdef const uint8_t* start = w.p
     while w.p < w.end and c"0" <= w.p[0] <= c"9" and w.p - start <= IR_PRINT_DIGITS:
         value[0] = value[0] * 10 + (w.p[0] - c"0")
@@ -88,7 +89,7 @@ cdef bint ir_print_word(IrPrint* w, const char* word, Py_ssize_t size) noexcept 
 
 
 cdef bint ir_print_members(IrPrint* w, int levels) noexcept nogil:
-    """What an object holds, behind its first brace; False as well where it has a name twice."""
+    """The members of an object, after its opening brace; also False if it has a name twice."""
     cdef Py_ssize_t[IR_PRINT_MEMBERS] starts
     cdef Py_ssize_t[IR_PRINT_MEMBERS] sizes
     cdef int count = 0, i, byte = ir_print_next(w)
@@ -124,7 +125,7 @@ cdef bint ir_print_members(IrPrint* w, int levels) noexcept nogil:
 
 
 cdef bint ir_print_elements(IrPrint* w, int levels) noexcept nogil:
-    """What an array holds, behind its first bracket."""
+    """The elements of an array, after its opening bracket."""
     cdef int byte = ir_print_next(w)
     if byte == c"]":
         w.p += 1
@@ -163,13 +164,13 @@ cdef bint ir_print_value(IrPrint* w, int levels) noexcept nogil:
 
 
 cdef bint ir_print_array(Out* text, Out* out) except -2 nogil:
-    """Whether a text is an array that was printed to `out`."""
+    """Whether a string is an array; it is then printed to `out`."""
     cdef IrPrint w
     if text.size == 0 or text.data[0] != c"[":
         return False
     w.p, w.end, w.out = <const uint8_t*>text.data, <const uint8_t*>text.data + text.size, out
     out.size = 0
-    # A blank comes behind a comma or a colon; numbers do not get longer, but their printer wants room.
+    # A blank follows a comma or a colon; numbers do not get longer, but their printer needs space.
     ir_reserve(out, 2 * text.size + REAL_ROOM)
     if not real_ready:
         with gil:

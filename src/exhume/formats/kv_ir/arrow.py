@@ -13,7 +13,7 @@ added begin with `@`, and come first.
 | only nulls and empty objects | null |
 | anything mixed | large_string, the text of each value |
 
-Arrays are printed anew: with a blank behind each comma and colon, and no escapes but those that JSON needs.
+Arrays are reformatted: with a blank after each comma and colon, and no escapes but those that JSON needs.
 
 Which keys there are is only known at the end of a stream: it is read twice.  Events that lack a key hold null there.
 
@@ -48,12 +48,12 @@ def to_arrow(
 ) -> Any:
     """A streaming `pyarrow.RecordBatchReader`, one row per event; see the module for the types.
 
-    So many `jobs` decode portions of the stream beside each other, with the same batches (0: one per core).  A batch
+    `jobs` threads decode chunks of the stream in parallel, with the same batches (0: one per core).  A batch
     has at most `batch_rows` rows, and ends with the row that makes it 16 MiB.  With more than `widest` columns (None:
     however many), and unless `columns` are named, rows are maps.
 
     Raises `EntryNotFoundError` for a column that no event can have, and `MissingDependencyError` without pyarrow;
-    damage is raised behind a batch of the rows before it.
+    damage is raised after a batch of the rows before it.
     """
     pa = import_pyarrow()
     check_rows(batch_rows)

@@ -148,7 +148,7 @@ class _Followed(Collection[Any]):
 
 
 class _Archives(Collection[Any]):
-    """Streams as clp-s archives, made one after the other when they are needed; as many as there are streams."""
+    """Streams as clp-s archives, created in sequence when they are needed; as many as there are streams."""
 
     def __init__(self, streams: list[KvIrArchive], timestamp_key: str | None, jobs: int) -> None:
         self.streams, self.timestamp_key, self.jobs = streams, timestamp_key, jobs

@@ -1,5 +1,5 @@
-# Events of a KV-IR stream in the buffers of Arrow's columns, without the interpreter lock: what `run` does when it is told
-# to fill columns.  `exhume.formats.kv_ir.pycolumns` is the pure-Python twin and holds the documentation.
+# Events of a KV-IR stream in the buffers of Arrow's columns, without the interpreter lock: the part of `run` that is
+# used to fill columns.  `exhume.formats.kv_ir.pycolumns` is the pure-Python implementation and has the documentation.
 #
 # Spec: Arrow columnar format, Physical Memory Layout.
 
@@ -8,7 +8,7 @@ cdef struct IrColumn:
     int64_t length          # values that are there: where events follow without one, fewer than rows
     int64_t nulls
     Out bits                # which values there are, once one is absent
-    Out ends                # where texts end, and before these a zero
+    Out ends                # where strings end, and before these a zero
     Out data
 
 cdef struct IrLost:
@@ -18,7 +18,7 @@ cdef struct IrLost:
 
 
 cdef int ir_zeros(Out* out, Py_ssize_t size) except -2 nogil:
-    """Adds zeros, until there are so many bytes."""
+    """Add zeros up to `size` bytes."""
     if size > out.size:
         ir_reserve(out, size - out.size)
         memset(out.data + out.size, 0, size - out.size)
@@ -31,7 +31,7 @@ cdef inline void ir_set_bit(Out* out, int64_t place) noexcept nogil:
 
 
 cdef inline void ir_cut_bits(Out* out, int64_t count) noexcept nogil:
-    """Leaves so many bits, and zeros behind them."""
+    """Keep `count` bits, followed by zeros."""
     if out.size > count >> 3:
         out.size = (count + 7) >> 3
         if count & 7:
@@ -39,7 +39,7 @@ cdef inline void ir_cut_bits(Out* out, int64_t count) noexcept nogil:
 
 
 cdef object ir_hold(Out* out):
-    """A view of what was written; what is written next goes to other memory, which was used before where there is some."""
+    """A view of the output so far; later output goes to other memory, reused if possible."""
     made = hold(out)
     take_out(out)
     return made
@@ -52,9 +52,9 @@ cdef class IrColumns:
     cdef EncBuf places[2]   # the column of each node of the two trees, -1 for none
     cdef int64_t rows
     cdef int64_t used       # columns that have any value
-    cdef int64_t texts      # bytes of texts
+    cdef int64_t texts      # bytes of strings
     cdef IrLost lost
-    cdef Out sizes          # bytes of texts of each row
+    cdef Out sizes          # bytes of strings of each row
     cdef Out printed        # an array
 
     def __cinit__(self, bytes kinds, bytes auto, bytes user):
@@ -94,7 +94,7 @@ cdef class IrColumns:
         return self.texts + <int64_t>sizeof(int64_t) * self.rows * (1 + self.used)
 
     cdef int row(self, KvIrDecoder decoder) except -2 nogil:
-        """Adds the event under way; 0, or what is wrong with it, and nothing is added then."""
+        """Add the current event; 0, or the fault, in which case nothing is added."""
         cdef int64_t texts = self.texts, used = self.used
         cdef IrLost lost = self.lost
         cdef int fault
@@ -203,7 +203,7 @@ cdef class IrColumns:
         return 0
 
     cdef int begin(self, IrColumn* c) except -2 nogil:
-        """Makes room for the state of the next value, behind nulls for the rows that have none."""
+        """Reserve the state of the next value, after nulls for the rows that have none."""
         if c.length < self.rows:
             self.pad(c, self.rows)
         if c.nulls:
@@ -251,7 +251,7 @@ cdef class IrColumns:
         return 0
 
     cdef int text(self, IrColumn* c, const uint8_t* text, Py_ssize_t size) except -2 nogil:
-        """Adds a text; each byte that belongs to no character of UTF-8 becomes U+FFFD."""
+        """Add a string; each byte that belongs to no character of UTF-8 becomes U+FFFD."""
         cdef Py_ssize_t before = c.data.size, at = 0, step
         cdef int64_t end
         self.begin(c)

@@ -1,4 +1,4 @@
-"""Portions of a stream as Arrow record batches, which the kernel fills without the interpreter lock.
+"""Chunks of a stream as Arrow record batches, which the kernel fills without the interpreter lock.
 
 Spec: Arrow columnar format, Physical Memory Layout.
 """
@@ -23,7 +23,7 @@ AT_ONCE: Final = 1 << 20
 """Bytes of columns, about, that are made at once where one decoder makes them."""
 
 MOST_MADE: Final = 1 << 24
-"""Bytes of columns, about, that are made of a portion at once: rows of few bytes can have many columns."""
+"""Approximate bytes of columns to make of a chunk at once: rows of few bytes can have many columns."""
 
 LOST: Final = (BAD_TEXT, ROUNDED, MIXED)
 """What the decoder counts, in its order."""
@@ -70,7 +70,7 @@ class Chosen(NamedTuple):
     Attributes:
         schema: The `pyarrow.Schema`.
         kinds: The letter of each column that can hold more than nulls.
-        places: Where it stands in the schema.
+        places: Its position in the schema.
         columns: The column of each node of the two trees, as `KvIrDecoder.choose_columns` takes them.
     """
 
@@ -80,12 +80,12 @@ class Chosen(NamedTuple):
     columns: tuple[bytes, bytes]
 
     def choose(self, decoder: KvIrDecoder) -> KvIrDecoder:
-        """A decoder, told to fill these columns."""
+        """Set a decoder to fill these columns."""
         decoder.choose_columns(self.kinds, *self.columns, print_array)
         return decoder
 
     def pieces(self, units: Units, jobs: int) -> Iterator[Piece]:
-        """The columns of what is left of a stream, in pieces; what comes before damage is given before it is raised."""
+        """Yield the columns of the rest of a stream, in chunks; rows before damage are yielded before it is raised."""
         self.choose(units.decoder)
 
         def make() -> KvIrDecoder:

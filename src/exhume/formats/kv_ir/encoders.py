@@ -1,7 +1,7 @@
-"""Blocks of lines encoded beside each other, each with the keys known when it was read, to be taken over in order.
+"""Blocks of lines encoded in parallel, each with the keys declared when it was read, and adopted in order.
 
-The number of a key is how many became known before it.  So a block in which keys become known is taken over only where
-none did since it was read; else it is encoded again: the stream is that of one job.
+The number of a key is the number of keys declared before it.  So a block that declares keys is adopted only if
+none was declared since it was read; else it is encoded again: the stream is identical for any number of jobs.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ class Encoded:
 
 
 class LineEncoders:
-    """The encoders of a stream's blocks of lines, as many as are under way at a time."""
+    """The encoders of a stream's blocks of lines, as many as there are blocks in progress at a time."""
 
     def __init__(self, auto: dict[Known, int], user: dict[Known, int], names: tuple[bytes, bytes] | None) -> None:
-        """`auto`, `user`: the keys of the stream by their numbers, to which those that become known are added."""
+        """`auto`, `user`: the keys of the stream by their numbers, to which newly declared ones are added."""
         self._trees = auto, user
         self._names = names
         self._order: tuple[list[Known], list[Known]] = ([], [])
@@ -62,13 +62,13 @@ class LineEncoders:
         self._lock = threading.Lock()
 
     def known(self) -> Counts:
-        """How many keys the stream has; not beside what adds some."""
+        """The number of keys of the stream; not to be called while another thread adds keys."""
         for tree, order in zip(self._trees, self._order, strict=True):
             order.extend(islice(tree, len(order), None))
         return len(self._order[0]), len(self._order[1])
 
     def encode(self, data: bytes, known: Counts) -> Encoded:
-        """Encodes lines, of which so many keys are known, up to the first that `KvIrEncoder` does not take."""
+        """Encode lines, with this many keys declared, up to the first that `KvIrEncoder` does not take."""
         if sum(known) > MOST_KEYS:
             return Encoded(b"", 0, 0, known)
         with self._lock:

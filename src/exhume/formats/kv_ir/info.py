@@ -1,4 +1,4 @@
-"""What `info()` and `entries()` tell about a KV-IR stream."""
+"""The results of `info()` and `entries()` for a KV-IR stream."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SPACES = ("auto", "user")
 
 @dataclass(frozen=True, slots=True)
 class KvIrInfo(Info):
-    """Version, sizes, metadata and keys; `complete` tells whether the stream has its end."""
+    """Version, sizes, metadata and keys; `complete` is whether the stream has its end."""
 
     version: str
     preamble: Preamble
@@ -64,7 +64,7 @@ class KvIrInfo(Info):
 def walk(archive: KeyedStream, how: How = How.CHECK, jobs: int = 1) -> tuple[Units, list[Finding]]:
     """Goes over the whole stream, as far as that goes, past events that are wrong: its units, and what is.
 
-    With `How.KEYS`, texts that are wrong are not among that.  So many `jobs` share it (0: one per core).
+    `How.KEYS` does not check strings.  `jobs` threads share the work (0: one per core).
     """
     units = archive.units()
     found: list[Finding] = []

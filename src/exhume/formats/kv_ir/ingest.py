@@ -1,6 +1,6 @@
 """Events of a stream into clp-s archives: the stream is pushed in as it comes, the archive may change in between.
 
-Portions of it may have been encoded elsewhere (`cut_stream`), and are then passed over.
+Chunks of it may have been encoded elsewhere (`cut_stream`), and are then skipped.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from exhume.formats.kv_ir.units import How, Status
 
 
 def is_kv_ir(head: bytes) -> bool | None:
-    """Whether a decompressed input is a stream; None while more bytes are needed to tell."""
+    """Whether a decompressed input is a stream; None while more bytes are needed to decide."""
     if len(head) < MAGIC_SIZE and any(magic.startswith(head) for magic in MAGICS):
         return None
     return head[:MAGIC_SIZE] in MAGICS
@@ -35,7 +35,7 @@ def is_kv_ir(head: bytes) -> bool | None:
 
 @dataclass(slots=True)
 class StreamPart:
-    """A portion of a stream, one of its `portions`, and the worker that has encoded all of it (`exact` as `Ingest`)."""
+    """A chunk of a stream, one of its `portions`, and the worker that has encoded all of it (`exact` as `Ingest`)."""
 
     portions: Portions
     portion: Portion
@@ -43,8 +43,8 @@ class StreamPart:
     worker: Worker | None = None
 
     def encode(self, make: Callable[[], tuple[Any, Any]]) -> tuple[Any, Any] | None:
-        """Encodes the portion into what `make` makes, with the encoder in front, for each worker once; returns that,
-        None where anything stops it.
+        """Encode the chunk into the pair that `make` returns, encoder first, created once per worker; returns the pair,
+        None if anything stops it.
         """
         data, start, known, _ = self.portion
         worker = self.portions.worker(known)
@@ -90,7 +90,7 @@ def cut_stream(pieces: Iterator[bytes], *, exact: bool = False) -> Iterator[byte
     while len(held.held[0]) < MAX_PREAMBLE and held.more(0):
         pass
     data = held.held[0]
-    with suppress(ExhumeError):  # is told by who takes the bytes
+    with suppress(ExhumeError):  # reported when the bytes are taken
         held.at = parse_preamble(data, Span("", 0, len(data))).size
     yield data[: held.at]
     portions = Portions()
@@ -105,7 +105,7 @@ class Ingest:
     """A stream on its way into archives.
 
     Attributes:
-        metadata: What whoever wrote the stream said about it; None until the preamble is there.
+        metadata: The producer's metadata of the stream; None until the preamble is there.
         at: How many bytes of the stream were taken.
         start: Where the unit starts that stopped the last run.
         events: How many events were met, those that were refused included.
@@ -149,10 +149,11 @@ class Ingest:
         part.portions.release(worker, portion)
 
     def run(self, encoder: Any, target: int, *, final: bool) -> tuple[Status, ExhumeError | None]:
-        """Encodes what is there until something stops it: `MORE`, `END`, `FULL` (another archive is to be begun),
-        `RECORD` (the encoder refuses an event for what `encoder_fault` says) or what an error goes with.
+        """Encode the available bytes until something stops it: `MORE`, `END`, `FULL` (another archive is to be begun),
+        `RECORD` (the encoder rejects an event, with the reason in `encoder_fault`) or a status that comes with an
+        error.
 
-        An event that is refused is passed over; behind any other error nothing more is read.
+        A rejected event is skipped; after any other error nothing more is read.
         """
         if self.metadata is None:
             return Status.MORE, None

@@ -1,5 +1,5 @@
 """The decoder of units, the scan for where they end, and the encoder of lines of JSON: those of the compiled
-`exhume.native._kernel` when it was built, else their twins.
+`exhume.native._kernel` when it was built, else the pure-Python ones.
 
 What they do is written in `pykernel`.
 """

@@ -69,7 +69,7 @@ _MARKED: Final = re.compile(b"[" + re.escape(bytes(Marks)) + b"]", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Preamble:
-    """What stands before the units: `size` bytes, the raw `metadata` at `metadata_at`."""
+    """The start of a stream, before the units: `size` bytes, the raw `metadata` at `metadata_at`."""
 
     encoding: Encodings
     metadata_at: int
@@ -82,7 +82,7 @@ class Preamble:
 
 
 def join_text(log_type: bytes, variables: list[Variable], *, wide: bool) -> bytes | None:
-    """A text that was taken apart, put together; None when its variables do not fit its log type."""
+    """Decode an encoded string; None when its variables do not fit its log type."""
     out: list[bytes] = []
     waiting = iter(variables)
     at = 0
@@ -139,7 +139,7 @@ MAX_PREAMBLE: Final = 1 << 17
 
 
 def parse_preamble(data: bytes, where: Span, rules: checks.StreamRules = checks.STREAM) -> Preamble:
-    """The preamble at the start of `data`, which lies at `where`.  Raises KVIR-101, KVIR-301 and KVIR-302, or what they
+    """The preamble at the start of `data`, which is at `where`.  Raises KVIR-101, KVIR-301 and KVIR-302, or what they
     are in other `rules`.
     """
     if data[:MAGIC_SIZE] not in MAGICS:
@@ -169,7 +169,7 @@ def has_preamble(data: bytes) -> bool:
 
 
 def parse_metadata(preamble: Preamble, where: Span) -> dict[str, Any]:
-    """The metadata.  Raises KVIR-102, KVIR-103, KVIR-401 and KVIR-402; `where` is what they lie in."""
+    """The metadata.  Raises KVIR-102, KVIR-103, KVIR-401 and KVIR-402; `where` is the span of the preamble."""
     span = where.sub(preamble.metadata_at, preamble.size)
     try:
         found = json.loads(preamble.metadata.decode("utf-8"))
@@ -205,7 +205,7 @@ def parse_token(data: bytes, at: int) -> tuple[int, int, int]:
 
 
 def token_name(data: bytes, at: int) -> str:
-    """What kind of token stands there, for people."""
+    """The kind of token at a position, for people."""
     return Tags(parse_token(data, at)[0]).name.lower()
 
 

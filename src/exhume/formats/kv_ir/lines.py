@@ -30,7 +30,7 @@ LONGEST_LINE = DEFAULT_LIMITS.structure_size
 
 
 class Lines(NamedTuple):
-    """Whole lines of an input: where they lie in it, and the number of the first."""
+    """Whole lines of an input, with their position and the number of the first."""
 
     data: bytes
     span: Span
@@ -208,7 +208,7 @@ def _pairs(found: Pairs, *, both: bool) -> tuple[Pairs, Pairs]:
 
 
 def parse_object(text: bytes) -> Pairs:
-    """The pairs of a JSON object.  Raises `WriterError` if it is none or repeats a key."""
+    """The pairs of a JSON object.  Raises `WriterError` if it is not an object or repeats a key."""
 
     def members(pairs: list[tuple[str, Any]]) -> Pairs:
         out = dict(pairs)

@@ -1,4 +1,4 @@
-"""Finding KV-IR streams inside raw bytes: the magic number leads to a preamble, the units behind it to the end."""
+"""Finding KV-IR streams inside raw bytes: the magic number leads to a preamble, the units after it to the end."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from exhume.recovery import CarvedArchive, CarveVerdict, VerifiedBy
 def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS, jobs: int = 1) -> CarvedArchive | None:
     """The stream whose magic number, or whose zstd frame, is at `hit`; None where no preamble follows.
 
-    A stream that lies open ends with its last unit.  Of one inside zstd frames the frame counts in which it ends, and
-    where it does not, the file as far as its frames go.
+    A stream outside a zstd frame ends with its last unit.  Inside zstd frames, it ends with the frame that contains its
+    last unit; without one, the file extends as far as its frames.
     """
 
     def begin(stream: Stream) -> Units:
@@ -69,7 +69,7 @@ def locate_stream(
 
 
 def _skip_to_the_end(units: Units) -> None:
-    """Goes on where verifying had to stop although the next unit can be found, so that the end of the stream is met."""
+    """Continue after a fault at which verification stops if the next unit can be found, so that the end is reached."""
     while not units.ended:
         try:
             if not units.step(How.CHECK, units.decoder.events + EVENTS):

@@ -1,5 +1,5 @@
-# The KV-IR part of the kernel: units of a stream one after the other, and what their events hold.
-# `exhume.formats.kv_ir.pykernel` is the pure-Python twin and holds the documentation.
+# The KV-IR part of the kernel: the units of a stream in sequence, and the content of their events.
+# `exhume.formats.kv_ir.pykernel` is the pure-Python implementation and has the documentation.
 
 from cpython.dict cimport PyDict_SetItem
 from cpython.list cimport PyList_GET_ITEM
@@ -49,9 +49,9 @@ cdef enum:
 
 cdef uint8_t[256] ir_class
 cdef uint8_t[256] ir_mark
-"""Whether a byte of a log type is no text."""
+"""Whether a byte of a log type is a placeholder."""
 cdef uint8_t[256] ir_size
-"""How many bytes a token has, by its tag; 0 where that is not all that tells."""
+"""Size of a token in bytes, by its tag; 0 if it depends on more."""
 
 cdef void ir_fill_classes() noexcept:
     memset(ir_mark, 0, 256)
@@ -105,7 +105,7 @@ cdef struct IrNode:
     int32_t depth
     uint8_t type            # the tag that made it known
     int64_t opened          # the event in which an object was opened last
-    int32_t name            # of the archive under way: the name, -1 where it is not yet there
+    int32_t name            # of the archive in progress: the name, -1 where it is not yet there
     int32_t encoded[2]      # and its nodes: of the type that values mostly have, and of the other
     size_t key              # its name as JSON, with the colon
     size_t key_size
@@ -202,7 +202,7 @@ cdef int ir_reserve(Out* out, Py_ssize_t size) except -2 nogil:
 
 
 cdef int ir_put_escaped(Out* out, const uint8_t* text, Py_ssize_t size) except -2 nogil:
-    """A text as JSON."""
+    """A string as JSON."""
     ir_add(out, b'"', 1)
     if not add_escaped(out, <const char*>text, size):
         with gil:
@@ -269,7 +269,7 @@ cdef inline void ir_copy(char* to, const char* text, Py_ssize_t size) noexcept n
 
 
 cdef bint ir_join(Out* out, IrLeaf* leaf, IrVariable* variable) except -2 nogil:
-    """Adds a text that was taken apart; False when its variables do not fit its log type."""
+    """Add an encoded string; False when its variables do not fit its log type."""
     cdef IrVariable* last
     cdef const uint8_t* p = leaf.text
     cdef const uint8_t* end = p + leaf.size
@@ -344,13 +344,13 @@ cdef class IrTree:
     cdef EncBuf nodes
     cdef EncBuf slots
     cdef EncBuf names
-    cdef EncBuf sound       # nodes of leaves that stand well together: those of the event before
+    cdef EncBuf sound       # nodes of leaves with a valid order: those of the event before
     cdef size_t count
     cdef dict known         # (parent, type, name) of every node
     cdef dict slot_of       # (parent, name) to slot
     cdef list keys          # names as text
-    cdef list held          # the objects of the event under way
-    cdef list texts         # the value that each key had last, where it is a text
+    cdef list held          # the objects of the current event
+    cdef list texts         # the value that each key had last, if it is a string
     cdef list raw
 
     def __cinit__(self, bytes root):
@@ -438,7 +438,7 @@ cdef class KvIrDecoder:
     cdef IrColumns columns
     cdef readonly int refused   # why the encoder did not take a record
     cdef int32_t open[IR_MAX_DEPTH + 1]
-    cdef uint8_t digits[400]    # of the number under way, in case it is a time
+    cdef uint8_t digits[400]    # of the current number, in case it is a time
     cdef bint busy
     cdef dict arrays
     cdef object loads
@@ -521,7 +521,7 @@ cdef class KvIrDecoder:
 
     cdef int walk(self, const uint8_t* p, int64_t at, int64_t end, int64_t base, int how, int64_t target,
                   IrStop* stop) except -2 nogil:
-        """Takes units until something stops it, which `stop` tells then."""
+        """Take units until something stops it; the reason is then in `stop`."""
         cdef ClpKvIrToken token
         cdef int64_t after, place, size
         cdef int fault, what
@@ -579,7 +579,7 @@ cdef class KvIrDecoder:
 
     cdef int node(self, const uint8_t* p, int64_t* place, int64_t end, ClpKvIrToken* first, int64_t at,
                   int64_t offset) except -2 nogil:
-        """A key that becomes known; `place` becomes where the trouble is, or where the unit ends."""
+        """The declaration of a key; sets `place` to the position of the fault, or to the end of the unit."""
         cdef ClpKvIrToken token
         cdef int64_t after, parent
         cdef bint auto
@@ -665,7 +665,7 @@ cdef class KvIrDecoder:
 
     cdef int user_keys(self, const uint8_t* p, int64_t* place, int64_t end, ClpKvIrToken* token,
                        int64_t* after) except -2 nogil:
-        """The keys of the user in an event, the first of which is given, and the token behind them."""
+        """The keys of the user in an event, with the given first one, and the token after them."""
         cdef EncBuf* user = &self.leaves[1]
         cdef int64_t start = place[0], key
         cdef IrLeaf leaf
@@ -812,7 +812,7 @@ cdef class KvIrDecoder:
         return fault
 
     cdef int texts(self, EncBuf* leaves, IrTree tree) except -2 nogil:
-        """Whether every text can be put together, and every array is one."""
+        """Whether every string can be decoded, and every array is a JSON array."""
         cdef IrLeaf* leaf = <IrLeaf*>leaves.p
         cdef Py_ssize_t i
         for i in range(<Py_ssize_t>(leaves.n // sizeof(IrLeaf))):
@@ -828,7 +828,7 @@ cdef class KvIrDecoder:
         return 0
 
     cdef bint join(self, IrLeaf* leaf) except -2 nogil:
-        """A text that was taken apart, into `text`; False when its variables do not fit its log type."""
+        """Decode a string into `text`; False when its variables do not fit its log type."""
         self.text.size = 0
         return ir_join(&self.text, leaf, <IrVariable*>self.variables.p)
 
@@ -843,7 +843,7 @@ cdef class KvIrDecoder:
         return self.text.size == 2 and self.text.data[0] == c"[" and self.text.data[1] == c"]"
 
     cdef list array(self):
-        """The value of the array in `text`, a new one; None when it is none."""
+        """The value of the array in `text`, a new one; None if it is not an array."""
         cdef list found
         if self.text.size < 2 or self.text.data[0] != c"[":
             return None
@@ -868,7 +868,7 @@ cdef class KvIrDecoder:
         return (<list>known[0])[:]
 
     cdef tuple array_text(self):
-        """The array in `text` as `print_array` prints it; None when it is none."""
+        """The array in `text` as `print_array` prints it; None if it is not an array."""
         found = self.array()
         if found is None:
             return None
@@ -906,7 +906,7 @@ cdef class KvIrDecoder:
         for i in range(count):
             node = &nodes[leaf[i].node]
             if node.depth - 1 != depth or path[depth] != node.parent:
-                # Close what this does not stand in, open what it does.
+                # Close the objects that this is not in, open those that it is in.
                 above = node.parent
                 level = nodes[above].depth
                 while level > depth or path[level] != above:
@@ -1033,7 +1033,7 @@ cdef class KvIrDecoder:
         return 0
 
     cdef dict object_of(self, IrTree tree, int32_t number):
-        """The dict of an object with members in the event under way."""
+        """The dict of an object with members in the current event."""
         cdef IrNode* node = &(<IrNode*>tree.nodes.p)[number]
         cdef dict found
         if node.opened == self.stamp:
@@ -1106,7 +1106,7 @@ cdef class KvIrDecoder:
         return 0
 
     cdef int join_all(self, EncBuf* leaves) except -2 nogil:
-        """Texts that were taken apart and the digits of floats that keep them, into `arena`; where they begin there
+        """Decode strings, and the digits of floats that keep them, into `arena`; their position there
         becomes the leaf's number."""
         cdef IrLeaf* leaf = <IrLeaf*>leaves.p
         cdef Py_ssize_t i
@@ -1216,8 +1216,8 @@ cdef class KvIrDecoder:
         """The places of leaves in the order in which clp-s takes them, which is that of a hash table of theirs; with
         `exact` as they are.
 
-        Buckets stand with the newest first, and so do the values in a bucket; a larger table is filled from a smaller
-        one in that order.  Those of the user go into one that is large enough from the start.
+        Buckets are ordered with the newest first, and so do the values in a bucket; a larger table is filled from a
+        smaller one in that order.  Those of the user go into one that is large enough from the start.
         """
         cdef int32_t* next
         cdef int32_t* bucket
@@ -1262,7 +1262,7 @@ cdef class KvIrDecoder:
 
 
 cdef object ir_text(list last, int32_t node, const uint8_t* text, Py_ssize_t size):
-    """A text of a key, the object that it was the last time where it is the same: names of levels and files repeat."""
+    """A string value of a key.  The last object is reused if it is equal: names of levels and files repeat."""
     cdef PyObject* known = PyList_GET_ITEM(last, node)
     if known != <PyObject*>None and PyUnicode_IS_COMPACT_ASCII(known) and PyUnicode_GET_LENGTH(<object>known) == size \
             and memcmp(PyUnicode_1BYTE_DATA(<object>known), text, size) == 0:
@@ -1288,7 +1288,7 @@ for _prime in (
 
 
 cdef Py_ssize_t ir_buckets(Py_ssize_t wanted) noexcept nogil:
-    """How many buckets a table with room for so many values has."""
+    """The number of buckets of a table for `wanted` values."""
     cdef int i
     for i in range(ir_num_primes):
         if ir_primes[i] >= wanted:

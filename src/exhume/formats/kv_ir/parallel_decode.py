@@ -1,8 +1,8 @@
-"""Portions of a stream decoded beside each other, each with the keys that are known where it begins.
+"""Parallel decoding of a stream in chunks.  Each chunk starts with the keys declared before it.
 
-Keys become known between the events, and are never taken back.  So a pass that finds where units end, and which of them
-make keys known, goes ahead; what is between can then be decoded by any thread whose decoder was told those keys.  Where
-anything is wrong, one decoder goes on, with that unit: output, findings and errors are those of one job.
+Keys are declared between the events, and never removed.  A first pass finds where units end and which of them declare
+keys; the chunks between can then be decoded by any thread whose decoder has those keys.  At the first error, one
+decoder continues with that unit: output, findings and errors are identical for any number of jobs.
 """
 
 from __future__ import annotations
@@ -42,20 +42,20 @@ class BufferedBytes(Protocol):
     def held(self) -> tuple[bytes, int]: ...
 
     def more(self, at: int) -> bool:
-        """Goes on at a later position and reads more bytes; False when there are none."""
+        """Continue at a later position and read more bytes; False when there are none."""
 
 
 CHUNK_SIZE = 1 << 19
-"""Bytes of a portion that becomes lines or columns, or is checked."""
+"""Size in bytes of a chunk that is decoded to lines or columns, or checked."""
 
 MOST_MADE = 1 << 21
-"""Bytes that are made of a portion at once, but for the rest of the last event: few bytes can name long keys."""
+"""Bytes of output of a chunk to return at once, except for the rest of the last event: few bytes can name long keys."""
 
 LARGE = 1 << 24
 """Bytes of a unit that is too large to be held several times."""
 
 MOST_DECLARED = 1 << 18
-"""Bytes of declarations from which on one decoder goes on: several of them would know all keys."""
+"""Bytes of declarations from which on one decoder continues: otherwise every decoder would store all keys."""
 
 ALL = (1 << 63) - 1
 """More than there is to decode."""
@@ -80,10 +80,10 @@ class Worker:
 
 
 class Portions:
-    """The portions of a stream, and the decoders for them."""
+    """The chunks of a stream, and the decoders for them."""
 
     def __init__(self, size: int | None = None, make: Callable[[], KvIrDecoder] | None = None) -> None:
-        """`size`: bytes of a portion (`CHUNK_SIZE`), but for the rest of its last unit; `make` makes the decoders."""
+        """`size`: bytes of a chunk (`CHUNK_SIZE`), plus the rest of its last unit; `make` creates the decoders."""
         self._make = make or KvIrDecoder
         self._most = CHUNK_SIZE if size is None else size
         self._declared: list[tuple[int, bytes]] = []
@@ -94,7 +94,7 @@ class Portions:
     def cut(self, units: BufferedBytes) -> Iterator[Portion]:
         """Passes over units up to the end of the stream, the first that is not whole, or one that is too large.
 
-        Raises what reading the bytes raises, behind the portions before it.
+        Propagates errors from reading the bytes, after the chunks before them.
         """
         known, scanned = 0, units.at
         failure: ExhumeError | None = None
@@ -136,7 +136,7 @@ class Portions:
         return worker
 
     def last(self) -> KvIrDecoder:
-        """A decoder that knows all keys of the portions."""
+        """A decoder that knows all keys of the chunks."""
         return self.worker(len(self._declared)).decoder
 
     def teach(self, decoder: KvIrDecoder, start: int, stop: int) -> None:
@@ -145,7 +145,7 @@ class Portions:
             decoder.run(unit, 0, len(unit), offset, How.CHECK, ALL)
 
     def release(self, worker: Worker, portion: Portion) -> None:
-        """Takes back a decoder that has decoded all of a portion."""
+        """Take back a decoder that has decoded all of a chunk."""
         worker.known = portion.known_after
         with self._lock:
             self._idle.append(worker)
@@ -164,13 +164,12 @@ def make_ahead(
     most: int,
     make: Callable[[], KvIrDecoder] | None = None,
 ) -> Iterator[T]:
-    """What is made of what `units` hold, in portions decoded beside each other (with one job, none) as long as nothing
-    is wrong.
+    """Yield the results for `units`, in chunks decoded in parallel (with one job, in sequence), up to the first error.
 
-    The decoders are those that `make` makes.  `take` takes from one what it has made, on the thread that decodes, at
-    the end of a portion and, before that, of about `most` bytes.
+    `make` creates the decoders.  `take` takes the result from one, on the thread that decodes, at the end of a chunk
+    and, before that, about every `most` bytes.
 
-    Behind the last portion, `units` go on as if they had decoded it all.  Raises what reading the bytes raises.
+    After the last chunk, `units` continue as if they had decoded it all.  Propagates errors from reading the bytes.
     """
     if (jobs or cpu_count()) == 1:
         return

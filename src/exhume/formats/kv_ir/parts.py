@@ -10,7 +10,7 @@ from exhume.parts import Part, Selection
 
 
 def plan(archive: KvIrArchive, size: int | None, options: dict[str, Any]) -> Iterator[Part]:
-    """One part, whatever its size: what a key is stands anywhere before the events that have it."""
+    """One part, whatever its size: a key may be declared anywhere before the events that use it."""
     yield Part((), archive.source.size)
 
 
@@ -20,5 +20,5 @@ def items(archive: KvIrArchive, part: Selection, options: dict[str, Any]) -> Ite
 
 
 def table(archive: KvIrArchive, part: Selection, options: dict[str, Any]) -> Any:
-    """The events as `to_arrow` gives them."""
+    """The events as `to_arrow` returns them."""
     return archive.to_arrow(**options)

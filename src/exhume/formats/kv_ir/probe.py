@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from exhume.formats.kv_ir.layout import Preamble
 
 UNTOLD = 0.2
-"""How sure a zstd frame makes that does not tell what is in it."""
+"""Confidence for a zstd frame whose content is not known."""
 
 _OF_TEXT = re.compile(rb'"VERSION"\s*:\s*"v?0\.0\.|"TIMESTAMP_PATTERN"')
 
@@ -27,12 +27,12 @@ def is_of_text(head: bytes) -> bool:
 
 
 def probe(source: Source | Tree) -> Identification | None:
-    """Looks at the magic number, of what lies in a zstd frame where the file begins with one, and at the metadata."""
+    """Examine the magic number, inside the zstd frame if the file begins with one, and the metadata."""
     return probe_stream("kv-ir", source, _parse, of_text=False)
 
 
 def _parse(preamble: Preamble, where: Span) -> dict[str, Any]:
-    """The metadata, by a module that is only imported for files that begin as streams do."""
+    """Parse the metadata with a module that is imported only for files that begin as streams do."""
     from exhume.formats.kv_ir.layout import parse_metadata
 
     return parse_metadata(preamble, where)

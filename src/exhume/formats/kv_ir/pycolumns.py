@@ -5,9 +5,9 @@ A column is of one of these kinds:
 | letter | Arrow type | values |
 |---|---|---|
 | `l` | int64 | integers |
-| `g` | float64 | floats, and integers, of which some are rounded |
+| `g` | float64 | floats, and integers (some of them rounded) |
 | `b` | bool | booleans |
-| `U` | large_string | texts, and arrays as text |
+| `U` | large_string | strings, and arrays as text |
 | `m` | large_string | anything, as text |
 
 Nulls and empty objects are null in all of them, as are keys that an event does not have.
@@ -30,10 +30,11 @@ Buffer = Any
 """What has the buffer protocol."""
 
 Buffers = tuple[int, Buffer, Buffer, Buffer]
-"""How many values are null, and buffers: which are not (None: all), where texts end (None: no texts), and the data."""
+"""How many values are null, and buffers: which are not (None: all), where strings end (None: no strings), and the
+data."""
 
 Taken = tuple[Buffer, list[Buffers | None], tuple[int, int, int]]
-"""Bytes of texts of each row, as int64; columns, None for one that holds nothing but nulls; and how many texts were
+"""Bytes of strings of each row, as int64; columns, None for one with nothing but nulls; and how many strings were
 not UTF-8, integers rounded, and values of mixed types turned into text.
 """
 
@@ -130,7 +131,7 @@ class Row:
         return None if place < 0 or place in self._values else place
 
     def add(self, column: int, value: Any) -> Status | None:
-        """Adds a value, unless it is none that the column can have."""
+        """Add a value, unless the column cannot have it."""
         if value is None or isinstance(value, dict):
             return None
         kind = self._columns.kinds[column]

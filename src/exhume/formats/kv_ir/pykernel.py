@@ -1,4 +1,4 @@
-"""Pure-Python twin of the KV-IR part of `exhume.native._kernel` (`native.pxi`, `columns.pxi`, `scan.pxi`).
+"""Pure-Python implementation of the KV-IR part of `exhume.native._kernel` (`native.pxi`, `columns.pxi`, `scan.pxi`).
 
 Import `exhume.formats.kv_ir.kernel`, which picks one of the two; the tests in `tests/kv_ir` run against each.
 """
@@ -31,7 +31,7 @@ from exhume.formats.kv_ir.pytokens import scan_units as scan_units
 from exhume.formats.kv_ir.units import AUTO, MAX_DEPTH, USER, How, Status, array_value
 
 Known = tuple[int, str, int]
-"""A key: the number of the one that it stands in, its name, its type (a tag)."""
+"""A key: the number of its parent, its name, its type (a tag)."""
 
 Leaf = tuple[int, Any]
 """A node and its value: an `int`, `float`, `bool`, `str`, `None`, `dict` (empty) or `_Apart`."""
@@ -45,7 +45,7 @@ _KINDS: dict[int, tuple[type, ...]] = {
 
 
 class _Apart:
-    """A text split into a log type and variables."""
+    """A string split into a log type and variables."""
 
     __slots__ = ("log_type", "variables", "wide")
 
@@ -133,7 +133,7 @@ class KvIrDecoder:
         return [(one.parent, one.type, one.raw, one.offset) for one in (self.auto if auto else self.user).nodes[1:]]
 
     def encode_into(self, encoder: Any, exact: bool) -> None:
-        """Sets the archive (an `Encoder` of clp-s) that events are added to from now on, when `run` is told to encode
+        """Set the archive (an `Encoder` of clp-s) that events are added to from now on, when `run` has to encode
         them.
 
         `exact`: floats keep their digits, where the encoder retains them, and pairs their order; else they become what
@@ -142,12 +142,12 @@ class KvIrDecoder:
         self._encoder, self._exact = encoder, exact
 
     def choose_columns(self, kinds: bytes, auto: bytes, user: bytes, print_array: PrintArray) -> None:
-        """Sets the columns that `run` fills from now on when it is told to; those before are gone.
+        """Set the columns that `run` fills from now on, on request; earlier columns are dropped.
 
-        `kinds` has a letter for each, as `pycolumns` tells.  `auto` and `user` hold the number of the column that each
-        node of the two trees has, the root's first, as int32 (-1: none, as for the nodes behind the last).
-        `print_array` gives the text of an array in UTF-8, and whether anything in it is replaced.  Raises `ValueError`
-        for what cannot be.
+        `kinds` has a letter for each, as listed in `pycolumns`.  `auto` and `user` hold the number of the column that
+        each node of the two trees has, the root's first, as int32 (-1: none, as for the nodes after the last).
+        `print_array` returns the text of an array in UTF-8, and whether anything in it is replaced.  Raises
+        `ValueError` for what cannot be.
         """
         self._columns = Columns(kinds, auto, user, print_array)
 
@@ -167,7 +167,7 @@ class KvIrDecoder:
         are only checked; and at each event where objects are asked for.
 
         Returns: A `Status`; where the unit starts that was not taken, or what follows; where in it something does not
-        fit; and where it ends, -1 where that cannot be told.  Raises `ValueError` for a range outside of `data`, and
+        fit; and where it ends, -1 if that cannot be determined.  Raises `ValueError` for a range outside of `data`, and
         for columns when none are chosen.
         """
         if not 0 <= at <= end <= len(data):
@@ -398,8 +398,8 @@ class KvIrEncoder:
     """Encodes lines of JSON; here it takes none, and leaves all of them to the writer.
 
     Args:
-        auto: The keys of the logger that are known, each by the number of the one that it stands in, its name and its
-            type (a tag), with their numbers.  Those that become known are added.
+        auto: The keys of the logger that are known, each by the number of its parent, its name and its
+            type (a tag), with their numbers.  Newly declared ones are added.
         user: Those of the user.
         names: The members of a line that hold the pairs of the logger and of the user; None: a line has the user's.
 
@@ -453,8 +453,8 @@ def _check(tree: _Tree, leaves: list[Leaf]) -> Status | None:
 def order_of(nodes: list[int], *, reserved: bool) -> list[int]:
     """The positions of values in the order in which clp-s encodes them, which is the order of its hash table.
 
-    Buckets stand with the newest first, and so do the values in a bucket; a larger table is filled from a smaller one
-    in that order.  Values of the user go into one that is large enough from the start (`reserved`).
+    Buckets are ordered with the newest first, and so do the values in a bucket; a larger table is filled from a smaller
+    one in that order.  Values of the user go into one that is large enough from the start (`reserved`).
     """
     size = _buckets(len(nodes)) if reserved else _buckets(12)
     done: list[int] = []
@@ -470,7 +470,7 @@ def order_of(nodes: list[int], *, reserved: bool) -> list[int]:
 
 
 def _buckets(wanted: int) -> int:
-    """How many buckets a hash table with room for that many values has."""
+    """The number of buckets of a hash table for that many values."""
     return next((prime for prime in PRIMES if prime >= wanted), wanted)
 
 

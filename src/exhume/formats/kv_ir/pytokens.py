@@ -42,10 +42,9 @@ def token(data: bytes, at: int, end: int) -> tuple[int, Any, int]:
 
 
 def scan_units(data: bytes, at: int, target: int) -> tuple[int, int, int, list[tuple[int, int]]]:
-    """Finds where units of `data` end from `at` on, and looks at nothing else of them: at `target` or behind it, it
-    stops.
+    """Find where units of `data` end from `at` on, and check nothing else; stop at `target` or after it.
 
-    Returns: `FULL`, or `END` where the end of the stream stands there, or `MORE` or `UNEXPECTED` (a unit that is not
+    Returns: `FULL`, or `END` where the end of the stream is there, or `MORE` or `UNEXPECTED` (a unit that is not
     rejected here may be so all the same); where the unit starts that was not passed; where in it something does not
     fit; and start and end of each declaration of a key.  Raises `ValueError` for a position outside of `data`.
     """

@@ -43,7 +43,7 @@ class StreamArchive(RecordArchive):
     Attributes:
         schema: The id of the specification.
         stream: The `Stream` that the bytes come from.
-        preamble: What stands before the units.
+        preamble: The start of the stream, before the units.
         metadata: All metadata of the stream.
     """
 
@@ -84,7 +84,7 @@ class KvIrArchive(StreamArchive):
 
     Attributes:
         stream: The `Stream` that the bytes come from.
-        preamble: What stands before the units.
+        preamble: The start of the stream, before the units.
         metadata: All metadata of the stream; `user_metadata` is the part that the program which wrote it added.
     """
 
@@ -131,11 +131,11 @@ class KvIrArchive(StreamArchive):
     # -- events --------------------------------------------------------------------------------------------------
 
     def json_chunks(self, *, pairs: str = "user", jobs: int = 1) -> Iterator[bytes]:
-        """The events as lines of JSON, in pieces of whole lines.
+        """The events as lines of JSON, in chunks of whole lines.
 
         `pairs`: those of the `user` (what `clp-s` prints), of the logger (`auto`), or `both`, as
-        `{"auto_generated_kv_pairs": {...}, "user_generated_kv_pairs": {...}}`.  So many `jobs` decode portions of the
-        stream beside each other (0: one per core).  Raises `QueryError` for other pairs, what is wrong with the stream
+        `{"auto_generated_kv_pairs": {...}, "user_generated_kv_pairs": {...}}`.  `jobs` threads decode chunks of the
+        stream in parallel (0: one per core).  Raises `QueryError` for other pairs, what is wrong with the stream
         after the events before it, and what is wrong with an event after all other events.
         """
         check_choice("pairs", pairs, PAIRS)
@@ -144,7 +144,7 @@ class KvIrArchive(StreamArchive):
     def text_chunks(self) -> Iterator[bytes]:
         """The text log that the stream was made of, byte for byte, in chunks.
 
-        Raises `UnsupportedOperationError` for events that are no lines of a plain-text log, and what `events` raises.
+        Raises `UnsupportedOperationError` if the events are not lines of a plain-text log, and what `events` raises.
         """
         from exhume.formats.kv_ir.lines import text_of
 
@@ -158,7 +158,7 @@ class KvIrArchive(StreamArchive):
     def events(self) -> Iterator[Event]:
         """The events as `(auto, user)`: the logger's pairs and the user's pairs, nested as they were logged.
 
-        Bytes that are not UTF-8 become half surrogates (`surrogateescape`).  Raises what is wrong with the stream
+        Bytes that are not UTF-8 become lone surrogates (`surrogateescape`).  Raises what is wrong with the stream
         after the events before it, and what is wrong with an event after all other events.
         """
         return self._events(self.units())

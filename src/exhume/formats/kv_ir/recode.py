@@ -26,7 +26,7 @@ def recode(
     level: int | None = None,
     jobs: int = 1,
 ) -> None:
-    """Writes the stream anew under a `codec`: `none`, or `zstd` (one frame).
+    """Write the stream again under a `codec`: `none`, or `zstd` (one frame).
 
     Without a `codec`, the name of the output decides (`.zst`); `stored` means `none`.  Raises `WriterError` for another
     codec, and the error of a damaged zstd frame around the stream.

@@ -3,7 +3,7 @@
 Inside zstd frames, everything after the first block that does not decompress is lost.  In an uncompressed stream,
 reading resumes at the next plausible units after the damage.  Keys are numbered in the order of their declarations, so
 after a gap their numbers are unknown.  A logger declares keys right before the first event that uses them, and the last
-of these has the highest number in that event; this tells the numbers again.  Events whose keys remain unknown are left
+of these has the highest number in that event; this yields the numbers again.  Events whose keys remain unknown are left
 out.
 """
 
@@ -52,7 +52,7 @@ EVENTS = 10_000
 """Events between two reports of progress."""
 
 WINDOW = 1 << 20
-"""Bytes behind damage that are searched before more are read."""
+"""Bytes after damage that are searched before more are read."""
 
 NO_TARGET = 1 << 62
 """More than there can be events in what is at hand."""
@@ -104,7 +104,7 @@ class _Salvage:
         self.source, self.limits, self.report, self.progress = source, limits, report, progress
         self.stream = Stream(source)
         self.unsure: set[bool] = set()
-        """Trees (of the logger: True) whose keys may have become known unseen."""
+        """Trees (of the logger: True) that may have declared keys in a gap."""
         self.fillers = 0
 
     def write(self, file: BinaryIO, *, lines: bool) -> bool:
@@ -283,7 +283,7 @@ class _Salvage:
             for match in _STARTS.finditer(data):
                 place = at + match.start()
                 if place + WINDOW > units.reach and units.more(place):
-                    at = place  # look again, with more behind it
+                    at = place  # search again, with more bytes
                     break
                 if self._believed(data, match.start()):
                     return place
@@ -314,14 +314,14 @@ class _Salvage:
         return {auto: len(self.units.decoder.nodes(auto)) + 1 for auto in (True, False)}
 
     def _group(self) -> int:
-        """Keeps declarations of keys and the event that uses them if it tells their numbers; else leaves them out.
+        """Keeps declarations of keys and the event that uses them if it determines their numbers; else drop them.
 
         Returns the offset at which recovery continues; -1 when nothing follows.
         """
         units, decoder = self.units, self.units.decoder
         start = units.at
         data, group = self._next_group()
-        if group is None:  # what follows the keys is no event: from there on their numbers could be any
+        if group is None:  # no event follows the keys: from there on their numbers could be any
             keys = list(takewhile(lambda unit: unit.node, _units(data, 0)))
             if not keys:
                 return self._lost(start, start + 1, UNTOLD, None)
@@ -343,7 +343,7 @@ class _Salvage:
         self.unsure -= {unit.auto for unit in group if unit.node}
         if not self.unsure:
             return start
-        raw = data[: group[-1].end]  # the keys of this group are told: take them, and stop before the next
+        raw = data[: group[-1].end]  # the keys of this group are known: take them, and stop before the next
         status, done, *_ = decoder.run(raw, 0, len(raw), start, self.how, NO_TARGET)
         decoder.hold = True
         units.take(done)
@@ -401,7 +401,7 @@ def _groups(data: bytes, at: int) -> Iterator[list[Unit]]:
 
 
 def _units(data: bytes, at: int) -> Iterator[Unit]:
-    """Yields the units one after another, up to the first that does not fit."""
+    """Yields the units in sequence, up to the first that does not fit."""
     while (unit := _unit(data, at)) is not None:
         yield unit
         at = unit.end

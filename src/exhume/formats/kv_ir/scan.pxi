@@ -1,4 +1,4 @@
-# Where units of a KV-IR stream end, and which of them make keys known.
+# Where units of a KV-IR stream end, and which of them declare keys.
 
 cdef inline int64_t ir_pass(const uint8_t* p, int64_t at, int64_t end) noexcept nogil:
     """Where the token at `at` ends, -1 where it does not fit."""
@@ -35,7 +35,7 @@ cdef inline int64_t ir_pass_value(const uint8_t* p, int64_t* place, int64_t end)
 
 
 cdef int ir_scan(const uint8_t* p, int64_t at, int64_t end, int64_t target, IrStop* stop, EncBuf* declared) except -2 nogil:
-    """What `scan_units` does; where keys become known, begin and end of each unit go into `declared`."""
+    """Implementation of `scan_units`; begin and end of each unit that declares a key go into `declared`."""
     cdef ClpKvIrToken token
     cdef const uint8_t* keys = NULL     # those of the user in the last event
     cdef int64_t num_keys = 0, size_keys = 0, after, unit, first, i

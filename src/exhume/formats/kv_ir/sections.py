@@ -1,4 +1,4 @@
-"""A KV-IR stream as a section map: preamble and units, or the zstd frames that they lie in.
+"""A KV-IR stream as a section map: preamble and units, or the zstd frames that contain them.
 
 Spec: `docs/formats/kv_ir.md`, "Bytes".
 """

@@ -1,4 +1,4 @@
-"""What the decoders report and how they are told to work; the compiled one uses the same numbers."""
+"""Statuses and options of the decoders; the compiled one uses the same numbers."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ class Status(enum.IntEnum):
     FULL = 2
     """As much was made as was asked for."""
     HELD = 3
-    """A key becomes known, and the decoder is told to stop there (`hold`)."""
+    """A key is declared, and the decoder is set to stop there (`hold`)."""
     UNEXPECTED = 10
-    """A token that must not stand here."""
+    """Unexpected token."""
     PARENT = 11
-    """A new key stands in what is no known object."""
+    """New key without a known parent object."""
     TWICE_KNOWN = 12
     """A new key is known already."""
     KEY = 13
     """An event refers to a key that is not known."""
     ORDER = 14
-    """A key of the logger behind one of the user."""
+    """Auto-generated key after a user key."""
     TYPE = 15
     """A value is not of its key's type."""
     TWICE = 16
@@ -54,19 +54,19 @@ class Status(enum.IntEnum):
     NESTED = 17
     """An object is null or empty and has members all the same."""
     LOG_TYPE = 18
-    """A text that was taken apart cannot be put together."""
+    """Encoded text does not match its log type."""
     ARRAY = 19
-    """The text of an array is none."""
+    """The text of an array is not an array."""
     DEPTH = 20
     """Keys nest deeper than is read."""
     UTF8 = 21
-    """A text is not UTF-8; only told where events are checked."""
+    """A string is not UTF-8; only reported when events are checked."""
     RECORD = 22
     """The encoder does not take an event."""
     NO_ROOM = 23
     """The archive has no ids left for another event."""
     TIME = 24
-    """The time of an event is outside the years 1 to 9999; only told where events are checked."""
+    """The time of an event is outside the years 1 to 9999; only reported when events are checked."""
     OFFSET = 25
     """An offset from UTC is a day or more; likewise."""
 
@@ -88,11 +88,11 @@ class How(enum.IntFlag):
     COLUMNS = 16
     """Rows of the columns that were chosen."""
     KEYS = 32
-    """Nothing: only what keys there are is asked for, and the texts of events are left alone."""
+    """Nothing: only the keys are collected, and the strings of events are not decoded."""
 
 
 AUTO, USER = "auto_generated_kv_pairs", "user_generated_kv_pairs"
-"""The members of a line with the pairs of both, by the names that `clp-s` gives them."""
+"""The members of a line with the pairs of both, under the names that `clp-s` uses."""
 
 MAX_DEPTH = 1000
 """Objects within objects."""

@@ -1,5 +1,5 @@
 # Lines of JSON to units of a KV-IR stream, included by _kernel.pyx.  `exhume.formats.kv_ir.writer` takes the lines that
-# are not taken here, and `exhume.formats.kv_ir.pykernel`, the pure-Python twin, takes none.
+# are not taken here, and `exhume.formats.kv_ir.pykernel`, the pure-Python implementation, takes none.
 #
 # The encoder of clp-s scans a line and finds the node of every value in a schema tree; each of these nodes has a number
 # in one of the two trees of keys.
@@ -10,10 +10,10 @@ cdef extern from "Python.h":
 cdef enum:
     IR_MAX_LEVELS = 100             # what nests deeper, and longer lines: left to the writer
     IR_MAX_LINE = 1 << 26
-    IR_MAX_NODES = 1 << 16          # those of arrays as well; then the schema tree is begun anew
+    IR_MAX_NODES = 1 << 16          # those of arrays as well; then a new schema tree is begun
 
 cdef uint8_t[256] ir_escapes
-"""What stands behind a backslash in the text of an array for a byte of a string; 0: the byte stands there itself."""
+"""The escape letter, in the text of an array, for a byte of a string; 0: the byte is written as it is."""
 
 cdef void ir_fill_escapes() noexcept:
     memset(ir_escapes, 0, 256)
@@ -48,7 +48,7 @@ cdef inline int ir_put_number(EncBuf* out, int64_t value, uint8_t one, uint8_t t
 
 
 cdef inline int ir_put_text(EncBuf* out, const uint8_t* text, size_t size, uint8_t one, uint8_t two, uint8_t four) except -1 nogil:
-    """A text behind its length in the shortest form."""
+    """A string after its length in the shortest form."""
     if size < 1 << 8:
         ir_put(out, one, size, 1)
     elif size < 1 << 16:
@@ -60,7 +60,8 @@ cdef inline int ir_put_text(EncBuf* out, const uint8_t* text, size_t size, uint8
 
 cdef int ir_take_apart(EncBuf* out, EncBuf* log_type, const uint8_t* token_class, const uint8_t* p, size_t size,
                        bint wide) except -1 nogil:
-    """The variables of a text, of four bytes or (`wide`) of eight, then its log type, which `log_type` is room for."""
+    """The variables of a string, of four bytes or (`wide`) of eight, then its log type; `log_type` is a buffer for
+    it."""
     cdef EncVariable found
     cdef const uint8_t* end = p + size
     cdef uint64_t word
@@ -182,7 +183,7 @@ cdef class KvIrEncoder:
         return found
 
     cdef const uint8_t* event(self, const uint8_t* at, const uint8_t* line, const uint8_t* end) except? NULL nogil:
-        """Takes the event at `at` of a line; returns where the line ends, NULL when it is none that is taken here."""
+        """Takes the event at `at` of a line; returns where the line ends, NULL if it is not handled here."""
         cdef size_t num_names = self.scanner.num_names, num_nodes = self.scanner.num_nodes, size
         self.scanner.at, self.scanner.end = at, end
         if self.scanner.scan() != 0:
@@ -249,7 +250,7 @@ cdef class KvIrEncoder:
         return token.key_size == self.name_size[which] and same_bytes(token.key, self.name[which], token.key_size)
 
     cdef int members(self, size_t i, bint auto, EncBuf* keys, EncBuf* values) except -1 nogil:
-        """The leaves of the object whose members begin with token `i`; keys that become known go out at once."""
+        """The leaves of the object whose members begin with token `i`; newly declared keys are written at once."""
         cdef EncToken* tape = <EncToken*>self.scanner.tape.p
         cdef EncToken* token
         cdef size_t depth = 0
@@ -280,7 +281,7 @@ cdef class KvIrEncoder:
                 self.put_value(values, token)
 
     cdef int32_t number_of(self, EncToken* token, int32_t parent, dict tree, bint auto) except -1:
-        """The number of a key, which becomes known if it is new."""
+        """The number of a key, which is declared if it is new."""
         cdef int type
         if token.type == N_INTEGER:
             type = CLP_KV_IR_TAGS_NODE_INTEGER
@@ -307,7 +308,7 @@ cdef class KvIrEncoder:
         return found
 
     cdef int put_value(self, EncBuf* out, EncToken* token) except -1 nogil:
-        """A value that is no array with elements."""
+        """A value other than an array with elements."""
         if token.kind == T_STRING:
             if token.type == N_CLP_STRING:
                 return self.put_apart(out, token.text, token.size)
@@ -327,14 +328,14 @@ cdef class KvIrEncoder:
         return ir_put(out, CLP_KV_IR_TAGS_NULL_VALUE if token.kind == T_NULL else CLP_KV_IR_TAGS_EMPTY_OBJECT, 0, 0)
 
     cdef int put_apart(self, EncBuf* out, const uint8_t* p, size_t size) except -1 nogil:
-        """A text split into its log type and its variables of four bytes."""
+        """A string split into its log type and its variables of four bytes."""
         ir_put(out, CLP_KV_IR_TAGS_FOUR_BYTE_ENCODING, 0, 0)
         return ir_take_apart(out, &self.scanner.text, self.scanner.token_class, p, size, False)
 
     # -- arrays, printed as the serializer does --------------------------------------------------------------------
 
     cdef size_t array(self, size_t i) except 0 nogil:
-        """The array whose elements begin with token `i`, into `text`; returns the token behind its end."""
+        """The array whose elements begin with token `i`, into `text`; returns the token after its end."""
         cdef EncToken* tape = <EncToken*>self.scanner.tape.p
         cdef EncToken* token
         cdef size_t depth = 1

@@ -98,9 +98,9 @@ def to_arrow(
     """A streaming `pyarrow.RecordBatchReader`, one row per entry.
 
     Live rows by column family and key, chosen by `start <= key < stop` and `prefix` through the index, raising at the
-    first damage.  `sequence` gives the state as of that sequence number, and `all_versions` every version that any file
-    still holds; both read the whole database and skip what is damaged, which `losses` counts.  `jobs` threads share an
-    undamaged database, with the same batches (0: one per core).  Raises `QueryError` when
+    first damage.  `sequence` selects the state as of that sequence number, and `all_versions` every version that any
+    file still holds; both read the whole database and skip what is damaged, which `losses` counts.  `jobs` threads
+    share an undamaged database, with the same batches (0: one per core).  Raises `QueryError` when
     `all_versions` and `sequence` are both given, and `EntryNotFoundError` for an unknown column.
     """
     pa = import_pyarrow()
@@ -234,8 +234,8 @@ def _entities(rows: LeveldbRows, kind: Any) -> Any:
 
 
 class _Places:
-    """Where rows lie: `kinds` are places that stand for all blocks of a table that were stored in the same way, and
-    each record of a log is a kind of its own.
+    """Places of rows: each of `kinds` is a place that stands for all blocks of a table that were stored in the same
+    way; each record of a log is a kind of its own.
     """
 
     def __init__(self, rows: LeveldbRows) -> None:
@@ -320,7 +320,7 @@ _NUMBERS: Final[dict[str, Callable[[Place], int | None]]] = {
     "batch_sequence": attrgetter("batch_sequence"),
     "batch_count": attrgetter("batch_count"),
 }
-"""Columns that say where a row lies."""
+"""Columns with the place of a row."""
 
 
 def _earlier(stop: bytes | None, prefix: bytes | None) -> bytes | None:

@@ -28,9 +28,9 @@ INDEXED_DB = "idb_cmp1"
 class Comparator(NamedTuple):
     """An order of keys.
 
-    `order` gives what a key is sorted by, and two keys are the same if that is equal; None for a key of which the
-    comparator makes no sense.  Of a comparator that is not `known`, keys are sorted, and told apart, as bytes.  The
-    last `timestamp` bytes of a key say which version of the rest it is, newest first.
+    `order` returns the sort key of a key, and two keys are the same if it is equal; None for a key that the comparator
+    cannot interpret.  If the comparator is not `known`, keys are sorted and compared as bytes.  The last `timestamp`
+    bytes of a key state which version of the rest it is, newest first.
     """
 
     name: str
@@ -74,12 +74,12 @@ def comparator_of(name: str) -> Comparator:
 # Chromium's IndexedDB.  Numbers are little-endian, or varints; text is UTF-16, big-endian.
 
 _DATA, _EXISTS, _BLOBS, _FIRST_INDEX = 1, 2, 3, 30
-"""Numbers of indexes: what lies under those below the last is not an index, but the store itself."""
+"""Numbers of indexes; those below the last are parts of the store itself, not indexes."""
 _SIMPLE_GLOBALS, _SCOPES, _FREE_DATABASES, _DATABASE_NAMES = 7, 50, 100, 201
 _SIMPLE_FACTS, _STORE_FACTS, _INDEX_FACTS, _FREE_STORES, _FREE_INDEXES, _STORE_NAMES, _INDEX_NAMES = (
     6, 50, 100, 150, 151, 200, 201,
 )  # fmt: skip
-"""Kinds of facts about all databases, and about one.  Those below the first number stand alone."""
+"""Kinds of facts about all databases, and about one.  Those below the first number have no subject."""
 _KINDS: Final = {5: 0, 3: 1, 2: 2, 1: 3, 6: 4, 4: 5, 0: 6}
 """The rank of each kind of key value by its byte: smallest, number, date, text, binary, array, largest."""
 _TEXT, _DATE, _NUMBER, _ARRAY, _BINARY = 1, 2, 3, 4, 6

@@ -79,7 +79,7 @@ class Database(LiveDatabase):
         Live files first, merged by column family and key, newest version first; then, if wanted, the entries of files
         that the database no longer uses, file by file.  What cannot be read is reported to `report`.  Versions that are
         not live have their values too, wherever these are stored, or say in `unresolved` that they cannot be read;
-        without `older` they have what is stored in their place.
+        without `older` they have the stored reference or delta.
         """
         return itertools.chain.from_iterable(
             self.map_versions(versions_of, report, unreferenced=unreferenced, older=older)

@@ -23,7 +23,7 @@ from exhume.limits import Limits
 class DbFile(NamedTuple):
     """One file of the directory (or one that should be there: `role` missing, `size` None).
 
-    `kind`: table, log, blob, manifest, current, other.  `expected_size`, `largest_sequence`: what the manifest says.
+    `kind`: table, log, blob, manifest, current, other.  `expected_size`, `largest_sequence`: as stated in the manifest.
     """
 
     name: str
@@ -149,7 +149,7 @@ def _missing_blobs(found: set[int], manifest: Manifest | None, report: Report) -
 
 
 def _role_of(kind: str, name: str, number: int, manifest: Manifest | None) -> tuple[Role, int]:
-    """The role of a file that is no table, and its column family."""
+    """The role of a file other than a table, and its column family."""
     if kind == "log":
         return _log_role(number, manifest), 0
     if kind == "blob":

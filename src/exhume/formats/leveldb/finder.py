@@ -69,8 +69,8 @@ def find_blocks(table: Table) -> Iterator[TableBlock]:
 def _guessed(table: Table) -> Iterator[Found]:
     """The blocks of a table that does not say what kind of checksums it has, nor their context.
 
-    The first bytes that can be decompressed to entries decide, if the checksum behind them, of one of the kinds, makes
-    that of another block fit that follows.
+    The first bytes that decompress to entries decide, if the checksum after them, in one of the supported kinds, has a
+    context in which the checksum of a following block matches, too.
     """
     head = table.source.read_up_to(0, _FIRST)
     alone: Found | None = None
@@ -111,7 +111,7 @@ def _likely(head: bytes, start: int, stop: int, left: list[int]) -> Iterator[tup
         end = start + at
         compression, checksum = flat_block_trailer(head, end, len(head))[1:]
         if compression == Compressions.NONE:
-            # The last number says how many restart points stand before it, of which the first is 0.
+            # The last number is the count of the restart points before it; the first of these is 0.
             if at < 2 * RESTART.size:
                 continue
             (count,) = RESTART.unpack_from(head, end - RESTART.size)
@@ -208,7 +208,7 @@ class _Chain:
                 at, longest = self._next_start(at), _LONGEST_AFTER_DAMAGE
 
     def _next_start(self, at: int) -> int:
-        """The next place where a block may start: a compression byte stands before the checksum in front of it."""
+        """The next place where a block may start: preceded by a compression byte and a checksum."""
         while at + 1 < self.room:
             at += 1
             if at < BLOCK_TRAILER or self._bytes(at - BLOCK_TRAILER, 1) in _CODE_BYTES:

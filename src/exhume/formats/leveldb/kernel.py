@@ -1,4 +1,4 @@
-"""The loops over columns of versions: from the compiled kernel if there is one, else from their twin `pykernel`."""
+"""The loops over columns of versions: from the compiled kernel if there is one, else from `pykernel`."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def parse_footer(tail: bytes, where: Span, origin: int = 0) -> Footer | None:
     """The footer at the end of `tail` (the last 53 bytes of a table, or fewer); None when no magic number is there.
 
     `where` is the span of `tail`, and `origin` where the table starts.  Raises `StructureError` for handles that cannot
-    be read, and the rule for a version or a kind of table that is not read.  Spec: table_format.md, RocksDB
+    be read, and the rule for an unsupported version or kind of table.  Spec: table_format.md, RocksDB
     table/format.h.
     """
     if len(tail) < LEVELDB_FOOTER:
@@ -166,7 +166,7 @@ class Tail(NamedTuple):
 
 
 def parse_tail(block: bytes, where: Span) -> Tail:
-    """The tail of a decompressed block that lies at `where`.
+    """The tail of a decompressed block, which is at `where`.
 
     Raises `StructureError` when it does not fit, and `UnsupportedFeatureError` for a block of another layout.
     """
@@ -186,7 +186,7 @@ def parse_tail(block: bytes, where: Span) -> Tail:
 
 
 def fills_block(block: bytes) -> bool:
-    """Whether entries, restart points and what lies between and after them make up the whole of a decompressed block.
+    """Whether entries, restart points and the bytes between and after them make up the whole decompressed block.
 
     The content of keys and values is not examined.
     """
@@ -215,7 +215,7 @@ _COUNTERS: Final[Mapping[int, str]] = {
 
 
 def parse_version_edit(payload: bytes, where: Span) -> VersionEdit:
-    """One record of a manifest; raises `StructureError` or `TruncatedError` for one that cannot be read to its end."""
+    """One record of a manifest; raises `StructureError` or `TruncatedError` for one that cannot be read completely."""
     try:
         raw, _ = edits.read_leveldb_version_edit(payload, 0, len(payload))
     except LayoutError as error:
@@ -320,7 +320,7 @@ class BlobFooter(NamedTuple):
 
 
 class BlobHead(NamedTuple):
-    """What stands in front of the key and the value of a record in a blob file."""
+    """The numbers before the key and the value of a record in a blob file."""
 
     len_key: int
     len_value: int
@@ -365,7 +365,7 @@ def blob_footer_checksum(data: bytes) -> int:
 
 
 def parse_blob_head(data: bytes) -> BlobHead:
-    """The numbers at the start of a record, of which nothing is believed yet."""
+    """The numbers at the start of a record, not yet checked."""
     return BlobHead(*BLOB_HEAD.unpack_from(data))
 
 
@@ -411,7 +411,7 @@ class Mark(NamedTuple):
 class Batch(NamedTuple):
     """A write batch: the first sequence number, the stated number of operations, and those that could be read.
 
-    `problem` says where and why it could not be read to its end; `marks` are those of transactions among the
+    `problem` is where and why reading stopped; `marks` are those of transactions among the
     operations.
     """
 

@@ -31,30 +31,30 @@ ROCKSDB_FOOTER: Final = LeveldbFooter.before_end.checksum_type[0]
 
 _SEALED = ROCKSDB_FOOTER - LeveldbFooter.before_end.rocksdb6[0]
 FOOTER_CHECKSUM: Final = SealedHandle.at.footer_checksum[0] + _SEALED, SealedHandle.at.footer_checksum[1] + _SEALED
-"""Where its checksum stands in a footer of RocksDB version 6 and later: the checksum's type is in front of the rest."""
+"""Position of the checksum in a footer of RocksDB version 6 and later: after the checksum's type."""
 
 KEY_TAIL: Final = struct.Struct(LeveldbInternalKey.suffix)
 """What follows the user's key in an internal key: value type, and the sequence number in three parts."""
 
 TRAILER: Final = struct.Struct(BlockTrailer.packed)
-"""Compression and checksum behind a block."""
+"""Compression and checksum after a block."""
 
 CHECKSUMMED: Final = BlockTrailer.at.checksum[0]
-"""So many bytes of it the checksum covers, beside the block."""
+"""Number of its bytes that the checksum covers, in addition to the block."""
 
 FRAGMENT: Final = struct.Struct(Fragment.prefix)
-"""Checksum, length and type in front of a fragment of a log; the checksum covers the type and what follows."""
+"""Checksum, length and type before a fragment of a log; the checksum covers the type and what follows."""
 CHECKED: Final = Fragment.at.fragment_type[0]
 
 LogCompressions: Final = _LogCompressions
 """Compressions of logs; those of tables are `Compressions`."""
 
 BATCH: Final = struct.Struct(LeveldbWriteBatch.prefix)
-"""Sequence number and count of operations in front of a write batch."""
+"""Sequence number and count of operations before a write batch."""
 SEQUENCE_AT: Final = LeveldbWriteBatch.at.sequence
 
 NUM_RESTARTS: Final = struct.Struct(LeveldbBlock.form.packed_num_restarts)
-"""The last number of a block: how many restart points stand before it."""
+"""The last number of a block: the number of restart points before it."""
 RESTART: Final = struct.Struct(LeveldbBlock.form.restarts)
 
 BLOB_HEADER: Final = blob_file.FileHeader.size

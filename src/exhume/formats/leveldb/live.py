@@ -76,7 +76,7 @@ class LiveDatabase(DatabaseDirectory):
         return sorted(n for n, f in self.manifest.families.items() if not f.dropped) if self.manifest else [0]
 
     def live_versions(self, start: bytes | None = None, stop: bytes | None = None) -> Iterator[Version]:
-        """Live rows with `start <= key < stop` and where they lie, by column family and key.  Raises at the first
+        """Live rows with `start <= key < stop` and their places, by column family and key.  Raises at the first
         damage on the way.
         """
         return itertools.chain.from_iterable(self.map_live(versions_of, start, stop))

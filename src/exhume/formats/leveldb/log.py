@@ -1,8 +1,8 @@
-"""Log framing and write batches: every record that can be read, whatever lies between the records.
+"""Log framing and write batches: every readable record, whatever is between the records.
 
-`LogReader` never gives up: after a broken fragment, it searches for the next intact one in the same 32 KiB block, then
-in the next block.  The `Report` that it is given decides what happens at damage: `strict` raises, a collector
-continues.
+`LogReader` does not stop at damage: after a broken fragment, it searches for the next intact one in the same 32 KiB
+block, then in the next block.  The `Report` that it is given decides what happens at damage: `strict` raises, a
+collector continues.
 
 Spec: LevelDB doc/log_format.md, db/write_batch.cc; RocksDB db/log_format.h.
 """
@@ -44,7 +44,7 @@ MAY_SKIP = 128
 """From here on RocksDB lets a reader skip types that it does not know."""
 _READ_BLOCKS = 32
 _CODECS: dict[int | None, str | None] = {LogCompressions.NONE: None, LogCompressions.ZSTD: "zstd"}
-"""Codecs of logs by the number that RocksDB gives a compression."""
+"""Codecs of logs by the number that RocksDB assigns to a compression."""
 
 
 class Fragment(NamedTuple):
@@ -175,7 +175,7 @@ class LogReader:
             self.report(rule, detail, **facts)
 
     def _tell_tail(self, fragments: list[Fragment]) -> None:
-        """Reports that the log ends inside a record."""
+        """Report that the log ends inside a record."""
         if not fragments[0].earlier:
             end = self.source.size if self.remains is None else self.remains
             self.lost += sum(f.end - f.offset for f in fragments)
@@ -360,7 +360,7 @@ class LogReader:
         return kind in KNOWN and mask_crc32c(crc32c(data[at + CHECKED : stop])) == stored
 
     def _resume(self, base: int, data: bytes, at: int) -> int:
-        """The start of the next intact fragment in the block (its end when there is none); what lies between is
+        """The start of the next intact fragment in the block (its end when there is none); the bytes between are
         lost.
         """
         for candidate in range(at + 1, len(data) - HEADER + 1):

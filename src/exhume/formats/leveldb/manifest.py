@@ -46,7 +46,7 @@ def parse_current(data: bytes, where: Span, report: Report = checks.strict) -> s
 
 
 class EditRecord(NamedTuple):
-    """A version edit and where its record lies in the manifest; `intact` is the verdict of its checksum."""
+    """A version edit and the position of its record in the manifest; `intact` is the verdict of its checksum."""
 
     edit: VersionEdit
     offset: int
@@ -144,7 +144,7 @@ class Manifest:
 
 
 def replay(source: Source, report: Report = checks.strict, limits: Limits = DEFAULT_LIMITS) -> Manifest:
-    """Replays a manifest to its end; with a report that continues, unreadable records are left out."""
+    """Replay a whole manifest; with a report that continues, unreadable records are left out."""
     manifest = Manifest(source.name)
     log = LogReader(source, report, limits)
     group: list[tuple[VersionEdit, Span]] = []  # edits that are applied together or not at all

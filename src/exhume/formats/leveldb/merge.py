@@ -54,7 +54,7 @@ def sort_key(item: Item) -> tuple[bytes, int, int, int]:
 
 
 def whole_keys(pieces: Iterable[list[Item]]) -> Iterator[list[Item]]:
-    """The same sorted items in pieces that have all versions of each of their keys."""
+    """The same sorted items in chunks that have all versions of each of their keys."""
     waiting: list[Item] = []
     for items in pieces:
         if not items:
@@ -71,7 +71,7 @@ def whole_keys(pieces: Iterable[list[Item]]) -> Iterator[list[Item]]:
 
 
 def merge_runs(runs: list[Iterable[list[Item]]]) -> Iterator[list[Item]]:
-    """Merges sorted runs into one, in pieces.
+    """Merge sorted runs into one, in chunks.
 
     The items of all runs up to a common bound are concatenated and sorted: the sort recognises the runs and merges them
     without a step of Python per item, three times as fast as `heapq.merge`.

@@ -85,7 +85,7 @@ class SequenceRule(enum.StrEnum):
 
 
 class Place(NamedTuple):
-    """Where a block or log record lies, shared by the entries in it.
+    """The position of a block or log record, shared by the entries in it.
 
     `offset` is the start of the block, or of the first fragment header of a log record, in the file; `codec` how the
     block was stored; `operations` are the offsets of a batch's operations; `batch_sequence` and `batch_count` belong

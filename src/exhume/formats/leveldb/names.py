@@ -18,7 +18,7 @@ _OPTIONS = re.compile(r"OPTIONS-([0-9]{1,20})", re.ASCII)
 CURRENT = "CURRENT"
 
 SMALL_TABLES = 5 << 19
-"""Tables over a network that are no larger together come as a whole when rows are read.
+"""Remote tables of at most this total size are fetched as a whole when rows are read.
 
 2 MiB, which is as large as LevelDB makes a table, take about as long as another request.
 """
@@ -50,7 +50,7 @@ def plain_names(tree: Tree) -> list[str]:
 def obvious_manifest(tree: Tree, folder: str = "") -> str | None:
     """The manifest that CURRENT must name, if reading CURRENT would be a needless request; otherwise None.
 
-    It is the only manifest, and the listing gives CURRENT exactly the size that naming it takes.  `verify` reads it.
+    It is the only manifest, and the size of CURRENT in the listing is exactly that of its name.  `verify` reads it.
     """
     names = [name.removeprefix(folder) for name in tree.names() if name.startswith(folder)]
     manifests = [name for name in names if classify_name(name)[0] == "manifest"]

@@ -10,7 +10,7 @@ cdef enum:
 
 
 cdef struct Keys:
-    char* key  # of the last entry; there is room for one as long as the entries
+    char* key  # of the last entry; the buffer fits one as long as the entries
     int64_t size
     uint64_t total  # of the sizes of all so far
 
@@ -110,12 +110,12 @@ cdef inline bint deletes(int kind) noexcept nogil:
 
 
 cdef inline bint indirect(int kind) noexcept nogil:
-    """Whether the value of such a version, which is no deletion, is not the bytes that it has, or nobody knows."""
+    """Whether the value of such a version, which is not a deletion, differs from its stored bytes or is unknown."""
     return kind != LEVELDB_INTERNAL_KEY_VALUE_TYPES_VALUE
 
 
 cdef inline void fill_row(object row, Py_ssize_t at, object value):
-    """Sets an item of a tuple that nobody else has seen."""
+    """Sets an item of a tuple that has no other reference."""
     Py_INCREF(value)
     PyTuple_SET_ITEM(row, at, value)
 
@@ -185,7 +185,7 @@ def find_blocks(bytes data not None):
 
 from libc.stdlib cimport qsort
 
-# Versions of keys as columns.  The twin is `exhume.formats.leveldb.pykernel`, which holds the documentation.
+# Versions of keys as columns.  The pure-Python one, with the documentation, is `exhume.formats.leveldb.pykernel`.
 
 cdef enum:
     LDB_LIVE = 0
@@ -246,7 +246,7 @@ cdef struct LdbWalk:    # over blocks that follow one another
 
 
 cdef inline int64_t ldb_number(chars p) noexcept nogil:
-    """A restart point, or how many there are: no element leads to what lies at the end of a block."""
+    """A restart point, or how many there are: no schema element reaches the end of a block."""
     return p[0] | <int64_t>p[1] << 8 | <int64_t>p[2] << 16 | <int64_t>p[3] << 24
 
 
@@ -512,7 +512,7 @@ cdef class LeveldbRows:
                 raise MemoryError
 
     cdef void merge(self, const Py_ssize_t* starts, Py_ssize_t first, Py_ssize_t stop, LdbRow* spare) noexcept nogil:
-        """Sorts the runs `[first, stop)`, of which the earlier ones come first among equals."""
+        """Sort the runs `[first, stop)`; among equals, those of earlier runs come first."""
         cdef Py_ssize_t middle = (first + stop) // 2, left, right, end, at
         if stop - first < 2:
             return

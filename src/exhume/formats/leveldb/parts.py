@@ -1,4 +1,4 @@
-"""Databases in parts: one table or log file each, with every version that it holds.
+"""Databases in parts: one table or log file each, with all its versions.
 
 All files are needed to decide whether a version is live, so parts have no `status`, except for a
 single part that is the whole database.
@@ -50,7 +50,7 @@ def items(archive: LevelDbArchive, part: Selection, options: dict[str, Any]) -> 
 
 
 def table(archive: LevelDbArchive, part: Selection, options: dict[str, Any]) -> Any:
-    """The versions as `to_arrow` gives them (the live rows, if the part is the whole database)."""
+    """The versions as `to_arrow` returns them (the live rows, if the part is the whole database)."""
     if not part:
         return archive.to_arrow(**options)
     _restrict(archive, part)

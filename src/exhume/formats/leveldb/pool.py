@@ -1,4 +1,4 @@
-"""Many files of which only a few are open: sources that are opened again when they are needed.
+"""Sources for many files with only a few open: a closed one is opened again when it is needed.
 
 A database may have thousands of tables and a bundle thousands of shards, more than a process may keep open.
 """

@@ -1,4 +1,4 @@
-"""Pure-Python twin of the LevelDB part of the compiled kernel: versions of keys as columns.
+"""Pure-Python implementation of the LevelDB part of the compiled kernel: versions of keys as columns.
 
 Import `exhume.formats.leveldb.kernel`, which picks one of the two.
 """
@@ -47,9 +47,9 @@ State = tuple[bytes | None, int, int]
 class LeveldbRows:
     """Versions of keys of one column family.
 
-    `extras` are what is to be said of some versions besides, by key and sequence number; whoever settles their values
-    fills it in.  `places` says where they lie: a place for each number in their column of places, or `(table, handle,
-    compression)` of a sound block.  `lengths` are the decompressed sizes of the blocks that were added.
+    `extras` has additional facts on some versions, by key and sequence number; the caller that resolves their values
+    fills it in.  `places` has their positions: a place for each number in their column of places, or `(table, handle,
+    compression)` of a valid block.  `lengths` are the decompressed sizes of the blocks that were added.
     """
 
     def __init__(self, family: int = 0) -> None:
@@ -84,14 +84,14 @@ class LeveldbRows:
         """Adds the entries with user keys in `[start, stop)` of some blocks as a sorted run.
 
         `stored` are the bytes of the table from offset `base` on; or `contents` are the decompressed blocks, each with
-        its compression.  Nothing is added, and False returned, if there may be something to say of a block: its place,
-        which is behind the one before, checksum, compression, entries, restart points, their order, a type of which no
-        flag in `kinds` is set, a separator that does not lie between it and the next block; or if it takes more than
+        its compression.  Nothing is added, and False returned, if a block may have a finding: its place, which must be
+        after the one before, checksum, compression, entries, restart points, their order, a type whose flag in `kinds`
+        is not set, a separator that is not between it and the next block; or if it takes more than
         `limits`: decompressed bytes of a block at most, the most whatever its stored size is, those per stored byte
         beyond, bytes of the keys of a block, bytes of all keys and values.  The last of `limits` is the sequence number
         of all entries, -1 when each has its own.  None means that a block is compressed with
-        another codec than Snappy.
-        The twin always leaves it to the caller to read the blocks one by one.
+        a codec that is not Snappy.
+        This implementation always leaves it to the caller to read the blocks one by one.
         """
         return False
 
@@ -103,7 +103,7 @@ class LeveldbRows:
             self._rows.append([key, value, inverted, at, len(self.places) - 1, LIVE, -1])
 
     def resolve(self, state: State, last_sequence: int, ranges: Sequence[tuple[bytes, bytes, int, int]]) -> State:
-        """Merges the runs, of which the earlier ones come first among equals, and determines each status.
+        """Merge the runs (among equals, those of earlier runs come first), and determine each status.
 
         `ranges` are range deletions: first key, key they end before, sequence number.  `state` comes from the rows
         before, and is returned for those that follow.
@@ -151,7 +151,7 @@ class LeveldbRows:
         self._rows = rows + self._rows[done:]
 
     def mark(self, statuses: list[tuple[int, int]]) -> None:
-        """Gives each row a status, and the sequence number of the next newer version (-1 without one)."""
+        """Set a status for each row, and the sequence number of the next newer version (-1 without one)."""
         for row, (status, newer) in zip(self._rows, statuses, strict=True):
             row[5], row[6] = status, newer
 
@@ -186,7 +186,7 @@ class LeveldbRows:
         return (first[0], first[2]), (last[0], last[2]), max(self._numbers(_SEQUENCE))
 
     def tally(self) -> tuple[dict[tuple[int, int], int], list[int]]:
-        """How many rows have each status and type, and how many lie in each place."""
+        """The number of rows for each status and type, and for each place."""
         kinds = Counter((row[5], (_TOP - row[2]) & 0xFF) for row in self._rows)
         at = Counter(row[4] for row in self._rows)
         return dict(kinds), [at[number] for number in range(len(self.places))]
@@ -237,7 +237,7 @@ class LeveldbRows:
         """Tuples of `row_type`, with a value for each status and place.
 
         Each is `(key, value, sequence, kind, status, superseded by, offset, operation, place, family, None)`; where
-        `place.operations` is not None, `operation(place, offset)` gives the number of an operation in its batch.
+        `place.operations` is not None, `operation(place, offset)` returns the number of an operation in its batch.
         """
         out: list[Any] = []
         for key, value, inverted, at, number, status, newer in self._rows:
@@ -298,10 +298,10 @@ def table_blocks(
 ) -> tuple[list[tuple[bytes, bytes, bytes]], int, int]:
     """Blocks of `(user key, value)` that are sorted, each with its first and its last internal key.
 
-    A block ends when it has about `size` bytes; `interval` entries lie between restart points.  `before` is the last
+    A block ends when it has about `size` bytes; `interval` entries are between restart points.  `before` is the last
     user key of the blocks before, and `packed` sequence number and type of the first pair; the sequence numbers of the
     others follow it.  Also returns how many pairs are in these blocks (with `whole` all), and which is the first that
-    does not sort behind the one before it, -1 without any.
+    does not sort after the one before it, -1 without any.
     """
     out: list[tuple[bytes, bytes, bytes]] = []
     entries: list[tuple[bytes, bytes]] = []
@@ -325,13 +325,13 @@ def block_handles(block: bytes, end: int, budget: int, internal: bool) -> tuple[
     machine).
 
     None for a block that has to be read entry by entry: its entries pass the end, its keys are malformed or larger than
-    `budget` together, or a value is not exactly a handle.  The twin leaves all to that.
+    `budget` together, or a value is not exactly a handle.  This implementation always returns None.
     """
     return None
 
 
 def block_codecs(window: bytes, begin: int, offsets: memoryview, sizes: memoryview) -> bytes:
-    """The compression bytes of the first blocks, as far as their trailers lie in a window of the table from `begin`
+    """The compression bytes of the first blocks, as far as their trailers are in a window of the table from `begin`
     on.
     """
     out = bytearray()
@@ -344,8 +344,8 @@ def block_codecs(window: bytes, begin: int, offsets: memoryview, sizes: memoryvi
 
 
 def filled_blocks(stored: bytes, begin: int, offsets: memoryview, sizes: memoryview) -> int:
-    """How many of the first blocks lie in bytes of the table from `begin` on; 0 if one of them is stored as it is, and
-    entries and restart points may leave bytes of it out.
+    """The number of the first blocks that are completely in `stored`, bytes of the table from `begin` on; 0 if one of
+    them is not compressed, and its entries and restart points may not fill it.
     """
     found = 0
     for offset, size in zip(offsets, sizes, strict=True):

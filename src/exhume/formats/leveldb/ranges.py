@@ -122,7 +122,7 @@ def _keep_columns(rows: LeveldbRows, chains: list[tuple[int, bytes, list[tuple[i
 
 
 def settle_older(rows: LeveldbRows, resolver: Resolver) -> None:
-    """Gives versions that are not live the values that their references and entities stand for.
+    """Resolve references and entities of versions that are not live to values.
 
     One whose value cannot be read has none, and says so (`Version.unresolved`).
     """
@@ -156,7 +156,7 @@ def _texts(rows: LeveldbRows, *, values: bool) -> list[bytes]:
 
 
 def add_items(rows: LeveldbRows, items: list[Item], *, lean: bool = False) -> None:
-    """Adds items to rows; large values as a whole, or, if `lean`, as extras beside an empty value.
+    """Adds items to rows; large values as a whole, or, if `lean`, as extras with an empty value.
 
     Raises `LimitExceededError` for a value above the limit `payload_size` that is added as a whole.
     """
@@ -234,10 +234,10 @@ def plan_ranges(sources: Sources, start: bytes | None, stop: bytes | None, size:
 def map_rows(
     make: Callable[[LeveldbRows], T], sources: Sources, start: bytes | None, stop: bytes | None, jobs: int
 ) -> Iterator[T]:
-    """What `make` makes of the versions of live files, on `jobs` threads, in their order.  Raises at the first damage,
-    behind what is before it.
+    """Apply `make` to the versions of live files, on `jobs` threads, and yield the results in order.  Raises at the
+    first damage, after the results before it.
 
-    From the first range of which there is anything to say, the rest of its column family is read block by block.
+    From the first range with a possible finding on, the rest of its column family is read block by block.
     """
 
     def large(keys: KeyRange) -> list[T] | None:
@@ -360,7 +360,7 @@ def operation_of(place: Place, offset: int) -> int | None:
 
 
 def places_of(found: list[Any]) -> list[Place]:
-    """Where rows lie, as `LeveldbRows.places` tells it."""
+    """Places of rows, from `LeveldbRows.places`."""
     return [
         one if isinstance(one, Place) else one[0].place(one[1], one[0].verdict, codec_name(one[2])) for one in found
     ]

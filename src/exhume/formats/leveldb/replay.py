@@ -115,7 +115,7 @@ class Replay:
         self._prepared: dict[bytes, list[Pending]] = {}
 
     def load(self, source: Source, file: DbFile) -> LoadedLog:
-        """Reads the next log to its end, or as far as the limits allow."""
+        """Read the next log completely, or as far as the limits allow."""
         log = LoadedLog(file.number)
         batches, earlier, timestamps = self._read(source, file, log)
         log.records = sum(len(one.items) if isinstance(one, Writes) else 1 for one in batches)
@@ -126,7 +126,7 @@ class Replay:
             )
         run = _Run(self._manifest, self._prepared, log, file.number, timestamps)
         batches.reverse()
-        while batches:  # of which only the items are kept
+        while batches:  # only their items are kept
             one = batches.pop()
             if isinstance(one, Writes):
                 run.take(one)

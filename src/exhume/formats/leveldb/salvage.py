@@ -119,7 +119,7 @@ def surviving_rows(
 
 
 def _has_manifest(database: Database) -> bool:
-    """Whether the manifest was read to its end and states what every manifest does."""
+    """Whether the manifest was read completely and states what every manifest does."""
     manifest = database.manifest
     return manifest is not None and not manifest.damaged and manifest.next_file_number is not None
 
@@ -195,7 +195,7 @@ _VOUCHED = {Verdict.GOOD: VerifiedBy.CHECKSUMS, Verdict.NONE: VerifiedBy.STRUCTU
 
 
 def vouched(version: Version) -> VerifiedBy:
-    """What vouches for a version: the checksum of its block or log record, if there is one and it matches."""
+    """How a version is verified: by the checksum of its block or log record, if there is one and it matches."""
     return _VOUCHED[Verdict(version.checksum)]
 
 
@@ -258,7 +258,7 @@ def _account(database: Database, found: list[Finding], report: SalvageReport, *,
 
 
 def _note_missing(database: Database, report: SalvageReport, *, everything: bool) -> None:
-    """Counts a log that is not there, and says what follows for the rows from what is lost."""
+    """Count a missing log, and report what the losses mean for the rows."""
     if database.missing_log is not None:
         report.add_lost("logs")
         report.notes.append(f"{database.missing_log} is missing")
@@ -267,7 +267,7 @@ def _note_missing(database: Database, report: SalvageReport, *, everything: bool
 
 
 _NEWER_MAY_BE_LOST = ("logs", "tables", "ends of tables", "spans", "versions with a bad checksum")
-"""What is lost of which no one knows which keys it had."""
+"""Losses whose keys are unknown."""
 
 
 Range = tuple[int, int]

@@ -48,7 +48,7 @@ AHEAD = 1 << 16
 """Bytes of a local table that are read at a time to learn how its next blocks are stored."""
 
 RowCheck = Callable[[Table, Handle, Sequence["Field"]], Check]
-"""Computes a checksum that stands in a row of a data block: the table, the block, the fields around it."""
+"""Computes a checksum that is stored in a row of a data block: the table, the block, the fields around it."""
 
 
 def file_sections(
@@ -216,7 +216,7 @@ def table_sections(
 
 
 def _follow_each_other(blocks: Handles, others: Sequence[Handle], room: int) -> bool:
-    """Whether blocks lie one behind the other before `room`, and none of the others among them."""
+    """Whether blocks are consecutive and end before `room`, with none of the others among them."""
     if not blocks:
         return False
     stops = map(layout.BLOCK_TRAILER.__add__, map(add, blocks.offsets, blocks.sizes))
@@ -229,7 +229,7 @@ def _follow_each_other(blocks: Handles, others: Sequence[Handle], room: int) -> 
 
 
 def _stored_codecs(table: Table, handles: Handles) -> bytes:
-    """How blocks that lie in a file are compressed, as the byte behind each says."""
+    """The compression of blocks in a file, from the byte after each."""
     source, out = table.source, bytearray()
     ahead = layout.BLOCK_TRAILER if source.is_remote else AHEAD
     while len(out) < len(handles):
@@ -241,7 +241,7 @@ def _stored_codecs(table: Table, handles: Handles) -> bytes:
 
 
 def _data_run(table: Table, handles: Handles, rows: str, check: RowCheck | None, jobs: int) -> SectionRun:
-    """Data blocks that lie one behind the other, each with its trailer."""
+    """Consecutive data blocks, each followed by its trailer."""
     source, pieces = table.source, range(0, len(handles), PIECE)
     codecs = b"".join(map_ordered(lambda at: _stored_codecs(table, handles[at : at + PIECE]), pieces, jobs))
     bounds = array("q", [0]) * (2 * len(handles) + 1)
@@ -287,7 +287,7 @@ def _fill(table: Table, handles: Handles) -> bool:
 
 
 def _blocks(table: Table, footer: Footer) -> list[tuple[str, Handle, str]]:
-    """The kind of each block that the footer and the metaindex name, where it lies, and its schema."""
+    """The kind of each block that the footer and the metaindex name, its position, and its schema."""
     handles: list[tuple[str, Handle, str]] = [("metaindex", footer.metaindex, "leveldb_block")]
     for name, handle in table.metaindex(checks.ignore).items():
         schema = ""

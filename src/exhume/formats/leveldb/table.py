@@ -50,7 +50,7 @@ MOST_KEPT = 64
 
 
 class Table(IndexedFile):
-    """One table file.  `level` and `referenced` are what the manifest says about it.  Thread-safe."""
+    """One table file.  `level` and `referenced` are as stated in the manifest.  Thread-safe."""
 
     def __init__(
         self,
@@ -99,10 +99,10 @@ class Table(IndexedFile):
         return source.size
 
     def add_to(self, rows: LeveldbRows, start: bytes | None = None, stop: bytes | None = None) -> bool:
-        """Adds the entries with user keys in `[start, stop)`; False, and none, where there may be something to say of
-        their blocks, or only the twin of the kernel is there.
+        """Add the entries with user keys in `[start, stop)`; False, and none added, if their blocks may have a finding,
+        or if the compiled kernel is missing.
 
-        The block behind them is looked at too: its keys lie behind its separator.
+        The block after them is read too, because its keys follow its separator.
         """
         try:
             chosen = self.numbers(start, stop)

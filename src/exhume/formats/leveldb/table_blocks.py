@@ -1,6 +1,6 @@
 """What every table (`.ldb`, `.sst`) consists of: the footer, and blocks with their trailers.
 
-Where the blocks lie, and what their entries mean, is in `table.py`.
+Positions of blocks, and the meaning of their entries, are in `table.py`.
 
 Spec: LevelDB doc/table_format.md; RocksDB table/format.h, block_based/.
 """
@@ -83,12 +83,12 @@ class TableBlock(NamedTuple):
 
 
 def rule_of(error: FormatError) -> checks.Rule:
-    """The rule that a block breaks whose parts cannot be told."""
+    """The rule that an unreadable block breaks."""
     return checks.FEATURE if isinstance(error, UnsupportedFeatureError) else checks.BLOCK
 
 
 class Rules(NamedTuple):
-    """What the footer says about all blocks; each block must end before `room`."""
+    """Facts from the footer about all blocks; each block must end before `room`."""
 
     checksum: str
     family: str
@@ -170,7 +170,7 @@ class BlockFile:
 
     @cached_property
     def rules(self) -> Rules:
-        """What the footer says about all blocks.  Raises `StructureError` for unreadable handles."""
+        """Facts from the footer about all blocks.  Raises `StructureError` for unreadable handles."""
         footer = self.footer
         if footer is None:
             return Rules("crc32c", "leveldb", 0, 0, self.source.size)
@@ -264,7 +264,7 @@ class BlockFile:
         return TableBlock(handle, source, codec_name(compression), verdict, content)
 
     def checksum_fits(self, handle: Handle, contents: bytes) -> bool:
-        """Whether the checksum behind a block that is not compressed is that of other contents."""
+        """Whether the checksum after an uncompressed block matches other contents."""
         kind, _, _, base, _ = self.rules
         trailer = self.source.read_at(handle.offset + handle.size, handle.stop - handle.offset - handle.size)
         _, _, found = layout.flat_block_trailer(trailer, 0, len(trailer))
@@ -272,7 +272,7 @@ class BlockFile:
         return block_checksum(kind, checked, base_context=base, offset=handle.offset) == found
 
     def check_block(self, handle: Handle) -> Check:
-        """The checksum of a block that lies before the footer, computed and compared."""
+        """The checksum of a block before the footer, computed and compared."""
         kind, _, _, base, _ = self.rules
         stored = self.source.read_at(handle.offset, handle.stop - handle.offset)
         found = layout.flat_block_trailer(stored, handle.size, len(stored))[2]
@@ -321,7 +321,7 @@ class BlockFile:
         return out
 
     def report_problem(self, block: TableBlock | LargeBlock, stop: int, end: int, problem: int, report: Report) -> None:
-        """Reports the problem that ended the entries of a block at `stop`; 0 is none."""
+        """Reports the problem that ended the entries of a block at `stop`; 0: no problem."""
         if problem:
             rule = checks.KEY_BOMB if problem == BLOCK_BOMB else checks.BLOCK
             report(rule, PROBLEMS[problem], span=block.span.in_payload(stop, end))

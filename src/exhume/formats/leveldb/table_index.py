@@ -1,4 +1,4 @@
-"""What a table says of its blocks: metaindex, properties, and the index, which is held as columns.
+"""Metadata of a table on its blocks: metaindex, properties, and the index, which is stored as columns.
 
 A table of a gigabyte has some hundred thousand data blocks: keys and handles are made as objects for who asks for one.
 
@@ -51,7 +51,7 @@ class Keys(Sequence[bytes]):
 
 
 class Handles(Sequence[Handle]):
-    """Where blocks lie: a column of their offsets in the file, and one of their sizes without the trailers."""
+    """Positions of blocks: a column of their offsets in the file, and one of their sizes without the trailers."""
 
     __slots__ = ("offsets", "sizes")
 
@@ -160,13 +160,13 @@ def _fixed(value: bytes | None) -> int:
 class IndexedFile(BlockFile):
     """A table with what is said of its blocks.  Thread-safe.
 
-    `largest_sequence` is what the manifest says, None where that is not known.
+    `largest_sequence` is as stated in the manifest, None if unknown.
     """
 
     largest_sequence: int | None = None
 
     def metaindex(self, report: Report = checks.strict) -> dict[str, Handle]:
-        """The handles of the meta blocks by name; empty when the metaindex cannot be read, which `report` is told."""
+        """The handles of the meta blocks by name; empty, after a call of `report`, if the metaindex cannot be read."""
         footer = self.footer
         if footer is None:
             return {}
@@ -212,7 +212,7 @@ class IndexedFile(BlockFile):
         return None
 
     def check_block(self, handle: Handle) -> Check:
-        """The checksum of a block that lies before the footer, computed and compared."""
+        """The checksum of a block before the footer, computed and compared."""
         found = super().check_block(handle)
         if found.outcome is CheckOutcome.MISMATCH and handle == self.metaindex(checks.ignore).get(PROPERTIES):
             stamped = self._stamped_properties(handle) is not None

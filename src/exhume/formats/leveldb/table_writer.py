@@ -23,7 +23,7 @@ from exhume.formats.leveldb.wire import Handle, InternalKey, build_bytes, build_
 BLOCK_SIZE = 4096
 RESTART_INTERVAL = 16
 ROWS = 4096
-"""Rows of which blocks are made in one go."""
+"""Rows to build blocks from in one call."""
 TABLE_NUMBER = 4
 TABLE_LEVEL = 2
 _DELETION = int(ValueTypes.DELETION)

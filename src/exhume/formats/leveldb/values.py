@@ -59,7 +59,7 @@ def plain_value(kind: int, stored: bytes) -> bytes | None:
 
 
 def entity_columns(stored: bytes) -> dict[bytes, bytes] | None:
-    """The columns of an entity by name; None for another version than 1, or one that cannot be read.
+    """The columns of an entity by name; None if the version is not 1 or the entity cannot be read.
 
     The column without a name has the value that the key has for readers who know no columns.
     """

@@ -44,12 +44,12 @@ def build_varint(value: int) -> bytes:
 
 
 def build_bytes(value: bytes) -> bytes:
-    """A byte string with its varint length in front."""
+    """A byte string after its varint length."""
     return build_varint(len(value)) + value
 
 
 class Handle(NamedTuple):
-    """Where a block lies: file offset and size without the five bytes of trailer."""
+    """Position of a block: file offset and size without the five bytes of trailer."""
 
     offset: int
     size: int

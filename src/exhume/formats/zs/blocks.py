@@ -63,7 +63,7 @@ def header_check(source: Source) -> Check:
 
 
 def _behind(kept: memoryview, fresh: bytes) -> memoryview:
-    """What is left of one read and the next one; nothing else keeps either then."""
+    """The rest of one read and the next one; neither is referenced elsewhere then."""
     return memoryview(b"".join((kept, fresh)) if len(kept) else fresh)
 
 
@@ -79,10 +79,10 @@ class BlockFile:
         self.limits = limits
         self.decoder = DECODERS.get(header.codec)
         self.largest = min(LARGE, limits.payload_size)
-        """Bytes of a block, or of its payload, that are held in memory where both can be read in pieces."""
+        """Bytes of a block, or of its payload, that are kept in memory if both can be read in chunks."""
 
     def span(self, block: RawBlock | LargeBlock) -> Span:
-        """Where a block lies."""
+        """Span of a block."""
         return self.source.span(block.offset, block.end)
 
     def payload_span(self, block: RawBlock | LargeBlock, start: int, end: int) -> Span:
@@ -92,7 +92,7 @@ class BlockFile:
     def read(self, offset: int, size: int) -> RawBlock:
         """The block at `offset`, which an index entry or the header claims to have `size` bytes.
 
-        Raises ZS-304..306, and ZS-333 when its own length field says otherwise.
+        Raises ZS-304..306, and ZS-333 when its own length field differs.
         """
         return self.parse_exact(self.read_range(offset, size), offset, size)
 
@@ -175,7 +175,7 @@ class BlockFile:
                     base = at = at + error.needed
                     window = memoryview(b"")
                     continue
-                # What is left of the last read is carried over, so that every byte is fetched once.
+                # The rest of the last read is carried over, so that every byte is fetched once.
                 limit = max(stop, min(at + needed, size))
                 more = min(max(at + needed - have, step), limit - have)
                 window = _behind(window[at - base :], self.source.read_at(have, more))
@@ -213,7 +213,7 @@ class BlockFile:
             at += taken
 
     def check(self, block: RawBlock) -> None:
-        """Raises ZS-202 when the block's checksum does not match."""
+        """Raises ZS-202 when block checksum mismatch."""
         computed = crc64_xz(block.body)
         if computed != block.crc:
             raise checks.BLOCK_CRC.error(
@@ -233,7 +233,7 @@ class BlockFile:
         return self.unpack(block)
 
     def payload_until(self, block: RawBlock, stop: bytes | None) -> tuple[bytes | None, bool]:
-        """The payload up to a record that is not below `stop` (None: to its end), and whether that is all of it; None
+        """The payload up to a record that is not below `stop` (None: all of it), and whether that is all of it; None
         for a payload of more than `largest` bytes.
 
         The checksum covers the stored bytes and is checked before anything is decoded, so a lookup trusts the same
@@ -244,7 +244,7 @@ class BlockFile:
             try:
                 found = self._decode_until(block.body[1:], stop)
             except (CodecError, MalformedRecordsError):
-                found = None  # decoding it whole tells what is wrong and where
+                found = None  # decoding all of it locates the fault
             if found is not None:
                 return found, False
         return self.small_payload(block), True
@@ -279,7 +279,7 @@ class BlockFile:
             raise checks.BOMB.error(span=self.span(block), expected=f"at most {counted(budget, 'bytes')}") from error
 
     def small_payload(self, block: RawBlock) -> bytes | None:
-        """The same as `unpack`, but None for a payload of more than `largest` bytes, which is read in pieces."""
+        """The same as `unpack`, but None for a payload of more than `largest` bytes, which is read in chunks."""
         try:
             return self._unpack(block, min(self.largest, self.limits.payload_budget(len(block.body) - 1)))
         except LimitExceededError:

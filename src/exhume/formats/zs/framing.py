@@ -137,7 +137,7 @@ class PrefixedUleb128(Framing):
 class PrefixedU64(Framing):
     """Each record is preceded by its length as eight bytes, least significant first.
 
-    Only input and output have this form: no archive holds records like this, so no specification describes it.
+    Only input and output have this form: archives never contain records in this form, so no specification describes it.
     """
 
     def unframe(self, payload: memoryview) -> bytes:

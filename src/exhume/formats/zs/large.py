@@ -83,7 +83,7 @@ class LargeBlock:
         return Check.compare(f"0x{stored:016x}", f"0x{computed or 0:016x}")
 
     def check(self) -> None:
-        """Raises ZS-202 when the block's checksum does not match."""
+        """Raise ZS-202 if the block checksum does not match."""
         found = self.checked()
         if found.expected != found.actual:
             raise checks.BLOCK_CRC.error(span=self.span, expected=found.expected, actual=found.actual)

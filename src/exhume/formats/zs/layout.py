@@ -89,7 +89,7 @@ def parse_checksum(data: bytes | memoryview, at: int = 0) -> int:
 
 
 def parse_header(data: bytes, where: Span) -> Header:
-    """The header from its H bytes, which lie at `where`.
+    """The header from its H bytes, which are at `where`.
 
     Raises ZS-302 when the fields do not fit.
     """
@@ -157,12 +157,12 @@ class RawBlock(NamedTuple):
 
     @property
     def is_data(self) -> bool:
-        """Whether the block holds records."""
+        """Whether this is a data block."""
         return self.body[0] == 0
 
     @property
     def is_index(self) -> bool:
-        """Whether the block holds index entries."""
+        """Whether this is an index block."""
         return 1 <= self.body[0] <= MAX_INDEX_LEVEL
 
 
@@ -245,7 +245,7 @@ MAX_INDEX_ENTRIES = 1_000_000
 
 
 def parse_index(payload: bytes, where: Span) -> list[IndexEntry]:
-    """The entries of an index block's decompressed payload, which lies at `where`.
+    """The entries of an index block's decompressed payload, which is at `where`.
 
     Raises ZS-310, ZS-311, ZS-330, ZS-333 and ZS-503.
     """

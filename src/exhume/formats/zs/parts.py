@@ -1,7 +1,7 @@
 """ZS files in parts: ranges between keys of the index, so that a part reads only the blocks of its range.
 
 The bounds are shortened keys of the index: a bound need not be a record.  Copies of a record that equals a bound may
-stand at the end of the block before it, so a part reads that block as well.
+be at the end of the block before it, so a part reads that block as well.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class _Cutter:
     def cut(self, entries: list[IndexEntry], level: int, before: int) -> None:
         """Goes through the entries of an index block whose data starts at `before`; descends into large ones.
 
-        An index block is stored behind the blocks it refers to, so the bytes of an entry end where its block ends.
+        An index block is stored after the blocks it refers to, so the bytes of an entry end where its block ends.
         """
         for entry in entries:
             end = entry.offset + entry.size
@@ -66,7 +66,7 @@ def items(archive: ZsArchive, part: Selection, options: dict[str, Any]) -> Itera
 
 
 def table(archive: ZsArchive, part: Selection, options: dict[str, Any]) -> Any:
-    """The records as `to_arrow` gives them."""
+    """The records as `to_arrow` returns them."""
     return archive.to_arrow(**{**options, **_range(archive, part, options)})
 
 

@@ -183,7 +183,7 @@ class ZsArchive(RecordArchive):
     def records(
         self, start: bytes | None = None, stop: bytes | None = None, prefix: bytes | None = None, *, jobs: int = 1
     ) -> Iterator[bytes]:
-        """Records in ascending order.  With `jobs` above 1 that many threads decompress ahead (0: one per core).
+        """Records in ascending order.  With `jobs` above 1 that many threads decompress in advance (0: one per core).
 
         Raises, when the damaged block is reached: ZS-202, ZS-304..312, ZS-33x from the index, ZS-501.
         """
@@ -272,7 +272,7 @@ class ZsArchive(RecordArchive):
     ) -> int:
         """Writes records to `out`, each followed by the terminator or preceded by its length (`uleb128`, `u64le`).
 
-        Returns the number of bytes written.  Raises as `records` does; what was written before stays written.
+        Returns the number of bytes written.  Raises as `records` does; bytes written before stay written.
         """
         shape = framing(terminator, length_prefixed)
 
@@ -405,7 +405,7 @@ class ZsArchive(RecordArchive):
         if bounded and sum(entry.size for entry in plan.entries) <= LOOKUP_SIZE:
             yield from self._look_up(plan.entries)
             return
-        # Blocks of equal records may be in another order than their entries, so the outermost offsets count.
+        # Blocks of equal records may be ordered differently from their entries, so the outermost offsets count.
         start = min(entry.offset for entry in plan.entries)
         end = max(entry.offset + entry.size for entry in plan.entries)
         last = end if bounded else self.stop_offset

@@ -66,7 +66,7 @@ class Reach(NamedTuple):
 
 
 def _order(left: Iterable[Buffer], right: Iterable[Buffer]) -> int:
-    """Whether one comes before the other (-1), behind it (1), or both are the same (0); both come in pieces."""
+    """Whether one comes before the other (-1), after it (1), or both are the same (0); both come in chunks."""
     one, other = iter(left), iter(right)
     mine, its = memoryview(b""), memoryview(b"")
     while True:
@@ -82,7 +82,7 @@ def _order(left: Iterable[Buffer], right: Iterable[Buffer]) -> int:
 
 @dataclass(slots=True)
 class _Parent:
-    """An index block whose reach is being put together."""
+    """An index block whose reach is being computed."""
 
     offset: int
     open: int = 1
@@ -187,7 +187,7 @@ class References:
             yield from self._settle(reference, reach)
 
     def _resolve(self, offset: int, reach: Reach) -> Iterator[Finding]:
-        """Gives the reach of a block to the references to it, or keeps it until there is one."""
+        """Pass the reach of a block to the references to it, or keeps it until there is one."""
         holder = self._holders.pop(offset, None)
         if holder is not None:
             yield from self._settle(holder, reach)
@@ -225,7 +225,7 @@ class References:
         return (head > other) - (head < other)
 
     def _record(self, edge: Edge) -> Iterator[Buffer]:
-        """The first or last record of a data block, read again, in pieces."""
+        """The first or last record of a data block, read again, in chunks."""
         offset, size = edge.block
         block = None if size > self._file.largest else self._file.read(offset, size)
         if block is not None:

@@ -63,7 +63,7 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class FileRange:
-    """A range of the file and what was found there."""
+    """A range of the file and its outcome."""
 
     start: int
     end: int
@@ -208,7 +208,7 @@ def _index_at(file: BlockFile, offset: int, size: int, level: int) -> tuple[int,
 
 
 class _Found(NamedTuple):
-    """A range `[start, end)`: the intact block that lies there, with the file it is decoded by; or what lies there."""
+    """A range `[start, end)`: the intact block there, with the file that decodes it; or the content of the range."""
 
     start: int
     end: int
@@ -226,7 +226,7 @@ def _walk(
     *,
     codec_known: bool,
 ) -> None:
-    """Walks all blocks; records what was kept, what was lost, and what every range holds."""
+    """Walk all blocks; record kept and lost blocks, and the content of every range."""
     recovery.ranges.append(FileRange(0, start, Outcome.REBUILT, "header"))
     digest = sha256()
     last: bytes | None = None
@@ -258,11 +258,11 @@ def _walk(
 
 
 def _found(recovery: Recovery, start: int, hints: dict[int, tuple[int, int]], codec_known: bool) -> Iterator[_Found]:
-    """What lies in the file, in order; the codec is guessed with the first data block, unless it is known."""
+    """The ranges of the file, in order; the codec is guessed with the first data block, unless it is known."""
     file, source = recovery.file, recovery.file.source
     offsets = sorted(hints)
     at = start
-    # A file longer than its header says holds something twice: a repeated block must not duplicate records.
+    # A file longer than its header states has something twice: a repeated block must not duplicate records.
     excess = source.size - file.header.file_size if codec_known and file.header.file_size else 0
     seen: set[tuple[int, int]] = set()
     while at < source.size:
@@ -356,7 +356,7 @@ def _search(file: BlockFile, start: int, stop: int) -> int:
 
 
 def _lose(recovery: Recovery, start: int, end: int, hints: dict[int, tuple[int, int]]) -> None:
-    """Accounts for a range without an intact block, and for what the index says was there, if it says anything."""
+    """Account for a range without an intact block, and for the block there, if the index refers to one."""
     source = recovery.file.source
     named = sorted(offset for offset in hints if start <= offset < end)
     file = recovery.file
@@ -391,7 +391,7 @@ def _lose(recovery: Recovery, start: int, end: int, hints: dict[int, tuple[int, 
 
 
 def _guess_codec(recovery: Recovery, block: RawBlock) -> bool:
-    """Finds the codec with which a data block gives well-formed records; returns whether there is one."""
+    """Find the codec that decodes a data block to well-formed records; returns whether there is one."""
     file = recovery.file
     for name in ("deflate", "lzma", "none"):
         candidate = BlockFile(file.source, file.header._replace(codec_field=codec_field(name)), file.limits)

@@ -26,7 +26,7 @@ RUN_CHUNK = 128 << 10
 
 
 class ExternalSorter:
-    """Collects records in any order, gives them back in ascending order; equal ones are all kept.
+    """Collects records in any order and yields them in ascending order; equal ones are all kept.
 
     It is a context manager: leaving it removes the temporary files (which have no names).
     """

@@ -313,7 +313,7 @@ class ZsWriter(Writer):
         self._close()
 
     def abort(self) -> None:
-        """Removes what was written."""
+        """Remove the output written so far."""
         self._close()
         self._output.abort()
 
@@ -365,7 +365,7 @@ def iter_payloads(file: BinaryIO, shape: Framing, block_size: int) -> Iterator[t
                     expected=f"at most {LARGEST_RECORD} bytes",
                     actual=counted(len(rest), "bytes"),
                 )
-            want = 2 * len(rest)  # a record larger than a block: the search for its end goes on in growing steps
+            want = 2 * len(rest)  # a record larger than a block: the search for its end continues in growing steps
             continue
         if not fresh:
             if rest:

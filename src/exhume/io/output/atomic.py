@@ -31,7 +31,7 @@ UNFINISHED: Final = ".exhume-unfinished"
 """A file in a directory of several outputs.  It remains if the run is interrupted."""
 
 FEW: Final = 8
-"""Files that are flushed to disk one by one; before more of them, the system is told to flush everything."""
+"""Files that are flushed to disk one by one; for more of them, one system call flushes everything."""
 
 _POSTPONED: ContextVar[bool] = ContextVar("postponed", default=False)
 

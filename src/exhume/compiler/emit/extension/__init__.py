@@ -2,7 +2,7 @@
 
 The text of the module has nothing of a specification in it: variables, fields and constants have numbers, and what they
 stand for is given to it when it is loaded (`Extension.plan`).  What compiled code does not reckon with, a number that
-is too large for the machine or bytes that are not in a row, it leaves to the interpreted reader, which stays beside it.
+is too large for the machine or bytes that are not in a row, it leaves to the interpreted reader, which stays available.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Plan = dict[str, list[tuple[object, ...]]]
 class Extension:
     """An extension module: its text in Cython, and what it is given when it is loaded.
 
-    `plan` has `values` and `slots` by their numbers, and which functions take the place of which: `readers` and
+    `plan` has `values` and `slots` by their numbers, and the functions that replace others: `readers` and
     `getters`.  `left` are those that stay interpreted, with why.
     """
 

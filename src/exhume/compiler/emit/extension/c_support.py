@@ -1,6 +1,6 @@
 """The part of every extension module that is C: how bytes become numbers and text, and where objects keep their fields.
 
-Reads are checked by their callers (`need`, `spans`); an object's fields lie where its class says, which is asked once.
+Reads are checked by their callers (`need`, `spans`); the offsets of an object's fields are taken from its class once.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """How Python and compiled readers call each other, and how columns are filled: part of every extension module.
 
-Where compiled code gives up, the call from Python that began it asks the interpreted reader instead, with the budgets
-as they were; what that asks is interpreted too, so nothing is tried twice within what was tried twice.
+Where compiled code cannot continue, the call from Python that began it asks the interpreted reader instead, with the
+budgets as they were; what that asks is interpreted too, so nothing is tried twice within what was tried twice.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ class UncoveredError(Exception):
 
 
 class UnknownError(Exception):
-    """A variable of which nothing is known yet."""
+    """A variable whose kind is not known yet."""
 
 
 class Expressions:
@@ -90,7 +90,7 @@ class Expressions:
         """A variable under its number."""
         return f"v{self.numbers.setdefault(name, len(self.numbers))}"
 
-    # What a name means where it is no variable.
+    # The meaning of names other than variables.
 
     def _global(self, name: str) -> tuple[str, Kind]:
         if name in self.source.shared:
@@ -106,7 +106,7 @@ class Expressions:
         raise UncoveredError(name)
 
     def expr(self, node: ast.expr) -> tuple[str, Kind]:  # noqa: C901 - one case for each form
-        """An expression and what it gives; it may stand anywhere.
+        """The code and kind of an expression; it may be used anywhere.
 
         Raises `UncoveredError` for what has no compiled form, and `UnknownError` while kinds are being found out.
         """
@@ -372,7 +372,7 @@ def boxed(text: str, kind: Kind) -> str:
 
 
 def _bits(op: ast.operator, one: Word, other: Word, right: ast.expr) -> int | None:
-    """The bits of what an operator gives of two numbers; None where that is not sure to fit, or may raise."""
+    """The bits of the result of an operator on two numbers; None if it may not fit, or may raise."""
     constant = right.value if isinstance(right, ast.Constant) and isinstance(right.value, int) else None
     most = max(one.bits, other.bits)
     match op:

@@ -99,7 +99,7 @@ class Function(Statements):
         self.unused = frozenset(self._unused()) if self.scanned is not None else frozenset()
 
     def _given(self) -> Iterator[tuple[str, Kind]]:
-        """The variables that statements give values, and of which kind these are, as far as that is known."""
+        """The variables that statements assign, with their kinds as far as they are known."""
         for node in ast.walk(self.node):
             match node:
                 case ast.Assign(targets=targets, value=value):
@@ -139,7 +139,7 @@ class Function(Statements):
             return
 
     def _unused(self) -> Iterator[str]:
-        """Texts that nothing takes but the look whether they are text."""
+        """Strings that are only decoded to check that they are text."""
         for node in ast.walk(self.node):
             match node:
                 case (
@@ -220,7 +220,7 @@ class Function(Statements):
 
 
 def _bound(node: ast.FunctionDef) -> list[str]:
-    """Every variable that a function gives a value, in order."""
+    """Every variable that a function assigns, in order."""
     found: dict[str, None] = {}
     for one in ast.walk(node):
         match one:

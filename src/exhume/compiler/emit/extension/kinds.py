@@ -107,7 +107,7 @@ class Table:
         return self._value("of", module, name)
 
     def given(self, name: str) -> str:
-        """A table of what the caller gives."""
+        """A table of the caller's objects."""
         return self._value("given", name)
 
     def enum(self, module: str, path: str) -> str:

@@ -1,6 +1,6 @@
 """Whether the text of an extension module has nothing in it but words and numbers of ours, before it is built.
 
-No name, no text and no constant of a specification is in such a text, except numbers.  So it is enough to look at its
+No name, no text and no constant of a specification is in such source, except numbers.  So it is enough to look at its
 words, each for itself: whatever a specification says, no other text can be written with them.
 """
 
@@ -35,7 +35,7 @@ WORDS = frozenset(
 
 
 def look_at(text: str) -> None:
-    """Raises `UnsupportedError` for a text that has anything else in it than an extension module."""
+    """Raises `UnsupportedError` for source with anything that extension modules do not contain."""
     for number, line in enumerate(text.split("\n"), 1):
         for word in _WORD.findall(line):
             known = word.isdigit() or word in _SIGNS or word in WORDS or word in _TEXTS or _NUMBERED.match(word)

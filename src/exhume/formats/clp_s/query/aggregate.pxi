@@ -91,13 +91,13 @@ def clps_distinct(values, bytes mask):
 
 
 cdef inline uint64_t agg_place(uint64_t value, uint64_t size) noexcept nogil:
-    """Where the search for a value begins; values that differ in few bits lie apart."""
+    """Where the search for a value begins; values that differ in few bits get distant slots."""
     value = (value ^ enc_hash_seed) * <uint64_t>0xFF51AFD7ED558CCD
     return (value ^ value >> 32) & (size - 1)
 
 
 cdef class ClpsDistinct:
-    """Different items and texts of columns."""
+    """Different items and strings of columns."""
 
     cdef EncDictionary found
 

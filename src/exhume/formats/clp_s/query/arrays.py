@@ -62,7 +62,7 @@ class ArrayTest:
         return longest
 
     def rules_out(self, text: bytes) -> bool:
-        """Whether nothing in the text of one or many arrays can match, told without parsing it."""
+        """Whether the text of one or more arrays cannot contain a match, decided without parsing it."""
         return bool(self.needle) and self.needle not in text and b"\\" not in text
 
     def verdict(self, text: bytes) -> bool:

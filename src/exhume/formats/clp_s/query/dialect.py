@@ -1,6 +1,7 @@
 """What KQL means in each format version: the rules that changed between the versions of the native search.
 
-The meaning belongs to the archive: a query gives the lines that the native search of the archive's own version prints.
+The archive decides the meaning: a query returns the lines that the native search of the archive's own version
+prints.
 """
 
 from __future__ import annotations

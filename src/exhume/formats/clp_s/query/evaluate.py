@@ -164,7 +164,7 @@ class Evaluator:
         return found
 
     def _tries(self, pattern: bytes, query: TextQuery, texts: Texts) -> list[Try]:
-        """What to look for one after the other, worked out once for all tables."""
+        """The searches to make in sequence, computed once for all tables."""
         tries = self.plan.tries.get(pattern)
         if tries is not None:
             return tries
@@ -188,7 +188,7 @@ class Evaluator:
         """Arrays are kept as text: each is parsed, once for all rows that have the same."""
         tests = self.plan.array_tests
         tester = tests.get(check.key)
-        if tester is None:  # one for all tables: what it has learned of a text holds in all of them
+        if tester is None:  # one for all tables: a result for a string is valid in all of them
             tester = tests[check.key] = ArrayTest(check, ignore_case=self.plan.options.ignore_case)
         rows = list(compress(range(self.rows), wanted.to_bytes(self.rows, "little")))
         mask = bytearray(self.rows)

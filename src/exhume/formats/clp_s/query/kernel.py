@@ -1,4 +1,4 @@
-"""The hot loops of the search: from the compiled kernel when it was built, else from its twin `pykernel`."""
+"""The hot loops of the search: from the compiled kernel when it was built, else from `pykernel`."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ _MEANT = {
 
 
 def _meant(token: Token) -> str:
-    """The suggestion behind an unexpected token, "" without one."""
+    """The suggestion that follows an unexpected token; "" without one."""
     meant = _MEANT.get(token.text) if token.kind != QUOTED else None
     return "" if meant is None else f" (did you mean {meant}?)"
 
@@ -228,7 +228,7 @@ class _Parser:
 
     @staticmethod
     def depth(frame: _Frame) -> int:
-        """Levels of AND and OR in what `close` returns: parentheses around one operand are none."""
+        """Levels of AND and OR in what `close` returns: parentheses around one operand do not count."""
         return frame.depth + (len(frame.operands) > 1)
 
     def push(self, frame: _Frame, expression: Expression, depth: int = 0) -> None:

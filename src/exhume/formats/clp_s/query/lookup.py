@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 
 class Dictionaries:
-    """Finds strings in the variable dictionary and texts by log types and variables; each dictionary is read once it
-    is needed."""
+    """Finds strings in the variable dictionary, and encoded strings by log types and variables.  Each dictionary is
+    read when it is first needed."""
 
     def __init__(self, archive: Any, dialect: Dialect, *, ignore_case: bool) -> None:
         self.archive = archive

@@ -1,5 +1,5 @@
-# The search part of the kernel: patterns over dictionaries and encoded texts, comparisons over columns.
-# `exhume.formats.clp_s.query.pykernel` is the pure-Python twin and holds the documentation.
+# The search part of the kernel: patterns over dictionaries and encoded strings, comparisons over columns.
+# `exhume.formats.clp_s.query.pykernel` is the pure-Python implementation and has the documentation.
 
 cdef enum WildCode:
     WILD_STAR = 0x100

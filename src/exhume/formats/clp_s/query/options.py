@@ -25,6 +25,6 @@ class Options:
     end_ms: int | None = None
 
     def __post_init__(self) -> None:
-        """Raises `QueryError` for times that nothing lies between."""
+        """Raise `QueryError` if the begin time is after the end time."""
         if self.begin_ms is not None and self.end_ms is not None and self.begin_ms > self.end_ms:
             raise QueryError("begin_ms is after end_ms", actual=f"{self.begin_ms} and {self.end_ms}")

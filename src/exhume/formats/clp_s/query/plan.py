@@ -70,7 +70,7 @@ if TYPE_CHECKING:
 
 
 Try = tuple[bytes | None, list[tuple[int, bytes | None]], Sequence[int] | None]
-"""What a text may be: its log types (None: any), what its variables fulfil, and the pattern that it matches."""
+"""One way to match: log types (None: any), constraints on the variables, and the pattern to match."""
 
 
 def _text_of(test: Test) -> bytes | None:
@@ -108,11 +108,11 @@ class Plan:
         self.tables_of_ids: dict[bytes, bytes] = {}
         """The same as one byte per id of the dictionary: 1 where it matches."""
         self.texts: dict[bytes, TextQuery | None] = {}
-        """Texts to look for by pattern, None where nothing can match."""
+        """The query for each pattern; None if nothing can match."""
         self.tries: dict[bytes, list[Try]] = {}
         """The same as the tables and constraints that rows are compared with."""
         self.array_tests: dict[tuple[object, ...], ArrayTest] = {}
-        """Tests of array texts by the key of their check, with what they have seen."""
+        """Tests of array strings by the key of their check, with their cached results."""
 
     def drop(self, tables: Collection[int], reason: str) -> None:
         """Takes tables out of the plan."""

@@ -1,4 +1,4 @@
-"""Pure-Python twin of the search part of `exhume.native._kernel`: masks over the columns of a table.
+"""Pure-Python implementation of the search part of `exhume.native._kernel`: masks over the columns of a table.
 
 Import `exhume.formats.clp_s.query.kernel`, which picks one of the two; the tests run against each.  A mask has one byte
 per row, 0 or 1.  Values are buffers of numbers in the byte order of the machine.
@@ -29,7 +29,7 @@ OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
 }
 
 Constraint = tuple[int, bytes | None]
-"""A variable that a text must have: `(word, None)` exactly that word, or `(base, table)` a word `w` for which
+"""A variable that a string must have: `(word, None)` exactly that word, or `(base, table)` a word `w` for which
 `table[w - base]` is set."""
 
 
@@ -37,7 +37,7 @@ def clps_find(strings: Any, codes: Sequence[int], fold: bool, unescape: bool) ->
     """Positions of the entries that match a pattern (`Wildcard.codes`).
 
     `fold`: the case of ASCII letters does not matter (codes are lower case); `unescape`: a backslash in an entry only
-    protects the byte behind it.
+    escapes the byte after it.
     """
     matcher = Wildcard.from_codes(list(codes), fold).matches
     if unescape:
@@ -62,7 +62,7 @@ def clps_compare_float(values: Buffer, op: str, operand: float) -> bytes:
 
 
 def clps_lookup(ids: Buffer, table: bytes, bits: int) -> bytes:
-    """Mask of `table[ids[row] & (2**bits - 1)]` for uint64 ids; ids behind the table are not set."""
+    """Mask of `table[ids[row] & (2**bits - 1)]` for uint64 ids; ids past the end of the table are not set."""
     low, size = (1 << bits) - 1, len(table)
     return bytes([table[i & low] if i & low < size else 0 for i in _view(ids, "Q")])
 
@@ -147,7 +147,7 @@ def clps_distinct(values: Any, mask: bytes | None) -> bytes:
 
 
 class ClpsDistinct:
-    """Different texts or items of eight bytes of columns, in the order of their first use."""
+    """Different strings or items of eight bytes of columns, in the order of their first use."""
 
     def __init__(self) -> None:
         self._found: dict[bytes, None] = {}
@@ -166,9 +166,9 @@ class ClpsDistinct:
         self._found.update(dict.fromkeys(array("Q", (item,)).tobytes() for item in chosen))
 
     def put(self, text: bytes) -> None:
-        """Adds a text."""
+        """Add a string."""
         self._found[text] = None
 
     def values(self) -> list[bytes]:
-        """The texts or items."""
+        """The strings or items."""
         return list(self._found)

@@ -112,7 +112,7 @@ class Resolver:
         return frozenset(nodes), rest
 
     def _candidates(self, node: int, keys: tuple[Key, ...], at: int) -> Sequence[int]:
-        """The children of a node that key `at` of a path (behind its end: only nodes without a key) can accept."""
+        """The children of a node that key `at` of a path (past its end: only nodes without a key) can accept."""
         children = self.tree.children[node]
         wild = at < len(keys) and keys[at].any
         if not wild and len(children) > 8:
@@ -137,7 +137,7 @@ class Resolver:
         """Walks the tree and the keys in step.
 
         A wildcard takes any number of levels, none included.  A node with an empty key is passed without using up a
-        key of the column (array levels have empty keys), also behind the last one.
+        key of the column (array levels have empty keys), also after the last one.
         """
         tree, keys = self.tree, test.column.keys
         count = len(keys)

@@ -90,7 +90,7 @@ def _looked_at(part: Requirement, nodes: Collection[int] | None) -> Collection[i
 class _Searched:
     """A table whose blocks of rows are searched by threads that share it; `nodes`: those that are printed, or all.
 
-    Of a large table only the columns of the condition are read, and others of the rows that it is true of.
+    In a large table, only the columns of the condition are read completely; other columns only for the matching rows.
     """
 
     def __init__(
@@ -165,9 +165,9 @@ class _Searched:
 
 
 class Search:
-    """One query on one archive, with which so many `jobs` may be busy.  `printing`: matches will be printed, so that
-    their dictionary is read ahead; if strings of the query are looked up, so is the first table, of which a
-    `projection` prints few columns.
+    """One query on one archive, run by up to `jobs` threads.  `printing`: matches will be printed, so their dictionary
+    is prefetched.  If strings of the query are looked up, the first table is prefetched too, unless a `projection`
+    prints only a few of its columns.
 
     Raises `QueryError` for time bounds that the archive has no column for, and the archive's own errors.
     """
@@ -203,7 +203,7 @@ class Search:
     ) -> Iterator[tuple[Table, Requirement, Shared[TableData]]]:
         """The tables, what their records have to fulfil, and their data, which is loaded when it is asked for.
 
-        With `nodes`, only the columns of these are needed beside those of the condition.  The next stream is
+        With `nodes`, only the columns of these are needed in addition to those of the condition.  The next stream is
         decompressed meanwhile; where threads share the tables, they do that together when they are there.
         """
         following = {} if shared else _following_streams(tables)
@@ -269,7 +269,7 @@ class Search:
         return self._in_order(lambda hits: event_stream(hits.data, finder, hits.rows), ordered)
 
     def _in_order(self, stream: Callable[[Hits], Iterator[Any]], ordered: bool) -> Iterator[Any]:
-        """The streams one after the other, or merged by the position of the records in the input."""
+        """The streams in sequence, or merged by the position of the records in the input."""
         if not ordered or self.archive.schema_tree.log_event_idx is None:
             for hits in self.hits():
                 yield from stream(hits)
@@ -285,7 +285,7 @@ class Search:
             yield item
 
     def chunks(self, nodes: Collection[int] | None = None, *, jobs: int = 1) -> Iterator[bytes]:
-        """The text of the matching records, one JSON line each, in pieces of whole lines; `jobs` threads look for them
+        """The text of the matching records, one JSON line each, in chunks of whole lines; `jobs` threads look for them
         and print them.
 
         Where a record is damaged, those before it are given before its error is raised.
@@ -319,7 +319,7 @@ class Search:
 def resolve_projection(archive: ClpSArchive, columns: Sequence[str]) -> frozenset[int]:
     """The leaf nodes that `--projection` columns name.
 
-    Every key but the last must be that of an object.  Raises `QueryError` for a text that is not a column path, for
+    Every key but the last must be that of an object.  Raises `QueryError` for a string that is not a column path, for
     wildcards, and for a column that is named twice.
     """
     tree = archive.schema_tree

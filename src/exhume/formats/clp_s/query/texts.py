@@ -1,10 +1,10 @@
-"""Which encoded texts can match a wildcard pattern: candidate log types and variables, looked up in the dictionaries.
+"""Which encoded strings can match a wildcard pattern: candidate log types and variables, looked up in the dictionaries.
 
 A pattern is split into tokens by the rules that text is split by when it is stored.  A token that a wildcard cuts could
-be static text or a variable of several kinds, so each combination gives one `Candidate`: the log types that can hold
+be static text or a variable of several kinds, so each combination is one `Candidate`: the log types that can hold
 it, and the variables it names.  What a candidate cannot settle is settled on the decoded text.
 
-The native search does the same, and where its candidates miss a text (a token with a star inside is only looked for
+The native search does the same, and where its candidates miss a string (a token with a star inside is only looked for
 among dictionary variables, `*007*` not among integers) its answer misses it; the candidates here are those, so that
 answers agree.
 """
@@ -40,7 +40,8 @@ _MARKS: Final = frozenset(map(int, Marks))
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """Texts of one of these log types that hold, for each element of `variables`, one of its words (signed 64-bit).
+    """Strings of one of these log types that contain, for each element of `variables`, one of its words (signed
+    64-bit).
 
     `verify`: the decoded text has to be matched as well.
     """
@@ -52,7 +53,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class TextQuery:
-    """A pattern over encoded texts: any of the candidates may match, or, with None, the decoded text decides."""
+    """A pattern over encoded strings: any of the candidates may match, or, with None, the decoded text decides."""
 
     pattern: Wildcard
     candidates: tuple[Candidate, ...] | None

@@ -64,7 +64,7 @@ def instant_value(literal: Instant, dialect: Dialect, query: str) -> int:
         found: int | None = value // 10**6 if dialect.legacy_instants else value
     else:
         if dialect.legacy_instants and not re.fullmatch(r"-?[0-9.]+", literal.text):
-            # As when archives of that time were written: words in front, finer fractions and zones are dropped.
+            # As when archives of that time were written: leading words, finer fractions and zones are dropped.
             parsed = parse.parse_timestamp_lossily(literal.text)
         else:
             spelling = parse.TimeDialect.PERCENT if dialect.legacy_instants else parse.TimeDialect.BACKSLASH
@@ -76,7 +76,7 @@ def instant_value(literal: Instant, dialect: Dialect, query: str) -> int:
 
 
 def parse_with_pattern(text: str, pattern: str) -> int | None:
-    """Nanoseconds since the epoch of a text under a pattern, None when it does not match or is no such date.
+    """Nanoseconds since the epoch of a string under a pattern; None when it does not match or is not a valid date.
 
     Raises `ValueError` for a pattern that is not one.
     """

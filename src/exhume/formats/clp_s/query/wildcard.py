@@ -54,12 +54,12 @@ class Wildcard:
 
     @classmethod
     def from_codes(cls, codes: list[int], ignore_case: bool = False) -> Wildcard:
-        """The pattern for codes as `parse_pattern` gives them."""
+        """The pattern for codes as `parse_pattern` returns them."""
         text = {STAR: b"*", ANY: b"?", 0x2A: rb"\*", 0x3F: rb"\?", 0x5C: rb"\\"}
         return cls(b"".join(text.get(code) or bytes((code,)) for code in codes), ignore_case)
 
     def pieces(self) -> list[list[int]]:
-        """The pieces before, between and behind the stars."""
+        """The literals before, between and after the stars."""
         out: list[list[int]] = [[]]
         for code in self.codes:
             if code == STAR:

@@ -1,6 +1,6 @@
 """One Arrow column of the rows of many tables; see `arrow` for the types.
 
-NumPy puts the pieces of the tables into one buffer, with a mask of the rows that have a value; ids of dictionary
+NumPy puts the chunks of the tables into one buffer, with a mask of the rows that have a value; ids of dictionary
 entries are numbered for the column as a whole, and its text is joined once.
 """
 
@@ -45,7 +45,7 @@ class TablePart:
 
 
 class Piece:
-    """What one table gives to a column: rows `[start, stop)` of the batch, from a column or an array's run."""
+    """One table's share of a column: rows `[start, stop)` of the batch, from a column or an array's run."""
 
     __slots__ = ("column", "part", "run", "start", "stop")
 
@@ -208,7 +208,7 @@ class ColumnMaker:
         return pa.DictionaryArray.from_arrays(pa.Array.from_buffers(pa.int32(), rows, buffers), words)
 
     def _is_text(self, text: bytes, ends: Any) -> bool:
-        """Whether each of the texts is UTF-8, not only all of them together (`ends`: integers, a 0 first)."""
+        """Whether each of the strings is UTF-8, not only their concatenation (`ends`: integers, a 0 first)."""
         if text.isascii():
             return True
         if not _is_utf8(text):
@@ -236,7 +236,7 @@ class ColumnMaker:
         return text_array(pa, pa.Array.from_buffers(pa.large_binary(), rows, buffers).to_pylist(), self.lost)
 
     def _printed(self, piece: Piece) -> tuple[bytes, Any]:
-        """The texts of a piece, joined, and the length of each."""
+        """The strings of a piece, joined, and the length of each."""
         np, data, rows = self.np, piece.part.data, piece.part.rows
         if piece.column is None:
             program, owners = run_program(piece.part, piece.run)

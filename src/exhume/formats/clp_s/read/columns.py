@@ -143,7 +143,7 @@ class Column:
 
     `values` is the typed sequence that the format stores, one item per row:
 
-    | node type | `values` | beside it |
+    | node type | `values` | in addition |
     |---|---|---|
     | integer, delta_integer | int64 (deltas summed up) | |
     | float, formatted_float | float64 | `formats`: uint16 |
@@ -183,7 +183,7 @@ class Column:
 
     @property
     def span(self) -> Span:
-        """Where it lies: its stream in the file, narrowed to the column's bytes of the decompressed stream."""
+        """Its location: the stream in the file, narrowed to the column's bytes of the decompressed stream."""
         return self._table.span.sub(*self._place)
 
     @property
@@ -237,7 +237,7 @@ class Column:
 
     @property
     def variables(self) -> memoryview[Any]:
-        """Encoded variables of a text column (int64), of all rows."""
+        """Encoded variables of a column of encoded strings (int64), of all rows."""
         assert isinstance(self.stored, ClpColumn)
         return self.stored.variables
 
@@ -313,7 +313,7 @@ class Column:
         return found
 
     def objects(self, rows: Sequence[int] | None = None) -> list[Any]:
-        """The value of each row (all rows by default) as a Python object, as `events()` gives it.
+        """The value of each row (all rows by default) as a Python object, as `events()` yields it.
 
         Text that is not UTF-8 keeps its bytes as surrogates (`errors="surrogateescape"`); array text and numbers that
         JSON does not know stay text.

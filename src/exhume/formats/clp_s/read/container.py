@@ -107,9 +107,10 @@ class Container(RecordArchive):
 
     @property
     def end(self) -> int:
-        """End of the archive in its file: what the header says, or the end of the file if that comes first.
+        """End of the archive in its file: the offset that the header states, or the end of the file if that comes
+        first.
 
-        Of a directory, the end of what the archive has in `header`.
+        For a directory, the end of the files that are listed in `header`.
         """
         stated = self.header.files_base if isinstance(self.source, Tree) else self.header.archive_size
         return min(stated, self.head.size)
@@ -136,7 +137,7 @@ class Container(RecordArchive):
 
     @cached_property
     def metadata_place(self) -> Place:
-        """Where the compressed metadata section lies."""
+        """Location of the compressed metadata section."""
         return Place("metadata", self.head, HEADER_SIZE, self.header.files_base)
 
     @property
@@ -209,7 +210,7 @@ class Container(RecordArchive):
         raise checks.MISSING_SECTION.error(span=self.metadata_span, expected=name)
 
     def section_span(self, name: str) -> Span:
-        """Where a section lies."""
+        """Span of a section."""
         return self.file_entry(name).span
 
     def fetched(self, place: Place) -> bytes:
@@ -217,16 +218,16 @@ class Container(RecordArchive):
         return self._fetched.pop(place, None) or place.read()
 
     def keep(self, place: Place, payload: bytes) -> None:
-        """Keeps what was decompressed of a place for whoever asks for it next."""
+        """Keep the decompressed payload of a place for the next call that needs it."""
         self._whole[place] = payload
 
     def lock_of(self, what: Place | int) -> threading.Lock:
-        """Held by whoever decompresses a dictionary, or the stream of that number."""
+        """The lock to hold while decompressing a dictionary, or the stream of that number."""
         with self._lock:
             return self._locks.setdefault(what, threading.Lock())
 
     def shared_frames(self, place: Place) -> FramedPayload | None:
-        """What lies there where it can be decompressed a frame at a time, by all threads that ask for it; else None.
+        """FramedPayload of a place, shared by all threads; None if it cannot be decompressed frame by frame.
 
         Raises what reading it raises.
         """
@@ -237,11 +238,11 @@ class Container(RecordArchive):
         return self._frames[place]
 
     def frames(self, place: Place, size: int | None = None) -> FramedPayload | None:
-        """The same for the caller alone.  What was read of it is kept for `inflate` where that has to do it.
+        """FramedPayload of a place for this caller alone.  The bytes read are kept in case `inflate` must take over.
 
-        Of a large place that is at hand, each frame is read when it is decompressed: that the memory for all of them is
-        new takes longer than to read them.  Where the `size` of the payload is told elsewhere, frames are looked for no
-        further than anybody asks for bytes, and nothing is kept where there are none.
+        In a large local place, each frame is read when it is decompressed: allocating memory for all frames at once
+        takes longer than reading them.  If the `size` of the payload is known from elsewhere, frames are searched for
+        only as far as bytes are requested, and nothing is kept if there are none.
         """
         most, every = self.limits.payload_size, self.limits.expansion_budget(place.size)
         if place.size > FRAME_WINDOWS[0] and not (place in self._fetched or place.is_cut or place.source.cost.wait):
@@ -264,12 +265,12 @@ class Container(RecordArchive):
         )
 
     def inflate(self, place: Place, size: int | None = None, *, limit: str = "payload_size") -> Buffer:
-        """Decompresses the zstd frames that lie there; bytes after the frames are left to `verify`.
+        """Decompress the zstd frames at a place; bytes after the frames are left to `verify`.
 
-        `size`, where it is told elsewhere, only makes it faster: what is there may be more or less.  `limit` is the
+        `size`, if known from elsewhere, is only a hint for speed: the payload may be larger or smaller.  `limit` is the
         name of the one that bounds the result.
 
-        Raises CLPS-302 (behind the end of the file), CLPS-309 (damaged frame), CLPS-501 (too large).
+        Raises CLPS-302 (past the end of the file), CLPS-309 (damaged frame), CLPS-501 (too large).
         """
         span, max_size = place.span, getattr(self.limits, limit)
         if place.is_cut:
@@ -282,7 +283,7 @@ class Container(RecordArchive):
             return whole
         frames = self._frames[place] if place in self._frames else self.frames(place)
         if frames is not None and frames.size <= max_size:
-            with suppress(CodecError):  # told below
+            with suppress(CodecError):  # reported below
                 return frames.take()
         if frames is not None and frames.size > max_size:
             raise self.too_large(place, limit, frames.size)
@@ -306,7 +307,7 @@ class Container(RecordArchive):
             raise self.too_large(place, limit) from error
 
     def structure(self, name: str) -> tuple[bytes, Span]:
-        """The decompressed payload of a section that is parsed as a whole, and where it lies."""
+        """The decompressed payload of a section that is parsed as a whole, and its span."""
         if self.source.cost.wait and not self._has_fetched_structures:
             self._has_fetched_structures = True
             self._fetch_structures()
@@ -325,7 +326,7 @@ class Container(RecordArchive):
             return  # it is raised again where the damaged one is read
 
     def dictionary(self, name: str) -> ClpsStrings:
-        """A dictionary section, read anew.  Raises CLPS-350."""
+        """A dictionary section, read again.  Raises CLPS-350."""
         entry = self.file_entry(name)
         span = entry.span
         if entry.size < DICTIONARY_HEAD:
@@ -338,7 +339,7 @@ class Container(RecordArchive):
         rest = entry.part(DICTIONARY_HEAD)
         frames = self.shared_frames(rest) if rest.size and rest not in self._whole else None
         if frames is not None and frames.is_small:
-            with suppress(CodecError):  # told below
+            with suppress(CodecError):  # reported below
                 return self._strings(name, count, frames.view, frames.steps())
         with self.lock_of(rest):
             payload = self.inflate(rest) if rest.size else b""

@@ -31,17 +31,17 @@ def to_nanoseconds(value: float) -> int:
 class Dataset:
     """Several archives read as one.
 
-    Without `ordered` they come one after the other as given.  With it, archives of one compression run (the same
+    Without `ordered` they come in the given sequence.  With it, archives of one compression run (the same
     `_archive_creator_id`) come in the order of the run; where the times of different runs overlap, their records are
-    merged by the timestamp key (records without one stay behind their predecessor), else the earlier run comes first.
-    Runs of which one has no timestamp range come in the order given.
+    merged by the timestamp key (records without one stay after their predecessor), else the earlier run comes first.
+    If one of two runs has no timestamp range, they come in the given order.
     """
 
     def __init__(self, archives: Sequence[ClpSArchive]) -> None:
         self.archives = list(archives)
 
     def json_chunks(self, *, ordered: bool = False, complete: bool = False, jobs: int = 1) -> Iterator[bytes]:
-        """The text of all records in pieces of whole records; options and errors as for `ClpSArchive.json_chunks`."""
+        """The text of all records in chunks of whole records; options and errors as for `ClpSArchive.json_chunks`."""
         for group in self._groups(ordered):
             if len(group) == 1:
                 for archive in group[0]:
@@ -100,7 +100,7 @@ class Dataset:
 def _in_run_order(run: list[ClpSArchive]) -> list[ClpSArchive]:
     """Archives by the file that they start in and its split number.
 
-    An archive that holds the end of one file and the start of the next tells the order of the two; files that no
+    An archive that holds the end of one file and the start of the next determines the order of the two; files that no
     archive connects come as they are met.
     """
     names = {
@@ -134,7 +134,7 @@ def _file_order(sequences: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _bounds(run: list[ClpSArchive]) -> tuple[int, int] | None:
-    """Earliest and latest timestamp of a run in nanoseconds, None when an archive does not tell."""
+    """Earliest and latest timestamp of a run in nanoseconds, None if an archive does not state one."""
     begins, ends = [], []
     for archive in run:
         if not archive.num_messages:

@@ -1,4 +1,4 @@
-# Dictionaries: where their entries lie, which of them have to be escaped and which stand twice, and log types.
+# Dictionaries: where their entries are, which of them have to be escaped and which occur twice, and log types.
 
 cdef inline bint word_needs_escape(uint64_t word) noexcept nogil:
     cdef uint64_t quote = word ^ <uint64_t>0x2222222222222222, slash = word ^ <uint64_t>0x5C5C5C5C5C5C5C5C, high
@@ -10,7 +10,7 @@ cdef inline bint word_needs_escape(uint64_t word) noexcept nogil:
 
 
 cdef inline bint needs_escape(const char* text, Py_ssize_t size) noexcept nogil:
-    """Whether a JSON string holds an escape for some byte: eight at a time, the last of which overlap those before."""
+    """Whether some byte must be escaped in JSON.  Tests eight at a time; the last eight overlap those before."""
     cdef uint64_t word
     cdef uint32_t low, high
     cdef Py_ssize_t at = 8
@@ -55,12 +55,12 @@ cdef inline uint64_t clps_hash(const uint8_t* text, Py_ssize_t size) noexcept no
 
 
 cdef enum:
-    REPEATED_PART = 1 << 14  # entries of which a table is made at a time
+    REPEATED_PART = 1 << 14  # entries per table
     NUMBERED_AHEAD = 24
 
 
 cdef inline uint64_t id_place(uint64_t id) noexcept nogil:
-    """A hash of an id that nobody outside knows: chosen ids must not all fall on one place of a table."""
+    """A seeded hash of an id: crafted ids must not all fall into one slot of a table."""
     id = (id ^ enc_hash_seed) * <uint64_t>0xFF51AFD7ED558CCD
     id = (id ^ id >> 32) * <uint64_t>0x9E3779B97F4A7C15
     return id ^ id >> 32
@@ -117,7 +117,7 @@ cdef class ClpsStrings:
         cdef Py_ssize_t done = 0
         if self.starts != NULL:
             raise TypeError("made already")
-        # No more than the payload has room for, and one that does not fit.
+        # At most as many as the payload can contain, and one that does not fit.
         count = min(count, size // CLP_S_DICTIONARY_ENTRIES_ENTRY_END_LEN_VALUE + 1)
         self.starts = <int64_t*>exh_large((count + 1) * sizeof(int64_t))
         if self.starts == NULL:
@@ -189,7 +189,7 @@ cdef class ClpsStrings:
             if used == NULL or known == NULL or table == NULL:
                 raise MemoryError
             with nogil:
-                # Entries lie anywhere in a large dictionary: they are asked for some rows ahead.
+                # Entries are anywhere in a large dictionary: they are prefetched some rows early.
                 for row in range(rows):
                     if row + NUMBERED_AHEAD < rows:
                         id = <uint64_t>load64(<const char*>view.buf, row + NUMBERED_AHEAD)
@@ -285,8 +285,8 @@ cdef class ClpsRepeated:
 
     def first(self, Py_ssize_t share, Py_ssize_t shares):
         # The entries in parts by their hash, so that a table of those of a part, with open addressing, stays in the
-        # processor: half of the hash, and the number of the entry that has it from 1 on.  Whoever chooses the entries
-        # could choose them to collide: then a set decides, whose hashes nobody can know.
+        # processor's cache: half of the hash, and the number of the entry that has it from 1 on.  Crafted entries could
+        # collide: then a set decides, with hashes that no one can predict.
         cdef Py_ssize_t parts = 1, part, index, count = self.strings.count, found = count, steps = 0
         cdef Py_ssize_t most = 64 * count + 1024, start = 0, largest = 0
         cdef uint64_t slots = 16, mask, at, one, slot, low, width
@@ -307,7 +307,7 @@ cdef class ClpsRepeated:
         try:
             if ends == NULL:
                 raise MemoryError
-            with nogil:  # without branches: entries of other shares count as those of a part behind the last
+            with nogil:  # without branches: entries of other shares count as those of a part past the last
                 for index in range(count):
                     ends[min((self.hashes[index] & mask) - low, width) + 1] += 1
                 for part in range(<Py_ssize_t>width):
@@ -320,7 +320,7 @@ cdef class ClpsRepeated:
             if entries == NULL or table == NULL:
                 raise MemoryError
             with nogil:
-                for index in range(count):  # `ends` of a part moves from its start to its end
+                for index in range(count):  # `ends` of a part moves from the first to the last entry
                     one = self.hashes[index]
                     at = min((one & mask) - low, width)
                     entries[ends[at]] = one >> 32 << 32 | <uint64_t>(index + 1)

@@ -19,7 +19,7 @@ cdef int print_double(char* at, int room, const char* form, int precision, doubl
 
 
 cdef bint add_special(Out* out, double value) noexcept nogil:
-    """Prints nan and infinities; False for every other number (room for four bytes must be there)."""
+    """Prints nan and infinities; False for every other number (needs space for four bytes)."""
     if isnan(value):
         put(out, b"nan", 3)
         return True
@@ -61,7 +61,7 @@ cdef bint add_float(Out* out, double value) noexcept nogil:
 cdef bint add_plain_fast(Out* out, double value, int significant) noexcept nogil:
     """Plain notation of a number that is the closest double to a decimal of `significant` (at most 15) digits.
 
-    False when it is not, or when that cannot be told cheaply.
+    False when it is not, or when that cannot be determined cheaply.
     """
     cdef double size = -value if signbit(value) else value
     cdef int exponent = 0, decimals, i
@@ -181,7 +181,7 @@ cdef bint add_formatted(Out* out, double value, uint16_t word) noexcept nogil:
 
 
 cdef bint put_encoded_float(Out* out, uint64_t word, bint core) noexcept nogil:
-    """An encoded float variable; False when its digit counts are impossible.  Needs room for 20 bytes."""
+    """An encoded float variable; False when its digit counts are impossible.  Needs space for 20 bytes."""
     if core:
         return put_decimal(out, <int>clp_s_table_decimal_variable_num_digits(word),
                            <int>clp_s_table_decimal_variable_num_fraction_digits(word),
@@ -193,7 +193,7 @@ cdef bint put_encoded_float(Out* out, uint64_t word, bint core) noexcept nogil:
 
 
 cdef bint put_decimal(Out* out, int digits, int point, uint64_t value, bint negative) noexcept nogil:
-    """`digits` digits (at most 16), `point` of them behind the point; False when that cannot be."""
+    """`digits` digits (at most 16), `point` of them after the point; False when that cannot be."""
     cdef char[20] text
     cdef int n = put_unsigned(text, value)
     if point > digits or n > digits:

@@ -58,7 +58,7 @@ class Dictionary:
     payload: bytes
     place: Place
     intact: bool
-    """Whether what lies there is all of it, and nothing else."""
+    """Whether the range contains all of the section, and nothing else."""
 
     @property
     def lost(self) -> int:
@@ -82,7 +82,8 @@ class Fragments:
     streams: Place | None = None
 
     def version(self) -> Version:
-        """The format version: the header's where there is one of that number, else what node and log types tell."""
+        """The format version: the header's where there is one of that number, else the one that node and log types
+        imply."""
         if self.header is not None and self.header.version in KNOWN_VERSIONS:
             return self.header.version
         types = set(self.parsed_tree.types) if self.parsed_tree is not None else set()
@@ -99,7 +100,7 @@ class Fragments:
 class Finder:
     """Searches for the parts of one archive and accounts for the bytes that it skips.
 
-    The sections of a directory are its files, whatever its header says.
+    The sections of a directory are its files; its header is not consulted.
     """
 
     def __init__(self, source: Source | Tree, limits: Limits, report: SalvageReport) -> None:
@@ -160,7 +161,7 @@ class Finder:
         return False
 
     def _from(self, start: int) -> Place:
-        """What lies in the archive's one file from an offset on."""
+        """The bytes of the archive's one file from an offset on."""
         return Place("", self._source, start, max(start, self._source.size))
 
     @staticmethod
@@ -201,7 +202,7 @@ class Finder:
         return zstd.zstd_partial(place.source.read_up_to(place.start, WINDOW), max_size=most)
 
     def _structures(self, found: Fragments, at: dict[str, Place]) -> bool:
-        """Tree, schema map, table metadata and what follows; each is looked for behind the one before it."""
+        """Tree, schema map, table metadata and what follows; each is searched for after the one before it."""
         start = at.get("/schema_tree")
         if start is None:
             return False

@@ -1,4 +1,4 @@
-"""The hot loops of clp-s: those of the compiled `exhume.native._kernel` when it was built, else `pykernel`, their twin.
+"""The hot loops of clp-s: those of the compiled `exhume.native._kernel` when it was built, else those of `pykernel`.
 
 What each does is written in `pykernel`.
 """

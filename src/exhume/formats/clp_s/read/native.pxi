@@ -1,7 +1,7 @@
 # The part of the kernel that reads clp-s: its structures, and text that is put into a buffer.  What decodes and prints
-# is in the files beside it, which `_kernel.pyx` includes next; `exhume.formats.clp_s.read.pykernel` is the pure-Python
-# twin of all of them and holds the documentation.  Rows are printed without the GIL, so that several threads print one
-# table.
+# is in the files next to it, which `_kernel.pyx` includes next; `exhume.formats.clp_s.read.pykernel` is the pure-Python
+# implementation of all of them and has the documentation.  Rows are printed without the GIL, so that several threads
+# print one table.
 
 from array import array
 
@@ -20,7 +20,7 @@ cdef extern from *:
     #include <stdlib.h>
     #include <sys/mman.h>
     #endif
-    /* Memory that `free` gives back.  Filling large pages takes a fraction of the time. */
+    /* Memory to release with `free`.  Filling large pages takes a fraction of the time. */
     static void* exh_large(size_t size) {
     #if defined(__linux__) && defined(MADV_HUGEPAGE)
         void* p;
@@ -32,7 +32,7 @@ cdef extern from *:
     #endif
         return malloc(size);
     }
-    /* As memcpy, without a call for the few bytes that most texts have. */
+    /* As memcpy, without a call for the few bytes that most strings have. */
     static inline void exh_copy(char* to, const char* from, size_t size) {
         if (size > 32) {
             memcpy(to, from, size);
@@ -80,7 +80,7 @@ cdef struct Out:
     Py_ssize_t size
     Py_ssize_t capacity
 
-cdef struct Hole:  # a literal and the placeholder behind it (0: the log type ends)
+cdef struct Hole:  # a literal and the placeholder after it (0: the log type ends)
     Py_ssize_t start
     Py_ssize_t size
     int kind
@@ -129,7 +129,7 @@ cdef char[200] DIGITS2  # the two digits of 0 to 99
 cdef const char* HEX = b"0123456789abcdef"
 cdef double[23] TENS
 cdef uint64_t[20] INT_TENS
-cdef uint8_t[256] ESCAPE  # 0: as it is, 'u': \u00xx, else the letter behind the backslash
+cdef uint8_t[256] ESCAPE  # 0: as it is, 'u': \u00xx, else the letter after the backslash
 
 
 cdef void _init_clps() noexcept:
@@ -161,7 +161,7 @@ _init_clps()
 
 
 cdef inline bint reserve(Out* out, Py_ssize_t size) noexcept nogil:
-    """Room for `size` more bytes; False when there is no memory."""
+    """Reserve space for `size` more bytes; False when there is no memory."""
     cdef Py_ssize_t wanted
     cdef char* data
     if out.capacity - out.size >= size:

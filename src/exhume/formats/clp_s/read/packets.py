@@ -16,7 +16,7 @@ from exhume.io.source import Source
 
 
 def unpack(packet: Packet, rule: Rule) -> Any:
-    """The MessagePack value of a packet, with keys that are texts, bounded by its size; raises the given rule."""
+    """The MessagePack value of a packet, with keys that are strings, bounded by its size; raises the given rule."""
     size = len(packet.body)
     try:
         return msgpack.unpackb(

@@ -31,7 +31,7 @@ class Place(NamedTuple):
 
     @property
     def span(self) -> Span:
-        """Where they lie."""
+        """Their span."""
         return self.source.span(self.start, self.end)
 
     @property
@@ -60,7 +60,8 @@ def read_together(places: Sequence[Place]) -> list[bytes]:
 def files_of(tree: Tree) -> frozenset[str]:
     """The archive's files among those of a directory.
 
-    Of a remote one the listing also tells their sizes, and what opening and describing reads is asked for at once.
+    For a remote directory, the listing also states the sizes, and the files needed to open and describe it are fetched
+    together.
     """
     names = FILES.intersection(tree.files())
     if HEADER_FILE in names:
@@ -74,7 +75,7 @@ def header_or_nothing(tree: Tree) -> Source:
 
 
 def section_files(tree: Tree) -> dict[str, Place]:
-    """The sections by the names of the files of a directory, whatever its header says; missing ones are empty."""
+    """The sections by the names of the files of a directory, without its header; missing ones are empty."""
     names = ["/tables" if name == "/0" and not tree.exists("0") else name for name in SECTION_NAMES]
     files = [name.removeprefix("/") for name in names]
     sources = [tree.source(file) if tree.exists(file) else BytesSource(b"", file) for file in files]
@@ -87,7 +88,7 @@ def in_directory(
     """The same sections as files of a directory, where each begins at its file's first byte.
 
     A file that is missing or longer than it is listed is a problem (one that is shorter shows when it is read).  Raises
-    CLPS-313 where most files have another size than `listed`, at `span`, says.
+    CLPS-313 if the sizes of most files do not match `listed`, at `span`.
     """
     found: list[Place] = []
     told: list[Place] = []

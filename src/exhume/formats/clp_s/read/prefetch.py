@@ -1,4 +1,4 @@
-"""Decompressing beside the caller what a search, or a table of Arrow, will need next.
+"""Prefetch, in other threads, of the data that a search or an Arrow table will need next.
 
 Half of what a selective search does is decompression, in calls that leave the interpreter free: while one packed
 stream is searched the next one is decompressed, and so is the dictionary that the first match will be printed with.
@@ -29,7 +29,7 @@ class Prefetcher:
     """Decompresses in the background; the archive keeps the result, and a failure occurs again when it is needed.
 
     One of the `jobs` is left to the caller: when all others are busy, the work is done when its result is needed.
-    Nothing is done for remote archives, of which only what is needed is fetched.
+    Nothing is prefetched for remote archives: only the needed bytes are fetched.
     """
 
     def __init__(self, archive: ClpSArchive, jobs: int) -> None:
@@ -39,8 +39,8 @@ class Prefetcher:
     def table(self, table: Table, nodes: Collection[int] | None = None, *, variables: bool = False) -> None:
         """Decompresses a table: its stream, or what the columns of these nodes take of it.
 
-        Of one that is not held as a whole, the places of its frames are found, and then, if they will be needed, the
-        `variables` are read.
+        For a dictionary that is not kept as a whole, the places of its frames are found, and then, if they will be
+        needed, the `variables` are read.
         """
         archive, entry = self._archive, table.entry
         if entry.problem is None and archive.table_metadata.streams[entry.stream_id].size >= WORTHWHILE:

@@ -1,6 +1,6 @@
 """The words that both kernels of clp-s and their callers share: operations of a `ClpsProgram`, faults, pattern steps.
 
-They are apart from `pykernel`, so that a short command need not import the twin of the compiled kernel.
+They are apart from `pykernel`, so that a short command need not import the pure-Python kernel.
 
 A table is printed by a `ClpsProgram`: a sequence of operations that runs once per row.  Operations are tuples:
 
@@ -16,7 +16,7 @@ A table is printed by a `ClpsProgram`: a sequence of operations that runs once p
 | `(TIME, epochs, pattern_ids, patterns)` | a timestamp |
 
 Numbers in buffers are in the byte order of the machine.  Where the data cannot be printed, rendering stops and says why
-with a fault `(kind, operation, row, detail)`: what was printed before stays good.
+with a fault `(kind, operation, row, detail)`: the output so far stays valid.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ STEP_CODES = (
     "nano",
     "trim_milli",  # three digits without trailing zeros, 0 stays 0
     "trim_nano",  # nine digits without trailing zeros, 0 cannot be printed
-    "epoch",  # the stored integer; replaces what was printed before
+    "epoch",  # the stored integer; replaces the text printed before
     "epoch_point",  # the same with a point before the last nine digits
     "epoch_s",  # truncated toward zero; sub-second steps then print the absolute fraction
     "epoch_ms",

@@ -1,4 +1,4 @@
-"""Pure-Python twin of what the kernel has for reading clp-s (`native.pxi` and the files that follow it).
+"""Pure-Python implementation of the kernel's functions for reading clp-s (`native.pxi` and the files that follow it).
 
 Import `exhume.formats.clp_s.read.kernel`, which picks one of the two; the tests in `tests/clp_s/test_kernel.py` run
 against each.  Operations and faults are those of `program`.
@@ -71,7 +71,7 @@ class ClpsStrings:
     `steps`, if there are any, put the payload into its place: up to each of these offsets, in turn.
 
     Raises `ValueError(index, offset)` when entry `index`, at `offset`, passes the end of the payload, and what a step
-    raises.  `end` is the offset behind the last of `count` entries, `size` that of the payload's end.
+    raises.  `end` is the offset after the last of `count` entries, `size` that of the payload's end.
     """
 
     __slots__ = ("_entries", "end", "size")
@@ -104,8 +104,8 @@ class ClpsStrings:
         `codes` (int32) has the number of each id's entry, in the order of their first use; `text` is these entries,
         joined, and `ends` (int32, a 0 first) where each ends.
 
-        Raises `IndexError` for an id that no entry has, `OverflowError` for a text of 2 GiB, and `ValueError` for 2^31
-        ids.
+        Raises `IndexError` for an id that no entry has, `OverflowError` for a string of 2 GiB, and `ValueError` for
+        2^31 ids.
         """
         if len(ids) >= 1 << 31:
             raise ValueError("too many ids")
@@ -142,7 +142,7 @@ class ClpsStrings:
 
 class ClpsRepeated:
     """Entries that are like one before them, looked for by threads: each adds some, and when all are there, looks among
-    a share of the different texts.
+    a share of the different strings.
     """
 
     def __init__(self, strings: ClpsStrings) -> None:
@@ -264,7 +264,7 @@ def clps_disorder(values: Buffer) -> int:
 
 
 def clps_variables_of(words: Buffer, log_types: ClpsLogTypes) -> tuple[int, int, bytes] | None:
-    """From which to which variable the words of encoded texts refer, and the same words if the first of these is the
+    """From which to which variable the words of encoded strings refer, and the same words if the first of these is the
     variable 0; None when one of them names a log type that does not exist.
     """
     found = _view(words, "Q")
@@ -363,7 +363,7 @@ class ClpsProgram:
     def spans(self, start: int, stop: int) -> tuple[bytes, bytes, Fault | None]:
         """Rows `[start, stop)`: their text joined, where each ends in it (int64, a 0 first), fault or None.
 
-        Behind the row of a fault, the ends have no meaning.  Raises `IndexError` for rows that the table does not have.
+        The ends after the row of a fault have no meaning.  Raises `IndexError` for rows that the table does not have.
         """
         if not 0 <= start <= stop <= self.rows:
             raise IndexError(stop)

@@ -1,4 +1,4 @@
-"""Pure-Python twin of what the kernel does with times: epochs printed by compiled timestamp patterns."""
+"""Pure-Python implementation of the kernel's time functions: epochs printed by compiled timestamp patterns."""
 
 from __future__ import annotations
 

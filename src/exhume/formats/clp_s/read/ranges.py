@@ -1,4 +1,4 @@
-"""What the metadata says about records as a whole: timestamp ranges, and the range index that answers `$` columns."""
+"""Metadata about records as a whole: timestamp ranges, and the range index that answers `$` columns."""
 
 from __future__ import annotations
 

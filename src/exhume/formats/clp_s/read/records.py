@@ -31,7 +31,7 @@ class Sourced(NamedTuple):
 
 
 def _tables(archive: ClpSArchive) -> list[Table]:
-    """The tables that have records, or a problem to tell, which will be read one after the other."""
+    """The tables that have records, or a problem to report; they will be read in sequence."""
     chosen = [table for table in archive.tables if table.num_messages or table.entry.problem is not None]
     archive.hint_streams()
     return chosen
@@ -45,7 +45,7 @@ def json_chunks(
         most = archive.limits.payload_size
         if any(stream.size > most for stream in archive.table_metadata.streams) and any(
             map(takes_passes, archive.tables)
-        ):  # of which windows are to be few
+        ):  # use few windows
             lines = json_lines(archive, ordered=True, complete=complete)
             yield from iter(lambda: b"".join(islice(lines, MERGE_ROWS)), b"")
         else:

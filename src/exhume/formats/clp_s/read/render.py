@@ -65,8 +65,8 @@ class TableRenderer:
     """Prints any rows of one table.
 
     `nodes` keeps only these leaf nodes and structured arrays (a projection); `complete` also prints what upstream
-    does not (root arrays, auto-generated keys, empty keys of containers inside arrays); `roots` says of which roots
-    records are made.
+    does not (root arrays, auto-generated keys, empty keys of containers inside arrays); `roots` lists the roots that
+    records are made of.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class TableRenderer:
     def chunks(
         self, start: int = 0, stop: int | None = None, max_size: int = CHUNK_SIZE, *, mask: bytes | None = None
     ) -> Iterator[bytes]:
-        """Text of the rows `[start, stop)`, each record with its newline, in pieces of whole records.
+        """Text of the rows `[start, stop)`, each record with its newline, in chunks of whole records.
 
         With a mask, only of those whose byte in it (there is one for each of these rows) is not 0.  A row that cannot
         be printed raises its error after the rows before it were given.
@@ -105,7 +105,7 @@ class TableRenderer:
         return lines
 
     def failure(self, fault: Fault) -> ExhumeError:
-        """The error behind a fault of the kernel."""
+        """The error for a fault of the kernel."""
         return self.data.column_at(self._owners[fault[1]]).failure(fault)
 
 

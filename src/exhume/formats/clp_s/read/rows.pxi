@@ -9,7 +9,7 @@ cdef inline bint add_string(Out* out, const Op* op, uint64_t string) noexcept no
 
 
 cdef inline int walk_text(Out* out, const Op* op, uint64_t word, int64_t* detail, bint prints) noexcept nogil:
-    """What `add_text` does, and the same without printing anything, for which `out` has to have room for a number."""
+    """What `add_text` does, and the same without printing anything, for which `out` must have space for a number."""
     cdef uint64_t ident = clp_s_table_clp_word_log_type_id(word), at = clp_s_table_clp_word_ofs_variable(word)
     cdef const Hole* hole
     cdef int64_t value

@@ -79,7 +79,7 @@ class Table:
 
     @property
     def span(self) -> Span:
-        """Where it lies: its stream in the file, narrowed to the table's bytes of the decompressed stream."""
+        """Its location: the stream in the file, narrowed to the table's bytes of the decompressed stream."""
         return self._archive.stream_span(self.entry.stream_id).in_payload(self.entry.start, self.entry.end)
 
     def column(self, key: int | str) -> Column:
@@ -105,7 +105,7 @@ class Table:
                 found = self._load_parts(layout, nodes)
                 if found is not None:
                     return found
-            except CodecError:  # which is told where all of it is decompressed
+            except CodecError:  # which is reported when all of it is decompressed
                 pass
             except LimitExceededError:
                 raise self._archive.too_large(self._archive.stream_place(self.entry.stream_id)) from None
@@ -157,8 +157,8 @@ class Tables(Sequence[Table]):
 
 
 class TableData:
-    """A loaded table: `columns` in schema order; holds the decompressed bytes until it is dropped.  Of a table that was
-    not loaded as a whole there are only the columns that were asked for.
+    """A loaded table: `columns` in schema order; keeps the decompressed bytes until it is dropped.  A table that was
+    not loaded as a whole has only the requested columns.
 
     Columns are made when they are asked for: a search looks at one or two of each of hundreds of tables.
     """

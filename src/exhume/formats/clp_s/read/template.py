@@ -25,7 +25,7 @@ _UNORDERED_UNSUPPORTED: Final = (NodeType.UNSTRUCTURED_ARRAY, NodeType.DATE_STRI
 
 
 Roots = Sequence[tuple[bytes, bytes | None]]
-"""Of which roots a record is made, by their keys: each as a member of that name, or as the record itself (None)."""
+"""The roots that make up a record, by their keys: each as a member of that name, or as the record itself (None)."""
 
 
 class Kind(IntEnum):
@@ -305,7 +305,7 @@ class SchemaLayout:
                     break
                 pending.append((parent, node))
                 node = parent
-            # Children are attached root first, so that siblings stand in the order in which their subtrees were met.
+            # Children are attached root first, so that siblings are in the order in which their subtrees were met.
             for parent, child in reversed(pending):
                 inserted[parent].append(child)
         return roots, inserted

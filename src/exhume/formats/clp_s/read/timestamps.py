@@ -166,7 +166,7 @@ def compile_nano_pattern(pattern: bytes) -> CompiledPattern:
 
 
 def _check_together(seen: set[str]) -> None:
-    """Whether these specifiers may stand in one pattern."""
+    """Check that these specifiers may occur in one pattern."""
     if seen & _EPOCH_SPECIFIERS and seen & _DATE_SPECIFIERS:
         raise ValueError("date and epoch specifiers together", 0)
     if ("p" in seen) != bool(seen & {"I", "l"}):
@@ -218,7 +218,7 @@ class PatternSet:
     """All patterns of an archive: `texts` as stored, `kernel` ready to print, `problems` those that cannot be used.
 
     A column of type `DateString` needs the millisecond dialect, one of type `Timestamp` the nanosecond dialect; which
-    one the archive holds is told by its version.
+    of them an archive contains depends on its version.
     """
 
     nanoseconds: bool

@@ -1,6 +1,6 @@
 # Many small tables printed by one call: what would be an object of Python for each of them, its columns and its
 # operations is made here, used for its rows and forgotten.  What is unusual about a table, and what is wrong with it, is
-# left to the objects of Python: this stops in front of it.
+# left to the objects of Python: this stops before it.
 
 cdef enum Stop:  # why `render` returns; the same numbers as in program.py
     S_DONE, S_FULL, S_ODD, S_VARIABLES, S_LOG_TYPES, S_ARRAY_TYPES, S_PATTERNS
@@ -82,7 +82,7 @@ cdef class ClpsTables:
     cdef const uint64_t* rows
     cdef Py_ssize_t num_tables
     cdef uint8_t[256] widths  # by node type: bytes per row; 0: no column
-    cdef Op raw, escaped, text, array_text, time  # operations without values, of which those of columns are made
+    cdef Op raw, escaped, text, array_text, time  # templates, without values, for the operations of columns
     cdef bint has_variables, has_log_types, has_array_types, has_patterns
     cdef list keep
 

@@ -1,9 +1,9 @@
 """Rows of a large table a window at a time, so that memory grows with the window and not with the table.
 
-A table holds one column after the other, and where it consists of several zstd frames, some rows of all its columns
-take one or two frames of each.  What is copied out of these is a table of its own, of fewer rows.  It is not for
-telling what is wrong: whoever meets damage in a window reads the table as a whole and says where in it that lies,
-unless the table is larger than the limit `payload_size`: then the error of the window is all that there is.
+A table stores its columns in sequence.  If it consists of several zstd frames, some rows of all its columns take one
+or two frames of each column.  The copy made from these frames is a table of its own, with fewer rows.  A window does
+not locate damage: on an error, the caller reads the table as a whole and reports the position, unless the table
+exceeds the limit `payload_size`: then only the error of the window is reported.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ SUMS_AT_A_TIME: Final = 16
 """How many of these sums one thread makes at a time."""
 
 WIDE: Final = 8
-"""Which part of the limit `payload_size` the frames that one row lies in may take, to be kept for the next row."""
+"""Divisor of the limit `payload_size`: the frames of one row may use that share and are kept for the next row."""
 
 VARIABLES_PER_ROW: Final = 256
-"""More variables than rows of a text have: a window that refers to more is damaged, or of another kind of writer."""
+"""More variables than one row has: a window that refers to more is damaged, or of an unusual writer."""
 
 
 class Window(TableData):
@@ -68,7 +68,7 @@ class Window(TableData):
 
 
 class Windows:
-    """A table, any rows of which are read when they are asked for, by any number of threads."""
+    """A table whose rows are read on request, by any number of threads."""
 
     def __init__(self, table: Table, passage: FrameCache | LeanFrameCache, ends: list[int]) -> None:
         self.table, self.layout = table, table.layout
@@ -98,7 +98,7 @@ class Windows:
     def _added(
         self, index: int, start: int, stop: int, total: int, here: PinnedFrames | LeanPinnedFrames
     ) -> memoryview[Any]:
-        """The deltas of these rows, added to a number one after the other."""
+        """The deltas of these rows, added up to a number in sequence."""
         width = WIDTHS[self.layout.node_types[index]][0]
         at, size = self.start(index), width * (stop - start)
         deltas = here.buffer(size)
@@ -150,8 +150,8 @@ class WindowRows:
     def window(self, indices: Collection[int]) -> Window:
         """The columns at these places of the table's layout.
 
-        Raises `CodecError` where a frame is damaged, CLPS-501 where only the whole table can be read, and what keeps a
-        text or a dictionary from being read.
+        Raises `CodecError` if a frame is damaged, CLPS-501 if only the whole table can be read, and propagates errors
+        from reading a string or a dictionary.
         """
         windows, here, count = self._windows, self._here, self.stop - self._start
         table, types = windows.table, windows.layout.node_types
@@ -181,7 +181,7 @@ class WindowRows:
         return Window(table, windows.layout, windows.ends, columns, count)
 
     def _texts(self, room: memoryview, places: dict[int, tuple[int, int]]) -> dict[int, tuple[memoryview, int, int]]:
-        """The columns of encoded texts, of which the room holds the words, with the variables of these rows."""
+        """Columns of encoded strings, whose words are in `room`, with the variables of these rows."""
         windows, table = self._windows, self._windows.table
         types, texts = windows.layout.node_types, table.archive.texts
         ranges: list[tuple[int, int, int]] = []
@@ -248,7 +248,7 @@ def _frames(table: Table) -> FramedPayload | Serial | None:
 
 
 def takes_passes(table: Table) -> bool:
-    """Whether each window of a table decompresses much more than it holds, so that windows should be few."""
+    """Whether each window of a table decompresses much more than its own rows, so that few windows should be used."""
     if not is_too_large(table):
         return False
     parts = _frames(table)
@@ -267,7 +267,7 @@ def _is_wide(table: Table, parts: FramedPayload) -> bool:
 
 def has_windows(table: Table) -> bool:
     """Whether `open_windows` finds the frames that it requires."""
-    with suppress(ExhumeError):  # told where the table is read
+    with suppress(ExhumeError):  # reported when the table is read
         return is_large(table) and _frames(table) is not None
     return False
 

@@ -1,7 +1,7 @@
-# What one clp-s encoder made of a piece of the input, taken over by the encoder of what comes before it, included by
-# _kernel.pyx.  The result is that of the second having encoded the piece itself: nodes, dictionary entries and tables
-# are numbered in the order of their first use, which for new ones is the order in the piece.  Texts of one record come in
-# the order of its nodes: where that differs from the order here, the piece is not taken over.
+# What one clp-s encoder made of a chunk of the input, taken over by the encoder of what comes before it, included by
+# _kernel.pyx.  The result is as if the second had encoded the chunk itself: nodes, dictionary entries and tables
+# are numbered in the order of their first use, which for new ones is the order in the piece.  Strings of one record
+# come in the order of its nodes: where that differs from the order here, the piece is not taken over.
 
 cdef extern from *:
     """
@@ -57,7 +57,7 @@ cdef int64_t enc_map_entries(EncDictionary* to, EncDictionary* d, EncMaps* maps,
     enc_buf_room(ids, (d.count - i) * sizeof(uint32_t) + 1)
     out = <uint32_t*>ids.p
     while i < d.count:
-        # What a lookup reads lies anywhere in a large dictionary: it is asked for a batch ahead.
+        # A lookup reads anywhere in a large dictionary: prefetch a batch early.
         count = min(<size_t>ENC_BATCH, d.count - i)
         for j in range(count):
             texts[j] = d.data.p + (<uint64_t*>d.starts.p)[i + j] + sizeof(uint64_t)
@@ -114,7 +114,7 @@ cdef int enc_put_words(EncBuf* to, const uint64_t* words, size_t count, uint64_t
 
 
 cdef int enc_put_deltas(EncColumn* to, const EncColumn* column, uint64_t base) except -1 nogil:
-    """Appends deltas, of which the first is the value itself, less `base`."""
+    """Append deltas; the first one is the value itself, less `base`."""
     cdef size_t at = to.a.n
     cdef uint64_t first
     enc_buf_put(&to.a, column.a.p, column.a.n)
@@ -138,7 +138,7 @@ cdef int enc_put_patterns(EncColumn* to, const EncColumn* column, const int64_t*
 
 
 cdef int enc_put_texts(ClpsEncoder self, EncColumn* to, const EncColumn* column, const EncMaps* maps, int which) except -1 nogil:
-    """Appends encoded texts: log types (`which`: 1 log types, 2 array types) and their variables."""
+    """Append encoded strings: log types (`which`: 1 log types, 2 array types) and their variables."""
     cdef const uint64_t* words = <const uint64_t*>column.a.p
     cdef const uint32_t* types = <const uint32_t*>maps.entries[which].p
     cdef const uint32_t* entries = <const uint32_t*>maps.entries[0].p
@@ -245,7 +245,7 @@ cdef int enc_put_table(ClpsEncoder self, EncTable* table, const EncMaps* maps, c
 
 
 cdef bint enc_keeps_order(ClpsEncoder piece, const int32_t* nodes) noexcept nogil:
-    """Whether the columns of each table lie in the same order there: so do the texts of a record in dictionaries."""
+    """Whether the columns of each table are in the same order there, and so the strings of a record in dictionaries."""
     cdef EncTable* table
     cdef const int32_t* local
     cdef int32_t j
@@ -315,11 +315,12 @@ cdef int enc_begin_piece(ClpsEncoder piece) noexcept nogil:
 
 
 def clps_absorb(ClpsEncoder self not None, ClpsEncoder piece not None, patterns, int64_t target):
-    """Adds what `piece` encoded behind what this encoder holds; `patterns`: the pattern ids here by those there.
+    """Append the data that `piece` encoded to the data of this encoder; `patterns`: the pattern ids here by those
+    there.
 
     `piece` can encode the next piece then.  False, and nothing done, where encoding might have stopped on the way, at
-    the `target` size or for want of ids; where nodes that were met in another order would give the texts of a record
-    another order; and where another encoder took over what `piece` made before.
+    the `target` size or for want of ids; where nodes that were met in another order would put the strings of a record
+    in a different order; and where another encoder took over what `piece` made before.
     """
     cdef bint done = False
     cdef size_t most = piece.most_tokens

@@ -45,7 +45,7 @@ def parts_of_archive(
     original_size: int,
     folder: Path | None = None,
 ) -> tuple[bytes, list[Iterable[bytes]]]:
-    """The head of an archive with everything that `encoder` holds, and its sections in pieces.
+    """The head of an archive with the data of `encoder`, and its sections in chunks.
 
     Frames that wait for the head are in a temporary file in `folder` where they are many.
 
@@ -111,8 +111,8 @@ def plan_streams(tables: list[tuple[int, int]], min_table_size: int) -> list[tup
         tables: Size and number of each table.
         min_table_size: A stream ends with the table that takes it above this.
 
-    A table without bytes (records of nothing but nulls) joins what is there: upstream cannot read a last stream that
-    is empty.
+    A table without bytes (records of nothing but nulls) joins an existing stream: upstream cannot read a last stream
+    that is empty.
     """
     plan: list[tuple[list[int], int]] = []
     numbers: list[int] = []

@@ -1,9 +1,9 @@
-"""Blocks of input encoded beside each other, each by an encoder of its own, to be taken over in order.
+"""Blocks of input encoded in parallel, each by an encoder of its own, then adopted in order.
 
-A block of a text log holds whole events.  Where a block of JSON begins and ends is a guess (a line that begins with a
-brace begins a document), and so is, of JSON and of KV-IR streams, that nothing stops the encoder on the way.  Where the
-guess is wrong, the block is encoded again behind the one before it: the archive is that of one job, and so are the
-errors.
+A block of a plain-text log contains whole events.  Where a block of JSON begins and ends is a guess (a line that begins
+with a brace begins a document), and so is, of JSON and of KV-IR streams, that nothing stops the encoder on the way.
+Where the guess is wrong, the block is encoded again after the one before it: the archive is identical for any number of
+jobs, and so are the errors.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _NO_TARGET = (1 << 63) - 1
 
 @dataclass(slots=True)
 class InputBlock:
-    """Bytes of an input, None for its end; what they hold, where that was encoded and nothing was wrong with it.
+    """Bytes of an input, None for its end, and their encoding if it succeeded.
 
-    Of a KV-IR stream, the `part` of it that was encoded; of a text log (`text`), whole events.
+    For a KV-IR stream, the `part` of it that was encoded; for a plain-text log (`text`), whole events.
     """
 
     data: bytes | None
@@ -49,7 +49,7 @@ class TextPart(NamedTuple):
 
 
 def cut(pieces: Iterable[bytes | None]) -> Iterator[bytes | None]:
-    """The pieces of inputs (None ends each), cut anew where a document seems to begin."""
+    """The chunks of inputs (None ends each), split again where a document seems to begin."""
     held = b""
     for piece in pieces:
         if piece is None:
@@ -117,7 +117,8 @@ def cut_apart(pieces: Iterator[bytes | None], options: WriterOptions) -> Iterato
 
 
 class BlockEncoders:
-    """Encoders of blocks, as many as blocks are under way: what they know of schemas serves the next block."""
+    """Encoders of blocks, as many as there are blocks in progress: schemas that they have seen are reused for the next
+    block."""
 
     def __init__(self, options: WriterOptions) -> None:
         self._options = options

@@ -97,7 +97,7 @@ cdef struct EncDictionary:
     int shift           # the uppermost bits of the hash say where: a table of twice the size is filled from front to end
     size_t count
     EncBuf data            # as stored: u64 length, bytes, ...
-    EncBuf starts          # u64 per entry: where its length lies in data
+    EncBuf starts          # u64 per entry: position of its length in data
 
 
 cdef inline uint64_t enc_hash_bytes(const unsigned char* p, size_t size) noexcept nogil:
@@ -179,7 +179,7 @@ cdef int64_t enc_dictionary_hashed_id(EncDictionary* d, const unsigned char* p, 
 
 
 cdef void enc_dictionary_clear(EncDictionary* d) noexcept nogil:
-    """Forgets all entries, but not the room for them."""
+    """Forget all entries, but keep the memory for them."""
     if d.slots != NULL:
         memset(d.slots, 0, (d.mask + 1) * sizeof(uint64_t))
     d.count = d.data.n = d.starts.n = 0

@@ -95,7 +95,7 @@ def build_timestamps(
 
 
 def pack_patterns(patterns: Sequence[tuple[int, bytes]]) -> bytes:
-    """The patterns of a timestamp dictionary by their ids, with how many there are in front."""
+    """The patterns of a timestamp dictionary by their ids, preceded by their number."""
     listed = [packed.PATTERN.pack(ident, len(pattern)) + pattern for ident, pattern in patterns]
     return packed.NUM_PATTERNS.pack(len(listed)) + b"".join(listed)
 
@@ -133,7 +133,7 @@ def build_table_metadata(streams: Sequence[tuple[int, int]], tables: Sequence[tu
 
 
 def build_dictionary(entries: Sequence[bytes]) -> bytes:
-    """The payload of a dictionary, without the number of entries in front of it.
+    """The payload of a dictionary, without the preceding number of entries.
 
     Spec: Variable dictionary, Log-type dictionary, Array log-type dictionary.
     """

@@ -66,20 +66,20 @@ cdef struct EncMaps:
     # Numbers of an encoder of pieces -> those of the one that takes them over; see absorb.pxi.
     EncBuf nodes            # i32 per node
     EncBuf entries[3]       # u32 per entry of the variable, log type and array dictionary
-    EncBuf marks[3]         # the placeholders of all log types, one after the other (not for variables)
+    EncBuf marks[3]         # the placeholders of all log types, back to back (not for variables)
     EncBuf ends[3]          # u64 per log type: where its placeholders end
 
 cdef struct EncFrame:
     int32_t node
     int32_t previous        # last name used in this object
     int64_t stamp
-    int64_t marker          # where its marker lies in `unordered`, or -1
+    int64_t marker          # position of its marker in `unordered`, or -1
     uint8_t kind            # 0 object, 1 array
     uint8_t in_array
 
 
 cdef inline bint enc_has_count(const EncColumn* column) noexcept nogil:
-    """Whether the number of its variables stands between the two parts of a column."""
+    """Whether the number of its variables is between the two parts of a column."""
     return column.type == N_CLP_STRING or column.type == N_UNSTRUCTURED_ARRAY
 
 
@@ -89,7 +89,7 @@ cdef inline size_t enc_column_size(const EncColumn* column) noexcept nogil:
 
 cdef unsigned char* enc_copy_part(unsigned char* out, const unsigned char* p, size_t size, size_t at, size_t start,
                                   size_t stop) noexcept nogil:
-    """Copies of the bytes that lie at `at` those between `start` and `stop`; where they end."""
+    """Copy, of the bytes at position `at`, those between `start` and `stop`; returns where they end."""
     cdef size_t first = start - at if start > at else 0
     cdef size_t last = min(size, stop - at) if stop > at else 0
     if first >= last:
@@ -207,7 +207,7 @@ cdef class ClpsEncoder:
     # --- scanning ---
 
     cdef int scan_string(self, const unsigned char** text, size_t* size, uint8_t* flags, bint keep) except -1 nogil:
-        """The string whose opening quote is behind `at`; moves `at` past the closing one."""
+        """The string whose opening quote is just before `at`; moves `at` past the closing one."""
         cdef const unsigned char* p = self.at
         cdef const unsigned char* start = p
         cdef const unsigned char* copied
@@ -379,7 +379,7 @@ cdef class ClpsEncoder:
         return token
 
     cdef int scan(self) except -1 nogil:
-        """One document from `at` on, as a tape; `at` moves to its end, or to where it breaks."""
+        """One document from `at` on, as a tape; `at` moves past it, or to where it breaks."""
         cdef size_t depth = 0, mute = 0
         cdef const unsigned char* array_start = NULL
         cdef const unsigned char* key = NULL
@@ -655,7 +655,7 @@ cdef class ClpsEncoder:
         return found
 
     cdef int mark_time_name(self, int32_t index) except -1 nogil:
-        """Notes whether a new name lies on the timestamp path: 1 inner, 2 the last key."""
+        """Note whether a new name is on the timestamp path: 1 inner, 2 the last key."""
         with gil:
             name = &(<EncName*>self.names.p)[index]
             depth = (<EncNode*>self.nodes.p)[name.parent].path
@@ -1156,7 +1156,7 @@ cdef class ClpsEncoder:
     # --- values ---
 
     cdef int64_t encode_text(self, EncColumn* column, EncDictionary* types, const unsigned char* p, size_t size) except -1 nogil:
-        """Splits a text into log type and variables; appends both, returns the bytes used."""
+        """Split a string into log type and variables; appends both, returns the bytes used."""
         cdef const unsigned char* end = p + size
         cdef unsigned char c, last_mark = M_DECIMAL if self.core else M_CLASSIC_DECIMAL
         cdef EncBuf* out = &self.text
@@ -1316,7 +1316,7 @@ cdef class ClpsEncoder:
                 return E_TOO_LARGE
             if fault == E_MORE:
                 if self.at > self.end or (self.at < self.end and self.at[0] < 0x80):
-                    self.at = self.end  # within an escape or a word: nothing is wrong with what is there
+                    self.at = self.end  # within an escape or a word: the input so far is valid
                 if not final:
                     return E_MORE
                 return E_CUT_SHORT if self.at == self.end else E_BAD_UTF8
@@ -1421,7 +1421,7 @@ cdef class ClpsEncoder:
         return [ids[i] for i in range(table.entries.n >> 2)], table.num_ordered, table.rows, sizes
 
     def spill(self, spill, size_t least):
-        """Moves columns of so many bytes or more out of memory."""
+        """Move columns of at least `least` bytes out of memory."""
         cdef size_t i
         cdef int j
         cdef EncTable* table
@@ -1466,7 +1466,7 @@ cdef class ClpsEncoder:
         return out
 
     def columns(self, list indices not None, size_t start, size_t stop):
-        """Bytes of tables that lie back to back, each column by column."""
+        """Bytes of tables that are back to back, each column by column."""
         if start > stop:
             raise ValueError("no bytes")
         cdef bytes out = bytes_of(NULL, stop - start)

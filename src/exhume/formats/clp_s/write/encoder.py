@@ -1,4 +1,4 @@
-"""JSON text in, clp-s columns out: what an encoder does, the compiled one as its interpreted twin.
+"""JSON text in, clp-s columns out: the interface of an encoder, compiled or interpreted.
 
 A record is scanned as a whole first (`jsonscan`), then its nodes are looked up in the schema tree, then its values are
 appended to the columns of its schema; a record that is refused leaves no trace.
@@ -56,7 +56,7 @@ class Encoder(Protocol):
 
         Returns:
             The status, where the document that was not encoded starts (or where all ends), where in it scanning
-            stopped, and whether that is behind its end (it was refused for what it says).
+            stopped, and whether that is past its end (it was rejected for its content).
         """
 
     def nodes_list(self) -> list[tuple[int, bytes, int]]:
@@ -84,7 +84,7 @@ class Encoder(Protocol):
         """
 
     def columns(self, indices: list[int], start: int, stop: int) -> bytes:
-        """Bytes of tables that lie back to back, from one offset to another."""
+        """Bytes of tables that are back to back, from one offset to another."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 `clp-s` makes one frame of each packed stream and dictionary, and reads any number of them.  A frame is decompressed by
 one core, and from its start, whatever of it is wanted; several, each of which states its size, are compressed and
-decompressed beside each other, and what is not wanted is passed over.  All other sections are one frame, as they follow
+decompressed in parallel, and unneeded ones are skipped.  All other sections are one frame, as they follow
 each other without anything between.
 """
 
@@ -21,7 +21,7 @@ from exhume.io.parallel import map_ordered
 from exhume.limits import DEFAULT_LIMITS
 
 LEAST: Final = 256 << 10
-"""Bytes from which on a frame ends with a column (or table), so that it holds nothing of the next.
+"""Bytes from which on a frame ends with a column (or table), so that it contains nothing of the next.
 
 Measured on 56 to 360 MB of columns and dictionaries: archives are 0.4 % smaller to 0.2 % larger than with one frame.
 From 64 KiB on they are up to 2 % smaller, but twice as many frames."""
@@ -29,15 +29,15 @@ From 64 KiB on they are up to 2 % smaller, but twice as many frames."""
 MOST: Final = 1 << 20
 """Bytes above which a frame is cut into equal parts.
 
-Likewise: archives are 0.6 % smaller to 0.1 % larger than with one frame, and compressing them takes 0.8 of the CPU, for
-what is looked up stays in the caches.  Frames of 4 MiB are no smaller together, and take as long as one."""
+Likewise: archives are 0.6 % smaller to 0.1 % larger than with one frame, and compressing them takes 0.8 of the CPU,
+because lookups stay in the caches.  Frames of 4 MiB save no more space, and take as long as one."""
 
 Payload = tuple[Iterable[int], Callable[[int, int], Buffer]]
-"""The sizes of the columns of a payload, and what gives its bytes from one offset to another."""
+"""The sizes of the columns of a payload, and a function that returns its bytes `[start, stop)`."""
 
 
 def whole(payload: Buffer) -> Payload:
-    """A payload that lies in memory and has no columns."""
+    """A payload in memory, without columns."""
     view = memoryview(payload)
     return [len(view)], lambda start, stop: view[start:stop]
 

@@ -97,7 +97,7 @@ _END: Final = object()
 
 
 def _fill(source: Input, out: queue.Queue[Any], stop: threading.Event, as_is: bool) -> None:
-    """Puts the pieces of an input into a queue, followed by the end mark or the exception that was raised, until `stop`
+    """Put the chunks of an input into a queue, followed by the end mark or the exception that was raised, until `stop`
     is set.
     """
     last: Any = _END
@@ -111,7 +111,7 @@ def _fill(source: Input, out: queue.Queue[Any], stop: threading.Event, as_is: bo
 
 
 def _put(out: queue.Queue[Any], item: Any, stop: threading.Event) -> bool:
-    """Puts an item into a queue; returns False if `stop` was set before there was room."""
+    """Puts an item into a queue; returns False if `stop` was set before there was space."""
     while not stop.is_set():
         try:
             out.put(item, timeout=0.1)
@@ -122,7 +122,8 @@ def _put(out: queue.Queue[Any], item: Any, stop: threading.Event) -> bool:
 
 
 def read_ahead(sources: Iterable[Input], jobs: int, *, as_is: bool = False) -> Iterator[bytes | None]:
-    """What `read_pieces` gives of several inputs in order, read in other threads with bounded look-ahead.
+    """Yield the chunks of several inputs in order, as `read_pieces` does, read by other threads with bounded
+    read-ahead.
 
     An error of an input is raised in its place.
     """

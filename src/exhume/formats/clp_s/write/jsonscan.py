@@ -1,5 +1,5 @@
-"""JSON text as a flat tape of tokens, with the source text of numbers and arrays: the pure-Python twin of the scanner
-in the compiled encoder.
+"""JSON text as a flat tape of tokens, with the source text of numbers and arrays: the pure-Python implementation of the
+compiled encoder's scanner.
 
 Strict RFC 8259, in UTF-8.  Documents may follow each other with or without white space.
 """
@@ -90,7 +90,7 @@ class Kind(enum.Enum):
 @dataclass(slots=True)
 class Token:
     """One token.  `key` is empty outside objects; `text` is the unescaped string, or the source of numbers and arrays;
-    `broken` says that a half surrogate was replaced in the key or the string.
+    `broken` is set if a lone surrogate was replaced in the key or the string.
     """
 
     kind: Kind

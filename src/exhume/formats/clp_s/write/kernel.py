@@ -1,4 +1,4 @@
-"""Chooses the encoder: the compiled one when it was built, else its interpreted twin."""
+"""Chooses the encoder: the compiled one when it was built, else the interpreted one."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ count_lines = clps_count_lines if KERNEL is None else KERNEL.clps_count_lines
 
 
 def make_encoder(**options: Any) -> Encoder:
-    """An encoder: the compiled one when it was built, else its twin."""
+    """An encoder: the compiled one when it was built, else the interpreted one."""
     encoder: Encoder = (PureEncoder if KERNEL is None else KERNEL.ClpsEncoder)(**options)
     return encoder

@@ -1,6 +1,6 @@
 # The part of the kernel that writes clp-s: the numbers that its functions share.  `_kernel.pyx` includes the others
-# next: buffers and dictionaries that grow, what a text consists of, and the encoder.  Its twin in Python,
-# `exhume.formats.clp_s.write.encoder`, holds the documentation of the interface.
+# next: buffers and dictionaries that grow, the parts of a string, and the encoder.  The pure-Python one,
+# `exhume.formats.clp_s.write.encoder`, has the documentation of the interface.
 
 from cpython.bytes cimport PyBytes_AS_STRING as bytes_text, PyBytes_FromStringAndSize as bytes_of, PyBytes_GET_SIZE
 from cpython.float cimport PyFloat_AS_DOUBLE
@@ -49,7 +49,7 @@ cdef enum:
     N_NODE_TYPES = N_TIMESTAMP + 1
 
 cdef enum:
-    # Bytes of log types that are no text
+    # Placeholder bytes of log types
     M_INTEGER = CLP_S_DICTIONARY_ENTRIES_MARKS_INTEGER
     M_ENTRY = CLP_S_DICTIONARY_ENTRIES_MARKS_DICTIONARY_ENTRY
     M_DECIMAL = CLP_S_DICTIONARY_ENTRIES_MARKS_DECIMAL

@@ -1,4 +1,4 @@
-"""The encoder of JSON records without the compiled kernel: its interpreted twin."""
+"""The pure-Python encoder of JSON records, used without the compiled kernel."""
 
 from __future__ import annotations
 
@@ -227,7 +227,7 @@ class PureEncoder:
         return value
 
     def _forget(self, known: int) -> None:
-        """Takes back the nodes behind so many."""
+        """Remove all nodes after the first `known`."""
         while len(self._nodes) > known:
             del self._ids[self._nodes.pop()]
             self._depths.pop()
@@ -260,7 +260,7 @@ class PureEncoder:
         unordered: list[int] = []
         values: tuple[list[_Value], list[_Value]] = ([], [])
         used: set[int] = set()
-        # Frames: node, keys seen, is an array, inside an array, where its marker lies.
+        # Frames: node, keys seen, is an array, inside an array, the position of its marker.
         frames: list[tuple[int, set[bytes], bool, bool, int]] = []
         for token in tokens:
             if token.kind is Kind.CLOSE_OBJECT or token.kind is Kind.CLOSE_ARRAY:

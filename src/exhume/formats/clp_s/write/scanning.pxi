@@ -1,4 +1,4 @@
-# What a text consists of: characters of JSON, times by their patterns, variables between plain text.
+# The parts of a string: characters of JSON, times by their patterns, variables between plain text.
 
 cdef struct EncProgram:
     uint8_t steps[ENC_PROGRAM_SIZE]
@@ -221,19 +221,21 @@ cdef int enc_run_program(EncProgram* program, const unsigned char* p, size_t siz
 
 
 cdef struct EncVariable:
-    # A variable of a text: an integer that fits 64 bits (1), a decimal fraction of at most 16 digits (2), neither (0).
+    # A variable of a string: an integer that fits 64 bits (1), a decimal fraction of at most 16 digits (2), neither
+    # (0).
     const unsigned char* text
     size_t size
     uint64_t magnitude      # its digits as a number
     size_t digits
-    size_t fraction         # how many of them stand behind the point
+    size_t fraction         # how many of them follow the point
     bint negative
     int kind
 
 
 cdef inline bint enc_next_variable(const unsigned char** at, const unsigned char* end, const uint8_t* token_class,
                                    unsigned char last_mark, EncBuf* log_type, EncVariable* found) noexcept nogil:
-    """Copies the text before the next variable to a log type, which has room for twice its size; whether there is one.
+    """Copies the text before the next variable to a log type, which has space for twice its size; returns whether there
+    is one.
     """
     cdef const unsigned char* p = at[0]
     cdef const unsigned char* start
@@ -297,7 +299,7 @@ cdef inline bint enc_next_variable(const unsigned char** at, const unsigned char
         found.fraction = found.size - point
         if found.digits <= 16 and found.fraction:
             found.kind = 2
-    # Nothing with a zero in front, no -0, nothing that does not fit.
+    # No leading zero, no -0, nothing that does not fit.
     elif not (start[found.negative] == 0x30 and found.size > 1) \
             and found.magnitude <= <uint64_t>INT64_MAX + found.negative:
         found.kind = 1

@@ -1,4 +1,4 @@
-"""The archives that a writer fills one after the other: each has room up to the target size, then the next begins."""
+"""The archives that a writer fills in sequence: each grows to the target size, then the next begins."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PENDING: Final = 100
 
 @dataclass(slots=True)
 class Unit:
-    """An ingestion unit within the archive under way."""
+    """An ingestion unit within the archive in progress."""
 
     name: str
     properties: Mapping[str, Any]
@@ -34,7 +34,7 @@ class Unit:
 
 @dataclass(slots=True)
 class OpenArchive:
-    """The archive under way."""
+    """The archive in progress."""
 
     encoder: Encoder
     patterns: TimestampPatterns
@@ -49,7 +49,7 @@ class Series:
     """The archives of one writer: `X.clps`, then `X.1.clps` and so on, under temporary names until `finish`.
 
     Attributes:
-        part: The archive under way, None where none is begun.
+        part: The archive in progress; None if there is none.
         unit: The ingestion unit that records belong to now.
         paths: The archives that are complete.
         records: Records in those.
@@ -78,7 +78,7 @@ class Series:
         self._join(self.current())
 
     def current(self) -> OpenArchive:
-        """The archive under way, begun if there is none."""
+        """The archive in progress, begun if there is none."""
         if self.part is None:
             self.part = OpenArchive(*begin(self._options), spill=Spill(self._target.parent))
             self._join(self.part)
@@ -105,7 +105,7 @@ class Series:
         part.units.append(self.unit)
 
     def _close(self) -> None:
-        """Writes the archive under way under its temporary name; the current unit goes on in the next one."""
+        """Write the archive in progress under its temporary name; the current unit continues in the next one."""
         part = self.part
         if part is None:
             return

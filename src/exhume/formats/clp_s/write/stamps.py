@@ -1,7 +1,7 @@
 r"""The timestamps that begin a line of a plain-text log.
 
-Spec: the timestamp schema of upstream's `log-converter` and the patterns of its timestamp parser, at e00317e36; what is
-taken beside these is in `docs/formats/clp_s.md`, "Text logs".
+Spec: the timestamp schema of upstream's `log-converter` and the patterns of its timestamp parser, at e00317e36; the
+additional patterns are in `docs/formats/clp_s.md`, "Text logs".
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ I64_MAX: Final = (1 << 63) - 1
 
 
 class Dialect(enum.Enum):
-    """How strings are encoded; the archive's format version is the only thing that tells which."""
+    """How strings are encoded; only the archive's format version determines it."""
 
     CLASSIC = "classic"
     """Format versions before 0.4.0."""
@@ -63,9 +63,9 @@ class Variable:
 
     Attributes:
         kind: How it is stored.
-        text: The token as it stands in the text.
+        text: The token as it appears in the string.
         encoded: The i64 stored for an integer or float; None for a dictionary variable, whose stored value depends
-            on the id that the dictionary gives to `text` (see `encode_dictionary_id`).
+            on the id that the dictionary assigns to `text` (see `encode_dictionary_id`).
     """
 
     kind: VariableKind
@@ -163,10 +163,10 @@ def pack_float(negative: bool, number: int, digits: int, point: int, dialect: Di
     """Packs a float variable into a signed i64.
 
     Args:
-        negative: Whether a minus sign stands first.
+        negative: Whether there is a minus sign.
         number: The digits without the point, as an integer.
         digits: How many decimal digits there are (1..16).
-        point: How many of them stand right of the point (1..16).
+        point: How many of them are right of the point (1..16).
         dialect: Decides the bit order.
     """
     to = ClassicDecimalVariable.shift if dialect is Dialect.CLASSIC else DecimalVariable.shift
@@ -197,7 +197,7 @@ def placeholder(kind: VariableKind, dialect: Dialect) -> bytes:
 
 
 def escape_static_text(text: bytes, dialect: Dialect) -> bytes:
-    """Static text as it stands in a log type: placeholder bytes and backslashes preceded by a backslash."""
+    """Static text as it is stored in a log type: placeholder bytes and backslashes preceded by a backslash."""
     return _ESCAPED[dialect].sub(rb"\\\g<0>", text)
 
 

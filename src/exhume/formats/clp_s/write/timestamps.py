@@ -1,11 +1,11 @@
-"""Timestamp texts taken apart: an epoch, and the pattern that prints the very same text again.
+"""Timestamps split into an epoch, and the pattern that prints the very same text again.
 
 clp-s stores a value of the timestamp key as an integer and the id of a pattern.  Up to format 0.4 the integer counts
 milliseconds and patterns are written in a `%` dialect; from 0.5 on it counts nanoseconds and patterns are written in
 a `\\` dialect and describe the whole JSON literal, quotes included.  Both dialects copy unknown characters, so a
 pattern is made for each shape of text that occurs: known parts are parsed, the rest is literal.
 
-A text is *exact* when printing the stored integer under the pattern gives it back byte for byte.
+A string is *exact* when printing the stored integer under the pattern reproduces it byte for byte.
 """
 
 from __future__ import annotations
@@ -177,7 +177,7 @@ def parse_timestamp(text: str, dialect: TimeDialect, *, quoted: bool = True) -> 
         quoted: Whether the value is a JSON string (it always is in the PERCENT dialect).
 
     Returns:
-        None if no known shape matches.  An epoch may lie outside the i64 range; it is for the caller to refuse it.
+        None if no known shape matches.  An epoch may be outside the i64 range; the caller must reject it.
     """
     number = _parse_number(text, dialect, quoted)
     if number is not None or not quoted:
@@ -204,7 +204,7 @@ def _parse_number(text: str, dialect: TimeDialect, quoted: bool) -> ParsedTimest
     nanoseconds = int(whole) * NS_PER_SECOND + int(fraction.ljust(9, "0"))
     epoch = -nanoseconds if sign else nanoseconds
     if dialect is TimeDialect.PERCENT:
-        # %F puts the point before the last nine characters of the integer, so a zero in front would be lost.
+        # %F puts the point before the last nine characters of the integer, so a leading zero would be lost.
         fits = len(fraction) == 9 and whole != "0" and I64_MIN <= epoch <= I64_MAX
         return ParsedTimestamp(epoch, b"%F") if fits else None
     # -0.5: the seconds are zero, so their minus has to be a literal.
@@ -329,7 +329,7 @@ def _civil_fields(parts: dict[str, str]) -> tuple[int, int, bool] | None:
     return days * 86_400 + hour * 3600 + minute * 60 + second - leap, (days + 4) % 7, leap
 
 
-# --- what upstream does with texts that the % dialect cannot hold ----------------------------------------------------
+# --- upstream's fallback for times that the % dialect cannot store ----------------------------------------------------
 
 _ISO_PERCENT: Final = tuple(f"%Y{sep}%m{sep}%d{mid}%H:%M:%S" for sep in "-/" for mid in "T ")
 _LOSSY: Final = (
@@ -390,7 +390,7 @@ _LOSSY_SHAPES: Final = tuple(
 def parse_timestamp_lossily(text: str) -> ParsedTimestamp | None:
     """Parses like writers before 0.5: leading words, trailing text, the zone and finer fractions are dropped.
 
-    For texts that `parse_timestamp` does not take, or does not take exactly; the result is marked as not exact.
+    For strings that `parse_timestamp` does not take, or does not take exactly; the result is marked as not exact.
     """
     for words, pattern, shape in _LOSSY_SHAPES:
         start = 0
@@ -418,7 +418,7 @@ class TimestampPatterns:
     Args:
         dialect: Which patterns to write.
         lossy: Whether to store, as upstream does, what does not come back exactly; what has no known shape is then
-            stored as an ordinary value (which upstream never does: it gives up).
+            stored as an ordinary value (which upstream never does: it fails).
     """
 
     def __init__(self, dialect: TimeDialect, *, lossy: bool) -> None:
@@ -456,14 +456,14 @@ _PROGRAM_NAMES: Final = {_BACKSLASH_NAMES["b"][1:]: "b", _BACKSLASH_NAMES["a"][1
 
 
 def compile_pattern(pattern: bytes, dialect: TimeDialect) -> tuple[bytes, int] | None:
-    r"""A pattern as a program that the kernel runs over texts of the same shape.
+    r"""A pattern as a program that the kernel runs over strings of the same shape.
 
     Returns:
         Two bytes per step (`l` and the literal byte, or a specifier and 0) and the zone offset in nanoseconds that is
         subtracted; None for patterns that stay with `parse_timestamp`: those with long names, padded hours, hours up to
-        twelve, no seconds or number specifiers, and the few whose texts another pattern takes first.  The specifier `t`
-        is a `%T` (1..3 digits), `T` a `\T` (1..9 digits, but not 3, 6 or 9), `e` a day with a space in front, `f` the
-        same or two digits, `b` and `a` short names.
+        twelve, no seconds or number specifiers, and the few whose strings match another pattern first.  The specifier
+        `t` is a `%T` (1..3 digits), `T` a `\T` (1..9 digits, but not 3, 6 or 9), `e` a day with a leading space, `f`
+        the same or two digits, `b` and `a` short names.
     """
     mark = "%" if dialect is TimeDialect.PERCENT else "\\"
     text = pattern.decode()
