@@ -6,7 +6,7 @@ import abc
 import functools
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, NamedTuple, NoReturn, Self
+from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, NamedTuple, Self
 
 from exhume.choices import check_keywords, hint
 from exhume.errors import EntryNotFoundError, Span, UnsupportedOperationError, shorten
@@ -281,7 +281,7 @@ class Archive(abc.ABC):
         known = super().__dir__()
         return [name for name in known if name[0] == "_" or not self._offered or name in (*COMMON, *self._offered)]
 
-    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+    def __reduce__(self) -> str | tuple[Any, ...]:
         """Raises `TypeError`: files and locks do not travel to another process."""
         raise TypeError(f"cannot pickle an open archive ({self.name}): pass its path, or use its partitions()")
 

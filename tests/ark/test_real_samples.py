@@ -102,8 +102,8 @@ def test_windows(case: Path) -> None:
             found = list(
                 log.messages(
                     window["topics"],
-                    start_ns=window["start_ns"],
-                    stop_ns=window["stop_ns"],
+                    start_ns=window["from_ns"],
+                    stop_ns=window["to_ns"],
                     latched=window["latched_replay"],
                 )
             )

@@ -49,14 +49,20 @@ def test_completion_of_an_archive_offers_what_users_call(samples: Path) -> None:
     assert len(offered) < 25
 
 
-@pytest.mark.parametrize(
-    "sample", ["clp_s/demo.clps", "zs/words-none.zs", "ark/log", "data_bundle/zlib", "caf/empty.caf"]
-)
+@pytest.mark.parametrize("sample", ["clp_s/demo.clps", "zs/words-none.zs", "data_bundle/zlib", "caf/empty.caf"])
 def test_an_archive_says_whether_it_is_closed_and_does_not_pickle(sample: str, samples: Path) -> None:
     with exhume.open(samples / sample) as archive:
         assert "closed" not in repr(archive)
         with pytest.raises(TypeError, match=r"cannot pickle an open archive .*: pass its path"):
             pickle.dumps(archive)
+    assert repr(archive).endswith(", closed>")
+
+
+def test_an_ark_log_is_opened_again_where_it_is_unpickled(samples: Path) -> None:
+    with exhume.open(samples / "ark/log", format="ark") as archive:
+        with pickle.loads(pickle.dumps(archive)) as again:
+            assert [message.data for message in again.messages()] == [message.data for message in archive.messages()]
+        assert "closed" not in repr(archive)
     assert repr(archive).endswith(", closed>")
 
 
