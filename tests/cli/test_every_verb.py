@@ -30,6 +30,7 @@ OF_OTHERS = [
 ]
 CALLS: dict[str, list[str]] = {
     "audit": ["T", "T --no-files", "T --expect 00"],
+    "browse": ["T", "T --ksy SPEC"],
     "carve": ["T", "T -o OUT"],
     "cat": ["T", "T none", "T --range 1:2"],
     "catalog": ["build OUT T", "find T *", "check T"],
@@ -46,7 +47,7 @@ CALLS: dict[str, list[str]] = {
         "T --section none --file none",
         *OF_OTHERS,
     ],
-    "explore": ["T --no-browser --idle 0.05", "T --no-browser --idle 0.05 --image --json"],
+    "explore": ["T --no-browser --idle 0.05", "T --no-browser --idle 0.05 --image"],
     "export": ["T --to jsonl -o OUT", *(f"T --to {to} -o OUT" for to in ("csv", "tar", "zip", "mcap", "nothing"))],
     "extract": ["T -o OUT", "T none --tar OUT", "T"],
     "formats": ["T"],

@@ -356,10 +356,15 @@ def standard_input() -> Source:
 
 
 def piped(target: str) -> Source | None:
-    """The content of a named pipe, such as that of `<(command)`, kept as standard input is; None for anything else.
+    """The output of `<(command)`, kept as standard input is; None for anything else.
+
+    A pipe with a name of its own is not read: without a writer, opening it would wait without end.
 
     Raises `SourceError` where it cannot be kept.
     """
+    if not target.startswith(("/dev/fd/", "/proc/self/fd/")):
+        return None
+    import shutil
     import stat
 
     try:
@@ -367,7 +372,6 @@ def piped(target: str) -> Source | None:
             return None
     except (OSError, ValueError):
         return None
-    import shutil
 
     from exhume.io.local import OwnFileSource
     from exhume.io.output.scratch import scratch_file
