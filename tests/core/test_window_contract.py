@@ -225,7 +225,7 @@ def answers(sample: Sample, make: Make, out: Path) -> Iterator[tuple[str, Any]]:
         archive.close()
     for mode in SalvageMode:
         made = out / "salvaged"
-        options = {"raw": True} if format.id in ("caf", "databundle") else {}
+        options = {"unreferenced": True} if format.id in ("caf", "databundle") else {}
         report = attempt(exhume.salvage, sample.open(make), made, format=format.id, mode=mode, **options)
         yield f"salvage to {mode}", report
         yield f"salvaged to {mode}", attempt(written, made) if made.exists() else None

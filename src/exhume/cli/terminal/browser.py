@@ -122,7 +122,7 @@ class Browser(App[None]):
     def _say_title(self, more: str = "") -> None:
         size = sum(source.size for source in self._outline.sources.values())
         text = Text(f"{shown(self._target)}  {self._archive.format}  {human_size(size)}  ")
-        verdict = self.verdict or "not verified (v)"
+        verdict = self.verdict or "not checked (v)"
         text.append(verdict, VERDICT_STYLES.get(self.verdict, "dim"))
         if self.findings:
             text.append(f"  {counted(len(self.findings), 'findings')} (f)")
