@@ -51,7 +51,8 @@ class _Pieces(Stream):
 def as_key_values(name: str, pieces: Iterator[bytes], limits: Limits = DEFAULT_LIMITS) -> Iterator[bytes]:
     """A decompressed input as it is, or, where it is a stream of text, as a KV-IR stream; `name` is for errors.
 
-    Raises what is wrong with a stream of text: with its preamble at once, with an event after all that can be read.
+    Raises what is wrong with a stream of text: with its preamble at once, with an event, and bytes after the
+    end, after all that can be read.
     """
     head = b""
     for piece in pieces:
@@ -68,3 +69,4 @@ def as_key_values(name: str, pieces: Iterator[bytes], limits: Limits = DEFAULT_L
     yield HEAD + NODES
     yield from printed(units, How.KEYED, MADE)
     yield END
+    units.expect_end()

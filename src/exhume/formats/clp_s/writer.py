@@ -318,6 +318,7 @@ class ClpSWriter(Writer):
     def _ingest_events(self, events: Ingest, piece: bytes, final: bool) -> None:
         """Encodes the events of a KV-IR stream, which is one ingestion unit; its metadata are properties of that."""
         if events.ended:
+            self._reject_trailing(events, piece)
             return
         known, counted = events.metadata, events.at
         events.push(piece, final=final)
@@ -344,6 +345,16 @@ class ClpSWriter(Writer):
                 self._refuse(Status.BAD_EVENT, events.start, events.at, b"", f": {error.message}")
             elif not part.full:
                 break
+        self._reject_trailing(events, b"")
+
+    def _reject_trailing(self, events: Ingest, piece: bytes) -> None:
+        error = events.trailing(piece)
+        if error is None:
+            return
+        if self.options.on_error == "fail":
+            raise error
+        assert error.span is not None
+        self._refuse(Status.BAD_EVENT, error.span.start, error.span.end, b"", f": {error.message}")
 
     def _advance(self, data: bytes, start: int, stop: int) -> int:
         """Counts the bytes and lines of consumed input."""

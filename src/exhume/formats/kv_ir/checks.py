@@ -65,6 +65,9 @@ TRAILING_BYTES = _rule(
     severity=Severity.WARNING,
     hint="Readers stop at the end; something may have been appended.",
 )
+APPENDED = "find a stream that was appended with `exhume carve`"
+"""What to do about bytes after the end of a stream that is converted."""
+
 BAD_PARENT = _rule(320, "a new key stands in what is no known object", spec=KEYS)
 KNOWN_KEY = _rule(321, "a new key is known already", spec=KEYS)
 UNKNOWN_KEY = _rule(322, "an event refers to a key that is not known", spec=EVENTS)

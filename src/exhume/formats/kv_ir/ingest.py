@@ -109,7 +109,7 @@ class Ingest:
         at: How many bytes of the stream were taken.
         start: Where the unit starts that stopped the last run.
         events: How many events were met, those that were refused included.
-        ended: Whether the end of the stream was met: what follows it is ignored.
+        ended: Whether nothing more is read: the end of the stream was met, or damage after which nothing can be.
     """
 
     def __init__(self, name: str, *, exact: bool = False) -> None:
@@ -117,7 +117,7 @@ class Ingest:
         self.name, self._exact = name, exact
         self.metadata: dict[str, Any] | None = None
         self.at = self.start = self.refused = 0
-        self.ended = False
+        self.ended = self._at_end = False
         self._decoder = KvIrDecoder()
         self._encoder: Any = None
         self._data = b""
@@ -179,7 +179,7 @@ class Ingest:
                 self.ended = True
                 span = Span(self.name, base + place, base + place + 1)
                 return Status.MORE, rule.error(span=span)
-            self.ended = status == Status.END
+            self.ended = self._at_end = status == Status.END
             return Status(status), None
         span = Span(self.name, base + place, base + (stop if stop >= 0 else place + 1))
         error = checks.OF_STATUS[status].error(span=span)
@@ -190,6 +190,16 @@ class Ingest:
             self.refused += 1
             self._leave(stop)
         return Status(status), error
+
+    def trailing(self, piece: bytes) -> ExhumeError | None:
+        """The error for bytes after the end of the stream, such as a second stream; None without them, and once."""
+        if not self._at_end:
+            return None
+        self._data += piece
+        if not self._data:
+            return None
+        self._at_end = False
+        return checks.TRAILING_BYTES.error(checks.APPENDED, span=Span(self.name, self.at, self.at + len(self._data)))
 
     @property
     def encoder_fault(self) -> int:

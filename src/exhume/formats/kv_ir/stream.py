@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 import zstandard
 
 from exhume.codecs.zstd import ZSTD_MAGIC, ZSTD_WINDOW_MAX, zstd_frame_size
+from exhume.counts import counted
 from exhume.errors import (
     CodecError,
     ExhumeError,
@@ -363,6 +364,12 @@ class Units:
         if self.damage is not None:
             raise self.damage
         return size
+
+    def expect_end(self) -> None:
+        """Raises an error if bytes follow the end of the stream, such as those of a second stream."""
+        if size := self.left():
+            span = self.stream.span(self.at, self.at + size)
+            raise self.stream.rules.trailing_bytes.error(checks.APPENDED, span=span, actual=counted(size, "bytes"))
 
     def skip(self, to: int) -> None:
         """Continues at a later position within the bytes in memory; `keep` does not get the bytes before it."""
