@@ -290,3 +290,37 @@ def test_file_urls_are_percent_encoded_or_not(name: str, tmp_path: Path) -> None
             assert opened.read_at(0, 3) == b"abc"
     with pytest.raises(SourceError):
         open_target((tmp_path / name / "no such%20file").as_uri())
+
+
+def test_holes_of_a_sparse_file_are_zero_and_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    size, at = 1 << 40, 1 << 39
+    with (tmp_path / "sparse").open("wb") as file:
+        file.seek(at)
+        file.write(bytes(5) + b"x")
+        file.truncate(size)
+    read: list[int] = []
+    plain = FileSource._read
+
+    def counted(self: FileSource, offset: int, size: int) -> bytes:
+        read.append(size)
+        return plain(self, offset, size)
+
+    monkeypatch.setattr(FileSource, "_read", counted)
+    with FileSource(tmp_path / "sparse") as source:
+        if list(source._stored(0, size)) == [(0, size)]:
+            pytest.skip("this file system keeps no holes")
+        for zero in ((0, at), (at, at + 5), (at + 6, size), (size, size)):
+            assert source.is_zero(*zero)
+            assert source.window(*zero).is_zero(0, zero[1] - zero[0])
+        for other in ((0, size), (at + 5, at + 6), (at - 1, at + 6), (at, size)):
+            assert not source.is_zero(*other)
+            assert not source.window(3, size).is_zero(other[0] - 3 if other[0] else 0, other[1] - 3)
+    assert sum(read) < 64 << 20
+
+
+def test_zeros_are_found_where_there_are_no_holes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_bytes(bytes(3_000_000) + b"x")
+    monkeypatch.delattr("os.SEEK_DATA", raising=False)
+    with FileSource(tmp_path / "file") as source:
+        assert source.is_zero(0, 3_000_000)
+        assert not source.is_zero(0, 3_000_001)

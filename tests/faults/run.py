@@ -175,15 +175,13 @@ def faults(calls: Counter[str], every: int, *, kill: bool) -> list[tuple[str, in
     return found[len(found) // 2 % every :: every]
 
 
-@contextlib.contextmanager
-def frozen() -> Iterator[None]:
-    """Limits the garbage collector to objects made from now on: those that a fault may leave."""
+def freeze() -> None:
+    """Limits the garbage collector to objects made from now on: those that a fault may leave.
+
+    They stay frozen: `gc.unfreeze` would make it go through all collected tests each time.
+    """
     gc.collect()
     gc.freeze()
-    try:
-        yield
-    finally:
-        gc.unfreeze()
 
 
 def try_task(folder: Path, task: Task, every: int = 1, *, kill: bool = False) -> Tally:
@@ -202,21 +200,21 @@ def try_task(folder: Path, task: Task, every: int = 1, *, kill: bool = False) ->
     if any(TEMPORARY.search(name) or name.startswith("/tmp/") for name in after):
         tally.wrong.append(f"without a fault: left behind {after}")
     inputs = state(bench.inputs)
-    with frozen():
-        for kind, number, how in faults(disk.calls, every, kill=kill):
-            bench.fresh()
-            disk = Disk(kind, number, how)
-            if kill:
-                struck, problem = _killed(bench, disk, after)
-            else:
-                problem = _failed(bench, disk, before, usual, after)
-                struck = disk.struck is not None
-            if not struck and not problem:
-                continue  # threads made fewer calls than the last time
-            tally.faults[kind] += 1
-            tally.complete += bench.state() == after
-            if problem:
-                tally.wrong.append(f"{kind} {number} {how} ({disk.struck}): {problem}")
+    freeze()
+    for kind, number, how in faults(disk.calls, every, kill=kill):
+        bench.fresh()
+        disk = Disk(kind, number, how)
+        if kill:
+            struck, problem = _killed(bench, disk, after)
+        else:
+            problem = _failed(bench, disk, before, usual, after)
+            struck = disk.struck is not None
+        if not struck and not problem:
+            continue  # threads made fewer calls than the last time
+        tally.faults[kind] += 1
+        tally.complete += bench.state() == after
+        if problem:
+            tally.wrong.append(f"{kind} {number} {how} ({disk.struck}): {problem}")
     if state(bench.inputs) != inputs:
         tally.wrong.append("the inputs are not what they were")
     return tally

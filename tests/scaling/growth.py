@@ -196,7 +196,6 @@ def run(verb: str, target: Path, out: Path) -> None:
 def calls(work: Callable[[], Any]) -> int:
     """The calls of Python and C functions that some work takes."""
     profile = cProfile.Profile()
-    gc.collect()
     gc.disable()  # collecting what other tests left would count their finalizers
     try:
         profile.runcall(work)

@@ -214,7 +214,6 @@ def peak(specification: Specification, file: Path) -> int:
         return tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-        gc.unfreeze()
 
 
 @pytest.mark.parametrize("text", [EVENTS, ROWS], ids=["objects", "columns"])

@@ -172,14 +172,16 @@ def test_what_fails_while_it_is_printed_decides_about_the_exit_code(tmp_path: Pa
 def peak(specification: Specification, many: int, **how: Any) -> int:
     data = b"\1a" * many
     explained(specification, data[:100], **how)
+    gc.freeze()  # objects of other tests are not examined below
     tracemalloc.start()
-    found = explained(specification, data, **how)
-    for number, _ in enumerate(found.walk()):
-        if number % 500 == 0:
-            gc.collect()  # objects name their parents: when they go must not depend on other tests
-    _, most = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    return most
+    try:
+        found = explained(specification, data, **how)
+        for number, _ in enumerate(found.walk()):
+            if number % 500 == 0:
+                gc.collect()  # objects name their parents: when they go must not depend on other tests
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize("how", [{"window": (200, 201)}, {}, {"stream": True}], ids=["byte", "first", "all"])

@@ -77,6 +77,25 @@ class FileSource(Source):
         except OSError as error:
             raise source_error(error, self.name, offset, offset + size) from error
 
+    def is_zero(self, start: int, end: int) -> bool:
+        if activity.current is not None:
+            activity.current.on_read(self._path, start, end)
+        return all(super(FileSource, self).is_zero(*stored) for stored in self._stored(start, end))
+
+    def _stored(self, start: int, end: int) -> Iterator[tuple[int, int]]:
+        """The ranges of `[start, end)` that are not holes of a sparse file; all of it where the system has no holes."""
+        while start < end:
+            try:
+                first = os.lseek(self._fd, start, os.SEEK_DATA)
+                last = os.lseek(self._fd, first, os.SEEK_HOLE)
+            except (AttributeError, OSError) as error:
+                if getattr(error, "errno", None) != errno.ENXIO:  # which says that no data follow
+                    yield start, end
+                return
+            if first < end:
+                yield first, min(last, end)
+            start = last
+
     def parent(self, levels: int = 1) -> Tree | None:
         path = os.path.abspath(self._path)
         for _ in range(levels):

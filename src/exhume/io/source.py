@@ -265,6 +265,9 @@ class WindowSource(Source):
     def _read(self, offset: int, size: int) -> bytes:
         return self._base.read_at(self._start + offset, size)
 
+    def is_zero(self, start: int, end: int) -> bool:
+        return self._base.is_zero(self._start + start, self._start + end)
+
     def read_many(self, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
         for start, end in ranges:
             if not 0 <= start <= end <= self.size:
